@@ -1,0 +1,25 @@
+import * as z from 'zod';
+import { MessageFailure } from '../lib/failure.ts';
+import { sniffImage } from '../lib/files.ts';
+import { handlerOf, type Integration } from '../lib/integration.ts';
+import { contentType, fileUri, platformId } from '../lib/message.ts';
+import { updateProfileImage } from '../lib/platform/users.ts';
+
+const data = z.strictObject({ userId: platformId, file: z.strictObject({ uri: fileUri, contentType }) });
+
+/** Replaces a user's profile image with a PNG, JPEG or GIF: by its bytes, whatever the message says it is. */
+export const integration: Integration<z.infer<typeof data>> = {
+  name: 'profile-image-update',
+  data,
+  key: ({ userId }) => String(userId),
+  repeatable: true,
+  run: ({ userId, file }, { platform, openFile, limits }) =>
+    updateProfileImage(platform, userId, async () => {
+      const image = await sniffImage(await openFile(file.uri, limits.profileImageBytes));
+      if (!image)
+        throw new MessageFailure('invalid', 'data.file: is not a PNG, JPEG or GIF image by its bytes');
+      return { ...image, fileName: `profile-image.${image.contentType.replace('image/', '')}` };
+    }),
+};
+
+export const handler = handlerOf(integration);

@@ -1,0 +1,25 @@
+export type BackoffLimits = { minimumSeconds: number; maximumSeconds: number };
+
+/** The visibility of a message can last 12 hours from its receipt; a little is left for the time that the attempt took. */
+const longestVisibilitySeconds = 11 * 3600;
+
+/**
+ * After so many receipts a short Retry-After no longer shortens the backoff: else a platform that keeps asking for one
+ * second would drive a message through the queue's receive count, and so out of it, long before its day of waiting is over.
+ */
+const patientReceipts = 20;
+
+/** For how long a message waits, in whole seconds: as the platform asks, else longer with each receipt, with jitter. */
+export const waitSeconds = (
+  message: { receiveCount: number; retryAfterSeconds?: number | undefined },
+  { minimumSeconds, maximumSeconds }: BackoffLimits,
+  random: () => number = Math.random,
+): number => {
+  const ceiling = Math.min(maximumSeconds, minimumSeconds * 2 ** Math.min(message.receiveCount - 1, 30));
+  // Equal jitter: never before half the time, so that the receipts of a day stay countable, and no two messages in step.
+  const backoff = Math.max(minimumSeconds, Math.round(ceiling / 2 + (random() * ceiling) / 2));
+  if (message.retryAfterSeconds === undefined) return backoff;
+  const asked = Math.max(1, message.retryAfterSeconds);
+  const wait = message.receiveCount > patientReceipts ? Math.max(asked, backoff) : asked;
+  return Math.min(wait, longestVisibilitySeconds);
+};

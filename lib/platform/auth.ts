@@ -1,0 +1,67 @@
+import * as z from 'zod';
+import type { RefusedCall } from './error.ts';
+import { idKeyCredential, signedQuery, skewToldBy } from './id-key.ts';
+
+/** What is added to a request to prove who sends it. */
+export type Proof = { query: Record<string, string>; headers: Record<string, string> };
+
+/** Proves one call; `learn` is told its refusal and answers: the next proof will differ, send once more. */
+export type Auth = {
+  prove(request: { method: string; path: string }): Promise<Proof>;
+  learn(refused: RefusedCall): boolean;
+};
+
+/** What a secret holds, told apart by `type`. */
+export const credentialSchema = z.discriminatedUnion('type', [idKeyCredential]);
+
+export type Credential = z.infer<typeof credentialSchema>;
+
+/** Whose credential signs: a platform user's id, or undefined for the service's own. */
+export type Actor = string | undefined;
+
+/** Where credentials come from. `refuse` says that the platform does not take this version; `read` then looks for a newer one. */
+export type Credentials = {
+  read(actor: Actor): Promise<{ credential: Credential; version: string }>;
+  refuse(actor: Actor, version: string): void;
+};
+
+/** Makes the Auth of one call. The platform's clock is learnt once and serves the whole container. */
+export const createAuthenticator = (credentials: Credentials, nowMs: () => number = Date.now) => {
+  let skewSeconds = 0;
+  return (actor: Actor): Auth => {
+    let usedSkewSeconds = 0;
+    let usedVersion = '';
+    return {
+      prove: async (request) => {
+        const { credential, version } = await credentials.read(actor);
+        usedVersion = version;
+        usedSkewSeconds = skewSeconds;
+        const timestampSeconds = Math.floor(nowMs() / 1000) + skewSeconds;
+        return { query: signedQuery(request, credential, timestampSeconds), headers: {} };
+      },
+      learn: (refused) => {
+        if (isTimestampOutOfRange(refused)) {
+          skewSeconds = skewToldBy(textOf(refused), nowMs()) ?? skewSeconds;
+          return skewSeconds !== usedSkewSeconds;
+        }
+        if (!isInvalidToken(refused)) return false;
+        credentials.refuse(actor, usedVersion);
+        return true;
+      },
+    };
+  };
+};
+
+export type Authenticator = ReturnType<typeof createAuthenticator>;
+
+export const isTimestampOutOfRange = (refused: RefusedCall): boolean =>
+  refused.status === 403 && /timestamp out of range/i.test(textOf(refused));
+
+/** The platform refuses the keys themselves: told as 401, or as a 403 that says so (any other 403 is about rights). */
+export const isInvalidToken = ({ status, type, title, detail }: RefusedCall): boolean =>
+  status === 401 ||
+  (status === 403 &&
+    (type === 'invalid-token' ||
+      [title, detail].some((text) => /^\W*(invalid token|token expired)\b/i.test(text ?? ''))));
+
+const textOf = (refused: RefusedCall): string => refused.detail ?? refused.title ?? '';

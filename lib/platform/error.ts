@@ -1,0 +1,161 @@
+import type { Operation } from './operation.ts';
+
+/** An answer that is not a success, parsed from whichever of the platform's forms it came in. */
+export type RefusedCall = {
+  status: number;
+  /** The anchor of the problem's type, such as `not-authorized`. */
+  type?: string | undefined;
+  title?: string | undefined;
+  detail?: string | undefined;
+  /** Which of the two a 403 says is missing, where its text tells. */
+  missing?: 'scope' | 'permission' | undefined;
+  /** The name of the missing scope or permission, where the text tells. */
+  required?: string | undefined;
+  requestId?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+};
+
+/** A call of the platform that did not succeed. Built from the request as it was before it was proved: nothing to redact. */
+export class PlatformError extends Error {
+  override name = 'PlatformError';
+  readonly operation: Operation<unknown>;
+  /** `METHOD /path`, without query. */
+  readonly call: string;
+  /** The platform's answer; undefined where no usable one came. */
+  readonly refused: RefusedCall | undefined;
+  /** False only if the platform cannot have acted: never connected, or the body was not handed over to its end. */
+  readonly sent: boolean;
+
+  constructor(facts: {
+    operation: Operation<unknown>;
+    call: string;
+    message: string;
+    refused?: RefusedCall;
+    sent: boolean;
+    cause?: unknown;
+  }) {
+    super(facts.message, { cause: facts.cause });
+    this.operation = facts.operation;
+    this.call = facts.call;
+    this.refused = facts.refused;
+    this.sent = facts.sent;
+  }
+}
+
+/** At most this much of an error's body is read, in bytes. */
+export const maximumErrorBytes = 64 * 1024;
+const maximumDetail = 2_000;
+
+type RawAnswer = {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+};
+
+/** Parses any answer that is not a success: both JSON forms, plain text, HTML, nothing, half of something, a redirect. */
+export const parseRefusal = (answer: RawAnswer): RefusedCall => {
+  const header = (name: string): string | undefined => [answer.headers[name] ?? []].flat()[0];
+  const said = wordsOf(answer, header('content-type') ?? '', header('location'));
+  const detail = said.detail === undefined ? undefined : cut(scrub(said.detail));
+  return {
+    status: answer.status,
+    type: said.type,
+    title: said.title === undefined ? undefined : cut(scrub(said.title), 200),
+    detail,
+    ...missingIn(`${said.title ?? ''} ${detail ?? ''}`),
+    requestId: header('x-request-id') ?? header('x-correlation-id'),
+    retryAfterSeconds: retryAfter(header('retry-after'), header('x-rate-limit-reset'), header('date')),
+  };
+};
+
+type Words = { type?: string | undefined; title?: string | undefined; detail?: string | undefined };
+
+const wordsOf = (answer: RawAnswer, contentType: string, location: string | undefined): Words => {
+  const text = answer.text.trim();
+  if (answer.status >= 300 && answer.status < 400)
+    return { title: 'Redirect', detail: location ? `to ${withoutQuery(location)}` : 'to nowhere' };
+  if (text === '') return {};
+  if (/json/i.test(contentType) || text.startsWith('{')) return jsonWords(text);
+  // Some plain sentences, such as the one about the timestamp, are labelled as HTML: the text itself tells.
+  if (/<[a-z!][^>]*>/i.test(text)) return htmlWords(text);
+  const [first = '', ...rest] = text.split(/\r?\n/);
+  return { title: first, detail: rest.length > 0 ? text : undefined };
+};
+
+const jsonWords = (text: string): Words => {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return { title: 'Unreadable JSON', detail: text };
+  }
+  if (typeof body !== 'object' || body === null) return { detail: String(body) };
+  const problem = body as Record<string, unknown>;
+  if (Array.isArray(problem.Errors)) {
+    const messages = problem.Errors.map((each) => stringOf((each as { Message?: unknown } | null)?.Message));
+    return { title: 'Errors', detail: messages.filter(Boolean).join('; ') || undefined };
+  }
+  return {
+    type: anchorOf(stringOf(problem.type)),
+    title: stringOf(problem.title),
+    detail: stringOf(problem.detail) ?? (problem.title === undefined ? text : undefined),
+  };
+};
+
+const stringOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+const anchorOf = (type: string | undefined): string | undefined => type?.split(/[#/]/).at(-1) || undefined;
+
+const htmlWords = (html: string): Words => {
+  const bare = html.replace(/<(script|style|title|head)\b[\s\S]*?<\/\1\s*>/gi, ' ');
+  const plain = (text: string) =>
+    text
+      .replace(/<[^>]*>?/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim();
+  const title = /<title[^>]*>([\s\S]*?)<\/title/i.exec(html)?.[1];
+  return { title: plain(title ?? '') || 'HTML page', detail: plain(bare) || undefined };
+};
+
+/** `Insufficient scope to call API. Required: <scope>`, or `Not authorized for [ …, securityVariableName: X ]`. */
+const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
+  if (/insufficient scope/i.test(text))
+    return {
+      missing: 'scope',
+      required: /required:\s*([\w.:*-]+(?:[ ,]+[\w.*-]+:[\w.:*-]+)*)/i.exec(text)?.[1],
+    };
+  const permission = /securityVariableName:\s*([\w.-]+)/i.exec(text)?.[1];
+  return permission ? { missing: 'permission', required: permission } : {};
+};
+
+/** Error pages repeat the address they were called with: its query carries signatures, and a header echo a token. */
+const scrub = (text: string): string =>
+  text
+    .replace(/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…')
+    .replace(
+      /\b(x_[a-e]|x_t|access_token|refresh_token|client_secret)\b(["']?\s*[=:]\s*["']?)[^\s&"'<>]+/gi,
+      '$1$2…',
+    )
+    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, '$1 …');
+
+const withoutQuery = (location: string): string => location.replace(/[?#].*$/s, '');
+
+const cut = (text: string, maximum = maximumDetail): string =>
+  text.length > maximum ? `${text.slice(0, maximum - 1)}…` : text;
+
+/** Seconds to wait: Retry-After as a number or a date, else the rate limit's reset. */
+const retryAfter = (value: string | undefined, reset: string | undefined, date: string | undefined) => {
+  const number = secondsOf(value) ?? secondsUntil(value, date) ?? secondsOf(reset);
+  return number === undefined ? undefined : Math.max(0, Math.ceil(number));
+};
+
+const secondsOf = (value: string | undefined): number | undefined =>
+  value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined;
+
+/** Against the answer's own Date where there is one, as our clock may differ from the platform's. */
+const secondsUntil = (value: string | undefined, date: string | undefined): number | undefined => {
+  const until = Date.parse(value ?? '');
+  const now = Date.parse(date ?? '');
+  return Number.isNaN(until) ? undefined : (until - (Number.isNaN(now) ? Date.now() : now)) / 1000;
+};

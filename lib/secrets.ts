@@ -1,0 +1,152 @@
+import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { MessageFailure } from './failure.ts';
+import { type Actor, type Credential, type Credentials, credentialSchema } from './platform/auth.ts';
+
+type Entry = {
+  credential: Credential;
+  version: string;
+  readAtMs: number;
+  /** When the platform refused this version. */
+  refusedAtMs?: number;
+};
+
+export type SecretsOptions = {
+  client: SecretsManagerClient;
+  /** Secrets are `<prefix>/service` and `<prefix>/users/<userId>`. */
+  prefix: string;
+  /** For how long a credential is used before its secret is read again. */
+  timeToLiveMs: number;
+  warn(text: string, facts: Record<string, string>): void;
+  nowMs?: () => number;
+};
+
+/** For how long a refused credential is left alone, unless its secret changes; and how often that is looked up meanwhile. */
+const refusedForMs = 60_000;
+const lookAgainMs = 5_000;
+/** As many credentials as a container keeps: of learners there may be tens of thousands. */
+const mostEntries = 1_000;
+
+/** Credentials from Secrets Manager: cached per container, one read for concurrent readers, read again when refused. */
+export const createCredentials = (options: SecretsOptions): Credentials => {
+  const { nowMs = Date.now } = options;
+  const entries = new Map<string, Entry>();
+  const reads = new Map<string, Promise<Entry>>();
+
+  const readOnce = (name: string, actor: Actor): Promise<Entry> => {
+    const underWay = reads.get(name);
+    if (underWay) return underWay;
+    const read = fetchEntry(name, actor).finally(() => reads.delete(name));
+    reads.set(name, read);
+    return read;
+  };
+
+  const fetchEntry = async (name: string, actor: Actor): Promise<Entry> => {
+    const known = entries.get(name);
+    const readAtMs = nowMs();
+    try {
+      const secret = await options.client.send(new GetSecretValueCommand({ SecretId: name }));
+      const version = secret.VersionId ?? '';
+      if (known?.version === version) {
+        known.readAtMs = readAtMs;
+        return known;
+      }
+      return remember(name, { credential: parse(name, secret.SecretString), version, readAtMs });
+    } catch (error) {
+      if (isMissing(error)) entries.delete(name);
+      const failure = unreadable(name, actor, error);
+      if (failure.kind !== 'unavailable' || known === undefined) throw failure;
+      // The last good one serves while Secrets Manager is down; it is asked again a little later, not for each message.
+      options.warn('a secret could not be read again: its last value serves', {
+        secret: name,
+        error: nameOf(error),
+      });
+      known.readAtMs = readAtMs - options.timeToLiveMs + lookAgainMs;
+      return known;
+    }
+  };
+
+  const remember = (name: string, entry: Entry): Entry => {
+    entries.delete(name);
+    entries.set(name, entry);
+    const oldest = entries.keys().next().value;
+    if (entries.size > mostEntries && oldest !== undefined) entries.delete(oldest);
+    return entry;
+  };
+
+  const secretName = (actor: Actor): string =>
+    actor === undefined ? `${options.prefix}/service` : `${options.prefix}/users/${actor}`;
+
+  return {
+    read: async (actor) => {
+      const name = secretName(actor);
+      const entry = entries.get(name);
+      if (entry === undefined) return readOnce(name, actor);
+      const now = nowMs();
+      if (entry.refusedAtMs === undefined)
+        return now - entry.readAtMs < options.timeToLiveMs ? entry : readOnce(name, actor);
+      const lookedSince = entry.readAtMs > entry.refusedAtMs && now - entry.readAtMs < lookAgainMs;
+      const latest = lookedSince ? entry : await readOnce(name, actor);
+      if (latest.refusedAtMs === undefined) return latest;
+      if (now - latest.refusedAtMs < refusedForMs) throw refused(name);
+      delete latest.refusedAtMs;
+      return latest;
+    },
+    refuse: (actor, version) => {
+      const entry = entries.get(secretName(actor));
+      if (entry?.version === version) entry.refusedAtMs ??= nowMs();
+    },
+  };
+};
+
+const refused = (name: string): MessageFailure =>
+  new MessageFailure('credentials', `The platform refuses the credential in the secret ${name}`, {
+    remedy: `Put a valid credential into the secret ${name}; waiting messages then go on by themselves.`,
+  });
+
+const parse = (name: string, text: string | undefined): Credential => {
+  const remedy = `Put a credential of the documented shape into the secret ${name}; waiting messages then go on.`;
+  let json: unknown;
+  try {
+    json = JSON.parse(text ?? '');
+  } catch {
+    throw new MessageFailure('credentials', `The secret ${name} is not JSON`, { remedy });
+  }
+  const parsed = credentialSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || issue.message);
+  throw new MessageFailure('credentials', `The secret ${name} is not a credential: ${fields.join(', ')}`, {
+    remedy,
+  });
+};
+
+const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure => {
+  if (error instanceof MessageFailure) return error;
+  if (isMissing(error))
+    return new MessageFailure(
+      actor === undefined ? 'credentials' : 'missing-credential',
+      `There is no secret ${name}${actor === undefined ? '' : `, so nothing can be sent as user ${actor}`}`,
+      {
+        remedy: `Create the secret ${name} with that user's credential${actor ? ', then replay' : ''}.`,
+        cause: error,
+      },
+    );
+  if (isRefusal(error))
+    return new MessageFailure('credentials', `The secret ${name} may not be read: ${nameOf(error)}`, {
+      remedy: `Let this function read and decrypt the secret ${name}; waiting messages then go on.`,
+      cause: error,
+    });
+  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${nameOf(error)}`, {
+    cause: error,
+  });
+};
+
+/** A secret that is scheduled for deletion answers InvalidRequestException. */
+const isMissing = (error: unknown): boolean =>
+  /^(ResourceNotFound|InvalidRequest)Exception$/.test(nameOf(error));
+
+const isRefusal = (error: unknown): boolean =>
+  /^(AccessDenied|DecryptionFailure|UnrecognizedClient|InvalidSignature|ExpiredToken|Kms\w*|Validation|InvalidParameter)/i.test(
+    nameOf(error),
+  );
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
