@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { handlerOf, type Integration } from '../lib/integration.ts';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { type Grade, readGradeComments, setGradeValue } from '../lib/platform/grades.ts';
 

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { MessageFailure } from '../lib/failure.ts';
 import { sniffImage } from '../lib/files.ts';
-import { handlerOf, type Integration } from '../lib/integration.ts';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration } from '../lib/integration.ts';
 import { contentType, fileUri, platformId } from '../lib/message.ts';
 import { updateProfileImage } from '../lib/platform/users.ts';
 

@@ -1,9 +1,12 @@
 import * as z from 'zod';
 import { MessageFailure } from '../lib/failure.ts';
-import { handlerOf, type Integration } from '../lib/integration.ts';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration, World } from '../lib/integration.ts';
 import { contentType, fileUri, platformId } from '../lib/message.ts';
-import { uploadMySubmission } from '../lib/platform/submissions.ts';
+import { findMySubmission, uploadMySubmission } from '../lib/platform/submissions.ts';
 import { whoAmI } from '../lib/platform/users.ts';
+
+type Data = z.infer<typeof data>;
 
 const data = z.strictObject({
   orgUnitId: platformId,
@@ -16,31 +19,46 @@ const data = z.strictObject({
   comment: z.string().optional(),
 });
 
+const opened = ({ files }: Data, { openFile, limits }: World) =>
+  Promise.all(
+    files.map(async ({ uri, name: fileName, contentType }) => {
+      return { fileName, contentType, file: await openFile(uri, limits.fileBytes) };
+    }),
+  );
+
 /** Hands in a learner's files as that learner: signed by the learner's own credential, or not at all. */
-export const integration: Integration<z.infer<typeof data>> = {
+export const integration: Integration<Data> = {
   name: 'submission-upload',
   data,
   key: (_, { source, id }) => `${source} ${id}`,
   repeatable: false,
   actor: ({ userId }) => String(userId),
-  run: async ({ orgUnitId, folderId, userId, files, comment = '' }, { platform, openFile, limits }) => {
+  run: async (submission, world) => {
+    const { userId, comment = '' } = submission;
     // A secret that holds somebody else's key would hand the work in under that name, and nothing could undo it.
-    const { Identifier } = await whoAmI(platform);
+    const { Identifier } = await whoAmI(world.platform);
     if (Identifier !== String(userId))
       throw new MessageFailure(
         'missing-credential',
         `The secret for user ${userId} holds the credential of user ${Identifier}: nothing was sent`,
         { remedy: `Put the credential of user ${userId} itself into that secret, then replay.` },
       );
-    const openFiles = () =>
-      Promise.all(
-        files.map(async ({ uri, name, contentType: type }) => ({
-          fileName: name,
-          contentType: type,
-          file: await openFile(uri, limits.fileBytes),
-        })),
-      );
-    await uploadMySubmission(platform, { orgUnitId, folderId }, { comment, openFiles });
+    await uploadMySubmission(world.platform, submission, {
+      comment,
+      openFiles: () => opened(submission, world),
+    });
+  },
+  verify: async (submission, world) => {
+    const files = (await opened(submission, world)).map(({ fileName: name, file: { bytes } }) => ({
+      name,
+      bytes,
+    }));
+    const found = await findMySubmission(world.platform, submission, { files, sinceMs: world.sinceMs });
+    if (found !== 'unclear') return found === 'found';
+    const since = new Date(world.sinceMs).toISOString();
+    throw new MessageFailure('uncertain', `An attempt that began at ${since} may have been submitted`, {
+      remedy: `Look in dropbox folder ${submission.folderId} of org unit ${submission.orgUnitId} for a submission of user ${submission.userId} since ${since}; replay only if there is none, else discard.`,
+    });
   },
 };
 

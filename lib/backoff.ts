@@ -15,11 +15,17 @@ export const waitSeconds = (
   { minimumSeconds, maximumSeconds }: BackoffLimits,
   random: () => number = Math.random,
 ): number => {
-  const ceiling = Math.min(maximumSeconds, minimumSeconds * 2 ** Math.min(message.receiveCount - 1, 30));
+  const ceiling = Math.min(maximumSeconds, minimumSeconds * 2 ** Math.min(message.receiveCount, 30));
   // Equal jitter: never before half the time, so that the receipts of a day stay countable, and no two messages in step.
   const backoff = Math.max(minimumSeconds, Math.round(ceiling / 2 + (random() * ceiling) / 2));
-  if (message.retryAfterSeconds === undefined) return backoff;
-  const asked = Math.max(1, message.retryAfterSeconds);
-  const wait = message.receiveCount > patientReceipts ? Math.max(asked, backoff) : asked;
-  return Math.min(wait, longestVisibilitySeconds);
+  return Math.min(longestVisibilitySeconds, waitAsked(message, backoff));
+};
+
+const waitAsked = (
+  { receiveCount, retryAfterSeconds }: { receiveCount: number; retryAfterSeconds?: number | undefined },
+  backoff: number,
+): number => {
+  if (retryAfterSeconds === undefined) return backoff;
+  const asked = Math.max(1, Math.ceil(retryAfterSeconds));
+  return receiveCount > patientReceipts ? Math.max(asked, backoff) : asked;
 };

@@ -1,5 +1,6 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
-import type { Failure } from './failure.ts';
+import * as z from 'zod';
+import { dispositions, type Failure, type FailureKind } from './failure.ts';
 
 /** A failure with the story of its message. */
 export type LetterFailure = Failure & {
@@ -20,8 +21,10 @@ export type DeadLetter = {
   /** How often it was replayed before. */
   replays: number;
   /** What the message carried beside its body. */
-  attributes: Record<string, MessageAttributeValue>;
+  attributes: Attributes;
 };
+
+type Attributes = Record<string, MessageAttributeValue>;
 
 /** The names of the attributes that are ours; a replayed message carries `replays` alone. */
 export const letterAttributes = ['failure', 'kind', 'source', 'replays'] as const;
@@ -30,73 +33,113 @@ export const letterAttributes = ['failure', 'kind', 'source', 'replays'] as cons
 const maximumBytes = 1_048_576;
 const maximumAttributes = 10;
 
-/** The letter as SQS takes it. The failure is cut until the whole fits, never the body. */
+/** The letter as SQS takes it: its story is cut until the whole fits, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
-  const carried = Object.entries(letter.attributes)
-    .filter(([name]) => !(letterAttributes as readonly string[]).includes(name))
-    .slice(0, maximumAttributes - letterAttributes.length);
-  const base = {
-    ...Object.fromEntries(carried),
-    source: text(letter.source),
-    replays: { DataType: 'Number', StringValue: String(letter.replays) },
-  };
   const room = maximumBytes - Buffer.byteLength(letter.body);
-  const kind = letter.failure ? { kind: text(letter.failure.kind) } : {};
-  const fitting = failureTexts(letter.failure)
-    .map((failure) => ({ ...base, ...kind, ...(failure === undefined ? {} : { failure: text(failure) }) }))
-    .find((attributes) => bytesOf(attributes) <= room);
+  const fitting = stories(letter).find((attributes) => bytesOf(attributes) <= room);
   // A body that leaves no room for its story is still a letter: SQS' own would carry no more.
-  return { MessageBody: letter.body, MessageAttributes: fitting ?? (bytesOf(base) <= room ? base : {}) };
+  return { MessageBody: letter.body, MessageAttributes: fitting ?? {} };
 };
 
 /** What SQS gives back, read as a letter; it never throws, whoever wrote the message. */
 export const letterOf = (message: {
   Body?: string | undefined;
-  MessageAttributes?: Record<string, MessageAttributeValue> | undefined;
+  MessageAttributes?: Attributes | undefined;
   Attributes?: Partial<Record<string, string>> | undefined;
 }): DeadLetter => {
   const given = message.MessageAttributes ?? {};
-  const own = new Set<string>(letterAttributes);
   return {
     body: message.Body ?? '',
     source: given.source?.StringValue ?? message.Attributes?.DeadLetterQueueSourceArn ?? '',
     failure: failureIn(given.failure?.StringValue),
-    replays: Math.max(0, Math.trunc(Number(given.replays?.StringValue ?? 0))) || 0,
-    attributes: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
+    replays: replaysIn(given.replays?.StringValue),
+    attributes: foreign(given),
   };
 };
 
+/** A producer may have an attribute of this name: what SQS would not take back as a number counts as none. */
+export const replaysIn = (text: string | undefined): number => {
+  const replays = Number(text ?? 0);
+  return Number.isSafeInteger(replays) && replays > 0 ? replays : 0;
+};
+
+const foreign = (attributes: Attributes): Attributes => {
+  const own = new Set<string>(letterAttributes);
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => !own.has(name)));
+};
+
+/** Every way to tell a letter's story, from the whole to the least: what the message carried gives way last but one. */
+const stories = ({ source, replays, failure, attributes }: DeadLetter): Attributes[] => {
+  const address = {
+    ...(source === '' ? {} : { source: text(source) }),
+    replays: { DataType: 'Number', StringValue: String(replays) },
+  };
+  const tellings: Attributes[] = failureTexts(failure).map((json) => ({
+    ...address,
+    ...(failure && { kind: text(failure.kind) }),
+    ...(json === undefined ? {} : { failure: text(json) }),
+  }));
+  const carried = Object.entries(foreign(attributes));
+  const withCarried = tellings.map((own) => ({
+    ...Object.fromEntries(carried.slice(0, maximumAttributes - Object.keys(own).length)),
+    ...own,
+  }));
+  return [...withCarried, ...tellings, address];
+};
+
+/** What every failure in a letter must tell, and the types of what it may. */
+const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
+  kind: z.enum(Object.keys(dispositions) as FailureKind[]),
+  message: z.string(),
+  remedy: z.string(),
+  function: z.string(),
+  attempts: z.number(),
+  firstAt: z.string(),
+  lastAt: z.string(),
+  status: z.exactOptional(z.number()),
+  type: z.exactOptional(z.string()),
+  title: z.exactOptional(z.string()),
+  detail: z.exactOptional(z.string()),
+  required: z.exactOptional(z.string()),
+  operation: z.exactOptional(z.string()),
+  requestId: z.exactOptional(z.string()),
+  retryAfterSeconds: z.exactOptional(z.number()),
+});
+
 const failureIn = (json: string | undefined): LetterFailure | null => {
   try {
-    const failure = JSON.parse(json ?? 'null');
-    return typeof failure?.kind === 'string' && typeof failure.message === 'string' ? failure : null;
+    return failureSchema.safeParse(JSON.parse(json ?? 'null')).data ?? null;
   } catch {
     return null;
   }
 };
 
-/** The failure as JSON, from the whole to the least, and at last none. */
+/** The failure as JSON, from the whole to the least that still reads as one, and at last none. */
 const failureTexts = (failure: LetterFailure | null): (string | undefined)[] => {
   if (failure === null) return [undefined];
   const { detail, title, ...rest } = failure;
-  const briefly = { ...rest, message: failure.message.slice(0, 200), remedy: failure.remedy.slice(0, 200) };
-  const shorter = [1_000, 200].map((length) => ({ ...failure, detail: detail?.slice(0, length) }));
-  const least = { kind: failure.kind, message: failure.message.slice(0, 100), function: failure.function };
+  const { kind, message, remedy, function: name, attempts, firstAt, lastAt } = failure;
+  const shorter = [1_000, 200].map((length) => ({ ...failure, detail: detail && start(detail, length) }));
+  const briefly = { ...rest, message: start(message, 200), remedy: start(remedy, 200) };
+  const least = { kind, message: start(message, 100), remedy: '', function: name, attempts, firstAt, lastAt };
   return [
     ...[failure, ...shorter, { ...rest, title }, briefly, least].map((each) => JSON.stringify(each)),
     undefined,
   ];
 };
 
+/** Never ends in half of a character. */
+const start = (text: string, length: number): string => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+
 /** Characters that SQS refuses are replaced: the platform's own words may hold any. */
 const text = (value: string): MessageAttributeValue => ({
   DataType: 'String',
-  StringValue:
-    value.toWellFormed().replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD') ||
-    ' ',
+  StringValue: value
+    .toWellFormed()
+    .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD'),
 });
 
-const bytesOf = (attributes: Record<string, MessageAttributeValue>): number =>
+const bytesOf = (attributes: Attributes): number =>
   Object.entries(attributes).reduce(
     (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
       sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),

@@ -92,9 +92,8 @@ const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
 const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
   const { status } = refused;
   if (status === 429) return 'throttled';
-  // 503 says that the request was not taken, so that waiting is safe even where sending twice is not.
+  if (error.mayHaveActed) return error.operation.repeatable ? 'unavailable' : 'uncertain';
   if (status === 503) return 'unavailable';
-  if (status >= 500 || status === 408) return error.operation.repeatable ? 'unavailable' : 'uncertain';
   if (isTimestampOutOfRange(refused)) return 'unavailable';
   if (isInvalidToken(refused)) return 'credentials';
   if (status === 403) return refused.missing === 'scope' ? 'missing-scope' : 'missing-permission';
@@ -103,7 +102,7 @@ const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind 
 
 /** No usable answer came: whether the call had its effect is known only if it was never sent. */
 const silence = (error: PlatformError): Failure => {
-  const kind = error.sent && !error.operation.repeatable ? 'uncertain' : 'unavailable';
+  const kind = error.mayHaveActed && !error.operation.repeatable ? 'uncertain' : 'unavailable';
   return { kind, message: `${error.call}: ${error.message}`, remedy: remedies[kind], operation: error.call };
 };
 

@@ -1,4 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { MessageFailure } from './failure.ts';
 
 /** A file whose size is known and whose bytes may come when `stream` is read, which it can be once. */
@@ -46,6 +48,7 @@ async function* exactly(source: FileSource, reading: Reading): AsyncGenerator<Ui
       if (missing < 0)
         throw new MessageFailure('unavailable', `${name}: more bytes came than were announced`);
       yield piece;
+      collectPieces(piece.byteLength);
     }
     if (missing > 0) throw new MessageFailure('unavailable', `${name}: ended ${missing} bytes too early`);
     await source.finish?.();
@@ -75,6 +78,28 @@ async function* pieces(
     yield next.value;
   }
 }
+
+const collectEveryBytes = 16 * 1024 * 1024;
+let passedBytes = 0;
+let collect: ((options: { type: 'minor' }) => void) | undefined;
+
+/**
+ * Pieces that were handed on are garbage outside of V8's heap, and V8 begins to look for it after 64 MB: a 200 MB file
+ * cost a fresh process 70 to 110 MB. A minor collection every 16 MB keeps that under 40 MB, and costs less CPU time than
+ * none (430 ms instead of 780), as the same memory is used again while it is warm.
+ */
+const collectPieces = (bytes: number): void => {
+  passedBytes += bytes;
+  if (passedBytes < collectEveryBytes) return;
+  passedBytes = 0;
+  if (!collect) {
+    // The way to it that needs no flag on the command line, and so works wherever the function runs.
+    setFlagsFromString('--expose-gc');
+    collect = runInNewContext('globalThis.gc') ?? (() => undefined);
+    setFlagsFromString('--no-expose-gc');
+  }
+  collect?.({ type: 'minor' });
+};
 
 /** Runs something with a signal that ends it after a time, and not a moment after it is done. */
 export const within = async <Result>(

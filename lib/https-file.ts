@@ -25,6 +25,7 @@ export const openHttpsFile = async (
   // No lookup is made for an address, so it is checked here.
   const literal = addressIn(url.hostname);
   if (literal) refuseInternal([literal], url.hostname, options);
+  if (signal.aborted) throw noAnswer(name, signal.reason);
   const client = new Client(url.origin, {
     allowH2: false,
     headersTimeout: timeoutMs,
@@ -69,13 +70,16 @@ const checkedLookup =
     resolve(hostname)
       .then((addresses) => {
         refuseInternal(addresses, hostname, options);
-        return addresses.map((address) => ({
+        const found = addresses.map((address) => ({
           address,
           family: ipaddr.parse(address).kind() === 'ipv6' ? 6 : 4,
         }));
+        const [first] = found;
+        if (!first) throw Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' });
+        return { found, first };
       })
       .then(
-        (found) => (all ? callback(null, found) : callback(null, found[0]?.address ?? '', found[0]?.family)),
+        ({ found, first }) => (all ? callback(null, found) : callback(null, first.address, first.family)),
         (error) => callback(error, ''),
       );
   };
@@ -104,7 +108,7 @@ const rangeOf = (address: string): string => {
 
 const sizeOf = (name: string, { statusCode, headers }: Dispatcher.ResponseData): number => {
   if (statusCode !== 200) throw refusal(name, statusCode);
-  const encoding = headers['content-encoding'] ?? 'identity';
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
   const invalid = (message: string) =>
     new MessageFailure('invalid', `${name}: ${message}`, {
       remedy:

@@ -8,9 +8,21 @@ export type Message<Data> = {
   id: string;
   source: string;
   /** When the SIS says it happened: with `sequence` and `id`, the message's version. */
-  time: Date;
+  time: string;
   sequence: string | undefined;
   data: Data;
+};
+
+/**
+ * Sorts as the SIS ordered its messages: by time, then by CloudEvents sequence if any, then by id, and by source last, so
+ * that no two messages are equal.
+ */
+export const versionOf = ({ time, sequence = '', id, source }: Message<unknown>): string => {
+  const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
+  const instant = `${new Date(time).toISOString().slice(0, 19)}.${fraction.slice(0, 9).padEnd(9, '0')}`;
+  // Sequences are compared as text, but for numbers, which are written without leading zeros by some producers.
+  const ordered = /^\d+$/.test(sequence) ? sequence.padStart(20, '0') : sequence;
+  return [instant, ordered, id, source].join('\u0001');
 };
 
 /** An id of the platform: org unit, user, grade object, … */
@@ -19,10 +31,13 @@ export const platformId = z
   .positive('must be a positive whole number');
 
 /** Where a file lies: `s3://bucket/key`, or `https://`; whether its host is allowed is for the function's settings to say. */
-export const fileUri = z.string().check((context) => {
-  const problem = fileUriProblem(context.value);
-  if (problem) context.issues.push({ code: 'custom', message: problem, input: context.value });
-});
+export const fileUri = z
+  .string()
+  .max(8_192, { error: 'must be at most 8,192 characters', abort: true })
+  .check((context) => {
+    const problem = fileUriProblem(context.value);
+    if (problem) context.issues.push({ code: 'custom', message: problem, input: context.value });
+  });
 
 export const contentType = z
   .string()
@@ -38,11 +53,12 @@ const envelope = z.looseObject({
   source: z.string().min(1).max(2048),
   type: z.string(),
   time: z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' }),
+  // CloudEvents lets a producer write an attribute that it leaves out as null.
   datacontenttype: z
     .string()
-    .regex(/^application\/(.+\+)?json\b/i, 'must be application/json')
-    .optional(),
-  sequence: z.string().max(256).optional(),
+    .regex(/^[\w.-]+\/([\w.+-]+\+)?json[ \t]*(;|$)/i, 'must be application/json')
+    .nullish(),
+  sequence: z.string().max(256).nullish(),
 });
 
 /** The type of an integration's messages. */
@@ -63,27 +79,33 @@ export const parseMessage = <Data>(
   } catch {
     throw invalid(['the body is not JSON']);
   }
-  const head = envelope.safeParse(json);
+  const head = envelope.safeParse(json, reporting);
   if (!head.success) throw invalid(problemsOf(head.error));
   const type = messageType(integration.name);
   if (head.data.type !== type) throw invalid([`type: must be ${type} on this queue`]);
-  const time = new Date(head.data.time);
-  if (time.getTime() > nowMs + aheadMs) throw invalid(['time: must not be more than an hour in the future']);
-  const data = integration.data.safeParse(head.data.data);
+  const { id, source, time, sequence } = head.data;
+  if (Date.parse(time) > nowMs + aheadMs)
+    throw invalid(['time: must not be more than an hour in the future']);
+  const data = integration.data.safeParse(head.data.data, reporting);
   if (!data.success) throw invalid(problemsOf(data.error, ['data']));
-  return { id: head.data.id, source: head.data.source, time, sequence: head.data.sequence, data: data.data };
+  return { id, source, time, sequence: sequence ?? undefined, data: data.data };
 };
 
 const invalid = (problems: string[]): MessageFailure =>
   new MessageFailure('invalid', `The message is not valid: ${problems.join('; ')}`);
+
+/** Only with its input does an issue tell a field that is missing from one that is wrong. */
+const reporting = { reportInput: true };
 
 const mostProblems = 10;
 
 const problemsOf = (error: z.ZodError, under: PropertyKey[] = []): string[] => {
   const problems = error.issues.flatMap((issue) => {
     const path = [...under, ...issue.path];
-    if (issue.code !== 'unrecognized_keys') return [`${fieldOf(path)}: ${lowerFirst(issue.message)}`];
-    return issue.keys.map((key) => `${fieldOf([...path, key.slice(0, 60)])}: is not a known field`);
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => `${fieldOf([...path, key])}: is not a known field`);
+    const missing = issue.input === undefined ? 'is missing: ' : '';
+    return [`${fieldOf(path)}: ${missing}${sentenceOf(issue.message)}`];
   });
   const more = problems.length - mostProblems;
   return more > 0 ? [...problems.slice(0, mostProblems), `and ${more} more`] : problems;
@@ -93,8 +115,20 @@ const fieldOf = (path: PropertyKey[]): string =>
   path.length === 0
     ? 'the body'
     : path
-        .map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${String(part)}`))
+        .map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${nameOf(part)}`))
         .join('');
 
-const lowerFirst = (text: string): string =>
-  text.replace(/^Invalid input: /, '').replace(/^./, (c) => c.toLowerCase());
+/** A name that the producer made up may hold what a terminal obeys, or be a text by itself. */
+const nameOf = (key: PropertyKey): string =>
+  String(key)
+    .slice(0, 60)
+    .toWellFormed()
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+
+const sentenceOf = (message: string): string =>
+  message
+    .slice(0, 300)
+    .toWellFormed()
+    .replace(/^Invalid input: /, '')
+    .replace(/, received undefined$/, '')
+    .replace(/^./, (first) => first.toLowerCase());

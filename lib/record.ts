@@ -1,5 +1,6 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
+import { replaysIn } from './dead-letter.ts';
 
 /** What SQS tells of a message beside its body. */
 export type Story = {
@@ -13,22 +14,24 @@ export type Story = {
   replays: number;
 };
 
+/** Events made by hand, to try a function, may lack what SQS always tells. */
 export const storyOf = (record: SQSRecord, nowMs: number): Story => ({
-  sentMs: Number(record.attributes.SentTimestamp) || nowMs,
+  sentMs: Number(record.attributes?.SentTimestamp) || nowMs,
   startedMs: nowMs,
-  attempts: Number(record.attributes.ApproximateReceiveCount) || 1,
-  replays: Number(record.messageAttributes.replays?.stringValue) || 0,
+  attempts: Number(record.attributes?.ApproximateReceiveCount) || 1,
+  replays: replaysIn(record.messageAttributes?.replays?.stringValue),
 });
 
 /** The record's attributes as SQS takes them back: Lambda hands them over under other names, bytes as base64. */
 export const attributesOf = (record: SQSRecord): Record<string, MessageAttributeValue> =>
   Object.fromEntries(
-    Object.entries(record.messageAttributes).map(([name, { dataType, stringValue, binaryValue }]) => [
-      name,
-      {
-        DataType: dataType,
-        ...(stringValue === undefined || stringValue === null ? {} : { StringValue: stringValue }),
-        ...(binaryValue ? { BinaryValue: Buffer.from(binaryValue, 'base64') } : {}),
+    Object.entries(record.messageAttributes ?? {}).flatMap(
+      ([name, value]): [string, MessageAttributeValue][] => {
+        const { dataType: DataType, stringValue, binaryValue } = value;
+        if (stringValue) return [[name, { DataType, StringValue: stringValue }]];
+        if (binaryValue) return [[name, { DataType, BinaryValue: Buffer.from(binaryValue, 'base64') }]];
+        // SQS takes no attribute without a value: one such would keep the letter from being written for ever.
+        return [];
       },
-    ]),
+    ),
   );

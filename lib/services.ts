@@ -1,7 +1,9 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import type { BackoffLimits } from './backoff.ts';
+import { checkFileHosts } from './file-uri.ts';
 import { createFiles, type Files } from './files.ts';
+import { createLedger, type Ledger } from './ledger.ts';
 import { createObserve, type Observe } from './observe.ts';
 import { createAuthenticator } from './platform/auth.ts';
 import { createPlatformClient, type PlatformClient } from './platform/client.ts';
@@ -13,6 +15,8 @@ export type Services = {
   platform: PlatformClient;
   files: Files;
   queues: Queues;
+  /** Undefined where no table is configured: then duplicates and stale writes are possible. */
+  ledger: Ledger | undefined;
   observe: Observe;
   limits: Limits;
   nowMs(): number;
@@ -30,9 +34,29 @@ export type Limits = {
   profileImageBytes: number;
 };
 
-const list = z.string().transform((text) => text.split(',').flatMap((each) => each.trim() || []));
+const fileHosts = z
+  .string()
+  .transform((text) => text.split(',').flatMap((each) => each.trim() || []))
+  .superRefine((hosts, context) => {
+    try {
+      checkFileHosts(hosts);
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : String(error));
+    }
+  });
+/** A path here would be lost without a word, and every message parked for the 404 that it meets. */
+const platformUrl = z
+  .url({ protocol: /^https?$/, error: 'must be as in https://platform.example.edu' })
+  .transform((url) => new URL(url))
+  .refine(
+    ({ origin, href }) => href === `${origin}/`,
+    'must be scheme, host and port alone; a path belongs into PLATFORM_API_ROOT',
+  )
+  .transform(({ origin }) => origin);
+
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 const count = z.coerce.number().int().positive();
+const version = z.string().regex(/^\d+\.\d+$/, 'must be as in 1.49');
 const overrides = z
   .string()
   .transform((text, context) => {
@@ -47,8 +71,8 @@ const overrides = z
     z.record(
       z.string(),
       z.strictObject({
-        version: z.string().optional(),
-        path: z.string().optional(),
+        version: version.optional(),
+        path: z.string().startsWith('/').optional(),
         scope: z.string().optional(),
       }),
     ),
@@ -56,28 +80,26 @@ const overrides = z
 
 /** Every name that the functions read from their environment, with its default. */
 const settingsSchema = z.object({
-  PLATFORM_URL: z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).origin),
+  PLATFORM_URL: platformUrl,
   PLATFORM_API_ROOT: z
     .string()
     .regex(/^(\/[a-z0-9-]+)*$/, 'must be as in /svc/api')
     .default('/svc/api'),
-  PLATFORM_LP_VERSION: z
-    .string()
-    .regex(/^\d+\.\d+$/)
-    .default('1.49'),
-  PLATFORM_LE_VERSION: z
-    .string()
-    .regex(/^\d+\.\d+$/)
-    .default('1.82'),
+  PLATFORM_LP_VERSION: version.default('1.49'),
+  PLATFORM_LE_VERSION: version.default('1.82'),
   PLATFORM_OPERATIONS: overrides.default({}),
   PLATFORM_CONNECT_TIMEOUT_MS: count.default(5_000),
   PLATFORM_HEADERS_TIMEOUT_MS: count.default(15_000),
   PLATFORM_BODY_TIMEOUT_MS: count.default(15_000),
-  SECRET_PREFIX: z.string().regex(/^[\w/+=.@-]*[^/]$/, 'must not end in /'),
+  SECRET_PREFIX: z
+    .string()
+    .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must be letters, digits and /_+=.@- alone, and not end in /'),
   SECRET_TTL_SECONDS: count.default(300),
   QUEUE_URL: z.url(),
   DEAD_LETTER_QUEUE_URL: z.url(),
-  FILE_HOSTS: list.default([]),
+  LEDGER_TABLE: z.string().optional(),
+  LEDGER_SETTLING_SECONDS: count.default(60),
+  FILE_HOSTS: fileHosts.default([]),
   FILE_LOOPBACK: flag.default(false),
   FILE_TIMEOUT_MS: count.default(10_000),
   FILE_MAXIMUM_BYTES: count.default(1024 ** 3),
@@ -149,6 +171,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
       deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
       warn: observe.warn,
     }),
+    ledger: ledgerOf(settings, observe),
     observe,
     limits: {
       backoff: {
@@ -163,6 +186,25 @@ export const createServices = (functionName: string, settings: Settings): Servic
     },
     nowMs: Date.now,
   };
+};
+
+const ledgerOf = (settings: Settings, observe: Observe): Ledger | undefined => {
+  if (settings.LEDGER_TABLE === undefined) {
+    observe.warn(
+      'no LEDGER_TABLE: the ledger is off, so duplicates are sent again and old messages over newer ones',
+    );
+    return undefined;
+  }
+  return createLedger({
+    dynamodb: once(async () => {
+      const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
+      return new DynamoDBClient(awsClient);
+    }),
+    table: settings.LEDGER_TABLE,
+    settlingMs: settings.LEDGER_SETTLING_SECONDS * 1000,
+    warn: observe.warn,
+    nowMs: Date.now,
+  });
 };
 
 /** Built with the first message of a container, kept for its life. */

@@ -16,10 +16,21 @@ export type CallInput = {
 export type Platform = {
   /** @throws PlatformError where the platform refuses, or where no usable answer comes. */
   call<Answer>(operation: Operation<Answer>, input?: CallInput): Promise<Answer>;
+  /** How far the platform's clock is ahead of ours, to about a second, by its last answer; undefined if none told. */
+  clockOffsetMs(): number | undefined;
 };
 
-/** One request and its answer, for metrics and logs; status is undefined where no answer came. */
-export type CallReport = { operation: string; call: string; status: number | undefined; durationMs: number };
+/** One request and its answer, for metrics, logs and the ledger. */
+export type CallReport = {
+  operation: string;
+  /** `METHOD /path`, without query. */
+  call: string;
+  /** Undefined where no answer came. */
+  status: number | undefined;
+  durationMs: number;
+  /** False only if the platform certainly did not change anything because of it. */
+  mayHaveActed: boolean;
+};
 
 export type Attempt = { actor: Actor; signal: AbortSignal; onCall(report: CallReport): void };
 
@@ -52,6 +63,7 @@ export const createPlatformClient = (
   authenticate: Authenticator,
 ): PlatformClient => {
   const exchange = createExchange(options);
+  let clockOffsetMs: number | undefined;
 
   const call = async <Answer>(
     declared: Operation<Answer>,
@@ -72,18 +84,24 @@ export const createPlatformClient = (
           : wholePayload(JSON.stringify(input.json), 'application/json');
       const startedMs = performance.now();
       let status: number | undefined;
+      let mayHaveActed = request.method !== 'GET';
       try {
         const path = query.size > 0 ? `${request.path}?${query}` : request.path;
         const answer = await exchange({ ...about, path, headers: proof.headers, payload }, attempt.signal);
         status = answer.status;
+        const toldMs = Date.parse(String(answer.headers.date));
+        if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
         if (status < 200 || status >= 300) {
           const refused = parseRefusal(answer);
           throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${status}` });
         }
         return parseAnswer(about, answer.text);
+      } catch (error) {
+        mayHaveActed &&= !(error instanceof PlatformError) || error.mayHaveActed;
+        throw error;
       } finally {
         const durationMs = performance.now() - startedMs;
-        attempt.onCall({ operation: operation.name, call: about.call, status, durationMs });
+        attempt.onCall({ operation: operation.name, call: about.call, status, durationMs, mayHaveActed });
       }
     };
 
@@ -106,7 +124,10 @@ export const createPlatformClient = (
   };
 
   return {
-    for: (attempt) => ({ call: (operation, input = {}) => call(operation, input, attempt) }),
+    for: (attempt) => ({
+      call: (operation, input = {}) => call(operation, input, attempt),
+      clockOffsetMs: () => clockOffsetMs,
+    }),
     close: exchange.close,
   };
 };

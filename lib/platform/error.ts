@@ -40,6 +40,13 @@ export class PlatformError extends Error {
     this.refused = facts.refused;
     this.sent = facts.sent;
   }
+
+  /** Refusals are certain, and so is 503: the request was not taken. Other server errors can come after the effect. */
+  get mayHaveActed(): boolean {
+    if (this.refused === undefined) return this.sent;
+    const { status } = this.refused;
+    return (status >= 500 && status !== 503) || status === 408;
+  }
 }
 
 /** At most this much of an error's body is read, in bytes. */

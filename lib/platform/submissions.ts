@@ -1,26 +1,47 @@
+import * as z from 'zod';
 import type { Platform } from './client.ts';
 import { type FilePart, filePart, multipart } from './multipart.ts';
-import { operation } from './operation.ts';
+import { operation, reading } from './operation.ts';
+
+type Folder = { orgUnitId: number; folderId: number };
+
+const mySubmissionsPath = '/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/';
 
 const postMySubmission = operation({
   name: 'upload-my-submission',
   method: 'POST',
   component: 'le',
-  path: '/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/',
+  path: mySubmissionsPath,
   scope: 'dropbox:folders:write',
   // Each call is one more submission.
   repeatable: false,
 });
 
+const submission = z.looseObject({
+  SubmissionDate: z.iso.datetime({ offset: true }),
+  Files: z.array(z.looseObject({ FileName: z.string(), Size: z.number() })),
+});
+
+const getMySubmissions = reading({
+  name: 'read-my-submissions',
+  method: 'GET',
+  component: 'le',
+  path: mySubmissionsPath,
+  scope: 'dropbox:folders:read',
+  repeatable: true,
+  // Some versions group them by submitter.
+  answer: z.array(z.union([z.looseObject({ Submissions: z.array(submission) }), submission])),
+});
+
 export type SubmittedFile = Omit<FilePart, 'name'>;
 
 /**
- * Hands in files as the user whose credential signs: nobody can submit for another. The comment is read as
- * `{Text,Html}` here, unlike those of grades. `openFiles` is asked for each time that the body is sent.
+ * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
+ * unlike those of grades. `openFiles` is asked for each time that the body is sent.
  */
 export const uploadMySubmission = (
   platform: Platform,
-  folder: { orgUnitId: number; folderId: number },
+  folder: Folder,
   { comment, openFiles }: { comment: string; openFiles(): Promise<SubmittedFile[]> },
 ) =>
   platform.call(postMySubmission, {
@@ -34,3 +55,42 @@ export const uploadMySubmission = (
         ...(await openFiles()).map((file) => filePart({ name: '', ...file })),
       ]),
   });
+
+/** Clocks of 300 s difference are accepted by the platform, so where its own is unknown, so much stays open. */
+const acceptedSkewMs = 330_000;
+/** The Date header has whole seconds. */
+const clockGrainMs = 2_000;
+
+/**
+ * Whether the caller has submitted these files since a time on our clock, by their names and sizes; `unclear` where
+ * something was submitted that may be these.
+ */
+export const findMySubmission = async (
+  platform: Platform,
+  folder: Folder,
+  { files, sinceMs }: { files: { name: string; bytes: number }[]; sinceMs: number },
+): Promise<'found' | 'absent' | 'unclear'> => {
+  const answer = await platform.call(getMySubmissions, { path: folder });
+  const submissions = answer.flatMap((each) =>
+    'Submissions' in each ? (each.Submissions as Submission[]) : each,
+  );
+  const offsetMs = platform.clockOffsetMs();
+  const since = sinceMs + (offsetMs ?? 0) - clockGrainMs;
+  const earliest = offsetMs === undefined ? since - acceptedSkewMs : since;
+  const sizes = listed(files.map(({ bytes }) => bytes));
+  const names = listed(files.map(({ name }) => name));
+  const candidates = (submissions as Submission[]).filter(
+    ({ SubmissionDate, Files }) =>
+      Date.parse(SubmissionDate) >= earliest && listed(Files.map(({ Size }) => Size)) === sizes,
+  );
+  if (candidates.length === 0) return 'absent';
+  const certain = candidates.some(
+    ({ SubmissionDate, Files }) =>
+      Date.parse(SubmissionDate) >= since && listed(Files.map(({ FileName }) => FileName)) === names,
+  );
+  return certain ? 'found' : 'unclear';
+};
+
+type Submission = z.infer<typeof submission>;
+
+const listed = (values: (string | number)[]): string => JSON.stringify(values.map(String).sort());

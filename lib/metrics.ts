@@ -1,0 +1,116 @@
+import { Metrics } from '@aws-lambda-powertools/metrics';
+
+export const metricNamespace = 'sis-relay';
+
+/** Every metric with the sets of dimensions under which it is published: what alarms and dashboards may ask for. */
+export const metricDefinitions = {
+  /** Attempts by what came of them; `kind` is `none` where nothing failed. */
+  Messages: { unit: 'Count', dimensions: [['function', 'outcome', 'kind']] },
+  /** Dead letters written. By kind alone as well: an alarm cannot add up what it must first search for. */
+  Letters: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
+  MessageDuration: { unit: 'Milliseconds', dimensions: [['function', 'outcome']] },
+  /** How old messages are when they leave their queue. */
+  MessageAge: { unit: 'Seconds', dimensions: [['function']] },
+  PlatformLatency: { unit: 'Milliseconds', dimensions: [['function'], ['function', 'operation']] },
+  /** Requests by the status of their answer; `none` where no answer came. */
+  PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },
+} as const;
+
+export type MetricName = keyof typeof metricDefinitions;
+type DimensionOf<Name extends MetricName> = (typeof metricDefinitions)[Name]['dimensions'][number][number];
+type Dimensions = Record<string, string>;
+
+/** What one invocation counted and timed, until it is taken as lines of CloudWatch's embedded metric format. */
+export type Tally = {
+  add<Name extends MetricName>(
+    metric: Name,
+    dimensions: Record<DimensionOf<Name>, string>,
+    value: number,
+  ): void;
+  take(): string[];
+};
+
+type Series = { metric: MetricName; dimensions: Dimensions; values: number[] };
+
+export const createTally = (namespace: string): Tally => {
+  const directives = directivesOf(namespace);
+  const collected = new Map<string, Series>();
+  return {
+    add: (metric, dimensions, value) => {
+      // JSON would turn it into null, for which CloudWatch drops the whole line.
+      if (!Number.isFinite(value)) return;
+      const key = `${metric} ${Object.values(dimensions).join(' ')}`;
+      const series = collected.get(key);
+      if (series === undefined) collected.set(key, { metric, dimensions, values: [value] });
+      else if (metricDefinitions[metric].unit === 'Count') series.values[0] = (series.values[0] ?? 0) + value;
+      else series.values.push(value);
+    },
+    take: () => {
+      const lines = pack([...collected.values()].flatMap(sliced)).map((packed) => lineOf(packed, directives));
+      collected.clear();
+      return lines;
+    },
+  };
+};
+
+/** The most values of one metric that CloudWatch reads from a line. */
+const mostValues = 100;
+
+const sliced = (series: Series): Series[] =>
+  series.values.length <= mostValues
+    ? [series]
+    : Array.from({ length: Math.ceil(series.values.length / mostValues) }, (_, at) => ({
+        ...series,
+        values: series.values.slice(at * mostValues, (at + 1) * mostValues),
+      }));
+
+type Packed = { metrics: Map<MetricName, number[]>; dimensions: Dimensions };
+
+/** As few lines as can be, as each is paid for: a line names a metric once, and a dimension with one value. */
+const pack = (all: Series[]): Packed[] => {
+  const lines: Packed[] = [];
+  for (const { metric, dimensions, values } of all) {
+    const fits = (line: Packed) =>
+      !line.metrics.has(metric) &&
+      Object.entries(dimensions).every(([name, value]) => (line.dimensions[name] ?? value) === value);
+    let line = lines.find(fits);
+    if (line === undefined) {
+      line = { metrics: new Map(), dimensions: {} };
+      lines.push(line);
+    }
+    line.metrics.set(metric, values);
+    Object.assign(line.dimensions, dimensions);
+  }
+  return lines;
+};
+
+type Directives = ReturnType<typeof directivesOf>;
+
+const lineOf = ({ metrics, dimensions }: Packed, directives: Directives): string =>
+  JSON.stringify({
+    _aws: { Timestamp: Date.now(), CloudWatchMetrics: [...metrics.keys()].map((name) => directives[name]) },
+    ...dimensions,
+    ...Object.fromEntries(metrics),
+  });
+
+/**
+ * The library describes and checks each metric once per container; values are filled in per invocation. Handed to it one
+ * by one they cost 2 µs each, as it copies the list and reads the environment for every value.
+ */
+const directivesOf = (namespace: string) => {
+  const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+  const library = new Metrics({ namespace, logger: quiet });
+  library.clearDefaultDimensions();
+  const directiveOf = (name: MetricName) => {
+    const { unit, dimensions } = metricDefinitions[name];
+    for (const set of dimensions) library.addDimensions(Object.fromEntries(set.map((each) => [each, each])));
+    library.addMetric(name, unit, 0);
+    const [directive] = library.serializeMetrics()._aws.CloudWatchMetrics;
+    library.clearMetrics();
+    library.clearDimensions();
+    return directive;
+  };
+  return Object.fromEntries(
+    (Object.keys(metricDefinitions) as MetricName[]).map((name) => [name, directiveOf(name)]),
+  );
+};

@@ -1,0 +1,427 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../lib/failure.ts';
+import type { Facts } from '../../lib/log-facts.ts';
+import { createObserve, type MessageReport, type ObserveOptions } from '../../lib/observe.ts';
+
+const report: MessageReport = {
+  messageId: '059f36b4-87a3-44ab-83d2-661975830a7d',
+  eventId: 'evt-1',
+  outcome: 'done',
+  operation: 'PUT /svc/api/le/1.82/2001/grades/3001/values/41',
+  status: 200,
+  attempts: 1,
+  replays: 0,
+  durationMs: 23.456,
+  platformMs: 20.04,
+  requests: 2,
+  ageSeconds: 1.2,
+  requestId: 'r-1',
+};
+
+const observing = (level: ObserveOptions['level'] = 'info') => {
+  const lines: string[] = [];
+  const observe = createObserve({ function: 'grade-push', level, write: (line) => lines.push(line) });
+  const entries = (): Record<string, unknown>[] => lines.map((line) => JSON.parse(line));
+  return {
+    observe,
+    lines,
+    logs: () => entries().filter((entry) => !('_aws' in entry)),
+    metrics: () => entries().filter((entry) => '_aws' in entry),
+  };
+};
+
+describe('a log line', () => {
+  test('tells of one message with its outcome, operation, attempts and durations', () => {
+    const { observe, logs } = observing();
+    observe.message({
+      ...report,
+      outcome: 'waiting',
+      kind: 'throttled',
+      reason: 'asked to wait',
+      waitSeconds: 30,
+    });
+    expect(logs()).toEqual([
+      {
+        level: 'WARN',
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        message: 'message waiting',
+        function: 'grade-push',
+        messageId: report.messageId,
+        eventId: 'evt-1',
+        outcome: 'waiting',
+        kind: 'throttled',
+        reason: 'asked to wait',
+        operation: report.operation,
+        status: 200,
+        attempts: 1,
+        replays: 0,
+        requests: 2,
+        durationMs: 23.5,
+        platformMs: 20,
+        waitSeconds: 30,
+        ageSeconds: 1.2,
+        requestId: 'r-1',
+      },
+    ]);
+  });
+
+  test('leaves out what is not known', () => {
+    const { observe, logs } = observing();
+    observe.message({ ...report, eventId: undefined, status: undefined, requestId: undefined });
+    observe.flush();
+    expect(Object.keys(logs()[0]!)).not.toEqual(expect.arrayContaining(['eventId']));
+    expect(logs()[0]).not.toHaveProperty('status');
+    expect(logs()[0]).not.toHaveProperty('requestId');
+  });
+
+  test.each<[Outcome, string]>([
+    ['done', 'INFO'],
+    ['duplicate', 'INFO'],
+    ['superseded', 'INFO'],
+    ['waiting', 'WARN'],
+    ['parked', 'ERROR'],
+  ])('of a message that is %s has the level %s', (outcome, level) => {
+    const { observe, logs } = observing();
+    observe.message({ ...report, outcome });
+    observe.flush();
+    expect(logs()).toMatchObject([{ level, outcome }]);
+  });
+
+  test.each<[ObserveOptions['level'], string[]]>([
+    ['debug', ['DEBUG', 'INFO', 'WARN', 'ERROR']],
+    ['info', ['INFO', 'WARN', 'ERROR']],
+    ['warn', ['WARN', 'ERROR']],
+    ['error', ['ERROR']],
+  ])('is written at the level %s or above, and metrics at each', (level, written) => {
+    const { observe, logs, metrics } = observing(level);
+    observe.call({ operation: 'grades.put', status: 200, durationMs: 20 });
+    observe.message(report);
+    observe.warn('a warning');
+    observe.error('an error');
+    observe.flush();
+    expect(logs().map((entry) => entry.level)).toEqual(written);
+    expect(metrics()).not.toEqual([]);
+  });
+
+  test('is never written at the level silent, and neither are metrics', () => {
+    const { observe, lines } = observing('silent');
+    observe.call({ operation: 'grades.put', status: 200, durationMs: 20 });
+    observe.message({ ...report, outcome: 'parked' });
+    observe.error('an error', {}, new Error('wrong'));
+    observe.flush();
+    expect(lines).toEqual([]);
+  });
+
+  test('of a success waits for the end of the invocation, and is written before what goes wrong meanwhile', () => {
+    const { observe, logs } = observing();
+    observe.message(report);
+    expect(logs()).toEqual([]);
+    observe.warn('a warning');
+    expect(logs()).toMatchObject([{ outcome: 'done' }, { message: 'a warning' }]);
+    observe.message({ ...report, outcome: 'duplicate' });
+    observe.flush();
+    expect(logs()).toMatchObject([{ outcome: 'done' }, { message: 'a warning' }, { outcome: 'duplicate' }]);
+  });
+
+  test('is not held without end where an invocation does not end', () => {
+    const { observe, lines } = observing();
+    for (let at = 0; at < 250; at += 1) observe.message(report);
+    expect(lines).toHaveLength(200);
+  });
+
+  test('is one line of JSON of bounded length, whatever the texts in it', () => {
+    const { observe, lines } = observing();
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 50 }),
+      fc.string({ minLength: 5_000, maxLength: 9_000 }),
+    );
+    fc.assert(
+      fc.property(text, text, (first, second) => {
+        lines.length = 0;
+        observe.message({ ...report, outcome: 'parked', eventId: first, reason: second, operation: second });
+        observe.error(first, { code: second }, new Error(second, { cause: new Error(first) }));
+        expect(lines).toHaveLength(2);
+        for (const line of lines) {
+          expect(line).not.toContain('\n');
+          expect(JSON.parse(line)).toBeTypeOf('object');
+          // A control character takes six characters of JSON.
+          expect(line.length).toBeLessThan(6 * 8_000);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('goes to stdout by itself', async () => {
+    const script = `
+      import { createObserve } from './lib/observe.ts';
+      const observe = createObserve({ function: 'grade-push', level: 'info' });
+      observe.message(${JSON.stringify(report)});
+      observe.warn('a warning', { count: 2 });
+      observe.message(${JSON.stringify(report)});
+      observe.flush();`;
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module-typescript', '--eval', script],
+      { cwd: `${import.meta.dirname}/../..`, env: {} },
+    );
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/\n$/);
+    const entries = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(entries).toMatchObject([
+      { level: 'INFO', outcome: 'done' },
+      { level: 'WARN', message: 'a warning', count: 2 },
+      { level: 'INFO', outcome: 'done' },
+      { Messages: [2] },
+    ]);
+  });
+});
+
+describe('the metrics of an invocation', () => {
+  test('count messages and letters, and time messages and the platform', () => {
+    const { observe, metrics } = observing();
+    observe.call({ operation: 'grades.read', status: 404, durationMs: 5 });
+    observe.call({ operation: 'grades.put', status: 200, durationMs: 15 });
+    observe.call({ operation: 'grades.put', durationMs: 15_000 });
+    observe.message(report);
+    observe.message({ ...report, durationMs: 30, ageSeconds: 2 });
+    observe.message({ ...report, outcome: 'parked', kind: 'rejected', ageSeconds: 86_400 });
+    observe.flush();
+    const points = metrics().flatMap(pointsOf);
+    const at = (dimensions: object) => points.filter((point) => sameJson(point.dimensions, dimensions));
+    const name = 'grade-push';
+    expect(at({ function: name, outcome: 'done', kind: 'none' })).toMatchObject([
+      { metric: 'Messages', values: [2] },
+    ]);
+    expect(at({ function: name, outcome: 'parked', kind: 'rejected' })).toMatchObject([
+      { metric: 'Messages', values: [1] },
+    ]);
+    expect(at({ function: name, kind: 'rejected' })).toMatchObject([{ metric: 'Letters', values: [1] }]);
+    expect(at({ kind: 'rejected' })).toMatchObject([{ metric: 'Letters', values: [1] }]);
+    expect(at({ function: name, outcome: 'done' })).toMatchObject([
+      { metric: 'MessageDuration', unit: 'Milliseconds', values: [report.durationMs, 30] },
+    ]);
+    expect(at({ function: name, operation: 'grades.put' })).toMatchObject([
+      { metric: 'PlatformLatency', unit: 'Milliseconds', values: [15, 15_000] },
+    ]);
+    expect(at({ function: name, status: '404' })).toMatchObject([{ metric: 'PlatformAnswers', values: [1] }]);
+    expect(at({ function: name, status: 'none' })).toMatchObject([
+      { metric: 'PlatformAnswers', values: [1] },
+    ]);
+    const byFunction = at({ function: name });
+    expect(byFunction.flatMap(({ metric, values }) => (metric === 'MessageAge' ? values : []))).toEqual([
+      1.2, 2, 86_400,
+    ]);
+    expect(
+      byFunction
+        .flatMap(({ metric, values }) => (metric === 'PlatformLatency' ? values : []))
+        .toSorted((a, b) => a - b),
+    ).toEqual([5, 15, 15_000]);
+  });
+
+  test('leave out the age of a message that waits on, as it is not at its end', () => {
+    const { observe, metrics } = observing();
+    observe.message({ ...report, outcome: 'waiting', kind: 'unavailable' });
+    observe.flush();
+    expect(
+      metrics()
+        .flatMap(pointsOf)
+        .map(({ metric }) => metric),
+    ).toEqual(['Messages', 'MessageDuration']);
+  });
+
+  test('carry the function of the report where one process serves several', () => {
+    const { observe, logs, metrics } = observing();
+    observe.message({ ...report, function: 'enrollment-create' });
+    observe.flush();
+    expect(logs()).toMatchObject([{ function: 'enrollment-create' }]);
+    for (const { dimensions } of metrics().flatMap(pointsOf))
+      expect(dimensions.function).toBe('enrollment-create');
+  });
+
+  test('go out once', () => {
+    const { observe, lines } = observing('error');
+    observe.message(report);
+    observe.flush();
+    expect(lines).toHaveLength(1);
+    observe.flush();
+    expect(lines).toHaveLength(1);
+  });
+});
+
+describe('by contract', () => {
+  const secrets = {
+    signature: 'eInA7Qr4HYQn8b8x6RoMPioxftBYbRsa3oiIFCZFTgU',
+    token: 'tok_9f8e7d6c5b4a39281706f5e4',
+    userKey: 'uK-0123456789abcdef',
+    learner: 'Ada Lovelace',
+    grade: '87.25',
+    comment: 'Well argued, but late',
+    fileName: 'essay-final.pdf',
+  };
+  const signed = `https://platform.example/svc/api/lp/1.49/users/whoami?x_a=app&x_c=${secrets.signature}&x_t=1`;
+  /** Objects that carry more than their type says, as a spread or a client's error would. */
+  const poison = {
+    data: { grade: { type: 'numeric', points: secrets.grade }, comments: secrets.comment },
+    body: JSON.stringify({ points: secrets.grade }),
+    headers: { authorization: `Bearer ${secrets.token}` },
+    query: { x_c: secrets.signature },
+    name: secrets.learner,
+    files: [{ name: secrets.fileName }],
+    grade: secrets.grade,
+    // Listed names with what does not belong there:
+    status: secrets.grade,
+    attempts: { grade: secrets.grade },
+    code: [secrets.grade],
+  };
+  const poisoned = (fields: object) => ({ ...poison, ...fields }) as never;
+
+  const failing = Object.assign(
+    new TypeError(`sending ${signed} with Bearer ${secrets.token} failed`, {
+      cause: Object.assign(new Error(`{"userKey":"${secrets.userKey}"}`), { ...poison, code: 'ECONNRESET' }),
+    }),
+    {
+      ...poison,
+      ...{ name: 'TypeError', code: 'UND_ERR_SOCKET' },
+      config: { headers: { authorization: `Bearer ${secrets.token}` }, url: signed },
+      input: { MessageBody: JSON.stringify(poison.data) },
+      $response: { body: secrets.comment },
+      $metadata: { requestId: '1' },
+    },
+  );
+
+  test('neither content of a message nor a proof gets through, whatever objects are given', () => {
+    const { observe, lines, logs } = observing('debug');
+    observe.call(poisoned({ operation: `grades.put?x_c=${secrets.signature}`, status: 200, durationMs: 1 }));
+    observe.message(
+      poisoned({
+        ...report,
+        status: secrets.grade,
+        attempts: { grade: secrets.grade },
+        operation: `PUT /svc/api/le/1.82/1/grades/2/values/3?x_c=${secrets.signature}`,
+        reason: `answered to Authorization: Bearer ${secrets.token}`,
+        outcome: 'parked',
+        kind: 'rejected',
+      }),
+    );
+    observe.warn(
+      `refused ${signed}`,
+      poisoned({ secret: `prefix/service {"appKey": "${secrets.userKey}"}` }),
+    );
+    observe.error(`no answer of ${signed}`, poisoned({ messageId: 'm-1' }), failing);
+    observe.error('thrown', poisoned({}), poison);
+    observe.error('thrown', poisoned({}), `Bearer ${secrets.token} ${secrets.grade}`);
+    observe.flush();
+    for (const [what, secret] of Object.entries(secrets))
+      expect(lines.join('\n'), what).not.toContain(secret);
+    expect(logs()).toHaveLength(6);
+    const named = new Set(logs().flatMap((entry) => Object.keys(entry)));
+    expect([...named].toSorted()).toEqual(
+      [
+        ...[
+          'ageSeconds',
+          'durationMs',
+          'error',
+          'eventId',
+          'function',
+          'kind',
+          'level',
+          'message',
+          'messageId',
+        ],
+        ...[
+          'operation',
+          'outcome',
+          'platformMs',
+          'reason',
+          'replays',
+          'requestId',
+          'requests',
+          'secret',
+          'status',
+        ],
+        'timestamp',
+      ].toSorted(),
+    );
+  });
+
+  test('metrics carry only numbers and our own words', () => {
+    const { observe, metrics } = observing();
+    observe.call(poisoned({ operation: 'grades.put', status: 200, durationMs: 1 }));
+    observe.message(poisoned({ ...report, outcome: 'parked', kind: 'rejected' }));
+    observe.flush();
+    const written = JSON.stringify(metrics());
+    for (const [what, secret] of Object.entries(secrets)) expect(written, what).not.toContain(secret);
+    expect(written).not.toContain(report.messageId);
+  });
+
+  test('an error is logged by name, code, message and stack, and its cause without stack', () => {
+    const { observe, logs } = observing();
+    observe.error('the letter could not be written', { messageId: 'm-1' }, failing);
+    expect(logs()).toEqual([
+      {
+        level: 'ERROR',
+        timestamp: expect.any(String),
+        message: 'the letter could not be written',
+        function: 'grade-push',
+        messageId: 'm-1',
+        error: {
+          name: 'TypeError',
+          message: 'sending https://platform.example/svc/api/lp/1.49/users/whoami?… with Bearer … failed',
+          code: 'UND_ERR_SOCKET',
+          stack: expect.stringMatching(/^ {4}at .*observe\.test\.ts/),
+          cause: { name: 'Error', message: '{"userKey":"…"}', code: 'ECONNRESET' },
+        },
+      },
+    ]);
+  });
+
+  test('a reason is logged as it is given: whoever words it keeps content out of it', () => {
+    const { observe, logs } = observing();
+    observe.message({ ...report, outcome: 'parked', kind: 'invalid', reason: 'points: expected a number' });
+    expect(logs()).toMatchObject([{ reason: 'points: expected a number' }]);
+  });
+
+  test('facts of a warning are those of the list', () => {
+    const { observe, logs } = observing();
+    const facts: Facts = { secret: 'sis-relay/service', error: 'TimeoutError', seconds: 30 };
+    observe.warn('its last value serves', facts);
+    expect(logs()).toEqual([
+      {
+        level: 'WARN',
+        timestamp: expect.any(String),
+        message: 'its last value serves',
+        function: 'grade-push',
+        ...facts,
+      },
+    ]);
+  });
+});
+
+type Point = { metric: string; unit: string; dimensions: Record<string, string>; values: number[] };
+
+/** Reads a line as CloudWatch does: one point for each metric and set of dimensions. */
+const pointsOf = (entry: Record<string, unknown>): Point[] => {
+  const { CloudWatchMetrics } = entry._aws as {
+    CloudWatchMetrics: { Dimensions: string[][]; Metrics: { Name: string; Unit: string }[] }[];
+  };
+  return CloudWatchMetrics.flatMap(({ Dimensions, Metrics }) =>
+    Metrics.flatMap(({ Name, Unit }) =>
+      Dimensions.map((set) => ({
+        metric: Name,
+        unit: Unit,
+        dimensions: Object.fromEntries(set.map((each) => [each, entry[each] as string])),
+        values: [entry[Name]].flat() as number[],
+      })),
+    ),
+  );
+};
+
+const sameJson = (a: object, b: object): boolean =>
+  JSON.stringify(Object.entries(a).toSorted()) === JSON.stringify(Object.entries(b).toSorted());
