@@ -6,7 +6,7 @@ import { type Grade, readGradeComments, setGradeValue } from '../lib/platform/gr
 
 const unless = (expected: string) => ({
   error: (issue: { input?: unknown }) =>
-    issue.input === null ? 'is null: the platform cannot clear a grade' : `must be ${expected}`,
+    issue.input === null ? 'must not be null: the platform cannot clear a grade' : `must be ${expected}`,
 });
 
 const grade = z.discriminatedUnion(

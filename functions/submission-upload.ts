@@ -48,17 +48,16 @@ export const integration: Integration<Data> = {
       openFiles: () => opened(submission, world),
     });
   },
-  verify: async (submission, world) => {
-    const files = (await opened(submission, world)).map(({ fileName: name, file: { bytes } }) => ({
-      name,
-      bytes,
-    }));
-    const found = await findMySubmission(world.platform, submission, { files, sinceMs: world.sinceMs });
-    if (found !== 'unclear') return found === 'found';
-    const since = new Date(world.sinceMs).toISOString();
-    throw new MessageFailure('uncertain', `An attempt that began at ${since} may have been submitted`, {
-      remedy: `Look in dropbox folder ${submission.folderId} of org unit ${submission.orgUnitId} for a submission of user ${submission.userId} since ${since}; replay only if there is none, else discard.`,
-    });
+  verify: {
+    subject: ({ userId, folderId, orgUnitId }) =>
+      `a submission of user ${userId} in dropbox folder ${folderId} of org unit ${orgUnitId}`,
+    look: async (submission, world) => {
+      const files = (await opened(submission, world)).map(({ fileName: name, file: { bytes } }) => ({
+        name,
+        bytes,
+      }));
+      return findMySubmission(world.platform, submission, { files, sinceMs: world.sinceMs });
+    },
   },
 };
 

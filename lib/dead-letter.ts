@@ -68,23 +68,20 @@ const foreign = (attributes: Attributes): Attributes => {
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => !own.has(name)));
 };
 
-/** Every way to tell a letter's story, from the whole to the least: what the message carried gives way last but one. */
+/** Every way to tell a letter's story, best first. The reason is worth more than what the message carried along. */
 const stories = ({ source, replays, failure, attributes }: DeadLetter): Attributes[] => {
   const address = {
     ...(source === '' ? {} : { source: text(source) }),
     replays: { DataType: 'Number', StringValue: String(replays) },
   };
-  const tellings: Attributes[] = failureTexts(failure).map((json) => ({
-    ...address,
-    ...(failure && { kind: text(failure.kind) }),
-    ...(json === undefined ? {} : { failure: text(json) }),
-  }));
+  const untold = { ...address, ...(failure && { kind: text(failure.kind) }) };
+  const told = failureTexts(failure).map((json) => ({ ...untold, failure: text(json) }));
   const carried = Object.entries(foreign(attributes));
-  const withCarried = tellings.map((own) => ({
+  const withCarried = (own: Attributes): Attributes => ({
     ...Object.fromEntries(carried.slice(0, maximumAttributes - Object.keys(own).length)),
     ...own,
-  }));
-  return [...withCarried, ...tellings, address];
+  });
+  return [...told.map(withCarried), ...told, withCarried(untold), untold, address];
 };
 
 /** What every failure in a letter must tell, and the types of what it may. */
@@ -114,18 +111,15 @@ const failureIn = (json: string | undefined): LetterFailure | null => {
   }
 };
 
-/** The failure as JSON, from the whole to the least that still reads as one, and at last none. */
-const failureTexts = (failure: LetterFailure | null): (string | undefined)[] => {
-  if (failure === null) return [undefined];
+/** The failure as JSON, from the whole to the least that still reads as one. */
+const failureTexts = (failure: LetterFailure | null): string[] => {
+  if (failure === null) return [];
   const { detail, title, ...rest } = failure;
   const { kind, message, remedy, function: name, attempts, firstAt, lastAt } = failure;
   const shorter = [1_000, 200].map((length) => ({ ...failure, detail: detail && start(detail, length) }));
   const briefly = { ...rest, message: start(message, 200), remedy: start(remedy, 200) };
   const least = { kind, message: start(message, 100), remedy: '', function: name, attempts, firstAt, lastAt };
-  return [
-    ...[failure, ...shorter, { ...rest, title }, briefly, least].map((each) => JSON.stringify(each)),
-    undefined,
-  ];
+  return [failure, ...shorter, { ...rest, title }, briefly, least].map((each) => JSON.stringify(each));
 };
 
 /** Never ends in half of a character. */

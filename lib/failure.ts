@@ -96,6 +96,9 @@ const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind 
   if (status === 503) return 'unavailable';
   if (isTimestampOutOfRange(refused)) return 'unavailable';
   if (isInvalidToken(refused)) return 'credentials';
+  // Half a text does not tell which of the many refusals this was: the next time brings the whole.
+  if (status === 403 && refused.cutOff && refused.type === undefined && !refused.missing)
+    return 'unavailable';
   if (status === 403) return refused.missing === 'scope' ? 'missing-scope' : 'missing-permission';
   return 'rejected';
 };

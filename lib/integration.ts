@@ -18,11 +18,8 @@ export type Integration<Data> = {
   /** Whose credential must sign: a platform user's id; default: the service's own. */
   actor?(data: Data): Actor;
   run(data: Data, world: World): Promise<unknown>;
-  /**
-   * An attempt that began at `sinceMs` on our clock left no outcome: looks on the platform whether it was done.
-   * @throws MessageFailure of kind `uncertain` where the platform cannot tell, saying what a person should look for.
-   */
-  verify?(data: Data, world: World & { sinceMs: number }): Promise<boolean>;
+  /** How to find out whether an attempt that left no outcome was done after all. */
+  verify?: Verification<Data>;
 };
 
 /** What an integration may touch. */
@@ -31,4 +28,11 @@ export type World = {
   /** Opens a file that the message names, of at most so many bytes. */
   openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
   limits: Limits;
+};
+
+export type Verification<Data> = {
+  /** What a person would look for, as in `a submission of user 7 in folder 8`. */
+  subject(data: Data): string;
+  /** Looks on the platform for the effect of an attempt that began at `sinceMs` on our clock. */
+  look(data: Data, world: World & { sinceMs: number }): Promise<'found' | 'absent' | 'unclear'>;
 };

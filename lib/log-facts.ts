@@ -43,7 +43,7 @@ export const factsOf = (given: Facts): Record<string, string | number> => {
   return facts;
 };
 
-export type ErrorFacts = {
+type ErrorFacts = {
   name: string;
   message?: string;
   code?: string;

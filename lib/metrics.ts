@@ -16,12 +16,12 @@ export const metricDefinitions = {
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },
 } as const;
 
-export type MetricName = keyof typeof metricDefinitions;
+type MetricName = keyof typeof metricDefinitions;
 type DimensionOf<Name extends MetricName> = (typeof metricDefinitions)[Name]['dimensions'][number][number];
 type Dimensions = Record<string, string>;
 
 /** What one invocation counted and timed, until it is taken as lines of CloudWatch's embedded metric format. */
-export type Tally = {
+type Tally = {
   add<Name extends MetricName>(
     metric: Name,
     dimensions: Record<DimensionOf<Name>, string>,

@@ -5,7 +5,8 @@ import { type Actor, type Credential, type Credentials, credentialSchema } from 
 type Entry = {
   credential: Credential;
   version: string;
-  readAtMs: number;
+  /** From when on its secret is looked at again before it is used. */
+  lookAgainAtMs: number;
   /** When the platform refused this version. */
   refusedAtMs?: number;
 };
@@ -20,9 +21,12 @@ export type SecretsOptions = {
   nowMs?: () => number;
 };
 
-/** For how long a refused credential is left alone, unless its secret changes; and how often that is looked up meanwhile. */
+/** For how long a refused credential is left alone, unless its secret changes. */
 const refusedForMs = 60_000;
+/** How often a secret is looked at that is refused, or that could not be read. */
 const lookAgainMs = 5_000;
+/** The client's own limits end with the answer's headers: an answer that stops half-way would hold all messages up. */
+const readTimeoutMs = 10_000;
 /** As many credentials as a container keeps: of learners there may be tens of thousands. */
 const mostEntries = 1_000;
 
@@ -42,15 +46,19 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
 
   const fetchEntry = async (name: string, actor: Actor): Promise<Entry> => {
     const known = entries.get(name);
-    const readAtMs = nowMs();
     try {
-      const secret = await options.client.send(new GetSecretValueCommand({ SecretId: name }));
+      const abortSignal = AbortSignal.timeout(readTimeoutMs);
+      const secret = await options.client.send(new GetSecretValueCommand({ SecretId: name }), {
+        abortSignal,
+      });
       const version = secret.VersionId ?? '';
       if (known?.version === version) {
-        known.readAtMs = readAtMs;
+        known.lookAgainAtMs =
+          nowMs() + (known.refusedAtMs === undefined ? options.timeToLiveMs : lookAgainMs);
         return known;
       }
-      return remember(name, { credential: parse(name, secret.SecretString), version, readAtMs });
+      const credential = parse(name, secret.SecretString);
+      return remember(name, { credential, version, lookAgainAtMs: nowMs() + options.timeToLiveMs });
     } catch (error) {
       if (isMissing(error)) entries.delete(name);
       const failure = unreadable(name, actor, error);
@@ -60,7 +68,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
         secret: name,
         error: nameOf(error),
       });
-      known.readAtMs = readAtMs - options.timeToLiveMs + lookAgainMs;
+      known.lookAgainAtMs = nowMs() + lookAgainMs;
       return known;
     }
   };
@@ -79,21 +87,18 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
   return {
     read: async (actor) => {
       const name = secretName(actor);
-      const entry = entries.get(name);
-      if (entry === undefined) return readOnce(name, actor);
-      const now = nowMs();
-      if (entry.refusedAtMs === undefined)
-        return now - entry.readAtMs < options.timeToLiveMs ? entry : readOnce(name, actor);
-      const lookedSince = entry.readAtMs > entry.refusedAtMs && now - entry.readAtMs < lookAgainMs;
-      const latest = lookedSince ? entry : await readOnce(name, actor);
-      if (latest.refusedAtMs === undefined) return latest;
-      if (now - latest.refusedAtMs < refusedForMs) throw refused(name);
-      delete latest.refusedAtMs;
-      return latest;
+      const known = entries.get(name);
+      const entry = known && nowMs() < known.lookAgainAtMs ? known : await readOnce(name, actor);
+      if (entry.refusedAtMs === undefined) return entry;
+      if (nowMs() - entry.refusedAtMs < refusedForMs) throw refused(name);
+      delete entry.refusedAtMs;
+      return entry;
     },
     refuse: (actor, version) => {
       const entry = entries.get(secretName(actor));
-      if (entry?.version === version) entry.refusedAtMs ??= nowMs();
+      if (entry?.version !== version || entry.refusedAtMs !== undefined) return;
+      entry.refusedAtMs = nowMs();
+      entry.lookAgainAtMs = nowMs();
     },
   };
 };
@@ -126,7 +131,7 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
       actor === undefined ? 'credentials' : 'missing-credential',
       `There is no secret ${name}${actor === undefined ? '' : `, so nothing can be sent as user ${actor}`}`,
       {
-        remedy: `Create the secret ${name} with that user's credential${actor ? ', then replay' : ''}.`,
+        remedy: `Create the secret ${name} with ${actor === undefined ? "the service's credential" : "that user's credential, then replay"}.`,
         cause: error,
       },
     );
@@ -135,9 +140,8 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
       remedy: `Let this function read and decrypt the secret ${name}; waiting messages then go on.`,
       cause: error,
     });
-  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${nameOf(error)}`, {
-    cause: error,
-  });
+  // Without its cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
+  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${nameOf(error)}`);
 };
 
 /** A secret that is scheduled for deletion answers InvalidRequestException. */

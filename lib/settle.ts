@@ -174,21 +174,28 @@ const proceed = async <Data>(
   }
 };
 
-/** Whether the attempt that left no outcome was done; throws where nobody can tell and nobody has decided. */
+/** Whether the attempt that left no outcome was done; throws `uncertain` where nobody can tell and nobody has decided. */
 const lookUp = async <Data>(
-  integration: Integration<Data>,
+  { verify }: Integration<Data>,
   data: Data,
   { reach, doubt }: { reach: World; doubt: Doubt },
 ): Promise<boolean> => {
+  const since = new Date(doubt.sinceMs).toISOString();
+  const subject = verify?.subject(data) ?? 'its effect';
+  let why = 'the platform does not tell';
   try {
-    if (integration.verify) return await integration.verify(data, { ...reach, sinceMs: doubt.sinceMs });
-    const since = new Date(doubt.sinceMs).toISOString();
-    throw new MessageFailure('uncertain', `An attempt that began at ${since} left no outcome`);
+    const found = (await verify?.look(data, { ...reach, sinceMs: doubt.sinceMs })) ?? 'unclear';
+    if (found !== 'unclear') return found === 'found';
   } catch (error) {
-    // Whoever replays a letter that says so has looked and found nothing.
-    if (doubt.decided && failureOf(error).kind === 'uncertain') return false;
-    throw error;
+    const failure = failureOf(error);
+    if (dispositions[failure.kind] === 'wait') throw error;
+    why = failure.message;
   }
+  // Whoever replays a letter that says `uncertain` has looked and found nothing.
+  if (doubt.decided) return false;
+  throw new MessageFailure('uncertain', `An attempt since ${since} left no outcome: ${why}`, {
+    remedy: `Look for ${subject} since ${since}. Replay only if there is none, else discard this letter.`,
+  });
 };
 
 /** DynamoDB takes keys of up to 2,048 bytes; a message's source and id may be longer. */

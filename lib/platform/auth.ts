@@ -41,7 +41,9 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
       },
       learn: (refused) => {
         if (isTimestampOutOfRange(refused)) {
-          skewSeconds = skewToldBy(textOf(refused), nowMs()) ?? skewSeconds;
+          // Of a number that is cut off, the rest would teach a clock that is decades wrong.
+          const told = refused.cutOff ? undefined : skewToldBy(textOf(refused), nowMs());
+          skewSeconds = told ?? skewSeconds;
           return skewSeconds !== usedSkewSeconds;
         }
         if (!isInvalidToken(refused)) return false;

@@ -1,7 +1,7 @@
 import type { Actor, Authenticator, Proof } from './auth.ts';
 import { PlatformError, parseRefusal } from './error.ts';
 import { createExchange, type Payload, wholePayload } from './exchange.ts';
-import type { Operation } from './operation.ts';
+import { type Configured, configured, type Operation, type OperationOverride, pathOf } from './operation.ts';
 
 export type CallInput = {
   /** Values of the path's placeholders: positive integers, or plain words. */
@@ -49,12 +49,6 @@ export type PlatformOptions = {
   bodyTimeoutMs: number;
 };
 
-export type OperationOverride = {
-  version?: string | undefined;
-  path?: string | undefined;
-  scope?: string | undefined;
-};
-
 export type PlatformClient = { for(attempt: Attempt): Platform; close(): Promise<void> };
 
 /** The API client: proves each call as its actor, sends it once, and once more where a refusal taught how to prove it. */
@@ -92,12 +86,13 @@ export const createPlatformClient = (
         const toldMs = Date.parse(String(answer.headers.date));
         if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
         if (status < 200 || status >= 300) {
-          const refused = parseRefusal(answer);
+          const refused = parseRefusal(answer, longWordsOf(proof));
           throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${status}` });
         }
         return parseAnswer(about, answer.text);
       } catch (error) {
-        mayHaveActed &&= !(error instanceof PlatformError) || error.mayHaveActed;
+        mayHaveActed &&=
+          error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
         const durationMs = performance.now() - startedMs;
@@ -132,33 +127,12 @@ export const createPlatformClient = (
   };
 };
 
-type Configured<Answer> = Operation<Answer> & { version: string | undefined };
-
-const configured = <Answer>(
-  operation: Operation<Answer>,
-  override: OperationOverride = {},
-): Configured<Answer> => ({
-  ...operation,
-  version: override.version,
-  path: override.path ?? operation.path,
-  scope: override.scope ?? operation.scope,
-});
-
-/** Placeholders take digits and plain words only, so that nothing in a message can alter a path. */
-const pathOf = (
-  operation: Configured<unknown>,
-  options: PlatformOptions,
-  values: Record<string, number | string>,
-): string => {
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = String(values[name]);
-    if (!(name in values) || !/^[A-Za-z0-9-]+$/.test(value))
-      throw new TypeError(`${operation.name}: no usable value for {${name}} of its path`);
-    return value;
-  });
-  if (operation.component === undefined) return `${options.apiRoot}${path}`;
-  return `${options.apiRoot}/${operation.component}/${operation.version ?? options.versions[operation.component]}${path}`;
-};
+/** The proof's long words: an error page that repeats them has them taken out, however it writes its address. */
+const longWordsOf = ({ query, headers }: Proof): string[] =>
+  [...Object.values(query), ...Object.values(headers)]
+    .flatMap((value) => value.split(' '))
+    .filter((word) => word.length >= 20)
+    .flatMap((word) => [word, encodeURIComponent(word)]);
 
 /** A success that does not read as one is no answer: a proxy's page, half a body, another version's shape. */
 const parseAnswer = <Answer>(
@@ -170,8 +144,9 @@ const parseAnswer = <Answer>(
   let json: unknown;
   try {
     json = JSON.parse(text ?? '');
-  } catch (cause) {
-    throw new PlatformError({ ...about, sent: true, message: 'the answer is not readable as JSON', cause });
+  } catch {
+    // Without its cause, which quotes the answer.
+    throw new PlatformError({ ...about, sent: true, message: 'the answer is not readable as JSON' });
   }
   const parsed = answer.safeParse(json);
   if (parsed.success) return parsed.data;

@@ -11,6 +11,8 @@ export type RefusedCall = {
   missing?: 'scope' | 'permission' | undefined;
   /** The name of the missing scope or permission, where the text tells. */
   required?: string | undefined;
+  /** The answer was cut off: what its text would have told may be missing. */
+  cutOff?: true;
   requestId?: string | undefined;
   retryAfterSeconds?: number | undefined;
 };
@@ -57,21 +59,30 @@ type RawAnswer = {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
+  cutOff?: boolean;
 };
 
-/** Parses any answer that is not a success: both JSON forms, plain text, HTML, nothing, half of something, a redirect. */
-export const parseRefusal = (answer: RawAnswer): RefusedCall => {
+/**
+ * Parses any answer that is not a success: both JSON forms, plain text, HTML, nothing, half of something, a redirect.
+ * `proof` are words of the request that no text may bring back.
+ */
+export const parseRefusal = (answer: RawAnswer, proof: string[] = []): RefusedCall => {
   const header = (name: string): string | undefined => [answer.headers[name] ?? []].flat()[0];
   const said = wordsOf(answer, header('content-type') ?? '', header('location'));
-  const detail = said.detail === undefined ? undefined : cut(scrub(said.detail));
+  const clean = (text: string | undefined, maximum: number): string | undefined =>
+    text === undefined ? undefined : cut(scrub(text, proof), maximum);
+  const title = clean(said.title, 200);
+  const detail = clean(said.detail, maximumDetail);
+  const rateLimitReset = answer.status === 429 ? header('x-rate-limit-reset') : undefined;
   return {
     status: answer.status,
-    type: said.type,
-    title: said.title === undefined ? undefined : cut(scrub(said.title), 200),
+    type: clean(said.type, 100),
+    title,
     detail,
-    ...missingIn(`${said.title ?? ''} ${detail ?? ''}`),
-    requestId: header('x-request-id') ?? header('x-correlation-id'),
-    retryAfterSeconds: retryAfter(header('retry-after'), header('x-rate-limit-reset'), header('date')),
+    ...missingIn(`${title ?? ''} ${detail ?? ''}${answer.cutOff ? '' : '\n'}`),
+    ...(answer.cutOff ? { cutOff: true } : {}),
+    requestId: clean(header('x-request-id') ?? header('x-correlation-id'), 200),
+    retryAfterSeconds: retryAfter(header('retry-after'), rateLimitReset, header('date')),
   };
 };
 
@@ -82,9 +93,9 @@ const wordsOf = (answer: RawAnswer, contentType: string, location: string | unde
   if (answer.status >= 300 && answer.status < 400)
     return { title: 'Redirect', detail: location ? `to ${withoutQuery(location)}` : 'to nowhere' };
   if (text === '') return {};
-  if (/json/i.test(contentType) || text.startsWith('{')) return jsonWords(text);
+  if (text.startsWith('{') || (/json/i.test(contentType) && !text.startsWith('<'))) return jsonWords(text);
   // Some plain sentences, such as the one about the timestamp, are labelled as HTML: the text itself tells.
-  if (/<[a-z!][^>]*>/i.test(text)) return htmlWords(text);
+  if (/<[a-z!][^<>]*>/i.test(text)) return htmlWords(text);
   const [first = '', ...rest] = text.split(/\r?\n/);
   return { title: first, detail: rest.length > 0 ? text : undefined };
 };
@@ -94,7 +105,8 @@ const jsonWords = (text: string): Words => {
   try {
     body = JSON.parse(text);
   } catch {
-    return { title: 'Unreadable JSON', detail: text };
+    const type = anchorOf(textIn(text, 'type'));
+    return { type, title: textIn(text, 'title') ?? 'Unreadable JSON', detail: text };
   }
   if (typeof body !== 'object' || body === null) return { detail: String(body) };
   const problem = body as Record<string, unknown>;
@@ -112,6 +124,10 @@ const jsonWords = (text: string): Words => {
 const stringOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
+/** A field of JSON that is not whole. */
+const textIn = (json: string, field: string): string | undefined =>
+  new RegExp(`"${field}"\\s*:\\s*"([^"\\\\]+)"`).exec(json)?.[1];
+
 const anchorOf = (type: string | undefined): string | undefined => type?.split(/[#/]/).at(-1) || undefined;
 
 const htmlWords = (html: string): Words => {
@@ -125,30 +141,38 @@ const htmlWords = (html: string): Words => {
   return { title: plain(title ?? '') || 'HTML page', detail: plain(bare) || undefined };
 };
 
-/** `Insufficient scope to call API. Required: <scope>`, or `Not authorized for [ …, securityVariableName: X ]`. */
+/**
+ * `Insufficient scope to call API. Required: <scope>`, or `Not authorized for [ …, securityVariableName: X ]`. A name
+ * counts only if something follows it: at the end of a text that is cut, half a name would send people the wrong way.
+ */
 const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
+  const named = (pattern: RegExp): string | undefined => pattern.exec(text)?.[1]?.replace(/[.:]+$/, '');
   if (/insufficient scope/i.test(text))
     return {
       missing: 'scope',
-      required: /required:\s*([\w.:*-]+(?:[ ,]+[\w.*-]+:[\w.:*-]+)*)/i.exec(text)?.[1],
+      required: named(/required:\s*([\w.:*-]+(?:[ ,]+[\w.*-]+:[\w.:*-]+)*)(?=[^\w.:*…-])/i),
     };
-  const permission = /securityVariableName:\s*([\w.-]+)/i.exec(text)?.[1];
+  const permission = named(/securityVariableName:\s*([\w.-]+)(?=[^\w.…-])/i);
   return permission ? { missing: 'permission', required: permission } : {};
 };
 
-/** Error pages repeat the address they were called with: its query carries signatures, and a header echo a token. */
-const scrub = (text: string): string =>
-  text
+/**
+ * Error pages repeat the address they were called with: its query carries signatures, and a header echo a token. The
+ * proof's own words go wherever they stand; the patterns are for half of them, and for secrets of others.
+ */
+const scrub = (text: string, proof: string[]): string =>
+  proof
+    .reduce((rest, word) => rest.replaceAll(word, '…'), text)
     .replace(/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…')
     .replace(
-      /\b(x_[a-e]|x_t|access_token|refresh_token|client_secret)\b(["']?\s*[=:]\s*["']?)[^\s&"'<>]+/gi,
+      /(x_[a-et]|access_token|refresh_token|client_secret)(\\?["']?\s*(?:[=:]|%3d)\s*\\?["']?)(?:(?!%26)[^\s&"'<>\\])+/gi,
       '$1$2…',
     )
-    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, '$1 …');
+    .replace(/\b(bearer|basic)(?:\s|%20|\+)+[\w.~+/=%-]{8,}/gi, '$1 …');
 
 const withoutQuery = (location: string): string => location.replace(/[?#].*$/s, '');
 
-const cut = (text: string, maximum = maximumDetail): string =>
+const cut = (text: string, maximum: number): string =>
   text.length > maximum ? `${text.slice(0, maximum - 1)}…` : text;
 
 /** Seconds to wait: Retry-After as a number or a date, else the rate limit's reset. */
@@ -160,9 +184,10 @@ const retryAfter = (value: string | undefined, reset: string | undefined, date: 
 const secondsOf = (value: string | undefined): number | undefined =>
   value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined;
 
-/** Against the answer's own Date where there is one, as our clock may differ from the platform's. */
+/** Of an HTTP date, against the answer's own Date where there is one, as our clock may differ from the platform's. */
 const secondsUntil = (value: string | undefined, date: string | undefined): number | undefined => {
-  const until = Date.parse(value ?? '');
+  if (value === undefined || !/\d:\d\d:\d\d/.test(value)) return undefined;
+  const until = Date.parse(value);
   const now = Date.parse(date ?? '');
   return Number.isNaN(until) ? undefined : (until - (Number.isNaN(now) ? Date.now() : now)) / 1000;
 };

@@ -1,5 +1,6 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import { maximumErrorBytes, PlatformError } from './error.ts';
+import { type AnswerText, readAnswer } from './answer.ts';
+import { PlatformError } from './error.ts';
 import type { Operation } from './operation.ts';
 
 /** A body of known size, whole or as a stream; `complete` tells whether a stream was handed over to its last byte. */
@@ -20,11 +21,7 @@ type Outgoing = {
   payload: Payload | undefined;
 };
 
-type Incoming = {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  text: string;
-};
+type Incoming = AnswerText & { status: number; headers: Record<string, string | string[] | undefined> };
 
 export type ExchangeOptions = {
   baseUrl: string;
@@ -42,6 +39,10 @@ export const createExchange = (options: ExchangeOptions) => {
     headersTimeout: options.headersTimeoutMs,
     bodyTimeout: options.bodyTimeoutMs,
     keepAliveTimeout: keepAliveMs,
+    // Else a server's own hint may make it ten minutes.
+    keepAliveMaxTimeout: keepAliveMs,
+    // One call a connection: else a lost connection takes all calls on it along, and which of them were acted on is not told.
+    allowH2: false,
     connect: { timeout: options.connectTimeoutMs },
   };
   let pool = new Pool(options.baseUrl, settings);
@@ -108,13 +109,16 @@ const roundTrip = async (
       body: (source?.body as Buffer | undefined) ?? null,
       signal: context.signal,
     });
-    return { status: answer.statusCode, headers: answer.headers, text: await textOf(answer, outgoing) };
+    return { status: answer.statusCode, headers: answer.headers, ...(await readAnswer(answer, outgoing)) };
   } catch (error) {
     if (error instanceof PlatformError) throw error;
-    // A file that cannot be read to its end is not the platform's silence.
+    // A file that cannot be read to its end is not the platform's silence, and nor is a call that undici will not make.
     if (source?.broken()) throw source.broken();
-    const sent = context.connected() && (payload?.complete?.() ?? true);
-    throw new PlatformError({ operation, call, sent, message: reasonOf(error), cause: error });
+    const code = codeOf(error);
+    if (code === 'UND_ERR_INVALID_ARG') throw error;
+    const sent = context.connected() && !neverConnected.test(code) && (payload?.complete?.() ?? true);
+    // Without its cause: a parser's error holds the answer's bytes, which may repeat the query.
+    throw new PlatformError({ operation, call, sent, message: reasonOf(code) });
   }
 };
 
@@ -134,50 +138,15 @@ const watched = (body: Payload['body']) => {
   return { body: watching(), broken: () => error };
 };
 
-const isSuccess = (status: number): boolean => status >= 200 && status < 300;
-
-const textOf = async (answer: Dispatcher.ResponseData, { operation, call }: Outgoing): Promise<string> => {
-  const { statusCode, headers, body } = answer;
-  if (!isSuccess(statusCode)) return startOf(body);
-  if (/html/i.test(String(headers['content-type'] ?? ''))) {
-    await body.dump().catch(() => undefined);
-    throw new PlatformError({
-      operation,
-      call,
-      sent: true,
-      message: `answered ${statusCode} with an HTML page`,
-    });
-  }
-  if (operation.answer) return body.text();
-  // Nothing of it is read, so half of it is as good as the whole: the status has told already.
-  await body.dump().catch(() => undefined);
-  return '';
-};
-
-/** As much of an error's body as can be had, up to the limit: a cut one still names its error. */
-const startOf = async (body: Dispatcher.ResponseData['body']): Promise<string> => {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const piece of body) {
-      pieces.push(piece);
-      bytes += piece.length;
-      if (bytes >= maximumErrorBytes) break;
-    }
-  } catch {
-    // What came until the cut is kept.
-  }
-  return Buffer.concat(pieces).subarray(0, maximumErrorBytes).toString('utf8');
-};
-
+/** The code of an error of undici or the system; else its name, as those of a signal have a number for a code. */
 const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : error instanceof Error ? error.name : '';
+  error instanceof Error ? ('code' in error && typeof error.code === 'string' ? error.code : error.name) : '';
 
+/** What only the making of a connection ends with. */
 const neverConnected =
-  /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+  /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
-const reasonOf = (error: unknown): string => {
-  const code = codeOf(error);
+const reasonOf = (code: string): string => {
   if (neverConnected.test(code)) return `no connection (${code})`;
   if (/TIMEOUT|TimeoutError|AbortError/.test(code)) return `no answer in time (${code})`;
   return `cut off before the answer was complete (${code})`;

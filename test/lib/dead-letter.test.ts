@@ -1,0 +1,439 @@
+import {
+  DeleteMessageCommand,
+  type MessageAttributeValue,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type DeadLetter,
+  type LetterFailure,
+  letterOf,
+  replaysIn,
+  sqsMessageOf,
+} from '../../lib/dead-letter.ts';
+import { dispositions, type FailureKind } from '../../lib/failure.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../local/aws.ts';
+
+let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
+let sqs: SQSClient;
+let queueUrl: string;
+
+beforeAll(async () => {
+  aws = await startQueuesAndFiles();
+  sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
+  queueUrl = (await createQueue(sqs, 'dead-letters')).url;
+});
+afterAll(async () => {
+  sqs.destroy();
+  await aws.close();
+});
+
+type Attributes = Record<string, MessageAttributeValue>;
+
+/** The letter as it comes back from SQS, whose client checks the digests of body and attributes on both ways. */
+const throughSqs = async (letter: DeadLetter): Promise<DeadLetter> => {
+  await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, ...sqsMessageOf(letter) }));
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({
+      QueueUrl: queueUrl,
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['All'],
+    }),
+  );
+  const { ReceiptHandle } = Messages[0]!;
+  await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+  return letterOf(Messages[0]!);
+};
+
+/** As the documentation of SQS counts: the body, and of each attribute its name, type and value. */
+const sizeOf = ({ MessageBody, MessageAttributes }: ReturnType<typeof sqsMessageOf>): number => {
+  let bytes = Buffer.byteLength(MessageBody);
+  for (const [name, { DataType, StringValue, BinaryValue }] of Object.entries(MessageAttributes)) {
+    bytes += Buffer.from(name).length + Buffer.from(DataType!).length;
+    bytes += StringValue === undefined ? BinaryValue!.length : Buffer.from(StringValue).length;
+  }
+  return bytes;
+};
+
+const limit = 1024 ** 2;
+const source = 'arn:aws:sqs:eu-west-1:123456789012:sis-relay-grade-push';
+
+const failure: LetterFailure = {
+  kind: 'rejected',
+  message:
+    'The platform answered PUT /svc/api/le/1.82/2001/grades/5001/values/301 with 400 JSON Binding Error',
+  remedy: 'Correct what the platform names, in the message or on the platform, then replay.',
+  status: 400,
+  type: 'json-binding-error',
+  title: 'JSON Binding Error',
+  detail: 'Provided JSON is invalid',
+  operation: 'PUT /svc/api/le/1.82/2001/grades/5001/values/301',
+  requestId: '0f6c1a52',
+  function: 'grade-push',
+  attempts: 1,
+  firstAt: '2026-06-01T12:00:00.000Z',
+  lastAt: '2026-06-01T12:00:00.250Z',
+};
+
+const letter: DeadLetter = { body: '{"specversion":"1.0"}', source, failure, replays: 0, attributes: {} };
+
+/** Filler of exactly so many bytes, of characters of one to four of them. */
+const bodyOf = (bytes: number): string => {
+  const some = '{"ä€😀":1}';
+  const rest = bytes % Buffer.byteLength(some);
+  return some.repeat((bytes - rest) / Buffer.byteLength(some)) + 'x'.repeat(rest);
+};
+
+const takenBySqs = (character: string): boolean =>
+  /^[\t\n\r]$/.test(character) ||
+  (character >= ' ' && character.isWellFormed() && !/[\uFFFE\uFFFF]/.test(character));
+
+const replaced = (text: string): string =>
+  [...text].map((character) => (takenBySqs(character) ? character : '\uFFFD')).join('');
+
+const nasty = fc.constantFrom(
+  '\ud83d',
+  '\ude00',
+  '\u0000',
+  '\u001b[2J',
+  '\uFFFE',
+  '\uFFFF',
+  '😀',
+  '\u2028',
+  '"',
+  '\\',
+);
+const hostile = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc
+    .array(fc.oneof(nasty, fc.string({ unit: 'grapheme', maxLength: 3 })), { maxLength: 30 })
+    .map((all) => all.join('')),
+);
+const taken = hostile.map(replaced).filter((text) => text !== '');
+
+const anyFailure: fc.Arbitrary<LetterFailure> = fc.record(
+  {
+    kind: fc.constantFrom(...(Object.keys(dispositions) as FailureKind[])),
+    message: hostile,
+    remedy: hostile,
+    function: fc.constantFrom('grade-push', 'submission-upload'),
+    attempts: fc.nat(),
+    firstAt: fc.constant('2026-06-01T12:00:00.000Z'),
+    lastAt: fc.constant('2026-06-01T12:00:00.250Z'),
+    status: fc.constantFrom(400, 503),
+    type: hostile,
+    title: hostile,
+    detail: fc.oneof(
+      hostile,
+      fc.tuple(fc.nat(3), fc.nat(3_000)).map(([x, most]) => 'x'.repeat(x) + '😀'.repeat(most)),
+    ),
+    required: hostile,
+    operation: hostile,
+    requestId: hostile,
+    retryAfterSeconds: fc.nat(),
+  },
+  { requiredKeys: ['kind', 'message', 'remedy', 'function', 'attempts', 'firstAt', 'lastAt'] },
+);
+
+const anyAttribute: fc.Arbitrary<MessageAttributeValue> = fc
+  .tuple(
+    fc.constantFrom('', '.json', '.int', '.png'),
+    fc.oneof(
+      taken.map((StringValue) => ({ DataType: 'String', StringValue })),
+      fc
+        .constantFrom('0', '-12.5', '1e9', '0012')
+        .map((StringValue) => ({ DataType: 'Number', StringValue })),
+      fc
+        .uint8Array({ minLength: 1, maxLength: 40 })
+        .map((BinaryValue) => ({ DataType: 'Binary', BinaryValue })),
+    ),
+  )
+  .map(([suffix, value]) => ({ ...value, DataType: `${value.DataType}${suffix}` }));
+
+const anyAttributes: fc.Arbitrary<Attributes> = fc.dictionary(
+  fc.stringMatching(/^[a-zA-Z0-9_-]{1,40}$/).filter((name) => name !== '__proto__'),
+  anyAttribute,
+  { maxKeys: 10, noNullPrototype: true },
+);
+
+const anyLetter: fc.Arbitrary<DeadLetter> = fc.record({
+  body: taken,
+  source: fc.oneof(fc.constant(source), hostile),
+  failure: fc.oneof({ weight: 5, arbitrary: anyFailure }, { weight: 1, arbitrary: fc.constant(null) }),
+  replays: fc.oneof(fc.nat(), fc.constant(Number.MAX_SAFE_INTEGER)),
+  attributes: anyAttributes,
+});
+
+const lastWords = ({ body, ...rest }: DeadLetter, room: number): DeadLetter => ({
+  ...rest,
+  body: bodyOf(limit - room),
+});
+
+const inJson = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value).replaceAll('\uFFFE', '\uFFFD').replaceAll('\uFFFF', '\uFFFD'));
+
+describe('a letter', () => {
+  test('comes back from SQS as it was written, whatever it says', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLetter, async (written) => {
+        const names = ['failure', 'kind', 'source', 'replays'];
+        const foreign = Object.entries(written.attributes).filter(([name]) => !names.includes(name));
+        const own = 1 + (written.source === '' ? 0 : 1) + (written.failure ? 2 : 0);
+        expect(await throughSqs(written)).toStrictEqual({
+          body: written.body,
+          source: replaced(written.source),
+          failure: inJson(written.failure),
+          replays: written.replays,
+          attributes: Object.fromEntries(foreign.slice(0, 10 - own)),
+        });
+      }),
+      { numRuns: 300 },
+    );
+  }, 60_000);
+
+  test('is taken by SQS however little room its body leaves', async () => {
+    const rooms = [0, 1, 60, 90, 120, 200, 300, 400, 600, 1_200, 4_000];
+    await fc.assert(
+      fc.asyncProperty(anyLetter, fc.constantFrom(...rooms), async (any, room) => {
+        // The local SQS counts binary values as the base64 in which they travel.
+        const texts = Object.entries(any.attributes).filter(([, { BinaryValue }]) => !BinaryValue);
+        const written = lastWords({ ...any, attributes: Object.fromEntries(texts) }, room);
+        const read = await throughSqs(written);
+        expect(read.body === written.body).toBe(true);
+        expect(read.failure?.kind ?? written.failure?.kind).toBe(written.failure?.kind);
+      }),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+
+  test('keeps its body, within the limits of SQS, at every distance from them', () => {
+    const attributes: Attributes = {
+      trace: { DataType: 'String', StringValue: 'ä'.repeat(150) },
+      weight: { DataType: 'Number.int', StringValue: '12' },
+      picture: { DataType: 'Binary.png', BinaryValue: Buffer.alloc(100, 255) },
+    };
+    const story = { ...failure, detail: '€'.repeat(2_000) };
+    const body = 'x'.repeat(limit);
+    for (let room = 0; room <= 8_000; room += room < 1_000 ? 1 : 50) {
+      const written = { ...letter, body: body.slice(room), attributes, failure: story };
+      const message = sqsMessageOf(written);
+      expect(message.MessageBody === written.body).toBe(true);
+      expect(sizeOf(message)).toBeLessThanOrEqual(limit);
+      const read = letterOf({ Body: message.MessageBody, MessageAttributes: message.MessageAttributes });
+      // What is left of the story is the most that there is room for.
+      if (room >= 100) expect(read.source).toBe(source);
+      if (room >= 400) expect(read.failure).toMatchObject({ kind: 'rejected', function: 'grade-push' });
+      if (room >= 1_000) expect(read.attributes).toEqual(attributes);
+      if (room >= 7_500) expect(read).toEqual(written);
+    }
+  });
+
+  test('is within the limits of SQS whatever it says, and however much', () => {
+    const long = fc
+      .tuple(hostile, fc.integer({ min: 0, max: 20_000 }))
+      .map(([text, times]) => text.repeat(times % 997));
+    fc.assert(
+      fc.property(anyLetter, long, fc.nat(20_000), (any, text, room) => {
+        const wordy = any.failure && {
+          ...any.failure,
+          message: text,
+          remedy: text,
+          detail: text,
+          required: text,
+        };
+        const attributes = {
+          ...any.attributes,
+          wordy: { DataType: 'String', StringValue: replaced(text) || ' ' },
+        };
+        const written = lastWords({ ...any, failure: wordy, attributes }, room);
+        const message = sqsMessageOf(written);
+        expect(message.MessageBody === written.body).toBe(true);
+        expect(Object.keys(message.MessageAttributes).length).toBeLessThanOrEqual(10);
+        expect(sizeOf(message)).toBeLessThanOrEqual(limit);
+        for (const { StringValue = 'x' } of Object.values(message.MessageAttributes)) {
+          expect(StringValue).not.toBe('');
+          expect(StringValue.isWellFormed()).toBe(true);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('is cut where that costs least: the detail, the title, the sentences, what the message carried, the reason', () => {
+    const attributes = { trace: { DataType: 'String', StringValue: 'x'.repeat(200) } };
+    const story = { ...failure, title: 't'.repeat(200), detail: 'd'.repeat(2_000), message: 'm'.repeat(400) };
+    const read = (room: number) => {
+      const { MessageBody, MessageAttributes } = sqsMessageOf(
+        lastWords({ ...letter, failure: story, attributes }, room),
+      );
+      return letterOf({ Body: MessageBody, MessageAttributes });
+    };
+    expect(read(4_000).failure).toEqual(story);
+    expect(read(2_800).failure).toEqual({ ...story, detail: 'd'.repeat(1_000) });
+    expect(read(1_800).failure).toEqual({ ...story, detail: 'd'.repeat(200) });
+    expect(read(1_500).failure).toEqual({ ...story, detail: undefined });
+    expect(read(1_200).failure).toMatchObject({ message: 'm'.repeat(200), remedy: failure.remedy });
+    expect(read(800)).toMatchObject({ failure: { kind: 'rejected', message: 'm'.repeat(100) }, attributes });
+    expect(read(420)).toMatchObject({
+      failure: { kind: 'rejected', message: 'm'.repeat(100) },
+      attributes: {},
+    });
+    expect(read(350)).toMatchObject({ source, failure: null, attributes });
+    expect(read(150)).toMatchObject({ source, failure: null, attributes: {} });
+    expect(read(50)).toMatchObject({ source: '', failure: null, attributes: {} });
+  });
+
+  test('is never cut in the middle of a character', () => {
+    for (const before of ['', 'x']) {
+      const emoji = `${before}${'😀'.repeat(1_000)}`;
+      const story = { ...failure, message: emoji, remedy: emoji, detail: emoji };
+      for (let room = 200; room <= 13_000; room += 130) {
+        const { MessageBody, MessageAttributes } = sqsMessageOf(
+          lastWords({ ...letter, failure: story }, room),
+        );
+        const read = letterOf({ Body: MessageBody, MessageAttributes }).failure;
+        for (const part of [read?.message, read?.remedy, read?.detail])
+          expect((part ?? '').isWellFormed()).toBe(true);
+      }
+    }
+  });
+
+  test('has room for six attributes of the message, or for what fits beside a shorter story', () => {
+    const names = Array.from({ length: 10 }, (_, at) => `a${at}`);
+    const value = { DataType: 'String', StringValue: 'v' };
+    const attributes = Object.fromEntries(names.map((name) => [name, value]));
+    const kept = (written: DeadLetter) =>
+      Object.keys(sqsMessageOf(written).MessageAttributes).filter((name) => names.includes(name));
+    expect(kept({ ...letter, attributes })).toEqual(names.slice(0, 6));
+    expect(kept({ ...letter, attributes, failure: null })).toEqual(names.slice(0, 8));
+  });
+
+  test('carries its own failure, kind, source and replays, whatever the message called so', () => {
+    const names = ['failure', 'kind', 'source', 'replays'];
+    const theirs = Object.fromEntries(
+      names.map((name) => [name, { DataType: 'String', StringValue: 'theirs' }]),
+    );
+    const { MessageAttributes } = sqsMessageOf({ ...letter, replays: 3, attributes: theirs });
+    expect(MessageAttributes).toEqual({
+      failure: { DataType: 'String', StringValue: JSON.stringify(failure) },
+      kind: { DataType: 'String', StringValue: 'rejected' },
+      source: { DataType: 'String', StringValue: source },
+      replays: { DataType: 'Number', StringValue: '3' },
+    });
+  });
+});
+
+describe('a message that is read as a letter', () => {
+  const read = (attributes: Record<string, string>) =>
+    letterOf({
+      Body: 'b',
+      MessageAttributes: Object.fromEntries(
+        Object.entries(attributes).map(([name, StringValue]) => [name, { DataType: 'String', StringValue }]),
+      ),
+    });
+
+  test('that SQS moved by itself has no failure, and the source that SQS tells', () => {
+    expect(letterOf({ Body: 'b', Attributes: { DeadLetterQueueSourceArn: source } })).toEqual({
+      body: 'b',
+      source,
+      failure: null,
+      replays: 0,
+      attributes: {},
+    });
+    expect(letterOf({})).toEqual({ body: '', source: '', failure: null, replays: 0, attributes: {} });
+  });
+
+  test('has the source that its writer told, where SQS moved it once more', () => {
+    const { MessageAttributes } = sqsMessageOf(letter);
+    const moved = { Body: 'b', MessageAttributes, Attributes: { DeadLetterQueueSourceArn: 'other' } };
+    expect(letterOf(moved).source).toBe(source);
+  });
+
+  const { detail, ...brief } = failure;
+  test.each([
+    ['text', 'no JSON'],
+    ['null', 'null'],
+    ['a number', '5'],
+    ['a list', JSON.stringify([failure])],
+    ['nothing told', '{}'],
+    ['a kind that there is not', JSON.stringify({ ...failure, kind: 'toString' })],
+    ['no kind', JSON.stringify({ ...failure, kind: undefined })],
+    ['a sentence that is none', JSON.stringify({ ...failure, message: { text: 'x' } })],
+    ['no remedy', JSON.stringify({ ...failure, remedy: undefined })],
+    ['a detail that is no text', JSON.stringify({ ...failure, detail: [1] })],
+    ['a status that is no number', JSON.stringify({ ...failure, status: '400' })],
+    ['half of one', JSON.stringify(failure).slice(0, 100)],
+  ])('has no failure where that is not one of ours: %s', (_, json) => {
+    expect(read({ failure: json }).failure).toBeNull();
+  });
+
+  test('has a failure that tells more than this version knows', () => {
+    expect(read({ failure: JSON.stringify({ ...brief, since: 'later' }) }).failure).toEqual({
+      ...brief,
+      since: 'later',
+    });
+  });
+
+  test.each([
+    ['0', 0],
+    ['3', 3],
+    ['9007199254740991', 9_007_199_254_740_991],
+    ['', 0],
+    ['-1', 0],
+    ['1.5', 0],
+    ['1e300', 0],
+    ['Infinity', 0],
+    ['-Infinity', 0],
+    ['NaN', 0],
+    ['many', 0],
+  ])('with %j replays has had %i', (text, replays) => {
+    expect(read({ replays: text }).replays).toBe(replays);
+    expect(replaysIn(text)).toBe(replays);
+  });
+
+  test('is never a reason to throw, and can always be written again', () => {
+    const words = fc.oneof(
+      hostile,
+      fc.json(),
+      anyFailure.map((each) => JSON.stringify(each)),
+      fc
+        .tuple(
+          anyFailure,
+          fc.dictionary(fc.constantFrom(...Object.keys(failure), '__proto__'), fc.jsonValue()),
+        )
+        .map(([good, bad]) => JSON.stringify({ ...good, ...bad })),
+    );
+    const attribute = fc.record(
+      { DataType: hostile, StringValue: words, BinaryValue: fc.uint8Array({ maxLength: 20 }) },
+      { requiredKeys: [] },
+    );
+    const message = fc.record(
+      {
+        Body: fc.oneof(hostile, fc.json()),
+        MessageAttributes: fc.dictionary(
+          fc.oneof(fc.constantFrom('failure', 'kind', 'source', 'replays', '__proto__', 'toString'), hostile),
+          attribute,
+          { maxKeys: 14, noNullPrototype: true },
+        ),
+        Attributes: fc.dictionary(fc.constantFrom('DeadLetterQueueSourceArn', 'SentTimestamp'), hostile),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(message, (given) => {
+        const first = letterOf(given as Parameters<typeof letterOf>[0]);
+        expect(Number.isSafeInteger(first.replays) && first.replays >= 0).toBe(true);
+        expect(first.body).toBe(given.Body ?? '');
+        const { MessageBody, MessageAttributes } = sqsMessageOf(first);
+        const again = letterOf({ Body: MessageBody, MessageAttributes });
+        expect(again.body).toBe(first.body);
+        expect(again.failure).toEqual(inJson(first.failure));
+        expect(Object.keys(MessageAttributes).length).toBeLessThanOrEqual(10);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,585 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type * as z from 'zod';
+import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
+import { integration as gradePush } from '../../functions/grade-push.ts';
+import { integration as profileImageUpdate } from '../../functions/profile-image-update.ts';
+import { integration as submissionUpload } from '../../functions/submission-upload.ts';
+import { MessageFailure } from '../../lib/failure.ts';
+import { type Message, messageType, parseMessage, versionOf } from '../../lib/message.ts';
+
+const now = '2026-06-01T12:00:00Z';
+
+type Definition = { name: string; data: z.ZodType };
+
+const integrations: Definition[] = [gradePush, enrollmentCreate, submissionUpload, profileImageUpdate];
+
+const enrollment = { orgUnitId: 2001, userId: 303, roleId: 110 };
+const gradeIds = { orgUnitId: 2001, gradeObjectId: 5001, userId: 301 };
+const numeric = { type: 'numeric', points: 8.5 };
+const file = { uri: 's3://uploads/essay.pdf', name: 'essay.pdf', contentType: 'application/pdf' };
+const submission = { orgUnitId: 2001, folderId: 7001, userId: 301, files: [file] };
+const portrait = { userId: 301, file: { uri: 's3://uploads/portrait.png', contentType: 'image/png' } };
+
+/** What each kind of message carries when nothing is wrong with it. */
+const proper: [Definition, Record<string, unknown>][] = [
+  [gradePush, { ...gradeIds, grade: numeric, comments: 'Good', privateComments: '' }],
+  [enrollmentCreate, enrollment],
+  [submissionUpload, { ...submission, comment: 'Mine' }],
+  [profileImageUpdate, portrait],
+];
+
+const eventOf = ({ name }: { name: string }, data: unknown, more: object = {}) => ({
+  specversion: '1.0',
+  id: 'e-1',
+  source: 'https://sis.example.edu',
+  type: messageType(name),
+  time: '2026-06-01T10:00:00Z',
+  data,
+  ...more,
+});
+
+const parsed = (integration: Definition, event: unknown): Message<unknown> =>
+  parseMessage(typeof event === 'string' ? event : JSON.stringify(event), integration, Date.parse(now));
+
+/** The problems that the refusal lists, as one text; `taken` where the message is valid. */
+const problems = (integration: Definition, event: unknown): string => {
+  try {
+    parsed(integration, event);
+    return 'taken';
+  } catch (error) {
+    if (!(error instanceof MessageFailure) || error.kind !== 'invalid') throw error;
+    return error.message.replace(/^The message is not valid: /, '');
+  }
+};
+
+const enrollmentProblems = (more: object) =>
+  problems(enrollmentCreate, eventOf(enrollmentCreate, enrollment, more));
+const gradeProblems = (data: object) => problems(gradePush, eventOf(gradePush, { ...gradeIds, ...data }));
+const submissionProblems = (data: object) =>
+  problems(submissionUpload, eventOf(submissionUpload, { ...submission, ...data }));
+
+describe('a message', () => {
+  test.each(integrations.map((each) => [each.name, each] as const))(
+    'the example of %s is a whole event of Lambda, and what its body carries is valid',
+    (name, integration) => {
+      const { Records } = JSON.parse(
+        readFileSync(new URL(`../../events/${name}.json`, import.meta.url), 'utf8'),
+      );
+      expect(Records).toHaveLength(1);
+      const [{ body, md5OfBody, eventSourceARN }] = Records;
+      expect(md5OfBody).toBe(createHash('md5').update(body).digest('hex'));
+      expect(eventSourceARN).toBe(`arn:aws:sqs:eu-west-1:123456789012:sis-relay-${name}`);
+      expect(parsed(integration, body).data).toEqual(JSON.parse(body).data);
+    },
+  );
+
+  test('has the id, source, time and sequence of its envelope, and the data as they were sent', () => {
+    expect(parsed(enrollmentCreate, eventOf(enrollmentCreate, enrollment, { sequence: '7' }))).toEqual({
+      id: 'e-1',
+      source: 'https://sis.example.edu',
+      time: '2026-06-01T10:00:00Z',
+      sequence: '7',
+      data: enrollment,
+    });
+  });
+
+  test('may carry any extension of the envelope, of any shape, and none of them reaches what is parsed', () => {
+    const extensions = {
+      subject: 'x',
+      traceparent: '00-1',
+      nested: { data: [1, null] },
+      count: 3,
+      none: null,
+    };
+    const event = eventOf(enrollmentCreate, enrollment, extensions);
+    expect(Object.keys(parsed(enrollmentCreate, event))).toEqual([
+      'id',
+      'source',
+      'time',
+      'sequence',
+      'data',
+    ]);
+  });
+
+  const unknown: [string, Definition, object][] = [
+    ['data.weight', gradePush, { ...gradeIds, grade: numeric, weight: 1 }],
+    ['data.grade.max', gradePush, { ...gradeIds, grade: { ...numeric, max: 10 } }],
+    ['data.grade.text', gradePush, { ...gradeIds, grade: { ...numeric, text: 'A' } }],
+    ['data.RoleId', enrollmentCreate, { ...enrollment, RoleId: 1 }],
+    ['data.files[1].size', submissionUpload, { ...submission, files: [file, { ...file, size: 1 }] }],
+    ['data.file.name', profileImageUpdate, { userId: 301, file: { ...portrait.file, name: 'me' } }],
+  ];
+  test.each(unknown)(
+    'with a field that is not known is refused by its name, as %s',
+    (field, integration, data) => {
+      expect(problems(integration, eventOf(integration, data))).toBe(`${field}: is not a known field`);
+    },
+  );
+
+  test.each(
+    integrations.flatMap((queue) =>
+      integrations
+        .filter((other) => other !== queue)
+        .map((other) => [other.name, queue.name, queue] as const),
+    ),
+  )('of the kind %s is refused on the queue of %s', (other, name, queue) => {
+    expect(problems(queue, eventOf({ name: other }, enrollment))).toBe(
+      `type: must be sis.${name}.v1 on this queue`,
+    );
+  });
+
+  test('of another version of its type is refused', () => {
+    expect(enrollmentProblems({ type: 'sis.enrollment-create.v2' })).toMatch(/^type: must be sis\..*\.v1/);
+    expect(enrollmentProblems({ type: 'sis.Enrollment-create.v1' })).toMatch(/^type: must be/);
+  });
+});
+
+describe('the envelope', () => {
+  test.each([
+    [{ specversion: undefined }, 'specversion: is missing: expected "1.0"'],
+    [{ specversion: '0.3' }, 'specversion: expected "1.0"'],
+    [{ specversion: 1 }, 'specversion: expected "1.0"'],
+    [{ id: undefined }, 'id: is missing: expected string'],
+    [{ id: '' }, 'id: too small: expected string to have >=1 characters'],
+    [{ id: 7 }, 'id: expected string, received number'],
+    [{ id: 'x'.repeat(257) }, 'id: too big: expected string to have <=256 characters'],
+    [{ source: undefined }, 'source: is missing: expected string'],
+    [{ source: '' }, 'source: too small: expected string to have >=1 characters'],
+    [{ source: null }, 'source: expected string, received null'],
+    [{ type: undefined }, 'type: is missing: expected string'],
+    [{ type: 3 }, 'type: expected string, received number'],
+    [{ sequence: 5 }, 'sequence: expected string, received number'],
+    [{ data: undefined }, 'data: is missing: expected object'],
+    [{ data: null }, 'data: expected object, received null'],
+    [{ data: [] }, 'data: expected object, received array'],
+    [{ data: '{}' }, 'data: expected object, received string'],
+  ])('with %o is refused: %s', (change, problem) => {
+    expect(enrollmentProblems(change)).toBe(problem);
+  });
+
+  test('of which much is wrong is told all of it at once', () => {
+    expect(problems(enrollmentCreate, {})).toBe(
+      [
+        'specversion: is missing: expected "1.0"',
+        'id: is missing: expected string',
+        'source: is missing: expected string',
+        'type: is missing: expected string',
+        'time: is missing: must be a time as in 2026-01-31T09:30:00Z',
+      ].join('; '),
+    );
+  });
+
+  test('takes an attribute that is null for one that is left out, as CloudEvents says', () => {
+    const event = eventOf(enrollmentCreate, enrollment, { sequence: null, datacontenttype: null });
+    expect(parsed(enrollmentCreate, event).sequence).toBeUndefined();
+  });
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset=utf-8',
+    'Application/JSON',
+    'application/cloudevents+json',
+    'application/vnd.example.edu.grade-v1+json; x=y',
+    'text/json',
+  ])('says that its data are JSON: %s', (datacontenttype) => {
+    expect(enrollmentProblems({ datacontenttype })).toBe('taken');
+  });
+
+  test.each([
+    'application/xml',
+    'text/plain',
+    'application/jsonp',
+    'application/json-seq',
+    'application/json.old',
+    'json',
+    '',
+  ])('may not say that its data are something else: %j', (datacontenttype) => {
+    expect(enrollmentProblems({ datacontenttype })).toBe('datacontenttype: must be application/json');
+  });
+
+  test.each([
+    '2026-01-31T09:30:00Z',
+    '2026-01-31T09:30:00+02:00',
+    '2026-01-31T09:30:00-23:59',
+    '2026-01-31T09:30:00.5Z',
+    '2026-01-31T09:30:00.123456789+05:45',
+    '2024-02-29T00:00:00Z',
+  ])('has a time as in %s', (time) => {
+    expect(parsed(enrollmentCreate, eventOf(enrollmentCreate, enrollment, { time })).time).toBe(time);
+  });
+
+  test.each([
+    ['without offset', '2026-01-31T09:30:00'],
+    ['without seconds', '2026-01-31T09:30Z'],
+    ['with a space', '2026-01-31 09:30:00Z'],
+    ['of a day alone', '2026-01-31'],
+    ['of a day that there is not', '2026-02-29T00:00:00Z'],
+    ['of an hour that there is not', '2026-01-31T24:00:00Z'],
+    ['of an offset that there is not', '2026-01-31T09:30:00+24:00'],
+    ['with an offset without colon', '2026-01-31T09:30:00+0200'],
+    ['in seconds', 1769851800],
+    ['of nothing', null],
+    ['in words', 'Sat, 31 Jan 2026 09:30:00 GMT'],
+  ])('a time %s is refused', (_, time) => {
+    expect(enrollmentProblems({ time })).toBe('time: must be a time as in 2026-01-31T09:30:00Z');
+  });
+
+  test("a time may be an hour ahead of our clock, for a producer's that runs fast, and not a moment more", () => {
+    expect(enrollmentProblems({ time: '2026-06-01T13:00:00Z' })).toBe('taken');
+    expect(enrollmentProblems({ time: '2026-06-01T15:00:00+02:00' })).toBe('taken');
+    const ahead = 'time: must not be more than an hour in the future';
+    expect(enrollmentProblems({ time: '2026-06-01T13:00:00.001Z' })).toBe(ahead);
+    expect(enrollmentProblems({ time: '2026-06-01T13:00:00-00:01' })).toBe(ahead);
+  });
+
+  test('every time that is taken is one that can be reckoned with', () => {
+    const digits = (most: number) => fc.integer({ min: 0, max: most }).map((n) => String(n).padStart(2, '0'));
+    fc.assert(
+      fc.property(
+        fc.tuple(digits(12), digits(31), digits(24), digits(60), digits(60)),
+        fc.constantFrom('', '.0', '.999999999', '.1234567890123'),
+        fc.oneof(
+          fc.constant('Z'),
+          fc.tuple(fc.constantFrom('+', '-'), digits(24), digits(60)).map(([s, h, m]) => `${s}${h}:${m}`),
+        ),
+        ([month, day, hour, minute, second], fraction, offset) => {
+          const time = `2025-${month}-${day}T${hour}:${minute}:${second}${fraction}${offset}`;
+          fc.pre(enrollmentProblems({ time }) === 'taken');
+          expect(Date.parse(time)).not.toBeNaN();
+        },
+      ),
+    );
+  });
+});
+
+describe('a body', () => {
+  test.each([
+    ['empty', ''],
+    ['blank', ' '],
+    ['half an object', '{"specversion":"1.0"'],
+    ['in single quotes', "{'specversion':'1.0'}"],
+    ['behind a byte order mark', '\uFEFF{}'],
+    ['a number that JSON lacks', 'NaN'],
+    ['XML', '<event/>'],
+    ['a form', 'specversion=1.0&id=1'],
+    ['half a million brackets', '['.repeat(500_000)],
+  ])('that is not JSON is refused: %s', (_, body) => {
+    expect(problems(enrollmentCreate, body)).toBe('the body is not JSON');
+  });
+
+  test.each([
+    ['null', 'null'],
+    ['number', '1'],
+    ['string', '"text"'],
+    ['boolean', 'true'],
+    ['array', JSON.stringify([eventOf(enrollmentCreate, enrollment)])],
+    ['array', `${'['.repeat(400_000)}${']'.repeat(400_000)}`],
+  ])('that is JSON but no object is refused: %s', (type, body) => {
+    expect(problems(enrollmentCreate, body)).toBe(`the body: expected object, received ${type}`);
+  });
+
+  test('nested as deep as SQS lets it be is judged like any other', () => {
+    const deep = `${'[{"a":'.repeat(100_000)}1${'}]'.repeat(100_000)}`;
+    const event = JSON.stringify(eventOf(enrollmentCreate, enrollment, { data: '@' }));
+    expect(problems(enrollmentCreate, event.replace('"@"', deep))).toBe(
+      'data: expected object, received array',
+    );
+    const extended = JSON.stringify(eventOf(enrollmentCreate, enrollment, { extension: '@' }));
+    expect(problems(enrollmentCreate, extended.replace('"@"', deep))).toBe('taken');
+  });
+
+  test('of 1 MiB is judged like any other', () => {
+    const much = 'x'.repeat(1024 ** 2 - 400);
+    expect(enrollmentProblems({ extension: much })).toBe('taken');
+    expect(enrollmentProblems({ id: much })).toBe('id: too big: expected string to have <=256 characters');
+    expect(enrollmentProblems({ [much]: 1 })).toBe('taken');
+    expect(enrollmentProblems({ data: { ...enrollment, [much]: 1 } })).toMatch(
+      /^data\.x{60}: is not a known field$/,
+    );
+    expect(enrollmentProblems({ datacontenttype: `application/${'a+'.repeat(500_000)}` })).toMatch(
+      /^datacon/,
+    );
+    expect(gradeProblems({ grade: { type: 'text', text: much } })).toBe('taken');
+    const [uri, contentType] = [`s3://uploads/${much}`, `a/b${' ;'.repeat(500_000)}`];
+    expect(submissionProblems({ files: [{ ...file, uri }] })).toBe(
+      'data.files[0].uri: must be at most 8,192 characters',
+    );
+    expect(submissionProblems({ files: [{ ...file, contentType }] })).toMatch(
+      /^data\.files\[0\]\.contentType: /,
+    );
+  });
+
+  test('with the keys of prototypes neither changes one nor passes as data', () => {
+    const withKey = (event: string, key: string) => event.replace('{', `{"${key}":{"polluted":true},`);
+    const event = JSON.stringify(eventOf(enrollmentCreate, '@'));
+    const plain = event.replace('"@"', JSON.stringify(enrollment));
+    for (const key of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
+      expect(parsed(enrollmentCreate, withKey(plain, key)).data).toEqual(enrollment);
+      const inside = event.replace('"@"', withKey(JSON.stringify(enrollment), key));
+      expect(problems(enrollmentCreate, inside)).toBe(`data.${key}: is not a known field`);
+    }
+    const inherited = '{"__proto__":{"orgUnitId":1,"userId":1,"roleId":1}}';
+    expect(problems(enrollmentCreate, event.replace('"@"', inherited))).toContain('data.userId: is missing');
+    expect(Object.prototype).not.toHaveProperty('polluted');
+  });
+});
+
+describe('an id', () => {
+  const roleProblems = (json: string) =>
+    problems(
+      enrollmentCreate,
+      JSON.stringify(eventOf(enrollmentCreate, { ...enrollment, roleId: '@' })).replace('"@"', json),
+    );
+
+  test.each(['1', '110', '110.0', '1.1e2', '9007199254740991'])('may be %s', (json) => {
+    expect(roleProblems(json)).toBe('taken');
+  });
+
+  test.each([
+    '"110"',
+    '1.5',
+    '0',
+    '-0',
+    '-1',
+    '-1.5',
+    '9007199254740992',
+    '9007199254740993',
+    '1e300',
+    '1e999',
+    'null',
+    'true',
+    '[110]',
+    '{}',
+    '"110/../111"',
+  ])('%s is refused', (json) => {
+    expect(roleProblems(json)).toBe('data.roleId: must be a positive whole number');
+  });
+
+  test.each(
+    proper.flatMap(([integration, data]) =>
+      Object.keys(data)
+        .filter((name) => name.endsWith('Id'))
+        .map((name) => [name, integration.name, integration, data] as const),
+    ),
+  )('%s of %s is refused where it is text, and where it is missing', (name, _, integration, data) => {
+    expect(problems(integration, eventOf(integration, { ...data, [name]: '301' }))).toBe(
+      `data.${name}: must be a positive whole number`,
+    );
+    expect(problems(integration, eventOf(integration, { ...data, [name]: undefined }))).toBe(
+      `data.${name}: is missing: must be a positive whole number`,
+    );
+  });
+});
+
+describe('a grade', () => {
+  test.each([
+    { type: 'numeric', points: 0 },
+    { type: 'numeric', points: 0.05 },
+    { type: 'numeric', points: -2 },
+    { type: 'pass-fail', pass: false },
+    { type: 'selectbox', value: 'Very good' },
+    { type: 'text', text: '' },
+  ])('may be %o', (grade) => {
+    expect(parsed(gradePush, eventOf(gradePush, { ...gradeIds, grade })).data).toEqual({
+      ...gradeIds,
+      grade,
+    });
+  });
+
+  test.each([
+    [null, 'data.grade'],
+    [{ type: 'numeric', points: null }, 'data.grade.points'],
+    [{ type: 'pass-fail', pass: null }, 'data.grade.pass'],
+    [{ type: 'selectbox', value: null }, 'data.grade.value'],
+    [{ type: 'text', text: null }, 'data.grade.text'],
+  ])('of %o is refused, as the platform cannot clear one', (grade, field) => {
+    expect(gradeProblems({ grade })).toBe(`${field}: is null: the platform cannot clear a grade`);
+  });
+
+  test('that is missing is refused', () => {
+    expect(gradeProblems({})).toMatch(/^data\.grade: is missing: /);
+    expect(gradeProblems({ grade: { type: 'numeric' } })).toMatch(/^data\.grade\.points: is missing: /);
+  });
+
+  test.each([
+    [{ type: 'numeric', points: '8.5' }, 'data.grade.points: must be a number'],
+    [{ type: 'numeric', points: [8.5] }, 'data.grade.points: must be a number'],
+    [{ type: 'pass-fail', pass: 1 }, 'data.grade.pass: must be true or false'],
+    [{ type: 'pass-fail', pass: 'true' }, 'data.grade.pass: must be true or false'],
+    [{ type: 'selectbox', value: '' }, 'data.grade.value: must not be empty'],
+    [{ type: 'text', text: 8 }, 'data.grade.text: must be text'],
+  ])('of %o is refused: %s', (grade, problem) => {
+    expect(gradeProblems({ grade })).toBe(problem);
+  });
+
+  test('greater than any number is refused', () => {
+    const event = JSON.stringify(
+      eventOf(gradePush, { ...gradeIds, grade: { type: 'numeric', points: '@' } }),
+    );
+    expect(problems(gradePush, event.replace('"@"', '1e999'))).toBe('data.grade.points: must be a number');
+  });
+
+  test.each([
+    [85],
+    ['A'],
+    [true],
+    [[]],
+    [[numeric]],
+    [{}],
+    [{ points: 1 }],
+    [{ type: 'letter', value: 'A' }],
+    [{ type: null, points: 1 }],
+  ])('of the shape %o is refused, and told the shapes that there are', (grade) => {
+    expect(gradeProblems({ grade })).toMatch(/^data\.grade\S*: .*numeric, pass-fail, selectbox or text$/);
+  });
+
+  test.each(['comments', 'privateComments'])('has %s of at most 4,000 characters', (name) => {
+    expect(gradeProblems({ grade: numeric, [name]: '' })).toBe('taken');
+    expect(gradeProblems({ grade: numeric, [name]: 'ä'.repeat(4_000) })).toBe('taken');
+    expect(gradeProblems({ grade: numeric, [name]: 'x'.repeat(4_001) })).toBe(
+      `data.${name}: must be at most 4,000 characters`,
+    );
+    expect(gradeProblems({ grade: numeric, [name]: null })).toBe(
+      `data.${name}: expected string, received null`,
+    );
+  });
+});
+
+describe('a file', () => {
+  test.each([
+    [{ uri: undefined }, 'uri: is missing: expected string'],
+    [{ uri: null }, 'uri: expected string, received null'],
+    [{ uri: '' }, 'uri: the uri is neither s3://bucket/key nor a URL'],
+    [{ uri: 'file:///etc/passwd' }, "uri: the uri's scheme is file:"],
+    [{ uri: 'http://files.example.org/a' }, "uri: the uri's scheme is http:"],
+    [{ uri: 's3://uploads' }, 'uri: the uri names no valid S3 bucket'],
+    [{ uri: 's3://uploads/' }, 'uri: the uri names no key'],
+    [{ name: '' }, 'name: too small: expected string to have >=1 characters'],
+    [{ name: 'x'.repeat(256) }, 'name: too big: expected string to have <=255 characters'],
+    [{ contentType: 'pdf' }, 'contentType: must be a content type as in application/pdf'],
+    [{ contentType: 'application/pdf\r\nX: y' }, 'contentType: must be a content type as in application/pdf'],
+  ])('with %o is refused: %s', (change, problem) => {
+    expect(submissionProblems({ files: [file, { ...file, ...change }] })).toContain(
+      `data.files[1].${problem}`,
+    );
+  });
+
+  test('is one of 1 to 20', () => {
+    expect(submissionProblems({ files: Array(20).fill(file) })).toBe('taken');
+    expect(submissionProblems({ files: [] })).toBe('data.files: must name at least one file');
+    expect(submissionProblems({ files: Array(21).fill(file) })).toBe(
+      'data.files: must name at most 20 files',
+    );
+    expect(submissionProblems({ files: file })).toBe('data.files: expected array, received object');
+  });
+});
+
+describe('a refusal', () => {
+  /** Any JSON whose values would be known again. */
+  const telling: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom('geheim', 'x-geheim@example.edu', 's3://bucket/geheim/..', 'ftp://host/geheim'),
+      fc.constantFrom('https://user:geheim@host/', 'https://host:geheim/', `${'geheim '.repeat(2_000)}`),
+      fc.constantFrom(-717_171, 717_171.5, null, true, false),
+      fc.array(tie('any'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('type', 'uri', 'points', 'value', 'other'), tie('any'), { maxKeys: 4 }),
+    ),
+  })).any;
+
+  test.each(proper.map(([integration, data]) => [integration.name, integration, data] as const))(
+    'of %s names each field that is wrong, and never what it holds',
+    (_, integration, data) => {
+      const fields = Object.fromEntries(
+        Object.entries(data).map(([name, value]) => [name, fc.oneof(fc.constant(value), telling)]),
+      );
+      fc.assert(
+        fc.property(fc.record(fields, { requiredKeys: [] }), (wrong) => {
+          const told = problems(integration, eventOf(integration, wrong));
+          if (told === 'taken') return;
+          expect(told).not.toMatch(/geheim|717.?171/);
+          const list = told.split(/; (?=data\.|and \d)/);
+          for (const each of list)
+            expect(each).toMatch(/^data(\.\w+|\[\d+\])+: (is|must|expected|too|the uri)\b|^and \d+ more$/);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
+
+  test('of anything whatever is one of kind invalid, and short enough for a log', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...proper),
+        fc.oneof(
+          fc.json(),
+          fc.string({ unit: 'binary' }),
+          fc.jsonValue().map((data) => JSON.stringify(eventOf(gradePush, data))),
+          fc.jsonValue().map((grade) => JSON.stringify(eventOf(gradePush, { ...gradeIds, grade }))),
+          fc
+            .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue(), { maxKeys: 30 })
+            .map((more) => JSON.stringify(eventOf(enrollmentCreate, { ...enrollment, ...more }))),
+        ),
+        ([integration], body) => {
+          expect(problems(integration, body).length).toBeLessThan(4_000);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('names ten fields and counts the others', () => {
+    const names = Array.from({ length: 5_000 }, (_, at) => [`field${at}`, at]);
+    const told = enrollmentProblems({ data: { ...enrollment, ...Object.fromEntries(names) } });
+    expect(told).toMatch(
+      /^data\.field0: is not a known field; .*data\.field9: is not a known field; and 4990 more$/,
+    );
+  });
+
+  test('shows a name that the producer made up without anything that a terminal obeys, and not at any length', () => {
+    const hostile = { 'clear\u001b[2J\u009b\u202e\n\u2028\u2029\ud800': 1, [`${'x'.repeat(59)}😀😀`]: 2 };
+    expect(enrollmentProblems({ data: { ...enrollment, ...hostile } })).toBe(
+      [
+        'data.clear\uFFFD[2J\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD: is not a known field',
+        `data.${'x'.repeat(59)}\uFFFD: is not a known field`,
+      ].join('; '),
+    );
+  });
+});
+
+describe('the version of a message', () => {
+  const message = { id: 'b', source: 's', time: '2026-01-31T09:30:00Z', sequence: undefined, data: {} };
+
+  test.each([
+    [{}, { time: '2026-01-31T09:30:01Z' }],
+    [{}, { time: '2026-01-31T09:30:00.000000001Z' }],
+    [{ time: '2026-01-31T09:30:00.1231Z' }, { time: '2026-01-31T09:30:00.12319Z' }],
+    [{ time: '2026-01-31T09:30:00.9Z' }, { time: '2026-01-31T09:30:01Z' }],
+    [{ time: '2026-01-31T11:29:59+02:00' }, {}],
+    [{}, { time: '2026-01-31T04:30:00.5-05:00' }],
+    [{ time: '2025-12-31T23:59:59Z' }, { time: '2026-01-01T00:00:00+00:00' }],
+    [{ sequence: '1' }, { time: '2026-01-31T09:30:01Z' }],
+    [{}, { sequence: '0' }],
+    [{ sequence: '9' }, { sequence: '10' }],
+    [{ sequence: '0009' }, { sequence: '0010' }],
+    [{ sequence: 'a1' }, { sequence: 'a2' }],
+    [
+      { sequence: '7', id: 'z' },
+      { sequence: '8', id: 'a' },
+    ],
+    [{ id: 'a' }, { id: 'b' }],
+    [{ source: 'a' }, { source: 'b' }],
+  ])('of %o is before that of %o', (earlier, later) => {
+    const [one, other] = [versionOf({ ...message, ...earlier }), versionOf({ ...message, ...later })];
+    expect(one < other).toBe(true);
+  });
+
+  test('is the same however the same moment is written', () => {
+    const of = (time: string) => versionOf({ ...message, time });
+    expect(of('2026-01-31T10:30:00+01:00')).toBe(of('2026-01-31T09:30:00.000Z'));
+  });
+});

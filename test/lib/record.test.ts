@@ -1,0 +1,103 @@
+import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { attributesOf, storyOf } from '../../lib/record.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../local/aws.ts';
+
+const nowMs = Date.parse('2026-06-01T12:00:00Z');
+
+const attribute = (dataType: string, more: object): SQSMessageAttribute =>
+  ({ dataType, stringListValues: [], binaryListValues: [], ...more }) as SQSMessageAttribute;
+
+const recordOf = (change: object = {}): SQSRecord =>
+  ({
+    messageId: 'm',
+    body: '{}',
+    attributes: { SentTimestamp: String(nowMs - 60_000), ApproximateReceiveCount: '3' },
+    messageAttributes: {},
+    ...change,
+  }) as SQSRecord;
+
+describe('the story of a record', () => {
+  test('tells when its message was sent, how often it was handed out, and how often replayed', () => {
+    const messageAttributes = { replays: attribute('Number', { stringValue: '2' }) };
+    expect(storyOf(recordOf({ messageAttributes }), nowMs)).toEqual({
+      sentMs: nowMs - 60_000,
+      startedMs: nowMs,
+      attempts: 3,
+      replays: 2,
+    });
+  });
+
+  test.each(['Infinity', '-1', '1.5', '1e300', 'never', ''])(
+    'counts no replays where a producer has an attribute of that name: %j',
+    (stringValue) => {
+      const messageAttributes = { replays: attribute('String', { stringValue }) };
+      expect(storyOf(recordOf({ messageAttributes }), nowMs).replays).toBe(0);
+    },
+  );
+
+  test.each([[{}], [{ attributes: {} }], [{ attributes: undefined, messageAttributes: undefined }]])(
+    'begins now where an event made by hand does not tell: %o',
+    (change) => {
+      const record = recordOf({
+        attributes: { SentTimestamp: 'x', ApproximateReceiveCount: 'y' },
+        ...change,
+      });
+      expect(storyOf(record, nowMs)).toEqual({ sentMs: nowMs, startedMs: nowMs, attempts: 1, replays: 0 });
+    },
+  );
+});
+
+describe('the attributes of a record', () => {
+  let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
+  let sqs: SQSClient;
+  beforeAll(async () => {
+    aws = await startQueuesAndFiles();
+    sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
+  });
+  afterAll(async () => {
+    sqs.destroy();
+    await aws.close();
+  });
+
+  test('are those that SQS took and gives again, of every type', async () => {
+    const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+    const record = recordOf({
+      messageAttributes: {
+        trace: attribute('String', { stringValue: 'ä😀\n' }),
+        kind: attribute('String.custom', { stringValue: '{}' }),
+        weight: attribute('Number', { stringValue: '-12.50' }),
+        picture: attribute('Binary.png', { binaryValue: Buffer.from(bytes).toString('base64') }),
+      },
+    });
+    const { url } = await createQueue(sqs, 'attributes');
+    const MessageAttributes = attributesOf(record);
+    await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'b', MessageAttributes }));
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: url, MessageAttributeNames: ['All'] }),
+    );
+    expect(Messages[0]?.MessageAttributes).toEqual({
+      trace: { DataType: 'String', StringValue: 'ä😀\n' },
+      kind: { DataType: 'String.custom', StringValue: '{}' },
+      weight: { DataType: 'Number', StringValue: '-12.50' },
+      picture: { DataType: 'Binary.png', BinaryValue: bytes },
+    });
+  });
+
+  test('are none where the event does not tell', () => {
+    expect(attributesOf(recordOf({ messageAttributes: undefined }))).toEqual({});
+  });
+
+  test('leave out what has no value, which SQS would not take in a letter', () => {
+    const messageAttributes = {
+      empty: attribute('String', { stringValue: '' }),
+      nothing: attribute('String', { stringValue: null, binaryValue: null }),
+      noBytes: attribute('Binary', { binaryValue: '' }),
+      zero: attribute('Number', { stringValue: '0' }),
+    };
+    expect(attributesOf(recordOf({ messageAttributes }))).toEqual({
+      zero: { DataType: 'Number', StringValue: '0' },
+    });
+  });
+});

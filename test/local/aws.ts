@@ -1,0 +1,126 @@
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  type QueueAttributeName,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import { buildApp } from 'fauxqs';
+import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
+import {
+  acceptEveryPlane,
+  fauxqsInternals,
+  nameErrorsAsSqs,
+  nameRedriveSource,
+  type Request,
+  refuseAsSqs,
+  type Stores,
+  sqsAction,
+} from './sqs-fidelity.ts';
+
+export const localRegion = 'us-east-1';
+
+type App = ReturnType<typeof buildApp>;
+
+/**
+ * SQS and S3 by fauxqs, on a free port of 127.0.0.1. `POST` and `DELETE /_local/faults` on the same port make their calls
+ * fail, as aws-faults.ts tells: by action (SendMessage, GetObject, ...) and by the name of the queue or `bucket/key`.
+ */
+export async function startQueuesAndFiles(): Promise<{ url: string; close(): Promise<void> }> {
+  const { newSqsStore, invalidCharacter } = await fauxqsInternals();
+  const sqsStore = newSqsStore();
+  // With a host of its own, fauxqs gives queues addresses under sqs.<region>.localhost, which not every resolver knows.
+  sqsStore.host = '';
+  const app = buildApp({ logger: false, defaultRegion: localRegion, stores: { sqsStore } as Stores });
+  acceptLargeFiles(app);
+  acceptEveryPlane(invalidCharacter);
+  const faults = acceptFaults(app);
+  refuseAsSqs(app, (request) => faults.get(request)?.failedEntries ?? 0);
+  nameErrorsAsSqs(app);
+  nameRedriveSource(app, sqsStore);
+  // fauxqs' own start would listen on every interface of the machine.
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return { url, close: () => app.close() };
+}
+
+/** What an SDK client needs, to speak to a local server in place of AWS. */
+export function localClient(url: string) {
+  return {
+    endpoint: url,
+    region: localRegion,
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  };
+}
+
+export async function createQueue(
+  sqs: SQSClient,
+  name: string,
+  attributes: Partial<Record<QueueAttributeName, string>> = {},
+) {
+  const { QueueUrl: url = '' } = await sqs.send(
+    new CreateQueueCommand({ QueueName: name, Attributes: attributes }),
+  );
+  const arnOnly = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] });
+  const { Attributes } = await sqs.send(arnOnly);
+  return { url, arn: Attributes?.QueueArn ?? '' };
+}
+
+/** S3 takes 5 GB in one request, fauxqs alone no more than 11 MiB. */
+function acceptLargeFiles(app: App) {
+  app.removeContentTypeParser('*');
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 1024 ** 3 }, (_request, body, done) =>
+    done(null, body),
+  );
+}
+
+function acceptFaults(app: App) {
+  const faults = faultList();
+  const met = new WeakMap<Request, Fault>();
+
+  app.post('/_local/faults', async (request, reply) => {
+    const problem = faults.add(String(request.body));
+    return reply.code(problem ? 400 : 204).send(problem ?? undefined);
+  });
+  app.delete('/_local/faults', async (_request, reply) => {
+    faults.clear();
+    return reply.code(204).send();
+  });
+  app.addHook('preHandler', async (request, reply) => {
+    if (request.url.startsWith('/_local/')) return;
+    const call = callOf(request);
+    const fault = faults.take(call.action, call.name);
+    if (!fault) return;
+    met.set(request, fault);
+    if (!(await suffer(fault, reply.raw))) return reply.hijack();
+    const refusal = refusalOf(fault);
+    if (!refusal) return;
+    if (sqsAction(request)) {
+      reply.header('content-type', 'application/x-amz-json-1.0');
+      return reply
+        .code(refusal.status)
+        .send({ __type: `com.amazonaws.sqs#${refusal.type}`, message: 'a local fault' });
+    }
+    reply.header('content-type', 'application/xml');
+    return reply
+      .code(refusal.status)
+      .send(`<Error><Code>${refusal.type}</Code><Message>a local fault</Message></Error>`);
+  });
+  return met;
+}
+
+/** The name is that of the queue, or `bucket/key`. */
+function callOf(request: Request): { action: string; name: string } {
+  const action = sqsAction(request);
+  if (action) {
+    const { QueueUrl, QueueName } = request.body as { QueueUrl?: string; QueueName?: string };
+    return { action, name: QueueUrl?.split('/').at(-1) ?? QueueName ?? '' };
+  }
+  const { bucket = '', '*': key = '' } = request.params as Record<string, string>;
+  return { action: fileActions[request.method] ?? request.method, name: `${bucket}/${key}` };
+}
+
+const fileActions: Record<string, string> = {
+  GET: 'GetObject',
+  HEAD: 'HeadObject',
+  PUT: 'PutObject',
+  DELETE: 'DeleteObject',
+};

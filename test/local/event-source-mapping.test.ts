@@ -1,0 +1,310 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteQueueCommand,
+  GetQueueAttributesCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { SQSEvent, SQSRecord } from 'aws-lambda';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
+import { mapQueue, type QueueMapping } from './event-source-mapping.ts';
+import { type InvokeResult, startLambda } from './lambda.ts';
+
+let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
+let sqs: SQSClient;
+let queue: { url: string; arn: string };
+let queues = 0;
+const mappings: { stop(): Promise<void> }[] = [];
+const stopping: Promise<void>[] = [];
+
+beforeAll(async () => {
+  aws = await startQueuesAndFiles();
+  sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
+});
+afterAll(async () => {
+  await Promise.all(stopping);
+  sqs.destroy();
+  await aws.close();
+});
+beforeEach(async () => {
+  // Longer than any test: a message that comes twice was left by the mapping, not lost by a clock.
+  queue = await createQueue(sqs, `mapped-${queues++}`, { VisibilityTimeout: '600' });
+});
+afterEach(() => {
+  // The last poll of each takes a second, for which no test need wait.
+  stopping.push(...mappings.splice(0).map((mapping) => mapping.stop()));
+});
+
+const succeed = (payload: unknown = null): InvokeResult => ({ ok: true, payload });
+
+/** Maps the queue to a function within this process, and keeps what came. */
+function map(invoke: (event: SQSEvent) => Promise<InvokeResult>, more: Partial<QueueMapping> = {}) {
+  const events: SQSEvent[] = [];
+  const errors: string[] = [];
+  const mapping = mapQueue({
+    sqs,
+    queueUrl: queue.url,
+    queueArn: queue.arn,
+    batchSize: 10,
+    pollers: 1,
+    onError: (error) => errors.push(error.message),
+    ...more,
+    invoke: (event) => {
+      events.push(event);
+      return invoke(event);
+    },
+  });
+  mappings.push(mapping);
+  return { events, errors, mapping };
+}
+
+const sendAll = async (...bodies: string[]) => {
+  const Entries = bodies.map((MessageBody, index) => ({ Id: `${index}`, MessageBody }));
+  await sqs.send(new SendMessageBatchCommand({ QueueUrl: queue.url, Entries }));
+};
+
+/** How many messages wait, and how many are out with a receiver. */
+const counts = async () => {
+  const AttributeNames = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const;
+  const request = { QueueUrl: queue.url, AttributeNames: [...AttributeNames] };
+  const { Attributes = {} } = await sqs.send(new GetQueueAttributesCommand(request));
+  return AttributeNames.map((name) => Number(Attributes[name]));
+};
+
+const fault = (body: object) => {
+  const name = queue.url.split('/').at(-1);
+  return fetch(`${aws.url}/_local/faults`, { method: 'POST', body: JSON.stringify({ name, ...body }) });
+};
+
+const bodiesOf = (events: SQSEvent[]) => events.map(({ Records }) => Records.map(({ body }) => body));
+
+describe('an event', () => {
+  test('has the shape that Lambda gives it', async () => {
+    const { events } = map(async () => succeed());
+    await sqs.send(
+      new SendMessageCommand({
+        QueueUrl: queue.url,
+        MessageBody: '{"grade":0}',
+        MessageAttributes: {
+          kind: { DataType: 'String', StringValue: 'unavailable' },
+          replays: { DataType: 'Number', StringValue: '2' },
+          bytes: { DataType: 'Binary', BinaryValue: new Uint8Array([1, 2, 255]) },
+        },
+      }),
+    );
+    await expect.poll(() => events.length).toBe(1);
+    const lists = { stringListValues: [], binaryListValues: [] };
+    expect(events[0]).toEqual({
+      Records: [
+        {
+          messageId: expect.stringMatching(/^[\da-f-]{36}$/),
+          receiptHandle: expect.any(String),
+          body: '{"grade":0}',
+          attributes: {
+            ApproximateReceiveCount: '1',
+            SentTimestamp: expect.stringMatching(/^\d{13}$/),
+            SenderId: expect.any(String),
+            ApproximateFirstReceiveTimestamp: expect.stringMatching(/^\d{13}$/),
+          },
+          messageAttributes: {
+            kind: { dataType: 'String', stringValue: 'unavailable', ...lists },
+            replays: { dataType: 'Number', stringValue: '2', ...lists },
+            bytes: { dataType: 'Binary', binaryValue: 'AQL/', ...lists },
+          },
+          md5OfBody: expect.stringMatching(/^[\da-f]{32}$/),
+          md5OfMessageAttributes: expect.stringMatching(/^[\da-f]{32}$/),
+          eventSource: 'aws:sqs',
+          eventSourceARN: queue.arn,
+          awsRegion: 'us-east-1',
+        },
+      ],
+    });
+  });
+
+  test('holds at most a batch', async () => {
+    await sendAll('1', '2', '3', '4', '5');
+    const { events } = map(async () => succeed(), { batchSize: 2 });
+    await expect.poll(() => bodiesOf(events).flat().length).toBe(5);
+    expect(events.every(({ Records }) => Records.length <= 2)).toBe(true);
+  });
+});
+
+describe('a batch', () => {
+  test.for([
+    ['null', null],
+    ['an empty object', {}],
+    ['no failures', { batchItemFailures: [] }],
+    ['null for failures', { batchItemFailures: null }],
+  ] as const)('that is answered with %s is deleted', async ([, answer]) => {
+    await sendAll('a', 'b');
+    const { events, errors } = map(async () => succeed(answer));
+    await expect.poll(counts).toEqual([0, 0]);
+    expect(bodiesOf(events)).toEqual([['a', 'b']]);
+    expect(errors).toEqual([]);
+  });
+
+  test('keeps what the answer names, with the visibility that the function gave it', async () => {
+    await sendAll('done', 'wait', 'soon', 'done too');
+    let first = true;
+    const { events, errors } = map(async ({ Records }) => {
+      if (!first) return succeed();
+      first = false;
+      const failed = Records.filter(({ body }) => !body.startsWith('done'));
+      await setVisibility(
+        failed.find(({ body }) => body === 'soon'),
+        1,
+      );
+      return succeed({ batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) });
+    });
+    await expect
+      .poll(() => bodiesOf(events), { timeout: 5_000 })
+      .toEqual([['done', 'wait', 'soon', 'done too'], ['soon']]);
+    await expect.poll(counts).toEqual([0, 1]);
+    expect(events[1]?.Records[0]?.attributes.ApproximateReceiveCount).toBe('2');
+    expect(errors).toEqual([]);
+  });
+
+  test.for([
+    ['a string', 'done', 'not an object'],
+    ['an array', [], 'not an object'],
+    ['a word for failures', { batchItemFailures: 'none' }, 'not an array'],
+    ['an unknown id', { batchItemFailures: [{ itemIdentifier: 'stranger' }] }, '"stranger"'],
+    ['an empty id', { batchItemFailures: [{ itemIdentifier: '' }] }, '""'],
+    ['a null id', { batchItemFailures: [{ itemIdentifier: null }] }, '""'],
+    ['a misspelt id', { batchItemFailures: [{ itemIdentifer: 'x' }] }, '""'],
+    ['null for a failure', { batchItemFailures: [null] }, '""'],
+  ] as const)('that is answered with %s is left as it is, and that is told', async ([, answer, reason]) => {
+    await sendAll('a', 'b');
+    const { errors } = map(async () => succeed(answer));
+    await expect.poll(() => errors).toEqual([expect.stringContaining(reason)]);
+    expect(await counts()).toEqual([0, 2]);
+  });
+
+  test('of a function that fails is left as it is, and that is told', async () => {
+    await sendAll('a', 'b');
+    const error = { errorType: 'Sandbox.Timedout', errorMessage: 'too late' };
+    const { errors } = map(async () => ({ ok: false, error }));
+    await expect.poll(() => errors).toEqual(['the function failed: Sandbox.Timedout: too late']);
+    expect(await counts()).toEqual([0, 2]);
+  });
+
+  test('that cannot be brought to the function is left as it is, and that is told', async () => {
+    await sendAll('a');
+    const { errors } = map(() => Promise.reject(new Error('no such function')));
+    await expect.poll(() => errors).toEqual(['no such function']);
+    expect(await counts()).toEqual([0, 1]);
+  });
+});
+
+describe('a deletion', () => {
+  test.for([
+    ['fails for some entries', { failedEntries: 1 }],
+    ['is refused', { status: 503 }],
+    ['gets no answer', { reset: 'after' }],
+  ] as const)('that %s is tried again', async ([, effect]) => {
+    await sendAll('a', 'b', 'c');
+    await fault({ action: 'DeleteMessageBatch', times: 2, ...effect });
+    const { events, errors } = map(async () => succeed());
+    await expect.poll(counts).toEqual([0, 0]);
+    expect(events).toHaveLength(1);
+    expect(errors).toEqual([]);
+  });
+
+  test('that never succeeds is told with the messages that stay', async () => {
+    await sendAll('gone', 'stays');
+    await fault({ action: 'DeleteMessageBatch', failedEntries: 1 });
+    const { events, errors } = map(async () => succeed());
+    await expect.poll(() => errors.length, { timeout: 5_000 }).toBe(1);
+    const [stays] = events[0]?.Records ?? [];
+    expect(errors[0]).toContain(stays?.messageId);
+    expect(await counts()).toEqual([0, 1]);
+  });
+});
+
+describe('polling', () => {
+  test('goes on at as many batches at once as there are pollers', async () => {
+    const releases: (() => void)[] = [];
+    const { events } = map(() => new Promise((resolve) => releases.push(() => resolve(succeed()))), {
+      batchSize: 1,
+      pollers: 3,
+    });
+    await sendAll('1', '2', '3', '4', '5');
+    await expect.poll(counts).toEqual([2, 3]);
+    releases.shift()?.();
+    await expect.poll(() => events.length).toBe(4);
+    expect(releases).toHaveLength(3);
+    const timer = setInterval(() => releases.shift()?.(), 5);
+    await expect.poll(counts).toEqual([0, 0]);
+    clearInterval(timer);
+  });
+
+  test('stops when the batch in flight is settled, and takes no other', async () => {
+    let release = () => {};
+    const { events, mapping } = map(() => new Promise((resolve) => (release = () => resolve(succeed()))));
+    await sendAll('in flight');
+    await expect.poll(() => events.length).toBe(1);
+    const order: string[] = [];
+    const stopped = mapping.stop().then(() => order.push('stopped'));
+    await sendAll('later');
+    order.push('released');
+    release();
+    await stopped;
+    expect(order).toEqual(['released', 'stopped']);
+    expect(bodiesOf(events)).toEqual([['in flight']]);
+    expect(await counts()).toEqual([1, 0]);
+  });
+
+  test('tells that the queue cannot be read, and goes on when it can', async () => {
+    await fault({ action: 'ReceiveMessage', times: 2, status: 500 });
+    const { events, errors } = map(async () => succeed());
+    await sendAll('at last');
+    await expect.poll(() => bodiesOf(events), { timeout: 5_000 }).toEqual([['at last']]);
+    expect(errors).toHaveLength(2);
+  });
+
+  test('does not storm a queue that is gone', async () => {
+    const { errors } = map(async () => succeed());
+    await sqs.send(new DeleteQueueCommand({ QueueUrl: queue.url }));
+    await expect.poll(() => errors.length, { timeout: 5_000 }).toBe(2);
+    expect(errors[0]).toContain('does not exist');
+  });
+
+  test('brings messages to a function in a process of its own, and its answer decides over each', async () => {
+    const taskRoot = await mkdtemp(join(tmpdir(), 'mapping-'));
+    await mkdir(join(taskRoot, 'functions'));
+    const source = `export const handler = async ({ Records }) => ({
+      batchItemFailures: Records.filter(({ body }) => body === 'fail').map(({ messageId }) => ({ itemIdentifier: messageId })),
+    });`;
+    await writeFile(join(taskRoot, 'functions/f.mjs'), source);
+    const configuration = {
+      handler: 'functions/f.handler',
+      taskRoot,
+      env: {},
+      timeoutMs: 20_000,
+      maximumConcurrency: 2,
+    };
+    const lambda = await startLambda({ functions: { f: configuration } });
+    await sendAll('a', 'fail', 'b', 'c');
+    const { errors, mapping } = map((event) => lambda.invoke('f', event), { pollers: 2, batchSize: 2 });
+    await expect.poll(counts, { timeout: 10_000 }).toEqual([0, 1]);
+    await mapping.stop();
+    await lambda.close();
+    await rm(taskRoot, { recursive: true });
+    expect(errors).toEqual([]);
+  });
+});
+
+async function setVisibility(record: SQSRecord | undefined, seconds: number) {
+  await sqs.send(
+    new ChangeMessageVisibilityCommand({
+      QueueUrl: queue.url,
+      ReceiptHandle: record?.receiptHandle,
+      VisibilityTimeout: seconds,
+    }),
+  );
+}

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  DeleteMessageBatchCommand,
+  type Message,
+  type MessageAttributeValue,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { SQSEvent, SQSMessageAttribute, SQSRecord, SQSRecordAttributes } from 'aws-lambda';
+import { Consumer } from 'sqs-consumer';
+import type { InvokeResult } from './lambda.ts';
+
+export type QueueMapping = {
+  sqs: SQSClient;
+  queueUrl: string;
+  queueArn: string;
+  /** At most 10, the most that SQS hands out at once. */
+  batchSize: number;
+  /** Each takes one batch at a time: the number is the maximum concurrency. */
+  pollers: number;
+  invoke(event: SQSEvent): Promise<InvokeResult>;
+  /** What went wrong between queue and function; on standard error if nobody asks. No message is lost by it. */
+  onError?(error: Error): void;
+};
+
+/** Brings a queue's messages to a function, and takes those away that it is done with, as Lambda does for SQS. */
+export function mapQueue(mapping: QueueMapping): { stop(): Promise<void> } {
+  const consumers = Array.from({ length: mapping.pollers }, () => poller(mapping));
+  for (const consumer of consumers) consumer.start();
+  return {
+    /** Done when the batches in flight are. */
+    async stop() {
+      for (const consumer of consumers) consumer.stop();
+      while (consumers.some(({ status }) => status.isPolling)) await sleep(10);
+    },
+  };
+}
+
+function poller(mapping: QueueMapping): Consumer {
+  const { sqs, queueUrl, batchSize, onError = (error) => console.error(error) } = mapping;
+  let failed = false;
+  const consumer = Consumer.create({
+    sqs,
+    queueUrl,
+    batchSize,
+    // A poll that is broken off takes the messages along that it was about to bring, so stop waits for it: keep it short.
+    waitTimeSeconds: 1,
+    messageAttributeNames: ['All'],
+    messageSystemAttributeNames: ['All'],
+    // sqs-consumer tells of a message that could not be deleted, but does not try again.
+    shouldDeleteMessages: false,
+    async handleMessageBatch(messages) {
+      await settle(mapping, messages).catch(onError);
+      return undefined;
+    },
+    authenticationErrorTimeout: 0,
+    async preReceiveMessageCallback() {
+      if (failed) await sleep(pauseMs);
+      failed = false;
+    },
+  });
+  consumer.on('error', (error) => {
+    failed = true;
+    onError(error);
+  });
+  return consumer;
+}
+
+/** Before a queue that could not be read is asked again, which sqs-consumer does at once. */
+const pauseMs = 200;
+
+async function settle(mapping: QueueMapping, messages: Message[]) {
+  const records = messages.map((message) => recordOf(message, mapping.queueArn));
+  const result = await mapping.invoke({ Records: records });
+  if (!result.ok)
+    throw new Error(`the function failed: ${result.error.errorType}: ${result.error.errorMessage}`);
+  const failed = failedIds(result.payload, records);
+  await remove(
+    mapping,
+    records.filter(({ messageId }) => !failed.has(messageId)),
+  );
+}
+
+/** An answer that does not say clearly what failed says that all did, as with Lambda. */
+function failedIds(answer: unknown, records: SQSRecord[]): Set<string> {
+  if (typeof answer !== 'object' || Array.isArray(answer)) throw invalid('it is not an object');
+  const { batchItemFailures: failures } = (answer ?? {}) as { batchItemFailures?: unknown };
+  if (failures === null || failures === undefined) return new Set();
+  if (!Array.isArray(failures)) throw invalid('batchItemFailures is not an array');
+  const known = new Set(records.map(({ messageId }) => messageId));
+  const ids = failures.map((failure: { itemIdentifier?: string } | null) => failure?.itemIdentifier ?? '');
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw invalid(`itemIdentifier ${JSON.stringify(unknown)} is not in the batch`);
+  return new Set(ids);
+}
+
+function invalid(reason: string) {
+  return new Error(`the function's answer is invalid, so its whole batch failed: ${reason}`);
+}
+
+/** A message that stays is done again, so what could not be deleted is tried until it is hopeless. */
+async function remove(mapping: QueueMapping, records: SQSRecord[], attempt = 1): Promise<void> {
+  if (records.length === 0) return;
+  const { sqs, queueUrl: QueueUrl } = mapping;
+  const Entries = records.map(({ receiptHandle }, index) => ({
+    Id: `${index}`,
+    ReceiptHandle: receiptHandle,
+  }));
+  const everything = (error: Error) => ({ Failed: Entries.map(({ Id }) => ({ Id, Code: error.name })) });
+  const { Failed = [] } = await sqs
+    .send(new DeleteMessageBatchCommand({ QueueUrl, Entries }))
+    .catch(everything);
+  const left = Failed.flatMap(({ Id }) => records[Number(Id)] ?? []);
+  if (left.length > 0 && attempt === maxDeleteAttempts) {
+    const ids = left.map(({ messageId }) => messageId).join(', ');
+    throw new Error(
+      `messages that the function is done with could not be deleted (${Failed[0]?.Code}): ${ids}`,
+    );
+  }
+  if (left.length > 0) await sleep(50 * 2 ** attempt);
+  await remove(mapping, left, attempt + 1);
+}
+
+const maxDeleteAttempts = 5;
+
+function recordOf(message: Message, queueArn: string): SQSRecord {
+  const { MessageAttributes = {}, MD5OfMessageAttributes: md5OfMessageAttributes } = message;
+  return {
+    messageId: message.MessageId ?? '',
+    receiptHandle: message.ReceiptHandle ?? '',
+    body: message.Body ?? '',
+    attributes: { ...message.Attributes } as unknown as SQSRecordAttributes,
+    messageAttributes: Object.fromEntries(
+      Object.entries(MessageAttributes).map(([name, value]) => [name, attributeOf(value)]),
+    ),
+    md5OfBody: message.MD5OfBody ?? '',
+    ...(md5OfMessageAttributes === undefined ? {} : { md5OfMessageAttributes }),
+    eventSource: 'aws:sqs',
+    eventSourceARN: queueArn,
+    awsRegion: queueArn.split(':')[3] ?? '',
+  };
+}
+
+function attributeOf({
+  DataType = '',
+  StringValue,
+  BinaryValue,
+}: MessageAttributeValue): SQSMessageAttribute {
+  return {
+    ...(StringValue === undefined ? {} : { stringValue: StringValue }),
+    ...(BinaryValue === undefined ? {} : { binaryValue: Buffer.from(BinaryValue).toString('base64') }),
+    stringListValues: [],
+    binaryListValues: [],
+    dataType: DataType,
+  };
+}

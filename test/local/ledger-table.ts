@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import dynalite from 'dynalite';
+import { localClient } from './aws.ts';
+import { faultList, refusalOf, suffer } from './aws-faults.ts';
+
+/**
+ * DynamoDB by dynalite on a free port of 127.0.0.1, with the ledger's table. `POST` and `DELETE /_local/faults` on the same
+ * port make its calls fail, as aws-faults.ts tells, by action.
+ */
+export async function startLedgerTable(table: string): Promise<{ url: string; close(): Promise<void> }> {
+  const server = dynalite({ createTableMs: 0 });
+  const faults = faultList();
+  const [answer] = server.listeners('request') as ((
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => void)[];
+  server.removeAllListeners('request');
+  server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
+    if (request.url === '/_local/faults') return void control(request, response);
+    const action = `${request.headers['x-amz-target']}`.split('.').at(-1) ?? '';
+    const fault = faults.take(action, table);
+    if (fault && !(await suffer(fault, response))) return;
+    const refusal = fault && refusalOf(fault);
+    if (refusal === undefined || refusal === null) return answer?.(request, response);
+    const body = JSON.stringify({
+      __type: `com.amazonaws.dynamodb.v20120810#${refusal.type}`,
+      message: 'a local fault',
+    });
+    response.writeHead(refusal.status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
+  });
+
+  async function control(request: IncomingMessage, response: ServerResponse) {
+    if (request.method === 'DELETE') faults.clear();
+    const problem = request.method === 'POST' ? faults.add(await text(request)) : null;
+    response.writeHead(problem ? 400 : 204).end(problem ?? undefined);
+  }
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = new DynamoDBClient(localClient(url));
+  await client.send(
+    new CreateTableCommand({
+      TableName: table,
+      AttributeDefinitions: [{ AttributeName: 'thing', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'thing', KeyType: 'HASH' }],
+      BillingMode: 'PAY_PER_REQUEST',
+    }),
+  );
+  client.destroy();
+  return {
+    url,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

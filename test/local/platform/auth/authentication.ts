@@ -1,0 +1,22 @@
+import type { Arrival } from '../http/arrival.ts';
+import type { User } from '../state.ts';
+import type { World } from '../world.ts';
+import { authenticateBearer, tokenIn } from './bearer.ts';
+import { verifySignature } from './signing.ts';
+
+type Authenticated = { user: User; covers(scope: string): boolean };
+
+/** By token or by keys; keys carry no scopes and so cover every one of them. */
+export function authenticate(arrival: Arrival, world: World): Authenticated {
+  const { authorization } = arrival.request.headers;
+  if (authorization !== undefined) return authenticateBearer(authorization, world);
+  const verifier = { app: world.app, state: world.state, nowSeconds: world.nowSeconds() };
+  return { user: verifySignature(arrival, verifier), covers: () => true };
+}
+
+/** Whom a request claims to come from, before anything is proved. */
+export function claimedUserId({ request, query }: Arrival, world: World): number | null {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) return tokenIn(authorization, world)?.userId ?? null;
+  return /^[1-9]\d{0,14}$/.test(query.get('x_b') ?? '') ? Number(query.get('x_b')) : null;
+}

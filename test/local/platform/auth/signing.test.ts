@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { platformForTests } from '../fixture.ts';
+import { baseString, sign } from './signing.ts';
+
+const whoami = '/svc/api/lp/1.52/users/whoami';
+// The product segment of the published vector, which this project does not spell out.
+const vectorPath = '/\x64\x32\x6c/api/lp/1.0/users/whoami';
+
+describe('the published vectors', () => {
+  test('a signature is base64url without padding', () => {
+    expect(sign('bar', 'foobar')).toBe('8MWnO0rB4dhvQbYdde_vEx3dbLS3RgumO-9WT90kQnQ');
+  });
+
+  test('a call is signed with the app key and the user key', () => {
+    const data = baseString('get', vectorPath, '1397958932');
+    expect(sign('bar', data)).toBe('eInA7Qr4HYQn8b8x6RoMPioxftBYbRsa3oiIFCZFTgU');
+    expect(sign('quux', data)).toBe('fkpwBDGOppT6DrsjJNxcsxFIaGo-RS3q3kmeJBwemc0');
+  });
+
+  test('the path is decoded and in lower case', () => {
+    expect(baseString('POST', '/svc/API/a%20b/', '1')).toBe('POST&/svc/api/a b/&1');
+  });
+});
+
+describe('verification', () => {
+  const platform = platformForTests();
+
+  test('a signed call is its signer’s', async () => {
+    const response = await platform.as(302)('GET', whoami);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      Identifier: '302',
+      FirstName: 'Liam',
+      UniqueName: 'liam.learner',
+    });
+  });
+
+  test('unknown query parameters are allowed and unsigned', async () => {
+    expect((await platform.as(302)('GET', whoami, { query: { more: 'x&y' } })).status).toBe(200);
+  });
+
+  test.each([
+    ['a wrong user key', { userId: 100, userKey: 'wrong' }],
+    ['a wrong app key', { userId: 100, appKey: 'wrong' }],
+    ['an unknown app', { userId: 100, appId: 'other' }],
+    ['an unknown user', { userId: 999 }],
+  ])('%s is an invalid token', async (_, signer) => {
+    const response = await platform.as(signer)('GET', whoami);
+    expect(response.status).toBe(403);
+    expect(response.headers.get('content-type')).toBe('text/plain');
+    expect(await response.text()).toBe('Invalid token');
+  });
+
+  test.each(['x_a', 'x_b', 'x_c', 'x_d', 'x_t'])('a call without %s is an invalid token', async (missing) => {
+    const data = String(Math.floor(Date.now() / 1000));
+    const base = baseString('GET', whoami, data);
+    const query = new URLSearchParams({ x_a: 'local-app', x_b: '100', x_c: sign('local-app-key', base) });
+    query.set('x_d', sign('local-key-100', base));
+    query.set('x_t', data);
+    expect((await fetch(`${platform.url()}${whoami}?${query}`)).status).toBe(200);
+    query.delete(missing);
+    const response = await fetch(`${platform.url()}${whoami}?${query}`);
+    expect([response.status, await response.text()]).toEqual([403, 'Invalid token']);
+  });
+
+  test('the trailing slash is part of what is signed', async () => {
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const base = baseString('GET', `${whoami}/`, timestamp);
+    const query = new URLSearchParams({ x_a: 'local-app', x_b: '100', x_t: timestamp });
+    query.set('x_c', sign('local-app-key', base));
+    query.set('x_d', sign('local-key-100', base));
+    const response = await fetch(`${platform.url()}${whoami}?${query}`);
+    expect(await response.text()).toBe('Invalid token');
+  });
+
+  test('a clock too far off is told the platform’s own time', async () => {
+    await platform.control('POST clock', { skewSeconds: 1000 });
+    const response = await platform.as(100)('GET', whoami);
+    expect(response.status).toBe(403);
+    expect(response.headers.get('content-type')).toBe('text/html');
+    const [sentence, seconds] = (await response.text()).split('\r\n');
+    expect(sentence).toBe('Timestamp out of range');
+    const skew = Number(seconds) - Math.floor(Date.now() / 1000);
+    expect(Math.abs(skew - 1000)).toBeLessThanOrEqual(2);
+    const healed = platform.as({ userId: 100, clockSeconds: () => Math.floor(Date.now() / 1000) + skew });
+    expect((await healed('GET', whoami)).status).toBe(200);
+  });
+
+  test('a clock a little off is accepted', async () => {
+    await platform.control('POST clock', { skewSeconds: -290 });
+    expect((await platform.as(100)('GET', whoami)).status).toBe(200);
+  });
+
+  test('a rotated key is the only one accepted', async () => {
+    await platform.control('POST keys', { userId: 100, userKey: 'rotated' });
+    expect((await platform.as(100)('GET', whoami)).status).toBe(403);
+    expect((await platform.as({ userId: 100, userKey: 'rotated' })('GET', whoami)).status).toBe(200);
+  });
+});
+
+describe('another product segment', () => {
+  const platform = platformForTests({ segment: 'product', app: { appId: 'foo', appKey: 'bar' } });
+
+  test('is where the API is', async () => {
+    const signer = { userId: 100, appId: 'foo', appKey: 'bar' };
+    expect((await platform.as(signer)('GET', '/product/api/lp/1.52/users/whoami')).status).toBe(200);
+    expect((await platform.as(signer)('GET', whoami)).status).toBe(404);
+  });
+});

@@ -1,0 +1,56 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { invalidToken, timestampOutOfRange } from '../http/refusal.ts';
+import type { State, User } from '../state.ts';
+
+export type App = { appId: string; appKey: string };
+type Signed = { method: string; path: string; query: URLSearchParams };
+type Verifier = { app: App; state: State; nowSeconds: number };
+
+const toleranceSeconds = 300;
+
+/** HMAC-SHA256 in base64url without padding. */
+export function sign(key: string, data: string): string {
+  return createHmac('sha256', key).update(data).digest('base64url');
+}
+
+/** What a call signs: the path percent-decoded and in lower case, without the query. */
+export function baseString(method: string, path: string, timestamp: string): string {
+  return `${method.toUpperCase()}&${decodeURIComponent(path).toLowerCase()}&${timestamp}`;
+}
+
+/** The user whose keys signed the call; refuses a clock too far off before it looks at the signatures. */
+export function verifySignature(signed: Signed, { app, state, nowSeconds }: Verifier): User {
+  const [appId, userId, appSignature, userSignature, timestamp] = ['x_a', 'x_b', 'x_c', 'x_d', 'x_t'].map(
+    (name) => only(signed.query.getAll(name)),
+  ) as [string, string, string, string, string];
+  if (!/^\d{1,12}$/.test(timestamp)) throw invalidToken();
+  if (Math.abs(Number(timestamp) - nowSeconds) > toleranceSeconds) throw timestampOutOfRange(nowSeconds);
+
+  const user = /^[1-9]\d*$/.test(userId) ? state.tables.users.get(userId) : undefined;
+  const userKey = state.userKeys.get(Number(userId));
+  if (appId !== app.appId || user === undefined || userKey === undefined) throw invalidToken();
+
+  const data = baseString(signed.method, decodable(signed.path), timestamp);
+  if (!same(appSignature, sign(app.appKey, data)) || !same(userSignature, sign(userKey, data)))
+    throw invalidToken();
+  return user;
+}
+
+export function same(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function only(values: string[]): string {
+  if (values.length !== 1 || values[0] === undefined) throw invalidToken();
+  return values[0];
+}
+
+function decodable(path: string): string {
+  try {
+    decodeURIComponent(path);
+    return path;
+  } catch {
+    throw invalidToken();
+  }
+}

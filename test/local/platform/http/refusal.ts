@@ -1,0 +1,90 @@
+import { type Answer, bare, text, withHeaders } from './answer.ts';
+
+/** Thrown to end a call with an error of the platform; the answer's links need the address of the docs. */
+export class Refusal extends Error {
+  readonly answer: (docsUrl: string) => Answer;
+
+  constructor(message: string, answer: (docsUrl: string) => Answer) {
+    super(message);
+    this.answer = answer;
+  }
+}
+
+type Problem = { status: number; anchor: string; title: string; detail: string };
+
+export function problem(problem: Problem, headers: Record<string, string> = {}): Refusal {
+  const { anchor, ...rest } = problem;
+  return new Refusal(`${problem.title}: ${problem.detail}`, (docsUrl) =>
+    withHeaders(
+      text(
+        problem.status,
+        'application/problem+json',
+        JSON.stringify({ type: `${docsUrl}/res/apiprop.html#${anchor}`, ...rest }),
+      ),
+      headers,
+    ),
+  );
+}
+
+export const notFound = (what: string) =>
+  problem({
+    status: 404,
+    anchor: 'resource-not-found',
+    title: 'Resource Not Found',
+    detail: `${what} not found`,
+  });
+
+export const bindingError = (what: string) =>
+  problem({
+    status: 400,
+    anchor: 'json-binding-error',
+    title: 'JSON Binding Error',
+    detail: `Provided JSON is invalid: ${what}`,
+  });
+
+export const badRequest = (detail: string) =>
+  problem({ status: 400, anchor: 'bad-request', title: 'Bad Request', detail });
+
+export const invalidParameters = (detail: string) =>
+  problem({ status: 400, anchor: 'invalid-parameters', title: 'Invalid Parameters', detail });
+
+export const internalServerError = (detail: string) =>
+  problem({ status: 500, anchor: 'internal-server-error', title: 'Internal Server Error', detail });
+
+export const missingPermission = (orgUnitId: number, permission: string) =>
+  problem({
+    status: 403,
+    anchor: 'forbidden',
+    title: 'Forbidden',
+    detail: `Not authorized for [ orgUnitId: ${orgUnitId}, securityVariableName: ${permission} ]`,
+  });
+
+export const missingScope = (scope: string) =>
+  problem({
+    status: 403,
+    anchor: 'not-authorized',
+    title: 'Not Authorized',
+    detail: `Insufficient scope to call API. Required: ${scope}`,
+  });
+
+export const methodNotAllowed = (method: string, allowed: string[]) =>
+  problem(
+    {
+      status: 405,
+      anchor: 'method-not-allowed',
+      title: 'Method Not Allowed',
+      detail: `The resource does not support ${method}`,
+    },
+    { Allow: allowed.join(', ') },
+  );
+
+/** ID/key refusals are no problem documents: text or HTML, as the platform's sign-in layer writes them. */
+export const invalidToken = () => refusalOf(text(403, 'text/plain', 'Invalid token'));
+
+export const timestampOutOfRange = (serverSeconds: number) =>
+  refusalOf(text(403, 'text/html', `Timestamp out of range\r\n${serverSeconds}`));
+
+/** What some deployments answer to an upload of unknown length. */
+export const bareServerError = () => refusalOf(bare(500));
+
+const refusalOf = (answer: Answer) => new Refusal(`status ${answer.status}`, () => answer);

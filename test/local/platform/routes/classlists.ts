@@ -1,0 +1,41 @@
+import { json } from '../http/answer.ts';
+import { linkedPage } from '../paging.ts';
+import { type Call, route } from '../route.ts';
+import type { User } from '../state.ts';
+
+const requirements = { scope: 'enrollment:orgunit:read', permission: 'SeeClasslist' } as const;
+
+export const classlistRoutes = [
+  route({
+    method: 'GET',
+    component: 'le',
+    path: '{orgUnitId}/classlist/',
+    ...requirements,
+    handle: (call) => json(membersOf(call).map(classlistUserOut)),
+  }),
+
+  route({
+    method: 'GET',
+    component: 'le',
+    path: '{orgUnitId}/classlist/paged/',
+    ...requirements,
+    handle: (call) =>
+      linkedPage(call, { rows: membersOf(call), idOf: ({ userId }) => userId, out: classlistUserOut }),
+  }),
+];
+
+function membersOf({ ids, state: { tables } }: Call<'orgUnitId'>): User[] {
+  return tables.enrollments
+    .where('orgUnitId', ids.orgUnitId)
+    .flatMap(({ userId }) => tables.users.get(userId) ?? []);
+}
+
+function classlistUserOut(user: User) {
+  return {
+    Identifier: String(user.userId),
+    ProfileIdentifier: `profile-${user.userId}`,
+    DisplayName: `${user.lastName}, ${user.firstName}`,
+    Username: user.hidesUserName ? null : user.userName,
+    Email: user.hidesEmail ? null : user.email,
+  };
+}

@@ -1,0 +1,116 @@
+import { json } from '../http/answer.ts';
+import {
+  boolean,
+  type Check,
+  id,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  or,
+  string,
+} from '../http/bind.ts';
+import { bindingError, internalServerError, notFound } from '../http/refusal.ts';
+import { richTextIn, richTextOut } from '../rich-text.ts';
+import { route } from '../route.ts';
+import { emptyComment, type GradeObject } from '../state.ts';
+
+const gradeTypes = ['Numeric', 'PassFail', 'SelectBox', 'Text'] as const;
+const collection = '{orgUnitId}/grades/';
+
+export const gradeObjectRoutes = [
+  route({
+    method: 'GET',
+    component: 'le',
+    path: collection,
+    scope: 'grades:gradeobjects:read',
+    permission: 'SeeGradeObjects',
+    handle: ({ ids, state }) =>
+      json(state.tables.gradeObjects.where('orgUnitId', ids.orgUnitId).map(gradeObjectOut)),
+  }),
+
+  route({
+    method: 'GET',
+    component: 'le',
+    path: '{orgUnitId}/grades/{gradeObjectId}',
+    scope: 'grades:gradeobjects:read',
+    permission: 'SeeGradeObjects',
+    handle({ ids, state }) {
+      const gradeObject = state.tables.gradeObjects.get(ids.gradeObjectId);
+      if (gradeObject?.orgUnitId !== ids.orgUnitId) throw notFound('Grade object');
+      return json(gradeObjectOut(gradeObject));
+    },
+  }),
+
+  route({
+    method: 'POST',
+    component: 'le',
+    path: collection,
+    scope: 'grades:gradeobjects:write',
+    permission: 'ManageGradeObjects',
+    async handle({ ids, state, json: body }) {
+      const gradeObject = gradeObjectIn(await body());
+      const { orgUnitId } = ids;
+      return json(
+        gradeObjectOut(
+          state.tables.gradeObjects.put({ gradeObjectId: state.nextId(), orgUnitId, ...gradeObject }),
+        ),
+      );
+    },
+  }),
+];
+
+const name: Check<string> = (value, where) => {
+  const given = string(value, where);
+  if (given.trim() === '' || given.length > 128) throw bindingError(`${where} must have 1 to 128 characters`);
+  if (/[/"*<>+=|,%]/.test(given)) throw bindingError(`${where} must have none of / " * < > + = | , %`);
+  return given;
+};
+
+const settings = object({
+  CategoryId: optional(nullable(id)),
+  CanExceedMaxPoints: optional(boolean),
+  IsBonus: optional(boolean),
+  ExcludeFromFinalGradeCalculation: optional(boolean),
+  GradeSchemeId: optional(nullable(id)),
+  ScoreDenominator: optional(nullable(number)),
+});
+
+const gradeObjectBody = object({
+  Name: name,
+  ShortName: or(nullable(string), null),
+  GradeType: oneOf(...gradeTypes),
+  MaxPoints: or(nullable(number), null),
+  Description: or(nullable(richTextIn), null),
+  AssociatedTool: (value) => value ?? null,
+});
+
+function gradeObjectIn(body: unknown): Omit<GradeObject, 'gradeObjectId' | 'orgUnitId'> {
+  const { Name, ShortName, GradeType, MaxPoints, Description, AssociatedTool } = gradeObjectBody(body, '');
+  if (GradeType === 'Numeric' && MaxPoints === null) throw bindingError('MaxPoints must be a number');
+  const given = settings(body, '');
+  if (AssociatedTool !== null) throw internalServerError('An unexpected error occurred');
+  return {
+    name: Name,
+    shortName: ShortName ?? '',
+    gradeObjectType: (gradeTypes.indexOf(GradeType) + 1) as GradeObject['gradeObjectType'],
+    maxPoints: MaxPoints,
+    description: Description ?? emptyComment,
+    settings: given,
+  };
+}
+
+function gradeObjectOut({ gradeObjectId, name, shortName, gradeObjectType, ...rest }: GradeObject) {
+  return {
+    Id: gradeObjectId,
+    Name: name,
+    ShortName: shortName,
+    GradeType: gradeTypes[gradeObjectType - 1],
+    CategoryId: null,
+    MaxPoints: rest.maxPoints,
+    Description: richTextOut(rest.description),
+    AssociatedTool: null,
+    ...rest.settings,
+  };
+}

@@ -1,0 +1,210 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws.ts';
+import { mapQueue } from './event-source-mapping.ts';
+import { type Lambda, startLambda } from './lambda.ts';
+import { startLedgerTable } from './ledger-table.ts';
+import { startPlatform } from './platform/server.ts';
+import { startSecretsManager } from './secrets-manager.ts';
+
+/** Where everything is: what `npm run local` prints and writes down. */
+export type StackDescription = {
+  platform: string;
+  sqs: string;
+  s3: string;
+  secretsManager: string;
+  dynamodb: string;
+  region: string;
+  queues: Record<string, string>;
+  deadLetters: string;
+  bucket: string;
+  table: string;
+  /** The service's secret, and what a user's id is put behind. */
+  secrets: { service: string; userPrefix: string };
+};
+
+export type Stack = {
+  description: StackDescription;
+  sqs: SQSClient;
+  /** Undefined without functions. */
+  lambda: Lambda | undefined;
+  close(): Promise<void>;
+};
+
+export type StackOptions = {
+  /** Default: each has processes that poll its queue. */
+  functions?: boolean;
+  /** Over the local settings, for every function. */
+  settings?: Record<string, string>;
+  /** Where the code lies, sources or bundles. */
+  taskRoot?: string;
+  functionTimeoutMs?: number;
+  /** After so long, a message whose function died is handed out again. */
+  visibilitySeconds?: number;
+  containersPerFunction?: number;
+  freeze?: boolean;
+  onLog?(functionName: string, line: string): void;
+  onError?(error: Error): void;
+};
+
+const prefix = 'sis-relay/local';
+const bucket = 'sis-relay-uploads';
+const table = 'sis-relay-local-ledger';
+const root = resolve(import.meta.dirname, '../..');
+const day = 24 * 3600;
+
+const keyOf = (userId: string) => ({
+  type: 'id-key',
+  appId: 'local-app',
+  appKey: 'local-app-key',
+  userId,
+  userKey: `local-key-${userId}`,
+});
+
+/** The whole of sis-relay on this machine: AWS by emulators, the local platform, and each function in its own processes. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const [platform, aws, secretsManager, dynamodb] = await Promise.all([
+    startPlatform(),
+    startQueuesAndFiles(),
+    startSecretsManager({
+      [`${prefix}/service`]: keyOf('100'),
+      // User 302 has none, so that a submission of hers cannot be sent.
+      [`${prefix}/users/301`]: keyOf('301'),
+      [`${prefix}/users/303`]: keyOf('303'),
+    }),
+    startLedgerTable(table),
+  ]);
+  const sqs = new SQSClient(localClient(aws.url));
+  await putFiles(aws.url);
+  const { visibilitySeconds = 60 } = options;
+  const deadLetters = await createQueue(sqs, 'sis-relay-local-dead-letters', {
+    MessageRetentionPeriod: String(14 * day),
+  });
+  const queueOf = async (name: string) => {
+    const queue = await createQueue(sqs, `sis-relay-local-${name}`, {
+      VisibilityTimeout: String(visibilitySeconds),
+      MessageRetentionPeriod: String(14 * day),
+      RedrivePolicy: JSON.stringify({ deadLetterTargetArn: deadLetters.arn, maxReceiveCount: 1000 }),
+    });
+    return { name, ...queue };
+  };
+  const queues = await Promise.all((await integrationNames()).map(queueOf));
+
+  const description: StackDescription = {
+    platform: platform.url,
+    sqs: aws.url,
+    s3: aws.url,
+    secretsManager: secretsManager.url,
+    dynamodb: dynamodb.url,
+    region: localRegion,
+    queues: Object.fromEntries(queues.map(({ name, url }) => [name, url])),
+    deadLetters: deadLetters.url,
+    bucket,
+    table,
+    secrets: { service: `${prefix}/service`, userPrefix: `${prefix}/users/` },
+  };
+
+  const { onError = () => {}, containersPerFunction = 2 } = options;
+  const lambda = options.functions === false ? undefined : await startFunctions(description, options);
+  const mappings = queues.map(({ name, url, arn }) =>
+    lambda === undefined
+      ? undefined
+      : mapQueue({
+          sqs,
+          queueUrl: url,
+          queueArn: arn,
+          batchSize: 10,
+          pollers: containersPerFunction,
+          invoke: (event) => lambda.invoke(name, event),
+          onError,
+        }),
+  );
+  return {
+    description,
+    sqs,
+    lambda,
+    close: async () => {
+      const stopping = mappings.map((mapping) => mapping?.stop());
+      await lambda?.close();
+      await Promise.all(stopping);
+      sqs.destroy();
+      await Promise.all([platform, aws, secretsManager, dynamodb].map((server) => server.close()));
+    },
+  };
+}
+
+/** The environment of a function, as a deployment would give it, with short waits. */
+export function settingsOf(description: StackDescription, name: string): Record<string, string> {
+  return {
+    AWS_REGION: description.region,
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: description.secretsManager,
+    AWS_ENDPOINT_URL_S3: description.s3,
+    AWS_ENDPOINT_URL_SQS: description.sqs,
+    AWS_ENDPOINT_URL_DYNAMODB: description.dynamodb,
+    PLATFORM_URL: description.platform,
+    SECRET_PREFIX: prefix,
+    QUEUE_URL: description.queues[name] ?? '',
+    DEAD_LETTER_QUEUE_URL: description.deadLetters,
+    LEDGER_TABLE: description.table,
+    LEDGER_SETTLING_SECONDS: '2',
+    PLATFORM_HEADERS_TIMEOUT_MS: '2000',
+    PLATFORM_BODY_TIMEOUT_MS: '2000',
+    ATTEMPT_TIMEOUT_MS: '6000',
+    RESERVE_MS: '2000',
+    WAIT_MINIMUM_SECONDS: '1',
+    WAIT_MAXIMUM_SECONDS: '4',
+  };
+}
+
+function startFunctions(description: StackDescription, options: StackOptions): Promise<Lambda> {
+  const {
+    taskRoot = root,
+    functionTimeoutMs = 20_000,
+    containersPerFunction = 2,
+    freeze = false,
+    onLog,
+  } = options;
+  const functions = Object.keys(description.queues).map((name) => [
+    name,
+    {
+      handler: `functions/${name}.handler`,
+      taskRoot,
+      env: { ...settingsOf(description, name), ...options.settings },
+      timeoutMs: functionTimeoutMs,
+      maximumConcurrency: containersPerFunction,
+    },
+  ]);
+  return startLambda({ functions: Object.fromEntries(functions), freeze, ...(onLog && { onLog }) });
+}
+
+/** The functions that a queue triggers: those whose example event comes from one. */
+async function integrationNames(): Promise<string[]> {
+  const names = (await readdir(join(root, 'functions'))).map((file) => file.replace('.ts', ''));
+  const triggered = await Promise.all(
+    names.map(async (name) => {
+      const event = JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
+      return event.Records?.[0]?.eventSource === 'aws:sqs';
+    }),
+  );
+  return names.filter((_, at) => triggered[at]);
+}
+
+/** The files that the example events name. */
+async function putFiles(url: string): Promise<void> {
+  const s3 = new S3Client({ ...localClient(url), forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  const folder = join(import.meta.dirname, 'files');
+  for (const name of await readdir(folder))
+    await s3.send(
+      new PutObjectCommand({
+        Bucket: bucket,
+        Key: `events/${name}`,
+        Body: await readFile(join(folder, name)),
+      }),
+    );
+  s3.destroy();
+}
