@@ -117,7 +117,7 @@ const jsonWords = (text: string): Words => {
   return {
     type: anchorOf(stringOf(problem.type)),
     title: stringOf(problem.title),
-    detail: stringOf(problem.detail) ?? (problem.title === undefined ? text : undefined),
+    detail: stringOf(problem.detail) ?? (stringOf(problem.title) === undefined ? text : undefined),
   };
 };
 
@@ -165,7 +165,7 @@ const scrub = (text: string, proof: string[]): string =>
     .reduce((rest, word) => rest.replaceAll(word, '…'), text)
     .replace(/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…')
     .replace(
-      /(x_[a-et]|access_token|refresh_token|client_secret)(\\?["']?\s*(?:[=:]|%3d)\s*\\?["']?)(?:(?!%26)[^\s&"'<>\\])+/gi,
+      /(x_[a-et]|access_token|refresh_token|client_secret)(\\?["']?\s*(?:[=:]|%(?:25)*3d)\s*\\?["']?)(?:(?!%(?:25)*26)[^\s&"'<>\\])+/gi,
       '$1$2…',
     )
     .replace(/\b(bearer|basic)(?:\s|%20|\+)+[\w.~+/=%-]{8,}/gi, '$1 …');

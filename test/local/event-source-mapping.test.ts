@@ -267,11 +267,18 @@ describe('polling', () => {
     expect(errors).toHaveLength(2);
   });
 
-  test('does not storm a queue that is gone', async () => {
-    const { errors } = map(async () => succeed());
+  test('pauses before it asks again for a queue that is gone', async () => {
+    const times: number[] = [];
+    const errors: string[] = [];
+    const onError = ({ message }: Error) => {
+      times.push(performance.now());
+      errors.push(message);
+    };
+    map(async () => succeed(), { onError });
     await sqs.send(new DeleteQueueCommand({ QueueUrl: queue.url }));
-    await expect.poll(() => errors.length, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => errors.length, { timeout: 5_000 }).toBeGreaterThan(2);
     expect(errors[0]).toContain('does not exist');
+    expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(390);
   });
 
   test('brings messages to a function in a process of its own, and its answer decides over each', async () => {

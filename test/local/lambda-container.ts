@@ -30,7 +30,6 @@ type Invocation = {
   event: string;
   delivered: boolean;
   result?: InvokeResult;
-  timer: NodeJS.Timeout;
   settle(result: InvokeResult): void;
 };
 
@@ -45,6 +44,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
   let running: FunctionProcess | undefined;
   let state: 'loading' | 'idle' | 'busy' | 'ended' = 'loading';
   let invocation: Invocation | undefined;
+  let timer: NodeJS.Timeout | undefined;
   let initError: RuntimeError | undefined;
 
   const api = startRuntimeApi({
@@ -77,17 +77,18 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
   function deliver(next: Invocation) {
     state = 'busy';
     next.delivered = true;
-    clearTimeout(next.timer);
-    next.timer = setTimeout(timeOut, timeoutMs);
+    endAfter(timeoutMs);
     if (freeze) running?.signal('SIGCONT');
     api.deliver({ id: next.id, event: next.event, deadlineMs: Date.now() + timeoutMs, arn });
   }
 
-  function timeOut() {
-    const seconds = (timeoutMs / 1000).toFixed(2);
-    if (invocation)
-      invocation.result ??= failure('Sandbox.Timedout', `Error: Task timed out after ${seconds} seconds`);
-    end();
+  function endAfter(ms: number) {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const message = `Error: Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`;
+      if (invocation) invocation.result ??= failure('Sandbox.Timedout', message);
+      end();
+    }, ms);
   }
 
   function onEnd(reason: string) {
@@ -102,7 +103,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
   function settle(result: InvokeResult) {
     const done = invocation;
     invocation = undefined;
-    clearTimeout(done?.timer);
+    clearTimeout(timer);
     // What the function logged lies in the pipes by now, and reaches onLog within this turn of the event loop.
     setImmediate(() => done?.settle(result));
   }
@@ -139,8 +140,8 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
     /** One at a time. */
     invoke(event: unknown): Promise<InvokeResult> {
       return new Promise((settle) => {
-        const timer = setTimeout(timeOut, state === 'loading' ? initTimeoutMs + timeoutMs : timeoutMs);
-        invocation = { id: randomUUID(), event: JSON.stringify(event), delivered: false, timer, settle };
+        endAfter(state === 'loading' ? initTimeoutMs + timeoutMs : timeoutMs);
+        invocation = { id: randomUUID(), event: JSON.stringify(event), delivered: false, settle };
         if (state === 'idle') deliver(invocation);
         if (state === 'ended') onEnd('Error: the container has ended');
       });

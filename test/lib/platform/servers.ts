@@ -25,7 +25,7 @@ export const answering = async (
   answerTo: (arrived: Arrived, index: number) => Answer | Promise<Answer> = () => ({ body: '{}' }),
 ) => {
   const requests: Arrived[] = [];
-  const { url, connections } = await handling(async (request, response) => {
+  const { url, connections, sockets } = await handling(async (request, response) => {
     const body = (await buffer(request)).toString();
     const { pathname, searchParams } = new URL(request.url!, 'http://any');
     const query = Object.fromEntries(searchParams);
@@ -35,7 +35,7 @@ export const answering = async (
     response.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers });
     response.end(answer.body ?? '');
   });
-  return { url, requests, connections };
+  return { url, requests, connections, sockets };
 };
 
 /** An HTTP server with a handler of one's own; `connections` counts those that were ever opened. */

@@ -46,7 +46,7 @@ export async function startPlatform(
       await answerWithFaults(arrival, { world, response });
     }
     // What is left of a refused upload must be read, or the connection's next request would wait behind it.
-    //arrival.request.resume();
+    arrival.request.resume();
   }
 
   async function close() {

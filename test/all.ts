@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Everything that must hold, each part counted as a test; the closing line says how many passed and how many failed. */
+const folder = mkdtempSync(join(tmpdir(), 'sis-relay-test-'));
+const report = join(folder, 'report.json');
+
+const run = (command: string, ...options: string[]): boolean => {
+  process.stdout.write(`\n› ${[command, ...options].join(' ')}\n`);
+  return spawnSync(command, options, { stdio: 'inherit', shell: process.platform === 'win32' }).status === 0;
+};
+
+const checks = [
+  run('biome', 'check', '--error-on-warnings', '.'),
+  run('tsc'),
+  run('knip'),
+  run('vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...process.argv.slice(2)),
+];
+
+type Report = { numPassedTests: number; numFailedTests: number; numPendingTests: number };
+const readReport = (): Report => {
+  try {
+    return JSON.parse(readFileSync(report, 'utf8'));
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 };
+  }
+};
+const { numPassedTests, numFailedTests, numPendingTests } = readReport();
+rmSync(folder, { recursive: true, force: true });
+
+const passed = checks.filter(Boolean).length + numPassedTests;
+const failed = checks.length - checks.filter(Boolean).length + numFailedTests;
+process.stdout.write(`\n${passed} passed, ${failed} failed${numPendingTests > 0 ? `, ${numPendingTests} skipped` : ''}\n`);
+process.exitCode = failed > 0 || numPassedTests === 0 ? 1 : 0;

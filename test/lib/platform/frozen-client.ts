@@ -1,0 +1,46 @@
+import { createAuthenticator } from '../../../lib/platform/auth.ts';
+import { createPlatformClient } from '../../../lib/platform/client.ts';
+import { operation } from '../../../lib/platform/operation.ts';
+
+/**
+ * A process that a test freezes: it makes a call for each message that it gets, and answers what came of it. `sleptMs` is
+ * added to its clock, so that a short freeze passes for a long one.
+ */
+type Wish = { repeatable: boolean; sleptMs: number };
+
+const [baseUrl = ''] = process.argv.slice(2);
+const credential = { type: 'id-key', appId: 'a', appKey: 'b', userId: 'c', userKey: 'd' } as const;
+const client = createPlatformClient(
+  {
+    baseUrl,
+    apiRoot: '',
+    versions: { lp: '1', le: '1' },
+    overrides: {},
+    connectTimeoutMs: 2_000,
+    headersTimeoutMs: 5_000,
+    bodyTimeoutMs: 5_000,
+  },
+  createAuthenticator({ read: async () => ({ credential, version: '1' }), refuse: () => {} }),
+);
+const signal = new AbortController().signal;
+const platform = client.for({ actor: undefined, signal, onCall: () => {} });
+const realNow = Date.now;
+
+process.on('message', ({ repeatable, sleptMs }: Wish) => {
+  const before = Date.now;
+  Date.now = () => before() + sleptMs;
+  const declared = operation({
+    name: 'x',
+    method: 'POST',
+    component: undefined,
+    path: '/x',
+    scope: undefined,
+    repeatable,
+  });
+  platform.call(declared).then(
+    () => process.send?.('done'),
+    (error: Error) => process.send?.(error.message),
+  );
+});
+process.on('disconnect', () => process.exit());
+process.send?.(realNow());
