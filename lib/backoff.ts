@@ -15,7 +15,7 @@ export const waitSeconds = (
   { minimumSeconds, maximumSeconds }: BackoffLimits,
   random: () => number = Math.random,
 ): number => {
-  const ceiling = Math.min(maximumSeconds, minimumSeconds * 2 ** Math.min(message.receiveCount, 30));
+  const ceiling = Math.min(maximumSeconds, minimumSeconds * 2 ** message.receiveCount);
   // Equal jitter: never before half the time, so that the receipts of a day stay countable, and no two messages in step.
   const backoff = Math.max(minimumSeconds, Math.round(ceiling / 2 + (random() * ceiling) / 2));
   return Math.min(longestVisibilitySeconds, waitAsked(message, backoff));

@@ -105,7 +105,9 @@ const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
 
 const failureIn = (json: string | undefined): LetterFailure | null => {
   try {
-    return failureSchema.safeParse(JSON.parse(json ?? 'null')).data ?? null;
+    // JSON has null for a number that is none, such as a Retry-After beyond all numbers: nothing is told by it.
+    const told: unknown = JSON.parse(json ?? 'null', (_, value) => value ?? undefined);
+    return failureSchema.safeParse(told).data ?? null;
   } catch {
     return null;
   }

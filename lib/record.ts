@@ -16,7 +16,7 @@ export type Story = {
 
 /** Events made by hand, to try a function, may lack what SQS always tells. */
 export const storyOf = (record: SQSRecord, nowMs: number): Story => ({
-  sentMs: Number(record.attributes?.SentTimestamp) || nowMs,
+  sentMs: new Date(Number(record.attributes?.SentTimestamp)).getTime() || nowMs,
   startedMs: nowMs,
   attempts: Number(record.attributes?.ApproximateReceiveCount) || 1,
   replays: replaysIn(record.messageAttributes?.replays?.stringValue),

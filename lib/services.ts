@@ -1,14 +1,14 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import * as z from 'zod';
 import type { BackoffLimits } from './backoff.ts';
-import { checkFileHosts } from './file-uri.ts';
 import { createFiles, type Files } from './files.ts';
 import { createLedger, type Ledger } from './ledger.ts';
+import { createLedgerTable } from './ledger-table.ts';
 import { createObserve, type Observe } from './observe.ts';
 import { createAuthenticator } from './platform/auth.ts';
 import { createPlatformClient, type PlatformClient } from './platform/client.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { createCredentials } from './secrets.ts';
+import { type Settings, settingsFrom } from './settings.ts';
 
 /** The real world of one container. Tests hand in another. */
 export type Services = {
@@ -34,102 +34,8 @@ export type Limits = {
   profileImageBytes: number;
 };
 
-const fileHosts = z
-  .string()
-  .transform((text) => text.split(',').flatMap((each) => each.trim() || []))
-  .superRefine((hosts, context) => {
-    try {
-      checkFileHosts(hosts);
-    } catch (error) {
-      context.addIssue(error instanceof Error ? error.message : String(error));
-    }
-  });
-/** A path here would be lost without a word, and every message parked for the 404 that it meets. */
-const platformUrl = z
-  .url({ protocol: /^https?$/, error: 'must be as in https://platform.example.edu' })
-  .transform((url) => new URL(url))
-  .refine(
-    ({ origin, href }) => href === `${origin}/`,
-    'must be scheme, host and port alone; a path belongs into PLATFORM_API_ROOT',
-  )
-  .transform(({ origin }) => origin);
-
-const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
-const count = z.coerce.number().int().positive();
-const version = z.string().regex(/^\d+\.\d+$/, 'must be as in 1.49');
-const overrides = z
-  .string()
-  .transform((text, context) => {
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      context.addIssue({ code: 'custom', message: 'is not JSON' });
-      return z.NEVER;
-    }
-  })
-  .pipe(
-    z.record(
-      z.string(),
-      z.strictObject({
-        version: version.optional(),
-        path: z.string().startsWith('/').optional(),
-        scope: z.string().optional(),
-      }),
-    ),
-  );
-
-/** Every name that the functions read from their environment, with its default. */
-const settingsSchema = z.object({
-  PLATFORM_URL: platformUrl,
-  PLATFORM_API_ROOT: z
-    .string()
-    .regex(/^(\/[a-z0-9-]+)*$/, 'must be as in /svc/api')
-    .default('/svc/api'),
-  PLATFORM_LP_VERSION: version.default('1.49'),
-  PLATFORM_LE_VERSION: version.default('1.82'),
-  PLATFORM_OPERATIONS: overrides.default({}),
-  PLATFORM_CONNECT_TIMEOUT_MS: count.default(5_000),
-  PLATFORM_HEADERS_TIMEOUT_MS: count.default(15_000),
-  PLATFORM_BODY_TIMEOUT_MS: count.default(15_000),
-  SECRET_PREFIX: z
-    .string()
-    .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must be letters, digits and /_+=.@- alone, and not end in /'),
-  SECRET_TTL_SECONDS: count.default(300),
-  QUEUE_URL: z.url(),
-  DEAD_LETTER_QUEUE_URL: z.url(),
-  LEDGER_TABLE: z.string().optional(),
-  LEDGER_SETTLING_SECONDS: count.default(60),
-  FILE_HOSTS: fileHosts.default([]),
-  FILE_LOOPBACK: flag.default(false),
-  FILE_TIMEOUT_MS: count.default(10_000),
-  FILE_MAXIMUM_BYTES: count.default(1024 ** 3),
-  PROFILE_IMAGE_MAXIMUM_BYTES: count.default(5 * 1024 ** 2),
-  ATTEMPT_TIMEOUT_MS: count.default(40_000),
-  RESERVE_MS: count.default(5_000),
-  WAIT_MINIMUM_SECONDS: count.default(5),
-  WAIT_MAXIMUM_SECONDS: count.default(1_800),
-  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(24),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  AWS_ENDPOINT_URL_S3: z.string().optional(),
-});
-
-export type Settings = z.infer<typeof settingsSchema>;
-
-/** @throws Error naming each setting that is missing or wrong. */
-export const settingsFrom = (environment: Record<string, string | undefined>): Settings => {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = settingsSchema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) =>
-    given[String(issue.path[0])] === undefined
-      ? `${issue.path.join('.')} is missing`
-      : `${issue.path.join('.')}: ${issue.message}`,
-  );
-  throw new Error(`The function's environment is not usable: ${problems.join('; ')}`);
-};
-
 /** Calls of AWS are short: one that hangs must not use up the time of a batch. */
-const awsClient = { maxAttempts: 3, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } };
+const awsClient = { maxAttempts: 2, requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000 } };
 
 export const createServices = (functionName: string, settings: Settings): Services => {
   const observe = createObserve({ function: functionName, level: settings.LOG_LEVEL });
@@ -195,16 +101,16 @@ const ledgerOf = (settings: Settings, observe: Observe): Ledger | undefined => {
     );
     return undefined;
   }
-  return createLedger({
+  const table = createLedgerTable({
     dynamodb: once(async () => {
       const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
       return new DynamoDBClient(awsClient);
     }),
     table: settings.LEDGER_TABLE,
-    settlingMs: settings.LEDGER_SETTLING_SECONDS * 1000,
-    warn: observe.warn,
     nowMs: Date.now,
   });
+  const settlingMs = settings.LEDGER_SETTLING_SECONDS * 1000;
+  return createLedger({ table, settlingMs, warn: observe.warn, nowMs: Date.now });
 };
 
 /** Built with the first message of a container, kept for its life. */

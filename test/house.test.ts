@@ -42,14 +42,14 @@ describe('one name everywhere', () => {
   });
 });
 
-/** From the top: a file imports only what stands below it. `platform/` imports nothing from the rest. */
+/** From the top: a file imports only from its own layer and from those below it, and never in a circle. */
 const layers = [
   /^lib\/operator\//,
   /^lib\/handler\.ts$/,
-  /^lib\/settle\.ts$/,
+  /^lib\/(settle|attempt)\.ts$/,
   /^lib\/integration\.ts$/,
   /^lib\/services\.ts$/,
-  /^lib\/(files|https-file|file-source|file-uri|ledger|ledger-table|queues|record|secrets|observe|metrics|log-facts|message|dead-letter|backoff)\.ts$/,
+  /^lib\/(?!failure\.ts)[\w-]+\.ts$/,
   /^lib\/failure\.ts$/,
   /^lib\/platform\//,
 ];

@@ -55,7 +55,8 @@ describe('without a word of the platform, a message waits', () => {
     const wait = (receiveCount: number, random: () => number) =>
       waitSeconds({ receiveCount }, { minimumSeconds: 1, maximumSeconds: 2 }, random);
     expect([wait(1, least), wait(1, most), wait(9, least), wait(9, most)]).toEqual([1, 2, 1, 2]);
-    expect(waitSeconds({ receiveCount: 1 }, { minimumSeconds: 1, maximumSeconds: 1 }, least)).toBe(1);
+    for (const maximumSeconds of [10, 12])
+      expect(waitSeconds({ receiveCount: 5 }, { minimumSeconds: 10, maximumSeconds }, least)).toBe(10);
   });
 });
 

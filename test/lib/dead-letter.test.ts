@@ -154,7 +154,7 @@ const anyAttribute: fc.Arbitrary<MessageAttributeValue> = fc
   .map(([suffix, value]) => ({ ...value, DataType: `${value.DataType}${suffix}` }));
 
 const anyAttributes: fc.Arbitrary<Attributes> = fc.dictionary(
-  fc.stringMatching(/^[a-zA-Z0-9_-]{1,40}$/).filter((name) => name !== '__proto__'),
+  fc.stringMatching(/^[a-zA-Z0-9_-]{1,40}$/).filter((name) => !(name in {})),
   anyAttribute,
   { maxKeys: 10, noNullPrototype: true },
 );
@@ -224,7 +224,7 @@ describe('a letter', () => {
       expect(sizeOf(message)).toBeLessThanOrEqual(limit);
       const read = letterOf({ Body: message.MessageBody, MessageAttributes: message.MessageAttributes });
       // What is left of the story is the most that there is room for.
-      if (room >= 100) expect(read.source).toBe(source);
+      if (room >= 90) expect(read.source).toBe(source);
       if (room >= 400) expect(read.failure).toMatchObject({ kind: 'rejected', function: 'grade-push' });
       if (room >= 1_000) expect(read.attributes).toEqual(attributes);
       if (room >= 7_500) expect(read).toEqual(written);
@@ -368,6 +368,12 @@ describe('a message that is read as a letter', () => {
     ['half of one', JSON.stringify(failure).slice(0, 100)],
   ])('has no failure where that is not one of ours: %s', (_, json) => {
     expect(read({ failure: json }).failure).toBeNull();
+  });
+
+  test('has a failure without the number that was none', () => {
+    const endless = { ...failure, retryAfterSeconds: Number.POSITIVE_INFINITY };
+    const { MessageAttributes } = sqsMessageOf({ ...letter, failure: endless });
+    expect(letterOf({ Body: 'b', MessageAttributes }).failure).toEqual(failure);
   });
 
   test('has a failure that tells more than this version knows', () => {

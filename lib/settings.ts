@@ -1,0 +1,97 @@
+import * as z from 'zod';
+import { checkFileHosts } from './file-uri.ts';
+
+const fileHosts = z
+  .string()
+  .transform((text) => text.split(',').flatMap((each) => each.trim() || []))
+  .superRefine((hosts, context) => {
+    try {
+      checkFileHosts(hosts);
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : String(error));
+    }
+  });
+
+/** A path here would be lost without a word, and every message parked for the 404 that it meets. */
+const platformUrl = z
+  .url({ protocol: /^https?$/, error: 'must be as in https://platform.example.edu' })
+  .transform((url) => new URL(url))
+  .refine(
+    ({ origin, href }) => href === `${origin}/`,
+    'must be scheme, host and port alone; a path belongs into PLATFORM_API_ROOT',
+  )
+  .transform(({ origin }) => origin);
+
+const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+const count = z.coerce.number().int().positive();
+const version = z.string().regex(/^\d+\.\d+$/, 'must be as in 1.49');
+const overrides = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      context.addIssue({ code: 'custom', message: 'is not JSON' });
+      return z.NEVER;
+    }
+  })
+  .pipe(
+    z.record(
+      z.string(),
+      z.strictObject({
+        version: version.optional(),
+        path: z.string().startsWith('/').optional(),
+        scope: z.string().optional(),
+      }),
+    ),
+  );
+
+/** Every name that the functions read from their environment, with its default. */
+const settingsSchema = z.object({
+  PLATFORM_URL: platformUrl,
+  PLATFORM_API_ROOT: z
+    .string()
+    .regex(/^(\/[a-z0-9-]+)*$/, 'must be as in /svc/api')
+    .default('/svc/api'),
+  PLATFORM_LP_VERSION: version.default('1.49'),
+  PLATFORM_LE_VERSION: version.default('1.82'),
+  PLATFORM_OPERATIONS: overrides.default({}),
+  PLATFORM_CONNECT_TIMEOUT_MS: count.default(5_000),
+  PLATFORM_HEADERS_TIMEOUT_MS: count.default(15_000),
+  PLATFORM_BODY_TIMEOUT_MS: count.default(15_000),
+  SECRET_PREFIX: z
+    .string()
+    .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must be letters, digits and /_+=.@- alone, and not end in /'),
+  SECRET_TTL_SECONDS: count.default(300),
+  QUEUE_URL: z.url(),
+  DEAD_LETTER_QUEUE_URL: z.url(),
+  LEDGER_TABLE: z.string().optional(),
+  LEDGER_SETTLING_SECONDS: count.default(60),
+  FILE_HOSTS: fileHosts.default([]),
+  FILE_LOOPBACK: flag.default(false),
+  FILE_TIMEOUT_MS: count.default(10_000),
+  FILE_MAXIMUM_BYTES: count.default(1024 ** 3),
+  PROFILE_IMAGE_MAXIMUM_BYTES: count.default(5 * 1024 ** 2),
+  ATTEMPT_TIMEOUT_MS: count.default(40_000),
+  RESERVE_MS: count.default(10_000),
+  WAIT_MINIMUM_SECONDS: count.default(5),
+  WAIT_MAXIMUM_SECONDS: count.default(1_800),
+  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(24),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  AWS_ENDPOINT_URL_S3: z.string().optional(),
+});
+
+export type Settings = z.infer<typeof settingsSchema>;
+
+/** @throws Error naming each setting that is missing or wrong. */
+export const settingsFrom = (environment: Record<string, string | undefined>): Settings => {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = settingsSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) =>
+    given[String(issue.path[0])] === undefined
+      ? `${issue.path.join('.')} is missing`
+      : `${issue.path.join('.')}: ${issue.message}`,
+  );
+  throw new Error(`The function's environment is not usable: ${problems.join('; ')}`);
+};

@@ -1,0 +1,311 @@
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { describe, expect, test } from 'vitest';
+import { dispositions, type FailureKind, failureOf, MessageFailure } from '../../lib/failure.ts';
+import { PlatformError } from '../../lib/platform/error.ts';
+import { localClient } from '../local/aws.ts';
+import { startSecretsManager } from '../local/secrets-manager.ts';
+import { answering, clientAt, nobody, operations, raw } from './platform/servers.ts';
+
+const path = { id: 1 };
+const head = (status: string, ...lines: string[]) => `HTTP/1.1 ${[status, ...lines].join('\r\n')}\r\n\r\n`;
+const thrownBy = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => Promise.reject(new Error('nothing was thrown')),
+    (error: unknown) => error,
+  );
+
+/** How a call fails at this address, for one that may be sent twice and one that must not. */
+const failuresAt = async (url: string, settings: object = {}) => {
+  const { platform } = clientAt(url, { headersTimeoutMs: 200, connectTimeoutMs: 500, ...settings });
+  const calls = [operations.read, operations.readOnce].map((declared) => platform.call(declared, { path }));
+  return (await Promise.all(calls.map(thrownBy))).map(failureOf);
+};
+
+describe('the kind of a failed call', () => {
+  const json = 'application/problem+json';
+  const scope = '{"title":"Not Authorized","detail":"Insufficient scope to call API. Required: a:b:c"}';
+  const permission =
+    '{"title":"Forbidden","detail":"Not authorized for [ orgUnitId: 1, securityVariableName: X ]"}';
+  const invalidType = '{"type":"https://docs.example/x.html#invalid-token","title":"Unauthorized"}';
+
+  test.each<[string, number, string, string, FailureKind, FailureKind]>([
+    ['a malformed body', 400, json, '{"title":"JSON Binding Error"}', 'rejected', 'rejected'],
+    ['no such thing', 404, json, '', 'rejected', 'rejected'],
+    ['a method not allowed', 405, json, '', 'rejected', 'rejected'],
+    ['a conflict', 409, json, '', 'rejected', 'rejected'],
+    ['gone', 410, json, '', 'rejected', 'rejected'],
+    ['too large', 413, 'text/html', '<html></html>', 'rejected', 'rejected'],
+    ['a redirect', 302, 'text/html', '', 'rejected', 'rejected'],
+    ['a permanent redirect', 308, 'text/html', '', 'rejected', 'rejected'],
+    ['a missing scope', 403, json, scope, 'missing-scope', 'missing-scope'],
+    ['a missing permission', 403, json, permission, 'missing-permission', 'missing-permission'],
+    ['a 403 without a word', 403, json, '', 'missing-permission', 'missing-permission'],
+    ['a 403 page', 403, 'text/html', '<html>Forbidden</html>', 'missing-permission', 'missing-permission'],
+    ['a refused key', 403, 'text/plain', 'Invalid token', 'credentials', 'credentials'],
+    ['an expired key', 403, 'text/plain', 'Token expired', 'credentials', 'credentials'],
+    ['a refused key by its type', 403, json, invalidType, 'credentials', 'credentials'],
+    ['a 401', 401, json, '', 'credentials', 'credentials'],
+    ['a refused clock', 403, 'text/html', 'Timestamp out of range', 'unavailable', 'unavailable'],
+    ['too many', 429, json, '', 'throttled', 'throttled'],
+    ['not now', 503, json, '', 'unavailable', 'unavailable'],
+    ['a page of not now', 503, 'text/html', '<html></html>', 'unavailable', 'unavailable'],
+    ['a server error', 500, json, '{"title":"Internal Server Error"}', 'unavailable', 'uncertain'],
+    ['a bad gateway', 502, 'text/html', '<html></html>', 'unavailable', 'uncertain'],
+    ['a gateway’s timeout', 504, 'text/html', '', 'unavailable', 'uncertain'],
+    ['another server error', 507, json, '', 'unavailable', 'uncertain'],
+    ['a request timeout', 408, json, '', 'unavailable', 'uncertain'],
+    ['a success that is a page', 200, 'text/html', '<html></html>', 'unavailable', 'uncertain'],
+    ['a success of another shape', 200, json, '{"Id":"x"}', 'unavailable', 'uncertain'],
+    ['a success that is half', 200, json, '{"Id":', 'unavailable', 'uncertain'],
+    ['a success of nothing', 200, json, '', 'unavailable', 'uncertain'],
+  ])('for %s (%i)', async (_, status, contentType, body, repeatable, once) => {
+    const { url, requests } = await answering(() => ({
+      status,
+      headers: { 'content-type': contentType },
+      body,
+    }));
+    // The fixed credentials of these tests are read again and tried once more.
+    const failures = await failuresAt(url);
+    expect(failures.map(({ kind }) => kind)).toEqual([repeatable, once]);
+    expect(requests).toHaveLength(repeatable === 'credentials' ? 4 : 2);
+    for (const failure of failures) {
+      expect(failure.operation).toMatch(/^(GET|POST) \/svc\/api\/lp\/1\.49\/things\/1$/);
+      expect(failure.remedy).not.toBe('');
+      expect(failure.status).toBe(status === 200 ? undefined : status);
+    }
+  });
+
+  test.each<[string, FailureKind, FailureKind, () => Promise<string>]>([
+    [
+      'a reset',
+      'unavailable',
+      'uncertain',
+      async () => (await raw((socket) => socket.resetAndDestroy())).url,
+    ],
+    ['an end', 'unavailable', 'uncertain', async () => (await raw((socket) => socket.end())).url],
+    ['silence', 'unavailable', 'uncertain', async () => (await raw(() => {})).url],
+    ['no HTTP', 'unavailable', 'uncertain', async () => (await raw((socket) => socket.end('hello'))).url],
+    [
+      'a success that is cut off',
+      'unavailable',
+      'uncertain',
+      async () => (await raw((socket) => socket.end(`${head('200 OK', 'content-length: 9')}{"Id":1`))).url,
+    ],
+    [
+      'a server error that is cut off',
+      'unavailable',
+      'uncertain',
+      async () => (await raw((socket) => socket.end(`${head('500 Oh', 'content-length: 9')}{"ti`))).url,
+    ],
+    [
+      'a 403 whose words are cut off',
+      'unavailable',
+      'unavailable',
+      async () =>
+        (await raw((socket) => socket.end(`${head('403 No', 'content-length: 13')}Invalid tok`))).url,
+    ],
+    [
+      'a 403 whose words did not come at all',
+      'unavailable',
+      'unavailable',
+      async () => (await raw((socket) => socket.end(head('403 No', 'content-length: 13')))).url,
+    ],
+    [
+      'a 403 that is cut off after it told its type',
+      'missing-permission',
+      'missing-permission',
+      async () =>
+        (
+          await raw((socket) =>
+            socket.end(
+              `${head('403 No', 'content-length: 999')}{"type":"https://d/x#forbidden","title":"Forb`,
+            ),
+          )
+        ).url,
+    ],
+    [
+      'a 400 that is cut off',
+      'rejected',
+      'rejected',
+      async () => (await raw((socket) => socket.end(`${head('400 No', 'content-length: 13')}{"t`))).url,
+    ],
+    ['a connection never made', 'unavailable', 'unavailable', nobody],
+    ['a name nobody knows', 'unavailable', 'unavailable', async () => 'http://platform.invalid'],
+    [
+      'no TLS',
+      'unavailable',
+      'unavailable',
+      async () => `https://127.0.0.1:${(await raw((socket) => socket.end('no'))).port}`,
+    ],
+  ])('for %s', async (_, repeatable, once, address) => {
+    const failures = await failuresAt(await address());
+    expect(failures.map(({ kind }) => kind)).toEqual([repeatable, once]);
+  });
+
+  test('is not uncertain where half of the body was sent', async () => {
+    const { url } = await raw((socket) => socket.resetAndDestroy());
+    const piece = Buffer.alloc(64 * 1024);
+    let complete = false;
+    const body = async function* () {
+      for (let sent = 0; sent < 400; sent += 1) yield piece;
+      complete = true;
+    };
+    const payload = async () => ({
+      contentType: 'text/plain',
+      contentLength: 400 * piece.length,
+      body: body(),
+      complete: () => complete,
+    });
+    const error = await thrownBy(clientAt(url).platform.call(operations.once, { path, payload }));
+    expect(failureOf(error).kind).toBe('unavailable');
+  });
+
+  test('is that of a clock that does not heal: to wait', async () => {
+    const { url, requests } = await answering(() => ({ status: 403, body: 'Timestamp out of range\r\n1' }));
+    expect((await failuresAt(url)).map(({ kind }) => kind)).toEqual(['unavailable', 'unavailable']);
+    expect(requests.length).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('what a failure tells', () => {
+  test('is the whole of what the platform said, for the letter', async () => {
+    const detail = 'Insufficient scope to call API. Required: grades:gradevalues:write';
+    const { url } = await answering(() => ({
+      status: 403,
+      headers: { 'x-request-id': 'r-1', 'retry-after': '7' },
+      body: JSON.stringify({ type: 'https://d/x.html#not-authorized', title: 'Not Authorized', detail }),
+    }));
+    expect((await failuresAt(url))[1]).toEqual({
+      kind: 'missing-scope',
+      message:
+        'The platform answered POST /svc/api/lp/1.49/things/1 with 403 Not Authorized: it requires grades:gradevalues:write',
+      remedy: 'Grant the scope grades:gradevalues:write to the client registered for sis-relay, then replay.',
+      operation: 'POST /svc/api/lp/1.49/things/1',
+      status: 403,
+      type: 'not-authorized',
+      title: 'Not Authorized',
+      detail,
+      required: 'grades:gradevalues:write',
+      requestId: 'r-1',
+      retryAfterSeconds: 7,
+    });
+  });
+
+  test('has no field for what was not said', async () => {
+    const { url } = await answering(() => ({ status: 409 }));
+    expect((await failuresAt(url))[0]).toEqual({
+      kind: 'rejected',
+      message: 'The platform answered GET /svc/api/lp/1.49/things/1 with 409',
+      remedy: expect.any(String),
+      operation: 'GET /svc/api/lp/1.49/things/1',
+      status: 409,
+    });
+  });
+
+  test('names the permission to give, and to whom', async () => {
+    const detail = 'Not authorized for [ orgUnitId: 6606, securityVariableName: EditGrades ]';
+    const { url } = await answering(() => ({
+      status: 403,
+      body: JSON.stringify({ title: 'Forbidden', detail }),
+    }));
+    expect((await failuresAt(url))[0]).toMatchObject({
+      required: 'EditGrades',
+      remedy: expect.stringMatching(/signing user's role .* EditGrades/),
+    });
+  });
+
+  test('keeps the platform’s own words out of the message that is logged, but for its title', async () => {
+    const { url } = await answering(() => ({
+      status: 400,
+      body: '{"Errors":[{"Message":"Comment: private-content"}]}',
+    }));
+    const [failure] = await failuresAt(url);
+    expect(failure?.detail).toBe('Comment: private-content');
+    expect(failure?.message).not.toContain('private-content');
+  });
+
+  test('of an unanswered call names the call and what happened', async () => {
+    const [, failure] = await failuresAt(await nobody());
+    expect(failure).toEqual({
+      kind: 'unavailable',
+      message: 'POST /svc/api/lp/1.49/things/1: no connection (ECONNREFUSED)',
+      remedy: expect.any(String),
+      operation: 'POST /svc/api/lp/1.49/things/1',
+    });
+  });
+});
+
+describe('a failure that its thrower knows', () => {
+  test.each(Object.keys(dispositions) as FailureKind[])('keeps its kind and has a remedy: %s', (kind) => {
+    const failure = failureOf(new MessageFailure(kind, 'What happened'));
+    expect(failure).toEqual({ kind, message: 'What happened', remedy: expect.stringMatching(/\w{3}.*\.$/) });
+    expect(failureOf(new MessageFailure(kind, 'x', { remedy: 'Do this.' })).remedy).toBe('Do this.');
+  });
+
+  test('waits only where waiting can help', () => {
+    const waiting = Object.entries(dispositions).filter(([, fate]) => fate === 'wait');
+    expect(waiting.map(([kind]) => kind)).toEqual(['credentials', 'throttled', 'unavailable']);
+  });
+});
+
+describe('an error of AWS', () => {
+  const read = async (url: string) => {
+    const client = new SecretsManagerClient({
+      ...localClient(url),
+      maxAttempts: 1,
+      requestHandler: { requestTimeout: 100, throwOnRequestTimeout: true },
+    });
+    const error = await thrownBy(client.send(new GetSecretValueCommand({ SecretId: 'x' })));
+    client.destroy();
+    return failureOf(error);
+  };
+  const faulty = async (fault: object) => {
+    const server = await startSecretsManager();
+    await fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
+    const failure = await read(server.url);
+    await server.close();
+    return failure;
+  };
+
+  test.each([
+    { status: 500 },
+    { status: 503, type: 'ServiceUnavailable' },
+    { type: 'ThrottlingException' },
+    { reset: true },
+    { hang: true },
+    { truncate: true },
+  ])('waits: %j', async (fault) => {
+    expect(await faulty(fault)).toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/^AWS did not answer: \w+$/),
+    });
+  });
+
+  test('waits where nobody answers', async () => {
+    expect((await read(await nobody())).kind).toBe('unavailable');
+  });
+});
+
+describe('anything else', () => {
+  test.each([
+    new TypeError('x is not a function: private-content'),
+    new Error('private-content'),
+    Object.assign(new Error('private-content'), { code: 'ERR_INVALID_ARG_TYPE' }),
+    'private-content',
+    undefined,
+    null,
+    { kind: 'invalid', message: 'private-content' },
+  ])('is a defect of ours, of which only the name is told: %s', (thrown) => {
+    const failure = failureOf(thrown);
+    expect(failure.kind).toBe('defect');
+    expect(JSON.stringify(failure)).not.toContain('private-content');
+  });
+
+  test('is a call that cannot be made as it is declared', async () => {
+    const { url } = await answering();
+    const { platform } = clientAt(url, { overrides: { 'read-thing': { path: '/{id}?x=1' } } });
+    const error = await thrownBy(platform.call(operations.read, { path }));
+    expect(error).not.toBeInstanceOf(PlatformError);
+    expect(failureOf(error).kind).toBe('defect');
+  });
+});
