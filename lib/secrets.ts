@@ -1,6 +1,13 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { MessageFailure } from './failure.ts';
-import { type Actor, type Credential, type Credentials, credentialSchema } from './platform/auth.ts';
+import {
+  type Actor,
+  type Credential,
+  type Credentials,
+  credentialSchema,
+  provesAlike,
+  usableUntilMs,
+} from './platform/auth.ts';
 
 type Entry = {
   credential: Credential;
@@ -17,6 +24,8 @@ export type SecretsOptions = {
   prefix: string;
   /** For how long a credential is used before its secret is read again. */
   timeToLiveMs: number;
+  /** The client's own limits end with an answer's headers: one that stops half-way would hold all messages up. */
+  readTimeoutMs?: number;
   warn(text: string, facts: Record<string, string>): void;
   nowMs?: () => number;
 };
@@ -25,14 +34,12 @@ export type SecretsOptions = {
 const refusedForMs = 60_000;
 /** How often a secret is looked at that is refused, or that could not be read. */
 const lookAgainMs = 5_000;
-/** The client's own limits end with the answer's headers: an answer that stops half-way would hold all messages up. */
-const readTimeoutMs = 10_000;
 /** As many credentials as a container keeps: of learners there may be tens of thousands. */
 const mostEntries = 1_000;
 
 /** Credentials from Secrets Manager: cached per container, one read for concurrent readers, read again when refused. */
 export const createCredentials = (options: SecretsOptions): Credentials => {
-  const { nowMs = Date.now } = options;
+  const { nowMs = Date.now, readTimeoutMs = 10_000 } = options;
   const entries = new Map<string, Entry>();
   const reads = new Map<string, Promise<Entry>>();
 
@@ -53,12 +60,14 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       });
       const version = secret.VersionId ?? '';
       if (known?.version === version) {
-        known.lookAgainAtMs =
-          nowMs() + (known.refusedAtMs === undefined ? options.timeToLiveMs : lookAgainMs);
+        known.lookAgainAtMs = nextLookMs(known);
         return known;
       }
-      const credential = parse(name, secret.SecretString);
-      return remember(name, { credential, version, lookAgainAtMs: nowMs() + options.timeToLiveMs });
+      const entry: Entry = { credential: parse(name, secret.SecretString), version, lookAgainAtMs: 0 };
+      if (known?.refusedAtMs !== undefined && provesAlike(known.credential, entry.credential))
+        entry.refusedAtMs = known.refusedAtMs;
+      entry.lookAgainAtMs = nextLookMs(entry);
+      return remember(name, entry);
     } catch (error) {
       if (isMissing(error)) entries.delete(name);
       const failure = unreadable(name, actor, error);
@@ -71,6 +80,13 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       known.lookAgainAtMs = nowMs() + lookAgainMs;
       return known;
     }
+  };
+
+  /** What cannot be used is looked at often; what can, when its time to live or its own time is over. */
+  const nextLookMs = ({ credential, refusedAtMs }: Entry): number => {
+    const soonestMs = nowMs() + lookAgainMs;
+    if (refusedAtMs !== undefined) return soonestMs;
+    return Math.min(nowMs() + options.timeToLiveMs, Math.max(soonestMs, usableUntilMs(credential)));
   };
 
   const remember = (name: string, entry: Entry): Entry => {
@@ -89,6 +105,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       const name = secretName(actor);
       const known = entries.get(name);
       const entry = known && nowMs() < known.lookAgainAtMs ? known : await readOnce(name, actor);
+      if (usableUntilMs(entry.credential) <= nowMs()) throw noToken(name, entry.credential);
       if (entry.refusedAtMs === undefined) return entry;
       if (nowMs() - entry.refusedAtMs < refusedForMs) throw refused(name);
       delete entry.refusedAtMs;
@@ -107,6 +124,17 @@ const refused = (name: string): MessageFailure =>
   new MessageFailure('credentials', `The platform refuses the credential in the secret ${name}`, {
     remedy: `Put a valid credential into the secret ${name}; waiting messages then go on by themselves.`,
   });
+
+/** A token that is over is not sent: the answer is known. The function token-refresh renews it, or says why it cannot. */
+const noToken = (name: string, credential: Credential): MessageFailure => {
+  const why =
+    credential.type === 'oauth' && credential.refused
+      ? ': a person must authorise again'
+      : ' until it is refreshed';
+  return new MessageFailure('credentials', `The secret ${name} has no valid access token${why}`, {
+    remedy: `See what token-refresh says of the secret ${name}: authorise again where it asks for that. Waiting messages then go on by themselves.`,
+  });
+};
 
 const parse = (name: string, text: string | undefined): Credential => {
   const remedy = `Put a credential of the documented shape into the secret ${name}; waiting messages then go on.`;
@@ -145,12 +173,12 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
 };
 
 /** A secret that is scheduled for deletion answers InvalidRequestException. */
-const isMissing = (error: unknown): boolean =>
+export const isMissing = (error: unknown): boolean =>
   /^(ResourceNotFound|InvalidRequest)Exception$/.test(nameOf(error));
 
-const isRefusal = (error: unknown): boolean =>
+export const isRefusal = (error: unknown): boolean =>
   /^(AccessDenied|DecryptionFailure|UnrecognizedClient|InvalidSignature|ExpiredToken|Kms\w*|Validation|InvalidParameter)/i.test(
     nameOf(error),
   );
 
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

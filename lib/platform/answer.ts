@@ -1,9 +1,13 @@
 import type { Dispatcher } from 'undici';
 import { maximumErrorBytes, PlatformError } from './error.ts';
-import type { Operation } from './operation.ts';
+import { isFileAnswer, type Operation } from './operation.ts';
 
 /** What an answer says; `cutOff`: the connection ended before the text did. */
 export type AnswerText = { text: string; cutOff: boolean };
+
+type About = { operation: Operation<unknown>; call: string };
+
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /**
  * Reads an answer's text: the whole of one that is parsed, no more than the start of an error or of what nobody reads.
@@ -11,9 +15,9 @@ export type AnswerText = { text: string; cutOff: boolean };
  */
 export const readAnswer = async (
   { statusCode, headers, body }: Dispatcher.ResponseData,
-  { operation, call }: { operation: Operation<unknown>; call: string },
+  { operation, call }: About,
 ): Promise<AnswerText> => {
-  if (statusCode < 200 || statusCode >= 300) return startOf(body);
+  if (!isSuccess(statusCode)) return startOf(body);
   // Of a success that is not parsed, half is as good as the whole: the status has told already.
   const read = operation.answer ? { text: await body.text(), cutOff: false } : await startOf(body);
   if (!isPage(headers['content-type'], read)) return read;
@@ -45,4 +49,33 @@ const startOf = async (body: Dispatcher.ResponseData['body']): Promise<AnswerTex
     cutOff = true;
   }
   return { text: Buffer.concat(pieces).subarray(0, maximumErrorBytes).toString('utf8'), cutOff };
+};
+
+/**
+ * What a success carries.
+ * @throws PlatformError where it does not read as one: a proxy's page, half a body, another version's shape.
+ */
+export const parseAnswer = <Answer>(
+  about: { operation: Operation<Answer>; call: string },
+  { text }: AnswerText,
+): Answer => {
+  const { answer } = about.operation;
+  if (answer === undefined) return undefined as Answer;
+  if (isFileAnswer(answer))
+    throw new TypeError(`${about.operation.name}: its answer is a file, to be downloaded`);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // Without its cause, which quotes the answer.
+    throw new PlatformError({ ...about, sent: true, message: 'the answer is not readable as JSON' });
+  }
+  const parsed = answer.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ');
+  throw new PlatformError({
+    ...about,
+    sent: true,
+    message: `the answer lacks what it must carry: ${fields}`,
+  });
 };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { RefusedCall } from './error.ts';
 import { idKeyCredential, signedQuery, skewToldBy } from './id-key.ts';
+import { bearerHeaders, expiryMs, oauthCredential } from './oauth.ts';
 
 /** What is added to a request to prove who sends it. */
 export type Proof = { query: Record<string, string>; headers: Record<string, string> };
@@ -12,9 +13,17 @@ export type Auth = {
 };
 
 /** What a secret holds, told apart by `type`. */
-export const credentialSchema = z.discriminatedUnion('type', [idKeyCredential]);
+export const credentialSchema = z.discriminatedUnion('type', [idKeyCredential, oauthCredential]);
 
 export type Credential = z.infer<typeof credentialSchema>;
+
+/** Until when a credential is worth being sent, in milliseconds; keys are until they are refused. */
+export const usableUntilMs = (credential: Credential): number =>
+  credential.type === 'oauth' ? expiryMs(credential) : Number.POSITIVE_INFINITY;
+
+/** Whether the platform sees no difference between two: a secret may change and keep its access token. */
+export const provesAlike = (one: Credential, other: Credential): boolean =>
+  one.type === 'oauth' && other.type === 'oauth' && one.accessToken === other.accessToken;
 
 /** Whose credential signs: a platform user's id, or undefined for the service's own. */
 export type Actor = string | undefined;
@@ -36,6 +45,7 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
         const { credential, version } = await credentials.read(actor);
         usedVersion = version;
         usedSkewSeconds = skewSeconds;
+        if (credential.type === 'oauth') return { query: {}, headers: bearerHeaders(credential) };
         const timestampSeconds = Math.floor(nowMs() / 1000) + skewSeconds;
         return { query: signedQuery(request, credential, timestampSeconds), headers: {} };
       },

@@ -1,21 +1,24 @@
-import type { Actor, Authenticator, Proof } from './auth.ts';
+import type { Dispatcher } from 'undici';
+import { isSuccess, parseAnswer, readAnswer } from './answer.ts';
+import type { Actor, Auth, Authenticator, Proof } from './auth.ts';
+import { type Use, useFile } from './download.ts';
 import { PlatformError, parseRefusal } from './error.ts';
-import { createExchange, type Payload, wholePayload } from './exchange.ts';
-import { type Configured, configured, type Operation, type OperationOverride, pathOf } from './operation.ts';
-
-export type CallInput = {
-  /** Values of the path's placeholders: positive integers, or plain words. */
-  path?: Record<string, number | string>;
-  query?: Record<string, string>;
-  json?: unknown;
-  /** Makes the body anew for each time it is sent, as a stream can be read only once. */
-  payload?: () => Promise<Payload>;
-};
+import { createExchange, wholePayload } from './exchange.ts';
+import {
+  configured,
+  isFileAnswer,
+  type Operation,
+  type OperationOverride,
+  type Versions,
+} from './operation.ts';
+import { type CallInput, requestOf } from './request.ts';
 
 /** The platform as one actor sees it within one attempt. */
 export type Platform = {
   /** @throws PlatformError where the platform refuses, or where no usable answer comes. */
   call<Answer>(operation: Operation<Answer>, input?: CallInput): Promise<Answer>;
+  /** Calls an operation whose answer is a file, and has it used while it comes. */
+  download<Result>(operation: Operation<never>, input: CallInput, use: Use<Result>): Promise<Result>;
   /** How far the platform's clock is ahead of ours, to about a second, by its last answer; undefined if none told. */
   clockOffsetMs(): number | undefined;
 };
@@ -32,14 +35,20 @@ export type CallReport = {
   mayHaveActed: boolean;
 };
 
-export type Attempt = { actor: Actor; signal: AbortSignal; onCall(report: CallReport): void };
+export type Attempt = {
+  actor: Actor;
+  signal: AbortSignal;
+  /** What may be called; without it, everything. */
+  operations?: readonly Operation<unknown>[];
+  onCall(report: CallReport): void;
+};
 
 export type PlatformOptions = {
   /** Scheme, host and port of the platform. */
   baseUrl: string;
   /** The path before the components, such as `/svc/api`. */
   apiRoot: string;
-  versions: { lp: string; le: string };
+  versions: Versions;
   /** What a site does otherwise, by operation name. */
   overrides: Record<string, OperationOverride>;
   connectTimeoutMs: number;
@@ -59,18 +68,29 @@ export const createPlatformClient = (
   const exchange = createExchange(options);
   let clockOffsetMs: number | undefined;
 
+  const learnClock = (date: string | string[] | undefined): void => {
+    const toldMs = Date.parse(String(date));
+    if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
+  };
+
+  /** `use` is for a file; what it ends with comes back settled, apart from what the call ends with. */
   const call = async <Answer>(
     declared: Operation<Answer>,
-    input: CallInput,
+    input: CallInput & { use?: Use<Answer> },
     attempt: Attempt,
-  ): Promise<Answer> => {
-    const operation = configured(declared, options.overrides[declared.name]);
-    const request = { method: operation.method, path: pathOf(operation, options, input.path ?? {}) };
+  ): Promise<PromiseSettledResult<Answer>> => {
+    const { name } = declared;
+    if (attempt.operations?.includes(declared) === false)
+      throw new TypeError(`${name} is not among the operations that the integration declares`);
+    if (isFileAnswer(declared.answer) !== (input.use !== undefined))
+      throw new TypeError(`${name}: a file is downloaded, and nothing else is`);
+    const operation = configured(declared, options.overrides[name]);
+    const request = requestOf(operation, input, options);
     const about = { operation, call: `${request.method} ${request.path}` };
-    const auth = authenticate(attempt.actor);
+    const auth = operation.anonymous ? anonymous : authenticate(attempt.actor);
 
-    const send = async (proof: Proof): Promise<Answer> => {
-      const query = new URLSearchParams({ ...input.query, ...proof.query });
+    const send = async (proof: Proof): Promise<PromiseSettledResult<Answer>> => {
+      const query = new URLSearchParams([...request.query, ...Object.entries(proof.query)]);
       const payload = input.payload
         ? await input.payload()
         : input.json === undefined
@@ -81,22 +101,30 @@ export const createPlatformClient = (
       let mayHaveActed = request.method !== 'GET';
       try {
         const path = query.size > 0 ? `${request.path}?${query}` : request.path;
-        const answer = await exchange({ ...about, path, headers: proof.headers, payload }, attempt.signal);
-        status = answer.status;
-        const toldMs = Date.parse(String(answer.headers.date));
-        if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
-        if (status < 200 || status >= 300) {
-          const refused = parseRefusal(answer, longWordsOf(proof));
-          throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${status}` });
-        }
-        return parseAnswer(about, answer.text);
+        const outgoing = { ...about, path, headers: proof.headers, payload };
+        const receive = async (incoming: Dispatcher.ResponseData) => {
+          learnClock(incoming.headers.date);
+          return input.use && isSuccess(incoming.statusCode)
+            ? { head: incoming, used: await useFile(incoming, about, input.use) }
+            : { head: incoming, answer: await readAnswer(incoming, about) };
+        };
+        const received = await exchange(outgoing, receive, attempt.signal);
+        const { statusCode, headers } = received.head;
+        status = statusCode;
+        if (received.used) return received.used;
+        if (isSuccess(status)) return { status: 'fulfilled', value: parseAnswer(about, received.answer) };
+        const refused = parseRefusal({ status, headers, ...received.answer }, [
+          ...longWordsOf(proof),
+          ...(input.secrets ?? []).filter(Boolean).flatMap(spellings),
+        ]);
+        throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${status}` });
       } catch (error) {
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
         const durationMs = performance.now() - startedMs;
-        attempt.onCall({ operation: operation.name, call: about.call, status, durationMs, mayHaveActed });
+        attempt.onCall({ operation: name, call: about.call, status, durationMs, mayHaveActed });
       }
     };
 
@@ -120,7 +148,8 @@ export const createPlatformClient = (
 
   return {
     for: (attempt) => ({
-      call: (operation, input = {}) => call(operation, input, attempt),
+      call: async (operation, input = {}) => resultOf(await call(operation, input, attempt)),
+      download: async (operation, input, use) => resultOf(await call(operation, { ...input, use }, attempt)),
       clockOffsetMs: () => clockOffsetMs,
     }),
     close: exchange.close,
@@ -132,28 +161,17 @@ const longWordsOf = ({ query, headers }: Proof): string[] =>
   [...Object.values(query), ...Object.values(headers)]
     .flatMap((value) => value.split(' '))
     .filter((word) => word.length >= 20)
-    .flatMap((word) => [word, encodeURIComponent(word)]);
+    .flatMap(spellings);
 
-/** A success that does not read as one is no answer: a proxy's page, half a body, another version's shape. */
-const parseAnswer = <Answer>(
-  about: { operation: Configured<Answer>; call: string },
-  text: string | undefined,
-): Answer => {
-  const { answer } = about.operation;
-  if (answer === undefined) return undefined as Answer;
-  let json: unknown;
-  try {
-    json = JSON.parse(text ?? '');
-  } catch {
-    // Without its cause, which quotes the answer.
-    throw new PlatformError({ ...about, sent: true, message: 'the answer is not readable as JSON' });
-  }
-  const parsed = answer.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ');
-  throw new PlatformError({
-    ...about,
-    sent: true,
-    message: `the answer lacks what it must carry: ${fields}`,
-  });
+const spellings = (word: string): string[] => [
+  word,
+  encodeURIComponent(word),
+  JSON.stringify(word).slice(1, -1),
+];
+
+const anonymous: Auth = { prove: async () => ({ query: {}, headers: {} }), learn: () => false };
+
+const resultOf = <Value>(settled: PromiseSettledResult<Value>): Value => {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
 };

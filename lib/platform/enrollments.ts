@@ -1,8 +1,12 @@
 import * as z from 'zod';
+import { unlessAbsent } from './absence.ts';
 import type { Platform } from './client.ts';
 import { reading } from './operation.ts';
+import { itemsOf, pageOf } from './paging.ts';
 
-const postEnrollment = reading({
+const enrollment = z.looseObject({ OrgUnitId: z.number(), UserId: z.number(), RoleId: z.number() });
+
+export const postEnrollment = reading({
   name: 'create-enrollment',
   method: 'POST',
   component: 'lp',
@@ -10,7 +14,7 @@ const postEnrollment = reading({
   scope: 'enrollment:orgunit:create',
   // Enrolling an enrolled user again answers 200 and sets the role.
   repeatable: true,
-  answer: z.looseObject({ OrgUnitId: z.number(), UserId: z.number(), RoleId: z.number() }),
+  answer: enrollment,
 });
 
 /** Enrolls a user in an org unit, or sets the role of one who is. */
@@ -18,3 +22,33 @@ export const createEnrollment = (
   platform: Platform,
   { orgUnitId, userId, roleId }: { orgUnitId: number; userId: number; roleId: number },
 ) => platform.call(postEnrollment, { json: { OrgUnitId: orgUnitId, UserId: userId, RoleId: roleId } });
+
+export const removeEnrollment = reading({
+  name: 'delete-enrollment',
+  method: 'DELETE',
+  component: 'lp',
+  path: '/enrollments/orgUnits/{orgUnitId}/users/{userId}',
+  scope: 'enrollment:orgunit:delete',
+  // Asked for again it finds nothing to remove.
+  repeatable: true,
+  answer: enrollment,
+});
+
+/** Removes a user from an org unit; the enrollment as it was, or undefined where there was none. */
+export const deleteEnrollment = (
+  platform: Platform,
+  { orgUnitId, userId }: { orgUnitId: number; userId: number },
+) => unlessAbsent(platform.call(removeEnrollment, { path: { orgUnitId, userId } }));
+
+export const getMyEnrollments = reading({
+  name: 'list-my-enrollments',
+  method: 'GET',
+  component: 'lp',
+  path: '/enrollments/myenrollments/',
+  scope: 'enrollment:own_enrollment:read',
+  repeatable: true,
+  answer: pageOf(z.looseObject({})),
+});
+
+/** What the user whose credential signs is enrolled in (Enrollment.MyOrgUnitAccessInfo). */
+export const listMyEnrollments = (platform: Platform) => itemsOf(platform, getMyEnrollments);

@@ -1,7 +1,7 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import { type AnswerText, readAnswer } from './answer.ts';
 import { PlatformError } from './error.ts';
 import type { Operation } from './operation.ts';
+import { codeOf, isNeverConnected, reasonOf } from './silence.ts';
 
 /** A body of known size, whole or as a stream; `complete` tells whether a stream was handed over to its last byte. */
 export type Payload = {
@@ -21,7 +21,8 @@ type Outgoing = {
   payload: Payload | undefined;
 };
 
-type Incoming = AnswerText & { status: number; headers: Record<string, string | string[] | undefined> };
+/** Reads an answer, of which the status and the headers are there and the body comes. */
+type Receive<Received> = (answer: Dispatcher.ResponseData) => Promise<Received>;
 
 export type ExchangeOptions = {
   baseUrl: string;
@@ -33,7 +34,7 @@ export type ExchangeOptions = {
 /** The longest that an idle connection is trusted, in milliseconds: shorter than the common servers' own limits. */
 const keepAliveMs = 4_000;
 
-/** Sends one request and reads its answer, whatever its status. Redirects are answers like any other. */
+/** Sends one request and has its answer read, whatever its status. Redirects are answers like any other. */
 export const createExchange = (options: ExchangeOptions) => {
   const settings = {
     headersTimeout: options.headersTimeoutMs,
@@ -61,11 +62,15 @@ export const createExchange = (options: ExchangeOptions) => {
     return pool;
   };
 
-  const viaPool = async (outgoing: Outgoing, signal: AbortSignal): Promise<Incoming> => {
+  const viaPool = async <Received>(
+    outgoing: Outgoing,
+    receive: Receive<Received>,
+    signal: AbortSignal,
+  ): Promise<Received> => {
     const dispatcher = trustedPool();
     underWay += 1;
     try {
-      return await roundTrip(dispatcher, outgoing, { signal, connected: () => true });
+      return await roundTrip(dispatcher, outgoing, { receive, signal, connected: () => true });
     } finally {
       underWay -= 1;
       idleSinceMs = Date.now();
@@ -73,33 +78,46 @@ export const createExchange = (options: ExchangeOptions) => {
   };
 
   /** A call that must not be sent twice gets a connection of its own: a cut is then never that of a stale one. */
-  const viaOwnConnection = async (outgoing: Outgoing, signal: AbortSignal): Promise<Incoming> => {
+  const viaOwnConnection = async <Received>(
+    outgoing: Outgoing,
+    receive: Receive<Received>,
+    signal: AbortSignal,
+  ): Promise<Received> => {
     const client = new Client(options.baseUrl, settings);
     let connected = false;
     client.once('connect', () => {
       connected = true;
     });
     try {
-      return await roundTrip(client, outgoing, { signal, connected: () => connected });
+      return await roundTrip(client, outgoing, { receive, signal, connected: () => connected });
     } finally {
       void client.destroy();
     }
   };
 
-  const exchange = (outgoing: Outgoing, signal: AbortSignal): Promise<Incoming> =>
-    outgoing.operation.repeatable ? viaPool(outgoing, signal) : viaOwnConnection(outgoing, signal);
+  const exchange = <Received>(
+    outgoing: Outgoing,
+    receive: Receive<Received>,
+    signal: AbortSignal,
+  ): Promise<Received> =>
+    outgoing.operation.repeatable
+      ? viaPool(outgoing, receive, signal)
+      : viaOwnConnection(outgoing, receive, signal);
   return Object.assign(exchange, { close: () => pool.destroy() });
 };
 
-const roundTrip = async (
+const roundTrip = async <Received>(
   dispatcher: Dispatcher,
   outgoing: Outgoing,
-  context: { signal: AbortSignal; connected(): boolean },
-): Promise<Incoming> => {
+  context: { receive: Receive<Received>; signal: AbortSignal; connected(): boolean },
+): Promise<Received> => {
   const { operation, call, path, headers, payload } = outgoing;
+  const { signal } = context;
+  if (signal.aborted)
+    throw new PlatformError({ operation, call, sent: false, message: reasonOf(codeOf(signal.reason)) });
   const source = payload && watched(payload.body);
   try {
-    const answer = await dispatcher.request({
+    const answering = dispatcher.request({
       method: operation.method,
       path,
       headers: payload
@@ -107,19 +125,27 @@ const roundTrip = async (
         : headers,
       // undici takes any async iterable; its types name Readable only.
       body: (source?.body as Buffer | undefined) ?? null,
-      signal: context.signal,
+      signal,
     });
-    return { status: answer.statusCode, headers: answer.headers, ...(await readAnswer(answer, outgoing)) };
+    return await context.receive(await unlessAborted(answering, signal));
   } catch (error) {
     if (error instanceof PlatformError) throw error;
     // A file that cannot be read to its end is not the platform's silence, and nor is a call that undici will not make.
     if (source?.broken()) throw source.broken();
     const code = codeOf(error);
     if (code === 'UND_ERR_INVALID_ARG') throw error;
-    const sent = context.connected() && !neverConnected.test(code) && (payload?.complete?.() ?? true);
+    const sent = context.connected() && !isNeverConnected(code) && (payload?.complete?.() ?? true);
     // Without its cause: a parser's error holds the answer's bytes, which may repeat the query.
     throw new PlatformError({ operation, call, sent, message: reasonOf(code) });
   }
+};
+
+/** undici obeys a signal only once it is connected, which may be seconds after the attempt's time is over. */
+const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 };
 
 /** A body that remembers the error with which it ended, if it did. */
@@ -136,20 +162,6 @@ const watched = (body: Payload['body']) => {
     }
   };
   return { body: watching(), broken: () => error };
-};
-
-/** The code of an error of undici or the system; else its name, as those of a signal have a number for a code. */
-const codeOf = (error: unknown): string =>
-  error instanceof Error ? ('code' in error && typeof error.code === 'string' ? error.code : error.name) : '';
-
-/** What only the making of a connection ends with. */
-const neverConnected =
-  /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
-
-const reasonOf = (code: string): string => {
-  if (neverConnected.test(code)) return `no connection (${code})`;
-  if (/TIMEOUT|TimeoutError|AbortError/.test(code)) return `no answer in time (${code})`;
-  return `cut off before the answer was complete (${code})`;
 };
 
 /** A body that is there as a whole. */

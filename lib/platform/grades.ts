@@ -1,12 +1,8 @@
 import * as z from 'zod';
+import { unlessAbsent } from './absence.ts';
 import type { Platform } from './client.ts';
-import { PlatformError } from './error.ts';
 import { operation, reading } from './operation.ts';
-
-/** Text as grades take it, to be told from `{Text,Html}`, the form in which the same text is read. */
-type TextContent = { Content: string; Type: 'Text' };
-
-export const textContent = (text: string): TextContent => ({ Content: text, Type: 'Text' });
+import { plainText, richText, textContent } from './rich-text.ts';
 
 /** A grade by its grade object's type: 1 numeric, 2 pass/fail, 3 selectbox, 4 text. */
 export type Grade =
@@ -17,11 +13,9 @@ export type Grade =
 
 type GradeValueIds = { orgUnitId: number; gradeObjectId: number; userId: number };
 
-const richText = z.looseObject({ Text: z.string().nullish(), Html: z.string().nullish() }).nullish();
-
 const gradeValuePath = '/{orgUnitId}/grades/{gradeObjectId}/values/{userId}';
 
-const putGradeValue = operation({
+export const putGradeValue = operation({
   name: 'set-grade-value',
   method: 'PUT',
   component: 'le',
@@ -30,14 +24,20 @@ const putGradeValue = operation({
   repeatable: true,
 });
 
-const getGradeValue = reading({
+export const getGradeValue = reading({
   name: 'read-grade-value',
   method: 'GET',
   component: 'le',
   path: gradeValuePath,
   scope: 'grades:gradevalues:read',
   repeatable: true,
-  answer: z.looseObject({ Comments: richText, PrivateComments: richText }),
+  answer: z.looseObject({
+    PointsNumerator: z.number().nullish(),
+    PointsDenominator: z.number().nullish(),
+    LastModified: z.string().nullish(),
+    Comments: richText.nullish(),
+    PrivateComments: richText.nullish(),
+  }),
 });
 
 export type GradeComments = { comments: string; privateComments: string };
@@ -57,17 +57,22 @@ export const setGradeValue = (
     },
   });
 
-/** The comments of a user's grade value; a 404 means that there is no value yet, and so no comment. */
+/** A user's grade value; undefined where there is none yet. */
+export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
+  unlessAbsent(platform.call(getGradeValue, { path: ids }));
+
+/** The comments of a user's grade value; where there is no value yet, there is no comment. */
 export const readGradeComments = async (platform: Platform, ids: GradeValueIds): Promise<GradeComments> => {
-  try {
-    const value = await platform.call(getGradeValue, { path: ids });
-    return { comments: plainText(value.Comments), privateComments: plainText(value.PrivateComments) };
-  } catch (error) {
-    if (error instanceof PlatformError && error.refused?.status === 404)
-      return { comments: '', privateComments: '' };
-    throw error;
-  }
+  const value = await readGradeValue(platform, ids);
+  return { comments: plainText(value?.Comments), privateComments: plainText(value?.PrivateComments) };
 };
 
-/** A comment that has HTML alone is kept with its markup: dropping the words would be worse. */
-const plainText = (text: z.infer<typeof richText>): string => text?.Text || text?.Html || '';
+/**
+ * There is no such call.
+ * @throws Error that says why, and what to do instead.
+ */
+export const deleteGradeValue = (): never => {
+  throw new Error(
+    'A grade value cannot be deleted: the platform answers DELETE with 405 Method Not Allowed. Set another grade, or have a person clear it in the grade book.',
+  );
+};

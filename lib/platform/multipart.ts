@@ -48,6 +48,12 @@ export const multipart = (subtype: 'mixed' | 'form-data', parts: Part[]): Multip
   };
 };
 
+/** A part of JSON: the platform wants its content type as its only header. */
+export const jsonPart = (value: unknown): Part => ({
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(value),
+});
+
 export type FilePart = {
   /** The form field; the platform's submissions want it empty. */
   name: string;
@@ -55,6 +61,9 @@ export type FilePart = {
   contentType: string;
   file: SizedStream;
 };
+
+/** A file as it is uploaded. */
+export type UploadedFile = Omit<FilePart, 'name'>;
 
 /** A part that carries a file under its name. */
 export const filePart = ({ name, fileName, contentType, file }: FilePart): Part => ({

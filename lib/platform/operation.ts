@@ -6,16 +6,30 @@ export type Operation<Answer> = {
   name: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The product component of the path; undefined for what lies beside the components. */
-  component: 'lp' | 'le' | undefined;
+  component: Component | undefined;
+  /** Its version where none is configured for its component. */
+  defaultVersion?: string;
   /** Below the component's version, with `{placeholders}` for ids; collections end in `/`, items do not. */
   path: string;
+  /** Names of the query parameters without which it is not sent, as the platform would refuse it. */
+  query?: readonly string[];
   /** The OAuth scope it needs. */
   scope: string | undefined;
+  /** It needs no credential, so none is sent. */
+  anonymous?: true;
   /** May it be sent twice without harm? */
   repeatable: boolean;
-  /** What a success must carry; undefined: nothing is read. Unknown fields are kept. */
-  answer: z.ZodType<Answer> | undefined;
+  /** What a success must carry: JSON, unknown fields kept, or a file; undefined: nothing is read. */
+  answer: z.ZodType<Answer> | FileAnswer | undefined;
 };
+
+type Component = 'lp' | 'le' | 'eP';
+
+/** A success carries the bytes of a file, whose content type must be one of these. */
+export type FileAnswer = { file: RegExp };
+
+export const isFileAnswer = (answer: Operation<unknown>['answer']): answer is FileAnswer =>
+  answer !== undefined && 'file' in answer;
 
 /** Declares an operation whose success carries no body that we read. */
 export const operation = (declared: Omit<Operation<undefined>, 'answer'>): Operation<undefined> => ({
@@ -25,6 +39,14 @@ export const operation = (declared: Omit<Operation<undefined>, 'answer'>): Opera
 
 /** Declares an operation whose success carries JSON of the given shape. */
 export const reading = <Answer>(declared: Operation<Answer>): Operation<Answer> => declared;
+
+/** Declares an operation whose success is a file; `file` says of which content types. */
+export const downloading = (
+  declared: Omit<Operation<never>, 'answer'> & { file?: RegExp },
+): Operation<never> => {
+  const { file = /^/, ...operation } = declared;
+  return { ...operation, answer: { file } };
+};
 
 /** What a site does otherwise. */
 export type OperationOverride = {
@@ -46,15 +68,18 @@ export const configured = <Answer>(
   scope: override.scope ?? operation.scope,
 });
 
+/** The version of each component; where an operation brings its own, its component may be left out. */
+export type Versions = { lp: string; le: string; eP?: string };
+
 const isPlain = (value: number | string | undefined): boolean =>
   typeof value === 'number'
     ? Number.isSafeInteger(value) && value > 0
-    : value !== undefined && /^[A-Za-z0-9-]+$/.test(value);
+    : value !== undefined && /^[A-Za-z0-9-]+([._][A-Za-z0-9-]+)*$/.test(value);
 
 /** Placeholders take positive integers and plain words only, so that nothing in a message can alter a path. */
 export const pathOf = (
   operation: Configured<unknown>,
-  options: { apiRoot: string; versions: { lp: string; le: string } },
+  options: { apiRoot: string; versions: Versions },
   values: Record<string, number | string>,
 ): string => {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -62,10 +87,11 @@ export const pathOf = (
     if (!isPlain(value)) throw new TypeError(`${operation.name}: no usable value for {${name}} of its path`);
     return String(value);
   });
-  const { component, version = component && options.versions[component] } = operation;
+  const { component, defaultVersion } = operation;
+  const version = operation.version ?? (component && options.versions[component]) ?? defaultVersion;
   const whole = `${options.apiRoot}${component === undefined ? '' : `/${component}/${version}`}${path}`;
   // A query is never signed, and servers differ on `+` and escapes: of a path that holds them, no signature is sure to be right.
-  if (!/^(\/[\w.~-]+)+\/?$/.test(whole))
+  if (!path.startsWith('/') || !/^(\/[\w.~-]+)+\/?$/.test(whole))
     throw new TypeError(`${operation.name}: its path, as configured, is not of plain words: ${whole}`);
   return whole;
 };

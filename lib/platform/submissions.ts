@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
-import { type FilePart, filePart, multipart } from './multipart.ts';
+import { filePart, jsonPart, multipart, type UploadedFile } from './multipart.ts';
 import { operation, reading } from './operation.ts';
 
 type Folder = { orgUnitId: number; folderId: number };
 
 const mySubmissionsPath = '/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/';
 
-const postMySubmission = operation({
+export const postMySubmission = operation({
   name: 'upload-my-submission',
   method: 'POST',
   component: 'le',
@@ -22,7 +22,7 @@ const submission = z.looseObject({
   Files: z.array(z.looseObject({ FileName: z.string(), Size: z.number() })),
 });
 
-const getMySubmissions = reading({
+export const getMySubmissions = reading({
   name: 'read-my-submissions',
   method: 'GET',
   component: 'le',
@@ -33,8 +33,6 @@ const getMySubmissions = reading({
   answer: z.array(z.union([z.looseObject({ Submissions: z.array(submission) }), submission])),
 });
 
-export type SubmittedFile = Omit<FilePart, 'name'>;
-
 /**
  * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
  * unlike those of grades. `openFiles` is asked for each time that the body is sent.
@@ -42,16 +40,13 @@ export type SubmittedFile = Omit<FilePart, 'name'>;
 export const uploadMySubmission = (
   platform: Platform,
   folder: Folder,
-  { comment, openFiles }: { comment: string; openFiles(): Promise<SubmittedFile[]> },
+  { comment, openFiles }: { comment: string; openFiles(): Promise<UploadedFile[]> },
 ) =>
   platform.call(postMySubmission, {
     path: folder,
     payload: async () =>
       multipart('mixed', [
-        {
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ Text: comment, Html: null }),
-        },
+        jsonPart({ Text: comment, Html: null }),
         ...(await openFiles()).map((file) => filePart({ name: '', ...file })),
       ]),
   });

@@ -1,27 +1,47 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
-import { type FilePart, filePart, multipart } from './multipart.ts';
-import { operation, reading } from './operation.ts';
+import type { Use } from './download.ts';
+import { filePart, multipart, type UploadedFile } from './multipart.ts';
+import { downloading, operation, reading } from './operation.ts';
 
-const getWhoAmI = reading({
+export const getWhoAmI = reading({
   name: 'who-am-i',
   method: 'GET',
   component: 'lp',
   path: '/users/whoami',
   scope: 'users:own_profile:read',
   repeatable: true,
-  answer: z.looseObject({ Identifier: z.coerce.string() }),
+  answer: z.looseObject({
+    Identifier: z.coerce.string(),
+    FirstName: z.string().nullish(),
+    LastName: z.string().nullish(),
+    UniqueName: z.string().nullish(),
+    ProfileIdentifier: z.string().nullish(),
+  }),
 });
 
 /** The user whose credential signs; `Identifier` is numeric text. */
 export const whoAmI = (platform: Platform) => platform.call(getWhoAmI);
 
-const postProfileImage = operation({
+const profileImage = { component: 'lp', path: '/profile/user/{userId}/image', scope: 'core:*:*' } as const;
+
+export const getProfileImage = downloading({
+  ...profileImage,
+  name: 'read-profile-image',
+  method: 'GET',
+  repeatable: true,
+  file: /^image\//i,
+});
+
+/** A user's image, handed to `use` as it comes. */
+export const readProfileImage = <Result>(platform: Platform, userId: number, use: Use<Result>) =>
+  platform.download(getProfileImage, { path: { userId } }, use);
+
+export const postProfileImage = operation({
+  ...profileImage,
   name: 'update-profile-image',
   method: 'POST',
-  component: 'lp',
-  path: '/profile/user/{userId}/image',
-  scope: 'core:*:*',
+  // It puts one image in the place of another.
   repeatable: true,
 });
 
@@ -29,7 +49,7 @@ const postProfileImage = operation({
 export const updateProfileImage = (
   platform: Platform,
   userId: number,
-  openImage: () => Promise<Omit<FilePart, 'name'>>,
+  openImage: () => Promise<UploadedFile>,
 ) =>
   platform.call(postProfileImage, {
     path: { userId },

@@ -1,12 +1,14 @@
 import { fork, spawn } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as after } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Payload } from '../../../lib/platform/exchange.ts';
 import { answering, clientAt, errorOf, handling, nobody, operations, raw } from './servers.ts';
 
 const path = { id: 1 };
+/** Windows cannot stop a process and let it go on. */
+const cannotFreeze = process.platform === 'win32';
 const kinds = [
   ['a repeatable call', operations.repeatable],
   ['a call that must not be sent twice', operations.once],
@@ -19,7 +21,7 @@ const upload = (pieces: number, { pieceBytes = 64 * 1024, betweenMs = 0, breaksA
     try {
       for (let piece = 0; piece < pieces; piece += 1) {
         if (piece === breaksAt) throw new Error('the file broke');
-        if (betweenMs > 0) await after(betweenMs);
+        if (betweenMs > 0) await delay(betweenMs);
         state.complete = piece === pieces - 1;
         state.handedOver += pieceBytes;
         yield Buffer.alloc(pieceBytes, 'x');
@@ -38,7 +40,7 @@ const upload = (pieces: number, { pieceBytes = 64 * 1024, betweenMs = 0, breaksA
 };
 
 const isClosed = async (state: { closed: boolean }) => {
-  while (!state.closed) await after(5);
+  while (!state.closed) await delay(5);
 };
 
 const head = (status: string, ...lines: string[]) => `HTTP/1.1 ${[status, ...lines].join('\r\n')}\r\n\r\n`;
@@ -47,8 +49,9 @@ describe('connections', () => {
   test('serve one repeatable call after the other', async () => {
     const { url, connections } = await answering();
     const { platform } = clientAt(url);
-    for (let call = 0; call < 5; call += 1) await platform.call(operations.repeatable, { path });
-    expect(connections()).toBe(1);
+    for (let call = 0; call < 20; call += 1) await platform.call(operations.repeatable, { path });
+    // A connection is checked for a turn of the event loop before it is used again, so that two take turns.
+    expect(connections()).toBeLessThanOrEqual(2);
   });
 
   test('are not shared by calls that must not be sent twice', async () => {
@@ -76,7 +79,7 @@ describe('connections', () => {
     const { url } = await handling((_, response) => void response.flushHeaders());
     const { client, platform } = clientAt(url);
     const call = errorOf(platform.call(operations.read, { path }));
-    await after(50);
+    await delay(50);
     await client.close();
     expect((await call).refused).toBeUndefined();
   });
@@ -97,7 +100,7 @@ describe.each(kinds)('%s that never reached the platform is known as not sent', 
     expect(error).toMatchObject({ sent: false, message: expect.stringMatching(/^no connection \(E/) });
   });
 
-  test('where nobody accepts the connection', async () => {
+  test.skipIf(cannotFreeze)('where nobody accepts the connection', async () => {
     const url = await unaccepting();
     const { platform } = clientAt(url, { connectTimeoutMs: 200 });
     const error = await errorOf(platform.call(operation, { path }));
@@ -116,7 +119,7 @@ describe.each(kinds)('%s without a usable answer is known as sent', (_, operatio
     ['a reset', /^cut off .*\(ECONNRESET\)$/, (socket) => socket.resetAndDestroy()],
     ['an end', /^cut off .*\(UND_ERR_SOCKET\)$/, (socket) => socket.end()],
     ['half a head', /^cut off .*\(UND_ERR_SOCKET\)$/, (socket) => socket.end('HTTP/1.1 200 OK\r\ncont')],
-    ['no HTTP', /^cut off .*\(HPE_/, (socket) => socket.end('220 mail.example ESMTP\r\n')],
+    ['no HTTP', /^cut off .*\(H(PE_|TTPParserError)/, (socket) => socket.end('220 mail.example ESMTP\r\n')],
     ['silence', /^no answer in time \(UND_ERR_HEADERS_TIMEOUT\)$/, () => {}],
     [
       'an interim answer and silence',
@@ -141,10 +144,21 @@ describe.each(kinds)('%s without a usable answer is known as sent', (_, operatio
   });
 });
 
-test('a call whose time was over before it began is not sent', async () => {
+test.skipIf(cannotFreeze).each(kinds)(
+  '%s whose time is over while it still connects is not sent',
+  async (_, operation) => {
+    const url = await unaccepting();
+    const { platformOf } = clientAt(url, { connectTimeoutMs: 600_000 });
+    const error = await errorOf(platformOf(undefined, AbortSignal.timeout(50)).call(operation, { path }));
+    expect(error).toMatchObject({ message: 'no answer in time (TimeoutError)' });
+    if (!operation.repeatable) expect(error.sent).toBe(false);
+  },
+);
+
+test.each(kinds)('%s whose time was over before it began is not sent', async (_, operation) => {
   const { url, requests } = await answering();
   const platform = clientAt(url).platformOf(undefined, AbortSignal.abort());
-  const error = await errorOf(platform.call(operations.once, { path }));
+  const error = await errorOf(platform.call(operation, { path }));
   expect(error).toMatchObject({ sent: false, message: 'no answer in time (AbortError)' });
   expect(requests).toEqual([]);
 });
@@ -210,24 +224,24 @@ describe('an upload', () => {
   // undici looks at its timers about twice a second, so that a limit of 300 ms is reached several times over in these.
   test('that the platform reads slowly is not cut by the time limit for its answer', async () => {
     const { url } = await handling(async (request, response) => {
-      for await (const _ of request) await after(4);
+      for await (const _ of request) await delay(3);
       response.end('{"Id":1}');
     });
-    const { payload } = upload(600);
+    const { payload } = upload(400);
     const { platform } = clientAt(url, { headersTimeoutMs: 300 });
     expect(await platform.call(operations.readOnce, { path, payload })).toEqual({ Id: 1 });
   });
 
   test('whose file comes slowly is not cut by the time limit for its answer', async () => {
     const { url } = await answering(() => ({ body: '{"Id":1}' }));
-    const { payload } = upload(6, { betweenMs: 500, pieceBytes: 10 });
+    const { payload } = upload(4, { betweenMs: 450, pieceBytes: 10 });
     const { platform } = clientAt(url, { headersTimeoutMs: 300 });
     expect(await platform.call(operations.readOnce, { path, payload })).toEqual({ Id: 1 });
   });
 
   test('is limited in the time for its answer from its end on', async () => {
     const { url } = await handling((request) => void request.resume());
-    const { payload } = upload(4, { betweenMs: 200, pieceBytes: 10 });
+    const { payload } = upload(3, { betweenMs: 50, pieceBytes: 10 });
     const { platform } = clientAt(url, { headersTimeoutMs: 300 });
     const error = await errorOf(platform.call(operations.once, { path, payload }));
     expect(error).toMatchObject({ sent: true, message: 'no answer in time (UND_ERR_HEADERS_TIMEOUT)' });
@@ -305,7 +319,7 @@ describe.each(kinds)('%s that was answered with a success has succeeded', (_, op
   });
 });
 
-describe('a stale connection', () => {
+describe.skipIf(cannotFreeze)('a stale connection', () => {
   const frozen = async (url: string) => {
     const child = fork(`${import.meta.dirname}/frozen-client.ts`, [url], { execArgv: [] });
     onTestFinished(() => void child.kill('SIGKILL'));
@@ -329,10 +343,10 @@ describe('a stale connection', () => {
       expect(await call({ repeatable: true, sleptMs: 0 })).toBe('done');
       child.kill('SIGSTOP');
       for (const socket of sockets) leave(socket);
-      await after(20);
+      await delay(20);
       // Both are there when it wakes: what became of the connection, and the next message.
       const next = call({ repeatable, sleptMs: 0 });
-      await after(20);
+      await delay(20);
       child.kill('SIGCONT');
       expect(await next).toBe('done');
     }
@@ -348,7 +362,7 @@ describe('a stale connection', () => {
       child.kill('SIGSTOP');
       for (const socket of sockets) forget(socket);
       const next = call({ repeatable, sleptMs: 60_000 });
-      await after(20);
+      await delay(20);
       child.kill('SIGCONT');
       expect(await next).toBe('done');
     },
@@ -366,7 +380,7 @@ test('a signal that many calls share makes no warning', async () => {
     platform.call(index % 2 ? operations.read : operations.readOnce, { path }),
   );
   await Promise.all(calls);
-  await after(10);
+  await delay(10);
   expect(requests).toHaveLength(60);
   expect(warnings).toEqual([]);
 });
@@ -374,7 +388,7 @@ test('a signal that many calls share makes no warning', async () => {
 /** The other side knows nothing of the connection any more, as behind a balancer that drops idle ones: it resets whoever uses it. */
 const forget = (socket: Socket): void => {
   socket.removeAllListeners('data');
-  EventEmitter.prototype.once.call(socket, 'data', () => socket.resetAndDestroy());
+  socket.once('data', () => socket.resetAndDestroy());
   socket.resume();
 };
 
@@ -396,6 +410,6 @@ const unaccepting = async (): Promise<string> => {
     const socket = connect(Number(chunk), '127.0.0.1').on('error', () => {});
     onTestFinished(() => void socket.destroy());
   }
-  await after(50);
+  await delay(50);
   return `http://127.0.0.1:${chunk}`;
 };

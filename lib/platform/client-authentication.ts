@@ -1,0 +1,50 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import * as oauth from 'oauth4webapi';
+import type { OAuthCredential } from './oauth.ts';
+
+/** How an OAuth client proves to be itself: by its secret, in a header or in the form, or by a signed assertion. */
+export const clientAuthentication = async (credential: OAuthCredential): Promise<oauth.ClientAuth> => {
+  const { clientSecret = '', clientSecretIn, privateKey, keyId = '' } = credential;
+  if (privateKey === undefined)
+    return clientSecretIn === 'form'
+      ? oauth.ClientSecretPost(clientSecret)
+      : oauth.ClientSecretBasic(clientSecret);
+  const signer = { key: await signingKey(privateKey), kid: keyId };
+  return oauth.PrivateKeyJwt(signer, { [oauth.modifyAssertion]: (_, claims) => widen(claims) });
+};
+
+/** Clocks differ by a little: on the server's, too, an assertion must be in time. It may last for 5 minutes at most. */
+const widen = (claims: Record<string, oauth.JsonValue | undefined>): void => {
+  const nowSeconds = Number(claims.iat);
+  Object.assign(claims, { iat: nowSeconds - 10, nbf: nowSeconds - 10, exp: nowSeconds + 120 });
+};
+
+/** RS256 for an RSA key, ES256 for one on P-256. */
+const signingKey = async (
+  privateKey: NonNullable<OAuthCredential['privateKey']>,
+): Promise<oauth.CryptoKey> => {
+  const key = keyIn(privateKey);
+  if (key.asymmetricKeyType === 'rsa')
+    return key.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign']);
+  if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1')
+    return key.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
+  throw new UnusableKey();
+};
+
+const keyIn = (privateKey: NonNullable<OAuthCredential['privateKey']>): KeyObject => {
+  try {
+    return typeof privateKey === 'string'
+      ? createPrivateKey(privateKey)
+      : createPrivateKey({ key: privateKey, format: 'jwk' });
+  } catch {
+    // Without its cause, which may quote the key.
+    throw new UnusableKey();
+  }
+};
+
+export class UnusableKey extends Error {
+  override name = 'UnusableKey';
+  constructor() {
+    super('the privateKey is not readable as an RSA or P-256 key, in PEM or as a JWK');
+  }
+}

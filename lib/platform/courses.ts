@@ -1,0 +1,17 @@
+import type { Platform } from './client.ts';
+import type { Use } from './download.ts';
+import { downloading } from './operation.ts';
+
+export const getCourseImage = downloading({
+  name: 'read-course-image',
+  method: 'GET',
+  component: 'lp',
+  path: '/courses/{orgUnitId}/image',
+  scope: 'organizations:image:read',
+  repeatable: true,
+  file: /^image\//i,
+});
+
+/** A course's banner image, handed to `use` as it comes. */
+export const readCourseImage = <Result>(platform: Platform, orgUnitId: number, use: Use<Result>) =>
+  platform.download(getCourseImage, { path: { orgUnitId } }, use);

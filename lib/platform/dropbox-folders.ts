@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import type { Platform } from './client.ts';
+import { operation, reading } from './operation.ts';
+import { contentOf, richText } from './rich-text.ts';
+
+type FolderIds = { orgUnitId: number; folderId: number };
+
+const folder = {
+  component: 'le',
+  path: '/{orgUnitId}/dropbox/folders/{folderId}',
+  repeatable: true,
+} as const;
+
+export const getDropboxFolder = reading({
+  ...folder,
+  name: 'read-dropbox-folder',
+  method: 'GET',
+  scope: 'dropbox:folders:read',
+  answer: z.looseObject({ Id: z.number(), Name: z.string(), GradeItemId: z.number().nullish() }),
+});
+
+export const readDropboxFolder = (platform: Platform, ids: FolderIds) =>
+  platform.call(getDropboxFolder, { path: ids });
+
+export const putDropboxFolder = operation({
+  ...folder,
+  name: 'update-dropbox-folder',
+  method: 'PUT',
+  scope: 'dropbox:folders:write',
+});
+
+/** Replaces a folder's settings: the platform forgets what is left out. */
+export const updateDropboxFolder = (
+  platform: Platform,
+  ids: FolderIds,
+  settings: { Name: string; GradeItemId: number | null; [setting: string]: unknown },
+) => platform.call(putDropboxFolder, { path: ids, json: settings });
+
+/** Makes a grade object the grade item of a folder and leaves the folder's other settings as they are. */
+export const linkGradeItem = async (
+  platform: Platform,
+  { gradeObjectId, ...ids }: FolderIds & { gradeObjectId: number },
+): Promise<void> => {
+  const { Id, ...settings } = await readDropboxFolder(platform, ids);
+  if (settings.GradeItemId === gradeObjectId) return;
+  const goingBack = Object.entries(settings).map(([name, value]) => [name, asTaken(value)]);
+  await updateDropboxFolder(platform, ids, {
+    ...Object.fromEntries(goingBack),
+    Name: settings.Name,
+    GradeItemId: gradeObjectId,
+  });
+};
+
+/** Texts are read in one form and taken in another. */
+const asTaken = (setting: unknown): unknown => {
+  const isText = typeof setting === 'object' && setting !== null && ('Text' in setting || 'Html' in setting);
+  const text = isText ? richText.safeParse(setting).data : undefined;
+  return text ? contentOf(text) : setting;
+};

@@ -1,0 +1,80 @@
+import { getAssessment } from './assessments.ts';
+import { getClasslist, getClasslistPages } from './classlists.ts';
+import {
+  getConfigurationValues,
+  getConfigurationVariable,
+  putConfigurationValue,
+} from './configuration-variables.ts';
+import { getTopicFile, postTopic, putTopicFile } from './content.ts';
+import { getCourseImage } from './courses.ts';
+import { getDemographicsDataTypes, postDemographicsField } from './demographics.ts';
+import { getDropboxFolder, putDropboxFolder } from './dropbox-folders.ts';
+import { getEPortfolioObject, putEPortfolioObject } from './e-portfolio.ts';
+import { getMyEnrollments, postEnrollment, removeEnrollment } from './enrollments.ts';
+import { getGradeObject, getGradeObjects, postGradeObject } from './grade-objects.ts';
+import { getGradeValue, putGradeValue } from './grades.ts';
+import { getGroups } from './groups.ts';
+import { putLtiLink } from './lti-links.ts';
+import { postNewsItem } from './news.ts';
+import type { Operation } from './operation.ts';
+import { deleteParent, getOrgUnit, getOrgUnits, postParent } from './org-units.ts';
+import { getQuizAttempts } from './quiz-attempts.ts';
+import { getMySubmissions, postMySubmission } from './submissions.ts';
+import { getUserAttributes, putUserAttributes } from './user-attributes.ts';
+import { getProfileImage, getWhoAmI, postProfileImage } from './users.ts';
+import { getVersions } from './versions.ts';
+
+/** Every operation of the platform that can be called, for lists of them: no function needs them all. */
+export const operations: readonly Operation<unknown>[] = [
+  getCourseImage,
+  postGradeObject,
+  getGradeObjects,
+  getGradeObject,
+  putGradeValue,
+  getGradeValue,
+  getOrgUnit,
+  getOrgUnits,
+  postParent,
+  deleteParent,
+  getTopicFile,
+  putTopicFile,
+  postTopic,
+  getAssessment,
+  putLtiLink,
+  getMyEnrollments,
+  postEnrollment,
+  removeEnrollment,
+  getClasslist,
+  getClasslistPages,
+  getGroups,
+  getMySubmissions,
+  postMySubmission,
+  getDropboxFolder,
+  putDropboxFolder,
+  postNewsItem,
+  getDemographicsDataTypes,
+  postDemographicsField,
+  getUserAttributes,
+  putUserAttributes,
+  getConfigurationVariable,
+  getConfigurationValues,
+  putConfigurationValue,
+  getProfileImage,
+  postProfileImage,
+  getQuizAttempts,
+  getEPortfolioObject,
+  putEPortfolioObject,
+  getVersions,
+  getWhoAmI,
+];
+
+/** What the platform has no call for, with the reason: named here so that nobody looks for it in vain. */
+export const refusedOperations = [
+  {
+    name: 'delete-grade-value',
+    method: 'DELETE',
+    component: 'le',
+    path: '/{orgUnitId}/grades/{gradeObjectId}/values/{userId}',
+    reason: 'the platform answers 405 Method Not Allowed',
+  },
+] as const;

@@ -1,0 +1,58 @@
+import { PlatformError } from './error.ts';
+import type { Payload } from './exchange.ts';
+import { type Configured, pathOf, type Versions } from './operation.ts';
+
+export type CallInput = {
+  /** Values of the path's placeholders: positive integers, or plain words. */
+  path?: Record<string, number | string>;
+  query?: Record<string, string>;
+  /** Where the platform says that a list goes on: instead of the operation's own path and query. */
+  next?: string;
+  json?: unknown;
+  /** Words of the body that no error may repeat. */
+  secrets?: string[];
+  /** Makes the body anew for each time it is sent, as a stream can be read only once. */
+  payload?: () => Promise<Payload>;
+};
+
+/** One call as it is proved, its query still without the proof. */
+export type Request = { method: string; path: string; query: [string, string][] };
+
+type Site = { baseUrl: string; apiRoot: string; versions: Versions };
+
+/** @throws TypeError where a value of the path or a query parameter is missing, PlatformError where `next` leads away. */
+export const requestOf = (operation: Configured<unknown>, input: CallInput, site: Site): Request => {
+  const { method, name } = operation;
+  const path = pathOf(operation, site, input.path ?? {});
+  if (input.next !== undefined)
+    return { method, ...followed(input.next, { site, about: { operation, call: `${method} ${path}` } }) };
+  const missing = operation.query?.filter((each) => !input.query?.[each]) ?? [];
+  if (missing.length > 0) throw new TypeError(`${name}: lacks the query parameter ${missing.join(', ')}`);
+  return { method, path, query: Object.entries(input.query ?? {}) };
+};
+
+/** What proves a request by its query: in an address that the platform gives, it would be somebody's old proof. */
+const proofName = /^x_[a-et]$/;
+
+/** An address that the platform gives: nothing is proved to another host, scheme or port, or beside the API. */
+const followed = (
+  next: string,
+  { site, about }: { site: Site; about: { operation: Configured<unknown>; call: string } },
+): { path: string; query: [string, string][] } => {
+  const url = URL.parse(next, site.baseUrl);
+  const isOurs =
+    url?.origin === new URL(site.baseUrl).origin &&
+    url.username === '' &&
+    url.password === '' &&
+    url.pathname.startsWith(`${site.apiRoot}/`) &&
+    /^(\/[\w.~-]+)+\/?$/.test(url.pathname) &&
+    about.operation.method === 'GET';
+  // Without the address: its query may be a proof.
+  if (!isOurs)
+    throw new PlatformError({
+      ...about,
+      sent: false,
+      message: 'its next page lies outside the API: not followed',
+    });
+  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !proofName.test(name)) };
+};

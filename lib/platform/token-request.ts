@@ -1,0 +1,183 @@
+import * as oauth from 'oauth4webapi';
+import * as z from 'zod';
+import { isSuccess, readAnswer } from './answer.ts';
+import { clientAuthentication, UnusableKey } from './client-authentication.ts';
+import { PlatformError, parseRefusal } from './error.ts';
+import { createExchange, wholePayload } from './exchange.ts';
+import { accessTokenForm, type OAuthCredential } from './oauth.ts';
+import { operation } from './operation.ts';
+
+/** What a token request brought, in the fields of the secret. */
+export type Tokens = { accessToken: string; refreshToken?: string; obtainedAt: string; expiresAt: string };
+
+/** A token request that brought no tokens. */
+export class TokenError extends Error {
+  override name = 'TokenError';
+  /** A person must authorise again, or correct the secret or the client; or it is tried again later. */
+  readonly cure: 'authorize' | 'correct' | 'wait';
+  /** For how long the server is better left alone, whoever asks. */
+  readonly quietSeconds: number | undefined;
+
+  constructor(message: string, cure: TokenError['cure'], quietSeconds?: number) {
+    super(message);
+    this.cure = cure;
+    this.quietSeconds = quietSeconds;
+  }
+}
+
+export type TokenRequestOptions = { signal: AbortSignal; timeoutMs: number };
+
+const usualQuietSeconds = 60;
+/** A clock that is off by less is within what any server allows for. */
+const leastSkewSeconds = 5;
+
+/**
+ * Asks once for tokens, by the credential's grant.
+ * @throws TokenError, whose text repeats nothing of the request.
+ */
+export const requestTokens = async (
+  credential: OAuthCredential,
+  options: TokenRequestOptions,
+): Promise<Tokens> => {
+  try {
+    const first = await ask(credential, { ...options, skewSeconds: 0 });
+    const skewSeconds = first.skewSeconds ?? 0;
+    // A server looks at the client's assertion before anything else: where the clocks differ, nothing was spent.
+    const isOutOfTime =
+      credential.privateKey &&
+      errorIn(first) === 'invalid_client' &&
+      Math.abs(skewSeconds) >= leastSkewSeconds;
+    return tokensIn(isOutOfTime ? await ask(credential, { ...options, skewSeconds }) : first, credential);
+  } catch (error) {
+    if (error instanceof UnusableKey) throw new TokenError(error.message, 'correct');
+    if (!(error instanceof PlatformError)) throw error;
+    throw new TokenError(`the token endpoint gave no answer: ${error.message}`, 'wait', usualQuietSeconds);
+  }
+};
+
+type Answer = {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+  askedMs: number;
+  /** How far the server's clock is ahead of ours. */
+  skewSeconds: number | undefined;
+};
+
+const ask = async (
+  credential: OAuthCredential,
+  options: TokenRequestOptions & { skewSeconds: number },
+): Promise<Answer> => {
+  // An assertion is meant for the token URL: for the library, the issuer.
+  const server = { issuer: credential.tokenUrl, token_endpoint: credential.tokenUrl };
+  const client = { client_id: credential.clientId, [oauth.clockSkew]: options.skewSeconds };
+  const by = await clientAuthentication(credential);
+  // The secret's schema says to which addresses tokens may go.
+  const custom = { [oauth.customFetch]: transport(options), [oauth.allowInsecureRequests]: true };
+  const scope: Record<string, string> = credential.scopes ? { scope: credential.scopes.join(' ') } : {};
+  const askedMs = Date.now();
+  const response =
+    credential.grant === 'client_credentials'
+      ? await oauth.clientCredentialsGrantRequest(server, client, by, scope, custom)
+      : await oauth.refreshTokenGrantRequest(server, client, by, credential.refreshToken ?? '', {
+          ...custom,
+          additionalParameters: scope,
+        });
+  const toldMs = Date.parse(response.headers.get('date') ?? '');
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    text: await response.text(),
+    askedMs,
+    skewSeconds: Number.isNaN(toldMs) ? undefined : Math.round((toldMs - Date.now()) / 1000),
+  };
+};
+
+const tokenRequest = operation({
+  name: 'request-tokens',
+  method: 'POST',
+  component: undefined,
+  path: '/',
+  scope: undefined,
+  // A refresh token can be used once, so that the request has a connection of its own: never a stale one.
+  repeatable: false,
+});
+
+/** Sends the form in our way: bounded, redirects never followed, and never on a connection that may be gone. */
+const transport =
+  ({ signal, timeoutMs }: TokenRequestOptions) =>
+  async (
+    url: string,
+    { headers, body }: oauth.CustomFetchOptions<'POST', URLSearchParams>,
+  ): Promise<Response> => {
+    const { origin, pathname, search } = new URL(url);
+    const about = { operation: tokenRequest, call: `POST ${pathname}` };
+    const timeouts = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
+    const exchange = createExchange({
+      baseUrl: origin,
+      connectTimeoutMs: Math.min(timeoutMs, 10_000),
+      ...timeouts,
+    });
+    const payload = wholePayload(body.toString(), headers['content-type'] ?? '');
+    try {
+      return await exchange(
+        { ...about, path: pathname + search, headers, payload },
+        async (answer) => {
+          const { text } = await readAnswer(answer, about);
+          const told = Object.entries(answer.headers).map(([name, value]): [string, string] => [
+            name,
+            String(value),
+          ]);
+          return new Response(text || null, { status: answer.statusCode, headers: told });
+        },
+        signal,
+      );
+    } finally {
+      void exchange.close();
+    }
+  };
+
+const tokenAnswer = z.looseObject({
+  access_token: z.string().regex(accessTokenForm),
+  refresh_token: z.string().min(1).optional(),
+  // An hour is the default of this platform.
+  expires_in: z.coerce.number().positive().catch(3_600),
+});
+
+/** Read leniently: tokens that are not taken because of a flaw of their answer would be lost. */
+const tokensIn = (answer: Answer, { grant }: OAuthCredential): Tokens => {
+  const { status, text, askedMs } = answer;
+  if (isSuccess(status)) {
+    const parsed = tokenAnswer.safeParse(jsonIn(text));
+    if (!parsed.success) throw new TokenError(`the token endpoint answered ${status} without tokens`, 'wait');
+    const { access_token: accessToken, refresh_token: refreshToken, expires_in } = parsed.data;
+    return {
+      accessToken,
+      ...(refreshToken === undefined ? {} : { refreshToken }),
+      obtainedAt: new Date(askedMs).toISOString(),
+      expiresAt: new Date(askedMs + expires_in * 1_000).toISOString(),
+    };
+  }
+  const error = errorIn(answer);
+  const message = `the token endpoint answered ${[status, error].filter(Boolean).join(' ')}`;
+  if (error === 'invalid_grant' && grant === 'refresh_token') throw new TokenError(message, 'authorize');
+  const passes = status === 429 || status === 408 || status >= 500 || error === 'temporarily_unavailable';
+  const { retryAfterSeconds } = parseRefusal(answer);
+  const isBusy = status === 429 || status === 503;
+  throw new TokenError(
+    message,
+    passes ? 'wait' : 'correct',
+    retryAfterSeconds ?? (isBusy ? usualQuietSeconds : undefined),
+  );
+};
+
+const errorIn = ({ text }: Answer): string | undefined =>
+  z.looseObject({ error: z.string().regex(/^[\w.-]{1,60}$/) }).safeParse(jsonIn(text)).data?.error;
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

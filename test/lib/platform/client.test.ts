@@ -1,0 +1,544 @@
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Credentials } from '../../../lib/platform/auth.ts';
+import { PlatformError } from '../../../lib/platform/error.ts';
+import { signedQuery } from '../../../lib/platform/id-key.ts';
+import { operation } from '../../../lib/platform/operation.ts';
+import {
+  type Arrived,
+  answering,
+  clientAt,
+  credential,
+  errorOf,
+  handling,
+  nobody,
+  operations,
+  raw,
+} from './servers.ts';
+
+const path = { id: 1 };
+const thing = '/svc/api/lp/1.49/things/1';
+const plain = { 'content-type': 'text/plain' };
+const page = { 'content-type': 'text/html' };
+
+/** Whether a request is signed as the facts say, with a clock that is right to within five minutes. */
+const isSigned = ({ method, path, query }: Arrived, platformSeconds: number, by = credential): boolean => {
+  const proof = signedQuery({ method, path }, by, Number(query.x_t));
+  return (
+    Object.entries(proof).every(([name, value]) => query[name] === value) &&
+    Math.abs(Number(query.x_t) - platformSeconds) <= 300
+  );
+};
+
+describe('a call', () => {
+  test('is sent once, signed for the path as it is sent, its query beside it unsigned', async () => {
+    const { url, requests } = await answering(() => ({ body: '{"Id":9}' }));
+    const { platform } = clientAt(url);
+    const query = { bookmark: 'a&b=c d+e/é', x_a: 'mine' };
+    expect(await platform.call(operations.read, { path, query })).toEqual({ Id: 9 });
+    expect(requests).toHaveLength(1);
+    const [request] = requests;
+    expect(request).toMatchObject({
+      method: 'GET',
+      path: thing,
+      body: '',
+      query: { bookmark: query.bookmark },
+    });
+    expect(isSigned(request!, Date.now() / 1000)).toBe(true);
+    expect(request?.headers).not.toHaveProperty('authorization');
+  });
+
+  test('carries JSON with its length', async () => {
+    const { url, requests } = await answering();
+    const json = { Name: 'Łódź', Points: 0 };
+    await clientAt(url).platform.call(operations.repeatable, { path, json });
+    expect(requests[0]).toMatchObject({ method: 'PUT', path: thing, body: JSON.stringify(json) });
+    expect(requests[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(JSON.stringify(json))),
+    });
+  });
+
+  test('without a body has no body', async () => {
+    const { url, requests } = await answering();
+    await clientAt(url).platform.call(operations.once, { path });
+    expect(requests[0]).toMatchObject({ body: '', headers: { 'content-length': '0' } });
+    expect(requests[0]?.headers).not.toHaveProperty('content-type');
+  });
+
+  test('beside the components has none in its path', async () => {
+    const { url, requests } = await answering();
+    const versions = operation({ ...operations.once, name: 'v', component: undefined, path: '/versions/' });
+    await clientAt(url).platform.call(versions);
+    expect(requests[0]?.path).toBe('/svc/api/versions/');
+  });
+
+  test('is reported without its query, whatever becomes of it', async () => {
+    const { url } = await answering((_, index) => ({ status: index === 0 ? 200 : 404, body: '{"Id":1}' }));
+    const { platform, reports } = clientAt(url);
+    await platform.call(operations.read, { path });
+    await errorOf(platform.call(operations.once, { path }));
+    const durationMs = expect.any(Number);
+    expect(reports).toEqual([
+      { operation: 'read-thing', call: `GET ${thing}`, status: 200, durationMs, mayHaveActed: false },
+      { operation: 'add-thing', call: `POST ${thing}`, status: 404, durationMs, mayHaveActed: false },
+    ]);
+  });
+
+  test('takes no more of a message into its path than an id or a plain word', async () => {
+    const { url, requests } = await answering();
+    const { platform, reports } = clientAt(url);
+    const unusable: (string | number)[] = [
+      ...[
+        '',
+        '.',
+        '..',
+        'a/b',
+        '../1',
+        '%2e',
+        'a b',
+        'a?b',
+        'a#b',
+        'a;b',
+        'a&b',
+        'a..b',
+        '.a',
+        'a.',
+        '_',
+        'a\r\nb',
+        '1\n',
+        'é',
+        '\0',
+        '{id}',
+      ],
+      ...[0, -1, 1.5, 1e21, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53],
+    ];
+    for (const id of unusable)
+      await expect(platform.call(operations.once, { path: { id } })).rejects.toThrow(TypeError);
+    await expect(platform.call(operations.once)).rejects.toThrow('add-thing: no usable value for {id}');
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), async (id) => {
+        fc.pre(!/^[A-Za-z0-9-]+([._][A-Za-z0-9-]+)*$/.test(id));
+        await expect(platform.call(operations.once, { path: { id } })).rejects.toThrow(TypeError);
+      }),
+    );
+    expect([requests, reports]).toEqual([[], []]);
+    for (const id of [1, 2 ** 53 - 1, 'a-Word-7', 'an_id.v2'])
+      await platform.call(operations.once, { path: { id } });
+    expect(requests.map((request) => request.path.split('/').at(-1))).toEqual([
+      '1',
+      '9007199254740991',
+      'a-Word-7',
+      'an_id.v2',
+    ]);
+  });
+});
+
+test('a call that cannot be sent as it is made is our own mistake, and not the platform’s silence', async () => {
+  const { url, requests } = await answering();
+  const payload = async () => ({
+    contentType: 'text/plain\r\nx: y',
+    contentLength: 1,
+    body: Buffer.from('x'),
+  });
+  for (const declared of [operations.repeatable, operations.once]) {
+    const error = await clientAt(url)
+      .platform.call(declared, { path, payload })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'UND_ERR_INVALID_ARG' });
+  }
+  expect(requests).toEqual([]);
+});
+
+describe('configuration', () => {
+  test('overrides the root, the versions, and version, path and scope of one operation', async () => {
+    const { url, requests } = await answering(() => ({ status: 400 }));
+    const { platform } = clientAt(url, {
+      apiRoot: '/Other/API',
+      versions: { lp: '1.9', le: '1.12' },
+      overrides: {
+        'add-thing': { version: '1.52', path: '/{id}/stuff/', scope: 'a:b:c' },
+        'set-thing': { path: '/fixed' },
+      },
+    });
+    const { operation: used } = await errorOf(platform.call(operations.once, { path }));
+    const other = await errorOf(platform.call(operations.read, { path }));
+    await errorOf(platform.call(operations.repeatable, { path }));
+    expect(requests.map((request) => request.path)).toEqual([
+      '/Other/API/lp/1.52/1/stuff/',
+      '/Other/API/lp/1.9/things/1',
+      '/Other/API/lp/1.9/fixed',
+    ]);
+    expect(requests.every((request) => isSigned(request, Date.now() / 1000))).toBe(true);
+    expect(used).toMatchObject({ name: 'add-thing', scope: 'a:b:c', repeatable: false });
+    expect(other.operation.scope).toBeUndefined();
+  });
+
+  test.each(['/a?b=c', '/a#b', '/a b', '/a+b', '/%41', '//a', 'a', '/é', '/{id', '/a\r\nx: y'])(
+    'cannot make a path that no signature is sure to fit: %j',
+    async (unfit) => {
+      const { url, requests } = await answering();
+      const { platform } = clientAt(url, { overrides: { 'add-thing': { path: unfit } } });
+      await expect(platform.call(operations.once, { path })).rejects.toThrow(
+        'add-thing: its path, as configured',
+      );
+      expect(requests).toEqual([]);
+    },
+  );
+});
+
+describe('a refusal', () => {
+  test.each([
+    [400, {}, '{"Errors":[]}'],
+    [403, plain, 'Forbidden'],
+    [403, {}, '{"title":"Not Authorized","detail":"Insufficient scope to call API. Required: a:b:c"}'],
+    [404, page, '<html></html>'],
+    [405, {}, ''],
+    [409, {}, ''],
+    [429, { 'retry-after': '1' }, ''],
+    [500, {}, ''],
+    [503, {}, ''],
+  ])('with %i costs exactly one request', async (status, headers, body) => {
+    const { url, requests } = await answering(() => ({ status, headers, body }));
+    const { platform } = clientAt(url);
+    const error = await errorOf(platform.call(operations.repeatable, { path }));
+    expect(error.refused?.status).toBe(status);
+    expect(error.call).toBe(`PUT ${thing}`);
+    expect(requests).toHaveLength(1);
+  });
+
+  test.each([300, 301, 302, 303, 307, 308])('with %i is not followed', async (status) => {
+    const elsewhere = await answering();
+    const { url, requests } = await answering(() => ({
+      status,
+      headers: { location: `${elsewhere.url}/login?to=x` },
+    }));
+    for (const declared of Object.values(operations)) {
+      const error = await errorOf(clientAt(url).platform.call(declared, { path }));
+      expect(error.refused).toMatchObject({ status, title: 'Redirect', detail: `to ${elsewhere.url}/login` });
+    }
+    expect(requests).toHaveLength(4);
+    expect(elsewhere.requests).toEqual([]);
+  });
+});
+
+describe('a success that is none', () => {
+  test.each([
+    ['a page', page, '<html>Maintenance</html>', 'answered 200 with an HTML page'],
+    ['a page without its label', plain, ' <!DOCTYPE html><p>Sorry', 'answered 200 with an HTML page'],
+    ['words labelled as a page', page, 'Maintenance', 'answered 200 with an HTML page'],
+  ])('is no success for any call: %s', async (_, headers, body, message) => {
+    const { url, requests } = await answering(() => ({ headers, body }));
+    const { platform } = clientAt(url);
+    for (const declared of Object.values(operations)) {
+      const error = await errorOf(platform.call(declared, { path }));
+      expect(error).toMatchObject({ message, refused: undefined, sent: true });
+    }
+    expect(requests).toHaveLength(4);
+  });
+
+  test('is a page of which not a word came', async () => {
+    const { url } = await raw((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9000\r\n\r\n'),
+    );
+    const error = await errorOf(clientAt(url).platform.call(operations.once, { path }));
+    expect(error).toMatchObject({ message: 'answered 200 with an HTML page', sent: true });
+  });
+
+  test.each([
+    ['nothing', '', 'the answer is not readable as JSON'],
+    ['half of it', '{"Id":', 'the answer is not readable as JSON'],
+    ['null', 'null', 'the answer lacks what it must carry: the whole'],
+    ['another shape', '{"id":1}', 'the answer lacks what it must carry: Id'],
+    ['another type', '{"Id":"1"}', 'the answer lacks what it must carry: Id'],
+  ])('is no answer to a call that reads it: %s', async (_, body, message) => {
+    const { url, requests } = await answering(() => ({ body }));
+    const { platform, reports } = clientAt(url);
+    for (const declared of [operations.read, operations.readOnce]) {
+      const error = await errorOf(platform.call(declared, { path }));
+      expect(error).toMatchObject({ message, refused: undefined, sent: true });
+    }
+    expect(requests).toHaveLength(2);
+    expect(reports.map(({ status, mayHaveActed }) => [status, mayHaveActed])).toEqual([
+      [200, false],
+      [200, true],
+    ]);
+  });
+
+  test('is one that is cut off, for a call that reads it', async () => {
+    const { url } = await raw((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{"Id":1'));
+    const error = await errorOf(clientAt(url).platform.call(operations.readOnce, { path }));
+    expect(error).toMatchObject({ sent: true, message: expect.stringContaining('cut off') });
+  });
+
+  test('carries fields that nobody knows, and they are kept', async () => {
+    const { url } = await answering(() => ({ body: '{"Id":1,"New":[2]}' }));
+    expect(await clientAt(url).platform.call(operations.read, { path })).toEqual({ Id: 1, New: [2] });
+  });
+});
+
+describe('a clock that is off', () => {
+  /** A platform whose clock is ahead by `skew` seconds, and which says so as platforms do. */
+  const platformAhead = (skew: () => number, body = 'Timestamp out of range\r\n') =>
+    answering((request) => {
+      const seconds = Math.floor(Date.now() / 1000) + skew();
+      if (isSigned(request, seconds)) return { body: '{"Id":1}' };
+      return { status: 403, headers: page, body: `${body}${seconds}` };
+    });
+  const day = 86_400;
+
+  test.each([400, -400, 3_600, -3_600, 5 * day, -5 * day, 10_000 * day, -10_000 * day])(
+    'by %i seconds heals within one call, and stays healed',
+    async (skew) => {
+      const { url, requests } = await platformAhead(() => skew);
+      const { platformOf } = clientAt(url);
+      expect(await platformOf().call(operations.readOnce, { path })).toEqual({ Id: 1 });
+      expect(requests).toHaveLength(2);
+      await platformOf().call(operations.read, { path });
+      await platformOf('42').call(operations.once, { path, json: {} });
+      expect(requests).toHaveLength(4);
+    },
+  );
+
+  test('heals again when it jumps', async () => {
+    let skew = 1_000;
+    const { url, requests } = await platformAhead(() => skew);
+    const { platform } = clientAt(url);
+    await platform.call(operations.read, { path });
+    skew = -5_000;
+    await platform.call(operations.read, { path });
+    skew = 0;
+    await platform.call(operations.read, { path });
+    expect(requests).toHaveLength(6);
+    await platform.call(operations.read, { path });
+    expect(requests).toHaveLength(7);
+  });
+
+  test('heals for 10 calls at once', async () => {
+    const { url, requests } = await platformAhead(() => 7 * day);
+    const { platform } = clientAt(url);
+    const calls = () => Array.from({ length: 10 }, () => platform.call(operations.read, { path }));
+    expect(await Promise.all(calls())).toHaveLength(10);
+    expect(requests).toHaveLength(20);
+    await Promise.all(calls());
+    expect(requests).toHaveLength(30);
+  });
+
+  test('is our own clock too', async () => {
+    const { url, requests } = await platformAhead(() => 0);
+    const { platform } = clientAt(url, { nowMs: () => Date.now() - 3 * day * 1000 });
+    await platform.call(operations.read, { path });
+    await platform.call(operations.read, { path });
+    expect(requests).toHaveLength(3);
+  });
+
+  test.each(['Timestamp out of range', 'Timestamp out of range:', 'Timestamp is out of range\r\n'])(
+    'teaches nothing by a body that does not match, and costs one request: %j',
+    async (body) => {
+      const { url, requests } = await platformAhead(() => 7 * day, `${body}at `);
+      const error = await errorOf(clientAt(url).platform.call(operations.read, { path }));
+      expect(error.refused?.status).toBe(403);
+      expect(requests).toHaveLength(1);
+    },
+  );
+
+  test('that cannot be healed costs two requests a call at most', async () => {
+    let seconds = 1_000_000_000;
+    const { url, requests } = await answering(() => {
+      seconds += 1_000_000;
+      return { status: 403, headers: page, body: `Timestamp out of range\r\n${seconds}` };
+    });
+    const { platform } = clientAt(url);
+    for (const expected of [2, 4]) {
+      const error = await errorOf(platform.call(operations.read, { path }));
+      expect(error.refused?.title).toBe('Timestamp out of range');
+      expect(requests).toHaveLength(expected);
+    }
+  });
+
+  test('whose answer is cut off teaches nothing, and the next whole one does', async () => {
+    const body = `Timestamp out of range\r\n${Math.floor(Date.now() / 1000) + 7 * day}`;
+    const answers = [body.slice(0, -4), body, ''];
+    const { url } = await raw((socket) => {
+      const said = answers.shift() ?? '';
+      const status = said === '' ? '204 Done' : `403 Forbidden\r\ncontent-length: ${body.length}`;
+      socket.end(`HTTP/1.1 ${status}\r\ncontent-type: text/html\r\n\r\n${said}`);
+    });
+    const { platform, reports } = clientAt(url);
+    const error = await errorOf(platform.call(operations.once, { path }));
+    expect(error.refused?.cutOff).toBe(true);
+    expect(reports).toHaveLength(1);
+    await platform.call(operations.once, { path });
+    expect(reports.map(({ status }) => status)).toEqual([403, 403, 204]);
+  });
+});
+
+describe('a refused key', () => {
+  /** Credentials of two versions, of which the second is known once the first is refused. */
+  const rotated = (newer = true) => {
+    const refused: string[] = [];
+    const credentials: Credentials = {
+      read: async () => {
+        if (refused.length === 0) return { credential, version: 'old' };
+        if (!newer) throw new Error('no other version');
+        return { credential: { ...credential, userKey: 'the-new-key' }, version: 'new' };
+      },
+      refuse: (_, version) => void refused.push(version),
+    };
+    return { credentials, refused };
+  };
+  const platformTaking = (userKey: string, answer = { status: 403, headers: plain, body: 'Invalid token' }) =>
+    answering((request) =>
+      isSigned(request, Date.now() / 1000, { ...credential, userKey }) ? { body: '{"Id":1}' } : answer,
+    );
+
+  test.each([
+    { status: 403, headers: plain, body: 'Invalid token' },
+    { status: 403, headers: page, body: 'invalid token\r\n' },
+    { status: 401, headers: plain, body: 'Token expired' },
+  ])('that was changed costs one more request: %j', async (answer) => {
+    const { url, requests } = await platformTaking('the-new-key', answer);
+    const { credentials, refused } = rotated();
+    const { platform } = clientAt(url, { credentials });
+    expect(await platform.call(operations.readOnce, { path })).toEqual({ Id: 1 });
+    await platform.call(operations.read, { path });
+    expect(requests).toHaveLength(3);
+    expect(refused).toEqual(['old']);
+  });
+
+  test('for which there is no other costs one request, and is the news', async () => {
+    const { url, requests } = await platformTaking('the-new-key');
+    const { platform } = clientAt(url, { credentials: rotated(false).credentials });
+    const error = await errorOf(platform.call(operations.read, { path }));
+    expect(error.refused?.title).toBe('Invalid token');
+    expect(requests).toHaveLength(1);
+  });
+
+  test('whose successor is refused too costs two requests, and both are known as refused', async () => {
+    const { url, requests } = await platformTaking('a-third-key');
+    const { credentials, refused } = rotated();
+    const { platform } = clientAt(url, { credentials });
+    const error = await errorOf(platform.call(operations.read, { path }));
+    expect(error.refused?.title).toBe('Invalid token');
+    expect(requests).toHaveLength(2);
+    expect(refused).toEqual(['old', 'new']);
+  });
+
+  test('after a clock that was off costs no third request, and the next call has the new key', async () => {
+    const seconds = () => Math.floor(Date.now() / 1000) + 86_400;
+    const { url, requests } = await answering((request) => {
+      if (Math.abs(Number(request.query.x_t) - seconds()) > 300)
+        return { status: 403, headers: page, body: `Timestamp out of range\r\n${seconds()}` };
+      const signed = isSigned(request, seconds(), { ...credential, userKey: 'the-new-key' });
+      return signed ? { body: '{"Id":1}' } : { status: 403, headers: plain, body: 'Invalid token' };
+    });
+    const { platform } = clientAt(url, { credentials: rotated().credentials });
+    const error = await errorOf(platform.call(operations.read, { path }));
+    expect(error.refused?.title).toBe('Invalid token');
+    expect(requests).toHaveLength(2);
+    await platform.call(operations.read, { path });
+    expect(requests).toHaveLength(3);
+  });
+
+  test('makes the body anew for the second time', async () => {
+    const { url, requests } = await platformTaking('the-new-key');
+    let made = 0;
+    const payload = async () => {
+      made += 1;
+      const body = async function* () {
+        yield Buffer.from('once ');
+        yield Buffer.from('only');
+      };
+      return { contentType: 'text/plain', contentLength: 9, body: body() };
+    };
+    const { platform } = clientAt(url, { credentials: rotated().credentials });
+    await platform.call(operations.once, { path, payload });
+    expect(made).toBe(2);
+    expect(requests.map(({ body }) => body)).toEqual(['once only', 'once only']);
+  });
+});
+
+describe('the platform’s clock', () => {
+  test('is known from its last answer, and not before', async () => {
+    const aheadMs = 3_600_000;
+    const { url } = await answering((_, index) => ({
+      body: '{"Id":1}',
+      headers: index === 0 ? { date: 'soon' } : { date: new Date(Date.now() + aheadMs).toUTCString() },
+    }));
+    const { platform } = clientAt(url);
+    await platform.call(operations.read, { path });
+    expect(platform.clockOffsetMs()).toBeUndefined();
+    await platform.call(operations.read, { path });
+    expect(Math.abs(platform.clockOffsetMs()! - aheadMs)).toBeLessThan(60_000);
+  });
+});
+
+describe('nothing secret', () => {
+  const secrets = [credential.appKey, credential.userKey, 'x_c=', 'x_d=', 'x_t=', 'private-content'];
+  const payload = { path, query: { secret: 'private-content' }, json: { Comment: 'private-content' } };
+
+  /** Everything that can be reached from an error, hidden properties, getters and causes included. */
+  const everythingOf = (error: unknown): string => {
+    const seen = new Set<unknown>();
+    const words: string[] = [inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true })];
+    const walk = (value: unknown): void => {
+      if (typeof value === 'string') words.push(value);
+      if (Buffer.isBuffer(value)) words.push(value.toString());
+      if (value === null || typeof value !== 'object' || seen.has(value)) return;
+      seen.add(value);
+      for (const name of Reflect.ownKeys(value)) walk((value as Record<PropertyKey, unknown>)[name]);
+    };
+    walk(error);
+    return words.join('\n');
+  };
+
+  test.each<[string, () => Promise<string>]>([
+    ['a refusal that repeats the address', async () => (await repeating(400, plain)).url],
+    ['a page that repeats the address', async () => (await repeating(200, page)).url],
+    ['an unreadable success that repeats the address', async () => (await repeating(200, {})).url],
+    ['a success of another shape', async () => (await repeating(200, {}, JSON.stringify)).url],
+    ['no HTTP that repeats the address', async () => (await raw((socket, first) => socket.end(first))).url],
+    [
+      'a bad body that repeats the address',
+      async () =>
+        (
+          await raw((socket, first) =>
+            socket.end(
+              Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'), first]),
+            ),
+          )
+        ).url,
+    ],
+    ['a reset', async () => (await raw((socket) => socket.resetAndDestroy())).url],
+    ['silence', async () => (await raw(() => {})).url],
+    ['nobody', nobody],
+  ])('is in what a call fails with: %s', async (_, address) => {
+    const url = await address();
+    for (const declared of [operations.read, operations.readOnce]) {
+      const { platform } = clientAt(url, { headersTimeoutMs: 100 });
+      const error = await errorOf(platform.call(declared, payload));
+      const everything = `${everythingOf(error)}\n${JSON.stringify(error)}\n${error.stack}`;
+      for (const secret of secrets) expect(everything).not.toContain(secret);
+      // A signature, wherever it stands.
+      expect(everything).not.toMatch(/(?<![\w-])[\w-]{43}(?![\w-])/);
+      expect(error.call).toMatch(new RegExp(`^(GET|POST) ${thing}$`));
+    }
+  });
+
+  test('would be missed by these tests', () => {
+    const about = { operation: operations.read, call: 'GET /', sent: true, message: '' };
+    const hidden = Object.defineProperty(new Error('x'), 'data', { value: Buffer.from('x_c=1') });
+    expect(everythingOf(new PlatformError({ ...about, cause: hidden }))).toContain('x_c=');
+  });
+
+  const repeating = (
+    status: number,
+    headers: Record<string, string>,
+    wrapped: (address: string) => string = (address) => address,
+  ) =>
+    handling((request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(wrapped(`${request.url} ${request.url}`));
+    });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import { type Grade, readGradeComments, setGradeValue } from '../../../lib/platform/grades.ts';
+import { answering, clientAt, errorOf, raw } from './servers.ts';
+
+const ids = { orgUnitId: 6606, gradeObjectId: 7, userId: 42 };
+const value = '/svc/api/le/1.82/6606/grades/7/values/42';
+const comments = { comments: 'Well done', privateComments: '' };
+
+describe('a grade value', () => {
+  test.each<Grade>([
+    { GradeObjectType: 1, PointsNumerator: 0 },
+    { GradeObjectType: 1, PointsNumerator: 87.5 },
+    { GradeObjectType: 2, Pass: false },
+    { GradeObjectType: 3, Value: 'Very good' },
+    { GradeObjectType: 4, Text: '' },
+  ])('is put as a whole, with both comments as objects: %j', async (grade) => {
+    const { url, requests } = await answering(() => ({ body: '' }));
+    await setGradeValue(clientAt(url).platform, ids, { grade, ...comments });
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatchObject({ method: 'PUT', path: value });
+    expect(JSON.parse(requests[0]!.body)).toEqual({
+      ...grade,
+      Comments: { Content: 'Well done', Type: 'Text' },
+      PrivateComments: { Content: '', Type: 'Text' },
+    });
+  });
+
+  test('may be put twice, so its calls share connections, and no answer is no doubt', async () => {
+    const { url } = await raw((socket) => socket.resetAndDestroy());
+    const put = setGradeValue(clientAt(url).platform, ids, {
+      grade: { GradeObjectType: 1, PointsNumerator: 1 },
+      ...comments,
+    });
+    expect((await errorOf(put)).operation).toMatchObject({
+      name: 'set-grade-value',
+      repeatable: true,
+      scope: 'grades:gradevalues:write',
+    });
+  });
+});
+
+describe('the comments of a grade value', () => {
+  const text = (Text: string | null, Html: string | null = null) => ({ Text, Html });
+  test.each<[string, object, { comments: string; privateComments: string }]>([
+    [
+      'as text',
+      { Comments: text('a\nb', '<p>a</p>'), PrivateComments: text('c') },
+      { comments: 'a\nb', privateComments: 'c' },
+    ],
+    [
+      'with their markup, where there is nothing else',
+      { Comments: text('', '<p>a</p>'), PrivateComments: text(null, '<b>c</b>') },
+      { comments: '<p>a</p>', privateComments: '<b>c</b>' },
+    ],
+    [
+      'as empty where they are empty',
+      { Comments: text('', ''), PrivateComments: text(null, null) },
+      { comments: '', privateComments: '' },
+    ],
+    [
+      'as empty where they are null',
+      { Comments: null, PrivateComments: null },
+      { comments: '', privateComments: '' },
+    ],
+    ['as empty where they are not told', { PointsNumerator: 0 }, { comments: '', privateComments: '' }],
+    [
+      'as empty where they have no fields',
+      { Comments: {}, PrivateComments: {} },
+      { comments: '', privateComments: '' },
+    ],
+  ])('are read %s', async (_, found, expected) => {
+    const { url, requests } = await answering(() => ({ body: JSON.stringify(found) }));
+    expect(await readGradeComments(clientAt(url).platform, ids)).toEqual(expected);
+    expect(requests).toMatchObject([{ method: 'GET', path: value }]);
+  });
+
+  test.each([
+    ['', { 'content-type': 'application/json' }],
+    ['{"title":"Resource Not Found","status":404}', { 'content-type': 'application/problem+json' }],
+    ['<html>Not Found</html>', { 'content-type': 'text/html' }],
+  ])('are none where there is no value: 404 %s', async (body, headers) => {
+    const { url, requests } = await answering(() => ({ status: 404, body, headers }));
+    expect(await readGradeComments(clientAt(url).platform, ids)).toEqual({
+      comments: '',
+      privateComments: '',
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  test.each([
+    [400, ''],
+    [403, '{"title":"Forbidden"}'],
+    [410, ''],
+    [500, ''],
+    [200, ''],
+    [200, 'null'],
+    [200, '{"Comments":"text"}'],
+    [200, '{"Comments":{"Text":7}}'],
+  ])('are not taken for none where they could not be read: %i %s', async (status, body) => {
+    const { url } = await answering(() => ({ status, body }));
+    await errorOf(readGradeComments(clientAt(url).platform, ids));
+  });
+});

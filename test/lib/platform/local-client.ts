@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { type Credential, createAuthenticator } from '../../../lib/platform/auth.ts';
+import {
+  type Attempt,
+  type CallReport,
+  createPlatformClient,
+  type Platform,
+  type PlatformOptions,
+} from '../../../lib/platform/client.ts';
+import { type LocalPlatform, startPlatform } from '../../local/platform/server.ts';
+
+export type Row = Record<string, unknown>;
+
+/** The keys of a user of the local platform's default seed; 100 is the service, 200 teaches, 301 and 302 learn. */
+export const keysOf = (userId: number): Credential => ({
+  type: 'id-key',
+  appId: 'local-app',
+  appKey: 'local-app-key',
+  userId: String(userId),
+  userKey: `local-key-${userId}`,
+});
+
+export const clientOptions = (baseUrl: string): PlatformOptions => ({
+  baseUrl,
+  apiRoot: '/svc/api',
+  versions: { lp: '1.49', le: '1.82' },
+  overrides: {},
+  connectTimeoutMs: 2_000,
+  headersTimeoutMs: 5_000,
+  bodyTimeoutMs: 5_000,
+});
+
+/** A request to the local platform's control API, and its answer. */
+export const control = async <Answer = unknown>(
+  url: string,
+  call: `${'GET' | 'POST' | 'DELETE'} ${string}`,
+  body?: unknown,
+): Promise<Answer> => {
+  const [method = '', name] = call.split(' ');
+  const sent = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+  const response = await fetch(`${url}/_local/${name}`, sent);
+  if (!response.ok) throw new Error(`${call}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Answer;
+};
+
+/** The local platform for a test file, back to its default seed before each test, and clients for it. */
+export const localPlatform = () => {
+  let platform: LocalPlatform;
+  const closing: (() => Promise<unknown>)[] = [];
+  beforeAll(async () => {
+    platform = await startPlatform();
+  });
+  beforeEach(() => control(platform.url, 'POST reset'));
+  afterAll(async () => {
+    await Promise.all(closing.map((close) => close()));
+    await platform.close();
+  });
+
+  /** The platform as a credential's user sees it, and what each call reported. */
+  const as = (
+    credential: number | Credential,
+    { operations, ...options }: Partial<PlatformOptions> & Pick<Attempt, 'operations'> = {},
+  ): { platform: Platform; reports: CallReport[] } => {
+    const given = typeof credential === 'number' ? keysOf(credential) : credential;
+    const credentials = { read: async () => ({ credential: given, version: '1' }), refuse: () => {} };
+    const client = createPlatformClient(
+      { ...clientOptions(platform.url), ...options },
+      createAuthenticator(credentials),
+    );
+    closing.push(client.close);
+    const reports: CallReport[] = [];
+    const { signal } = new AbortController();
+    const attempt = { actor: undefined, signal, onCall: (report: CallReport) => void reports.push(report) };
+    return { platform: client.for(operations ? { ...attempt, operations } : attempt), reports };
+  };
+
+  return {
+    url: () => platform.url,
+    tokenUrl: () => platform.tokenUrl,
+    as,
+    control: <Answer = unknown>(call: Parameters<typeof control>[1], body?: unknown) =>
+      control<Answer>(platform.url, call, body),
+    rows: async (table: string): Promise<Row[]> =>
+      (await control<Record<string, Row[]>>(platform.url, `GET state?only=${table}`))[table] ?? [],
+    requests: () => control<Row[]>(platform.url, 'GET requests'),
+  };
+};
+
+/** A file to be uploaded, whole in memory. */
+export const fileOf = (text: string, { fileName = 'file.txt', contentType = 'text/plain' } = {}) => {
+  const bytes = Buffer.from(text);
+  const stream = async function* () {
+    yield bytes;
+  };
+  return { fileName, contentType, file: { bytes: bytes.length, stream } };
+};
+
+export const collected = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+};
