@@ -1,7 +1,8 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { Batch } from './attempt.ts';
 import type { Integration } from './integration.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
-import { type Batch, settle } from './settle.ts';
+import { settle } from './settle.ts';
 
 /** The Lambda handler of an integration: each record of a batch is settled on its own, and those to wait are reported. */
 export const handlerOf =

@@ -3,6 +3,8 @@ import type { OpenedFile } from './files.ts';
 import type { Message } from './message.ts';
 import type { Actor } from './platform/auth.ts';
 import type { Platform } from './platform/client.ts';
+import type { Operation } from './platform/operation.ts';
+import type { ReadSecret } from './secret-value.ts';
 import type { Limits } from './services.ts';
 
 /** What one kind of message does: an integration's file is all there is to it. */
@@ -13,8 +15,10 @@ export type Integration<Data> = {
   data: z.ZodType<Data>;
   /** The one thing on the platform that the message changes; of one that is not repeatable, the message itself. */
   key(data: Data, message: Message<Data>): string;
-  /** May its calls be sent twice without harm? */
-  repeatable: boolean;
+  /** All that it may call of the platform, and so the scopes that it needs; any other call is a defect. */
+  operations: readonly Operation<unknown>[];
+  /** May its calls be sent twice without harm? Where messages of both kinds come, each is asked. */
+  repeatable: boolean | ((data: Data) => boolean);
   /** Whose credential must sign: a platform user's id; default: the service's own. */
   actor?(data: Data): Actor;
   run(data: Data, world: World): Promise<unknown>;
@@ -27,6 +31,8 @@ export type World = {
   platform: Platform;
   /** Opens a file that the message names, of at most so many bytes. */
   openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
+  /** Reads a secret below the prefix that belongs to the thing in hand, for what no message may carry. */
+  readSecret: ReadSecret;
   limits: Limits;
 };
 

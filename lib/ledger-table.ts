@@ -1,27 +1,36 @@
-import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { AttributeValue, DynamoDBClient, UpdateItemCommandOutput } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-
-const outcome = z.enum(['claimed', 'done', 'unknown']);
 
 const itemSchema = z.object({
   version: z.string(),
+  /** Of the claim that wrote it: no two are the same. */
   claimId: z.string(),
-  /** SQS' id of the message that claimed it. */
+  /** SQS' id of the message that claimed it, where only that one can tell of its death. */
   messageId: z.string(),
-  outcome,
-  /** Until when nobody else may act. */
+  outcome: z.enum(['claimed', 'done', 'undone', 'unknown']),
+  /** Until when whoever claimed it may be at work. */
   leaseMs: z.number(),
+  /** Until when something that was sent may still act. */
+  settledMs: z.number(),
   /** When the first attempt of this version that left no outcome began. */
   attemptedMs: z.number(),
   deaths: z.number(),
   replays: z.number(),
-  /** What was known before this claim, to go back to where it had no effect. */
-  previousVersion: z.string().optional(),
-  previousClaimId: z.string().optional(),
-  previousOutcome: outcome.optional(),
 });
 
+/** What was done last to one thing. */
 export type Item = z.infer<typeof itemSchema>;
+
+/** The ledger's table. Each write is conditional, and every one of them can be sent twice without harm. */
+export type LedgerTable = {
+  /**
+   * Claims what is free: nothing known, or an older version of which nothing can act any more. Tells what was there
+   * before, or what is in the way.
+   */
+  claim(thing: string, item: Item): Promise<{ won: boolean; item: Item | undefined }>;
+  /** Puts an item in the place of the claim that is expected there; false: it is there no longer. */
+  replace(thing: string, change: { expected: string; next: Item }): Promise<boolean>;
+};
 
 export type LedgerTableOptions = {
   /** Made when first needed. */
@@ -30,107 +39,76 @@ export type LedgerTableOptions = {
   nowMs(): number;
 };
 
-/** Below every version. */
-const none = '0';
 /** As long as a message and its letter can live, 14 days each, and some days more. */
 const keptSeconds = 35 * 24 * 3600;
 
-/** What a claim that changes the version remembers of the item before it. */
-export const previousOf = (item: Item, next: Item): Partial<Item> =>
-  item.version === next.version
-    ? {
-        previousVersion: item.previousVersion,
-        previousClaimId: item.previousClaimId,
-        previousOutcome: item.previousOutcome,
-      }
-    : { previousVersion: item.version, previousClaimId: item.claimId, previousOutcome: item.outcome };
+/** The table in DynamoDB: its partition key is `thing`, its time to live is in `expires`. */
+export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions): LedgerTable => {
+  const nowSeconds = () => Math.floor(nowMs() / 1000);
 
-/** The ledger's table: partition key `thing`, time to live in `expires`. Each write is conditional; false: it did not apply. */
-export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions) => {
-  type Change = { set: string; condition: string; values: Record<string, string | number | undefined> };
+  type Condition = { condition: string; given: Record<string, string | number> };
 
-  const update = async (thing: string, { set, condition, values }: Change): Promise<boolean> => {
+  /** Undefined: the condition does not hold. */
+  const write = async (
+    thing: string,
+    item: Item,
+    { condition, given }: Condition,
+  ): Promise<UpdateItemCommandOutput | undefined> => {
     const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
     const client = await dynamodb();
-    const given = Object.entries(values).filter(
-      (entry): entry is [string, string | number] => entry[1] !== undefined,
-    );
+    const written = { ...item, expires: nowSeconds() + keptSeconds };
+    const values = Object.entries({ ...written, ...given }).map(([name, value]) => [
+      `:${name}`,
+      attribute(value),
+    ]);
+    const update = new UpdateItemCommand({
+      TableName: table,
+      Key: { thing: { S: thing } },
+      UpdateExpression: `SET ${Object.keys(written)
+        .map((name) => `${name} = :${name}`)
+        .join(', ')}`,
+      ConditionExpression: condition,
+      ExpressionAttributeValues: Object.fromEntries(values),
+      ReturnValues: 'ALL_OLD',
+    });
     try {
-      await client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: { thing: { S: thing } },
-          UpdateExpression: `SET ${set}`,
-          ConditionExpression: condition,
-          ExpressionAttributeValues: Object.fromEntries(
-            given.map(([name, value]) => [`:${name}`, attribute(value)]),
-          ),
-        }),
-      );
-      return true;
+      return await client.send(update);
     } catch (error) {
-      if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return false;
+      if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
       throw error;
     }
   };
 
-  const settingAll = (values: object): string =>
-    Object.entries(values)
-      .flatMap(([name, value]) => (value === undefined ? [] : [`${name} = :${name}`]))
-      .join(', ');
+  /** DynamoDB takes its time, up to days, to remove what has expired. */
+  const known = (raw: Record<string, AttributeValue> | undefined): Item | undefined =>
+    raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemSchema.parse(plain(raw));
+
+  const read = async (thing: string): Promise<Item | undefined> => {
+    const { GetItemCommand } = await import('@aws-sdk/client-dynamodb');
+    const client = await dynamodb();
+    const answer = await client.send(
+      new GetItemCommand({ TableName: table, Key: { thing: { S: thing } }, ConsistentRead: true }),
+    );
+    return known(answer.Item);
+  };
 
   return {
-    /** Claims what is free: nothing known, or an older version whose lease is over. */
-    claim: (thing: string, item: Item): Promise<boolean> => {
-      const values = { ...item, expires: expiry(nowMs()) };
-      const kept =
-        'previousVersion = if_not_exists(version, :none), previousClaimId = if_not_exists(claimId, :none), previousOutcome = if_not_exists(outcome, :done)';
-      return update(thing, {
-        set: `${settingAll(values)}, ${kept}`,
+    claim: async (thing, item) => {
+      const answer = await write(thing, item, {
         condition:
-          'attribute_not_exists(thing) OR expires < :now OR (version < :version AND leaseMs <= :nowMs)',
-        values: { ...values, none, done: 'done', now: Math.floor(nowMs() / 1000), nowMs: nowMs() },
+          'attribute_not_exists(thing) OR expires < :now OR (version < :version AND settledMs <= :nowMs)',
+        given: { now: nowSeconds(), nowMs: nowMs() },
       });
+      return answer ? { won: true, item: known(answer.Attributes) } : { won: false, item: await read(thing) };
     },
-
-    /** Puts a claim in the place of the one that is expected there. */
-    replace: (thing: string, { expected, next }: { expected: string; next: Item }) => {
-      const values = { ...next, expires: expiry(nowMs()) };
-      return update(thing, {
-        set: settingAll(values),
-        condition: 'claimId = :expected',
-        values: { ...values, expected },
-      });
-    },
-
-    /** Writes a claim's outcome. */
-    end: (thing: string, claimId: string, { outcome, leaseMs }: Pick<Item, 'outcome' | 'leaseMs'>) =>
-      update(thing, {
-        set: 'outcome = :outcome, leaseMs = :leaseMs',
-        condition: 'claimId = :claimId',
-        values: { outcome, leaseMs, claimId },
-      }),
-
-    /** Goes back to what was known before the claim. */
-    release: (thing: string, claimId: string) =>
-      update(thing, {
-        set: 'version = previousVersion, claimId = previousClaimId, outcome = previousOutcome, leaseMs = :leaseMs',
-        condition: 'claimId = :claimId',
-        values: { leaseMs: 0, claimId },
-      }),
-
-    read: async (thing: string): Promise<Item | undefined> => {
-      const { GetItemCommand } = await import('@aws-sdk/client-dynamodb');
-      const client = await dynamodb();
-      const answer = await client.send(
-        new GetItemCommand({ TableName: table, Key: { thing: { S: thing } }, ConsistentRead: true }),
-      );
-      return answer.Item && itemSchema.parse(plain(answer.Item));
-    },
+    // The second half is for a write that the SDK sends again because its answer got lost.
+    replace: async (thing, { expected, next }) =>
+      (await write(thing, next, {
+        condition: 'claimId = :expected OR claimId = :claimId',
+        given: { expected },
+      })) !== undefined,
   };
 };
-
-const expiry = (nowMs: number): number => Math.floor(nowMs / 1000) + keptSeconds;
 
 const attribute = (value: string | number): AttributeValue =>
   typeof value === 'number' ? { N: String(value) } : { S: value };

@@ -1,38 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { createLedgerTable, type Item, type LedgerTableOptions, previousOf } from './ledger-table.ts';
+import { anyCopy, type Doubt, type Entry, type Judgement, judge } from './ledger-rules.ts';
+import type { Item, LedgerTable } from './ledger-table.ts';
 
-/** A message as the ledger sees it. */
-export type Entry = {
-  /** Integration and key: the one thing on the platform that the message changes. */
-  thing: string;
-  /** Sorts as the SIS ordered its messages; the same only for the same message. */
-  version: string;
-  /** SQS' id: who dies is the message that SQS hands out again, not another copy of it. */
-  messageId: string;
-  replays: number;
-  repeatable: boolean;
-};
+export type { Doubt, Entry } from './ledger-rules.ts';
 
-/** The right to send, until the lease ends. */
-export type Claim = { id: string; entry: Entry };
+/** The right to send: what the table says meanwhile, and what it said before. */
+export type Claim = { entry: Entry; item: Item; before: Item };
 
 export type Verdict =
-  | { kind: 'send'; claim: Claim; doubt?: Doubt }
-  | { kind: 'duplicate' | 'superseded' | 'crashed' }
-  /** Another attempt on this thing is under way, or may still be. */
-  | { kind: 'wait'; seconds: number }
-  /** The function died on this message or beside it: ask again when nothing else of the batch can be hurt. */
-  | { kind: 'alone' };
+  | { kind: 'send'; claim: Claim; doubt?: Doubt | undefined }
+  | Exclude<Judgement, { kind: 'send' }>;
 
-/** An earlier attempt of a message that is not repeatable has left no outcome; `decided`: a person looked, and replayed it. */
-export type Doubt = { sinceMs: number; decided: boolean };
-
-/** What became of a claim: `undone` where the platform certainly has not acted, `unknown` where it may have, or may yet. */
+/** What became of a claim: `undone` where nothing that it sent has acted, `unknown` where something may have, or may yet. */
 export type Ending = 'done' | 'undone' | 'unknown';
+
+/** `untilMs`: when it will have ended, one way or the other. */
+export type Attempt = { untilMs: number; alone: boolean };
 
 export type Ledger = {
   /** @throws where the table cannot be read or written: then nothing may be sent. */
-  claim(entry: Entry, attempt: { untilMs: number; alone: boolean }): Promise<Verdict>;
+  claim(entry: Entry, attempt: Attempt): Promise<Verdict>;
   /** Never throws: a claim whose ending cannot be written ends with its lease. */
   end(claim: Claim, ending: Ending): Promise<void>;
   /** Writes down the successes that `end` only remembered, before something starts that may take the function down. */
@@ -40,24 +27,32 @@ export type Ledger = {
   settlingMs: number;
 };
 
-export type LedgerOptions = LedgerTableOptions & {
+export type LedgerOptions = {
+  table: LedgerTable;
   /** How long after an unanswered call the platform may still carry it out, in milliseconds. */
   settlingMs: number;
   warn(text: string, facts: Record<string, string>): void;
+  nowMs(): number;
 };
 
-/** The function may die on a message so often. */
-const mostDeaths = 3;
-/** So many ended claims are remembered, so that their leases need not be waited for. */
+/** Of so many things it is remembered how they ended, so that their leases need not be waited for. */
 const mostRemembered = 10_000;
+/** Below every version. */
+const noVersion = '0';
+
+/** Whose success needs no write: sent again it would do no harm, and no death is read from it. */
+const isSilent = ({ entry, item }: Claim): boolean => entry.repeatable && item.messageId !== anyCopy;
+
+/** What is known of a thing, and the claim that stands for it on the table. */
+type Known = { item: Item; claimId: string };
 
 /**
  * What was done to each thing on the platform, and by which message: one write for a repeatable success, two for any
  * other attempt.
  */
-export const createLedger = ({ settlingMs, warn, nowMs, ...options }: LedgerOptions): Ledger => {
-  const table = createLedgerTable({ ...options, nowMs });
-  const ended = new Map<string, Ending>();
+export const createLedger = ({ table, settlingMs, warn, nowMs }: LedgerOptions): Ledger => {
+  /** By thing: how its last attempt in this container ended, whether or not the table was told. */
+  const ended = new Map<string, Known>();
   /** Within this container, messages about the same thing take turns, instead of waiting for each other's leases. */
   const turns = new Map<string, PromiseWithResolvers<void>>();
 
@@ -70,111 +65,114 @@ export const createLedger = ({ settlingMs, warn, nowMs, ...options }: LedgerOpti
     turns.delete(thing);
   };
 
-  const remember = (claimId: string, ending: Ending): void => {
-    ended.set(claimId, ending);
-    const oldest = ended.keys().next().value;
-    if (ended.size > mostRemembered && oldest !== undefined) ended.delete(oldest);
-  };
-
-  const fresh = (entry: Entry, untilMs: number): Item => ({
+  const itemOf = (entry: Entry, { untilMs }: Attempt): Item => ({
     version: entry.version,
     claimId: randomUUID(),
     messageId: entry.messageId,
     outcome: 'claimed',
     leaseMs: untilMs,
+    settledMs: untilMs + settlingMs,
     attemptedMs: nowMs(),
     deaths: 0,
     replays: entry.replays,
   });
 
-  const claim: Ledger['claim'] = async (entry, attempt) => {
-    await takeTurn(entry.thing);
-    let verdict: Verdict | undefined;
+  const verdictOn = async (entry: Entry, attempt: Attempt): Promise<Verdict> => {
+    const last = ended.get(entry.thing);
+    // From what was done here the next message goes on at once, unless somebody else has come in between.
+    if (last?.item.outcome === 'done') {
+      const verdict = await goOn(last, entry, attempt);
+      if (verdict.kind !== 'wait') return verdict;
+    }
+    const item = itemOf(entry, attempt);
+    const untold: Claim = { entry, item, before: { ...item, outcome: 'undone', leaseMs: 0, settledMs: 0 } };
+    const { won, item: found } = await orUndo(untold, () => table.claim(entry.thing, item));
+    if (won)
+      return {
+        kind: 'send',
+        claim: { entry, item, before: found ?? { ...untold.before, version: noVersion } },
+      };
+    // The SDK sends a write again whose answer got lost: what is in the way of the second is then the first.
+    if (found?.claimId === item.claimId) return { kind: 'send', claim: untold };
+    // Gone in between: it has expired, and the next receipt will find nothing in its way.
+    if (found === undefined) return { kind: 'wait', seconds: 1 };
+    const known = last?.claimId === found.claimId ? last : { item: found, claimId: found.claimId };
+    return goOn(known, entry, attempt);
+  };
+
+  /** Does as the rules say, and takes the place of what was known, unless somebody else was quicker. */
+  const goOn = async (known: Known, entry: Entry, attempt: Attempt): Promise<Verdict> => {
+    const judgement = judge(known.item, entry, { nowMs: nowMs(), alone: attempt.alone });
+    if (judgement.kind !== 'send') return judgement;
+    const { inherited, doubt } = judgement;
+    const claim = { entry, item: { ...itemOf(entry, attempt), ...inherited }, before: known.item };
+    const won = await orUndo(claim, () =>
+      table.replace(entry.thing, { expected: known.claimId, next: claim.item }),
+    );
+    return won ? { kind: 'send', claim, doubt } : { kind: 'wait', seconds: 1 };
+  };
+
+  /** A write that failed may have been carried out all the same: a claim left behind would be taken for a death. */
+  const orUndo = async <Answer>(claim: Claim, write: () => Promise<Answer>): Promise<Answer> => {
     try {
-      verdict = await verdictOn(entry, attempt);
-      return verdict;
-    } finally {
-      if (verdict?.kind !== 'send') endTurn(entry.thing);
+      return await write();
+    } catch (error) {
+      if (!ended.has(claim.entry.thing)) remember(claim, { item: claim.before, claimId: claim.item.claimId });
+      await put(claim, claim.before).catch(() => false);
+      throw error;
     }
   };
 
-  const verdictOn: Ledger['claim'] = async (entry, attempt) => {
-    const first = fresh(entry, attempt.untilMs);
-    if (await table.claim(entry.thing, first)) return { kind: 'send', claim: { id: first.claimId, entry } };
-    const item = await table.read(entry.thing);
-    // Gone in between: it expired, and the next receipt will find nothing in its way.
-    if (item === undefined) return { kind: 'wait', seconds: 1 };
-    return judge(item, entry, attempt);
+  const remember = ({ entry: { thing } }: Claim, known: Known): void => {
+    ended.delete(thing);
+    ended.set(thing, known);
+    const [oldest] = ended.keys();
+    if (ended.size > mostRemembered && oldest !== undefined) ended.delete(oldest);
   };
 
-  const judge = async (
-    item: Item,
-    entry: Entry,
-    attempt: { untilMs: number; alone: boolean },
-  ): Promise<Verdict> => {
-    const order = Buffer.compare(Buffer.from(item.version), Buffer.from(entry.version));
-    if (order > 0) return { kind: 'superseded' };
-    const known = ended.get(item.claimId);
-    const ending = known ?? (item.outcome === 'claimed' ? undefined : item.outcome);
-    const leased = item.leaseMs > nowMs() && (known === undefined || known === 'unknown');
-    if (order < 0) return leased ? waitFor(item) : take(item, fresh(entry, attempt.untilMs), entry);
-    if (ending === 'done') return { kind: 'duplicate' };
-    // To send the same again while an unanswered call may still act does no harm, where it can be repeated at all.
-    if (leased && !(ending === 'unknown' && entry.repeatable)) return waitFor(item);
-
-    const newLife = entry.replays > item.replays;
-    const died = ending === undefined && item.messageId === entry.messageId && !newLife;
-    const deaths = newLife ? 0 : item.deaths + (died ? 1 : 0);
-    if (deaths >= mostDeaths) return { kind: 'crashed' };
-    if (died && !attempt.alone) return { kind: 'alone' };
-    const again = { ...fresh(entry, attempt.untilMs), attemptedMs: item.attemptedMs, deaths };
-    const verdict = await take(item, again, entry);
-    if (verdict.kind !== 'send' || entry.repeatable || ending === 'undone') return verdict;
-    return { ...verdict, doubt: { sinceMs: item.attemptedMs, decided: newLife } };
+  const after = ({ item, before }: Claim, ending: Ending): Item => {
+    if (ending === 'undone') return before;
+    // What an earlier attempt has sent is not settled by the success of a later one.
+    const settledMs = ending === 'done' ? before.settledMs : nowMs() + settlingMs;
+    return { ...item, outcome: ending, leaseMs: 0, settledMs };
   };
 
-  /** Takes a claim over, unless somebody else was quicker. */
-  const take = async (item: Item, next: Item, entry: Entry): Promise<Verdict> =>
-    (await table.replace(entry.thing, {
-      expected: item.claimId,
-      next: { ...next, ...previousOf(item, next) },
-    }))
-      ? { kind: 'send', claim: { id: next.claimId, entry } }
-      : { kind: 'wait', seconds: 1 };
+  const put = ({ entry, item }: Claim, next: Item): Promise<boolean> =>
+    table.replace(entry.thing, { expected: item.claimId, next });
 
-  const waitFor = (item: Item): Verdict => ({
-    kind: 'wait',
-    seconds: Math.max(1, Math.ceil((item.leaseMs - nowMs()) / 1000)),
-  });
-
-  const write = async ({ id, entry }: Claim, ending: Ending): Promise<void> => {
+  /** Tells the table how a claim ended; false: it could not be told. */
+  const tell = async (claim: Claim, next: Item): Promise<boolean> => {
     try {
-      if (ending === 'undone') await table.release(entry.thing, id);
-      else
-        await table.end(entry.thing, id, {
-          outcome: ending,
-          leaseMs: ending === 'done' ? 0 : nowMs() + settlingMs,
-        });
+      return await put(claim, next);
     } catch (error) {
-      const name = error instanceof Error ? error.name : typeof error;
       warn('the ending of a claim could not be written: it ends with its lease', {
-        thing: entry.thing,
-        ending,
-        error: name,
+        thing: claim.entry.thing,
+        error: error instanceof Error ? error.name : typeof error,
       });
+      return false;
     }
   };
 
   return {
     settlingMs,
-    claim,
+    claim: async (entry, attempt) => {
+      await takeTurn(entry.thing);
+      let verdict: Verdict | undefined;
+      try {
+        verdict = await verdictOn(entry, attempt);
+        return verdict;
+      } finally {
+        if (verdict?.kind !== 'send') endTurn(entry.thing);
+      }
+    },
     end: async (claim, ending) => {
-      remember(claim.id, ending);
-      if (ending !== 'done' || !claim.entry.repeatable) await write(claim, ending);
+      const item = after(claim, ending);
+      const told = !(ending === 'done' && isSilent(claim)) && (await tell(claim, item));
+      remember(claim, { item, claimId: told ? item.claimId : claim.item.claimId });
       endTurn(claim.entry.thing);
     },
     confirm: async (claims) => {
-      await Promise.all(claims.map((claim) => write(claim, 'done')));
+      await Promise.all(claims.filter(isSilent).map((claim) => tell(claim, after(claim, 'done'))));
     },
   };
 };

@@ -1,26 +1,13 @@
-import { createHash } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
+import { type Attempt, attempt, hasTime } from './attempt.ts';
 import { waitSeconds } from './backoff.ts';
 import type { DeadLetter } from './dead-letter.ts';
-import { dispositions, type Failure, failureOf, MessageFailure, type Outcome } from './failure.ts';
-import type { Integration, World } from './integration.ts';
-import type { Claim, Doubt, Entry } from './ledger.ts';
-import { type Message, parseMessage, versionOf } from './message.ts';
+import { dispositions, type Failure, failureOf, type Outcome } from './failure.ts';
+import type { Integration } from './integration.ts';
+import { parseMessage } from './message.ts';
 import type { CallReport } from './platform/client.ts';
 import type { Delay } from './queues.ts';
 import { attributesOf, type Story, storyOf } from './record.ts';
-import type { Services } from './services.ts';
-
-/** What the records of one invocation share. */
-export type Batch = {
-  /** When every attempt must have ended. */
-  deadlineMs: number;
-  signal: AbortSignal;
-  /** Claims that ended well, and that the ledger only remembers so far. */
-  ended: Claim[];
-};
-
-type Around = { world: Services; batch: Batch; alone: boolean };
 
 /**
  * Brings one record to its outcome and never throws. What it gives back must stay on the queue, for so many seconds, or
@@ -29,7 +16,7 @@ type Around = { world: Services; batch: Batch; alone: boolean };
 export const settle = async <Data>(
   integration: Integration<Data>,
   record: SQSRecord,
-  around: Around,
+  around: Pick<Attempt, 'world' | 'batch' | 'alone'>,
 ): Promise<Delay | { alone: SQSRecord } | undefined> => {
   const { world } = around;
   const { observe, limits } = world;
@@ -89,14 +76,16 @@ export const settle = async <Data>(
   try {
     const message = parseMessage(record.body, integration, story.startedMs);
     eventId = message.id;
-    const attempt = {
+    const context = {
       ...around,
+      messageId: record.messageId,
+      replays: story.replays,
+      // Whoever replays a letter that says so has looked and found nothing.
+      decidedMs: record.messageAttributes?.kind?.stringValue === 'uncertain' ? story.sentMs : undefined,
       calls,
       over: over.signal,
-      replays: story.replays,
-      messageId: record.messageId,
     };
-    const progress = await proceed(integration, message, attempt);
+    const progress = await attempt(integration, message, context);
     if (progress.state === 'alone') return { alone: record };
     if (progress.state === 'waiting') return wait(progress.seconds);
     if (progress.state === 'unanswered') return await fail(progress.error, progress.lookUpSeconds);
@@ -108,129 +97,6 @@ export const settle = async <Data>(
     over.abort();
   }
 };
-
-/** A record that could not finish is not started. */
-const hasTime = ({ world, batch }: Around): boolean =>
-  batch.deadlineMs - world.nowMs() >= world.limits.attemptTimeoutMs;
-
-/** Where a message has got to. */
-type Progress =
-  | { state: 'done' | 'duplicate' | 'superseded' }
-  /** Another attempt on the same thing is under way. */
-  | { state: 'waiting'; seconds: number }
-  /** It must not be sent twice and no answer came: to be looked up when the platform has had time to finish. */
-  | { state: 'unanswered'; error: unknown; lookUpSeconds: number }
-  | { state: 'alone' };
-
-type Attempt = Around & {
-  calls: CallReport[];
-  /** Lets go of files that were opened and not read. */
-  over: AbortSignal;
-  replays: number;
-  messageId: string;
-};
-
-/** Asks the ledger what may still be done, and does it; throws what the message fails with. */
-const proceed = async <Data>(
-  integration: Integration<Data>,
-  message: Message<Data>,
-  attempt: Attempt,
-): Promise<Progress> => {
-  const { world, batch, calls } = attempt;
-  const { ledger } = world;
-  const reach = reachOf(integration, message, attempt);
-  if (ledger === undefined) {
-    await integration.run(message.data, reach);
-    return { state: 'done' };
-  }
-  const untilMs = batch.deadlineMs + world.limits.reserveMs;
-  const verdict = await ledger.claim(entryOf(integration, message, attempt), {
-    untilMs,
-    alone: attempt.alone,
-  });
-  if (verdict.kind === 'wait') return { state: 'waiting', seconds: verdict.seconds };
-  if (verdict.kind === 'crashed')
-    throw new MessageFailure('crashed', 'The function died three times while it handled this message');
-  if (verdict.kind !== 'send') return { state: verdict.kind };
-
-  const { claim } = verdict;
-  let { doubt } = verdict;
-  if (!hasTime(attempt)) {
-    await ledger.end(claim, doubt ? 'unknown' : 'undone');
-    return { state: 'waiting', seconds: 1 };
-  }
-  try {
-    const wasDone = doubt !== undefined && (await lookUp(integration, message.data, { reach, doubt }));
-    doubt = undefined;
-    if (!wasDone) await integration.run(message.data, reach);
-    await ledger.end(claim, 'done');
-    batch.ended.push(claim);
-    return { state: 'done' };
-  } catch (error) {
-    await ledger.end(claim, doubt || calls.some((call) => call.mayHaveActed) ? 'unknown' : 'undone');
-    const unanswered = doubt === undefined && failureOf(error).kind === 'uncertain';
-    if (!unanswered || !integration.verify) throw error;
-    return { state: 'unanswered', error, lookUpSeconds: Math.ceil(ledger.settlingMs / 1000) + 1 };
-  }
-};
-
-/** Whether the attempt that left no outcome was done; throws `uncertain` where nobody can tell and nobody has decided. */
-const lookUp = async <Data>(
-  { verify }: Integration<Data>,
-  data: Data,
-  { reach, doubt }: { reach: World; doubt: Doubt },
-): Promise<boolean> => {
-  const since = new Date(doubt.sinceMs).toISOString();
-  const subject = verify?.subject(data) ?? 'its effect';
-  let why = 'the platform does not tell';
-  try {
-    const found = (await verify?.look(data, { ...reach, sinceMs: doubt.sinceMs })) ?? 'unclear';
-    if (found !== 'unclear') return found === 'found';
-  } catch (error) {
-    const failure = failureOf(error);
-    if (dispositions[failure.kind] === 'wait') throw error;
-    why = failure.message;
-  }
-  // Whoever replays a letter that says `uncertain` has looked and found nothing.
-  if (doubt.decided) return false;
-  throw new MessageFailure('uncertain', `An attempt since ${since} left no outcome: ${why}`, {
-    remedy: `Look for ${subject} since ${since}. Replay only if there is none, else discard this letter.`,
-  });
-};
-
-/** DynamoDB takes keys of up to 2,048 bytes; a message's source and id may be longer. */
-const longestKey = 512;
-
-const entryOf = <Data>(integration: Integration<Data>, message: Message<Data>, attempt: Attempt): Entry => {
-  const key = integration.key(message.data, message);
-  const short = key.length > longestKey ? createHash('sha256').update(key).digest('base64url') : key;
-  return {
-    thing: `${integration.name}#${short}`,
-    // Of what must not be sent twice, each message is a thing of its own: it has no older version.
-    version: integration.repeatable ? versionOf(message) : '1',
-    messageId: attempt.messageId,
-    replays: attempt.replays,
-    repeatable: integration.repeatable,
-  };
-};
-
-const reachOf = <Data>(
-  integration: Integration<Data>,
-  message: Message<Data>,
-  { world, batch: { signal }, calls, over }: Attempt,
-): World => ({
-  platform: world.platform.for({
-    actor: integration.actor?.(message.data),
-    signal,
-    onCall: (call) => {
-      calls.push(call);
-      world.observe.call(call);
-    },
-  }),
-  openFile: (uri, maximumBytes) =>
-    world.files.open(uri, { maximumBytes, signal: AbortSignal.any([signal, over]) }),
-  limits: world.limits,
-});
 
 const letterFor = (
   { name }: { name: string },

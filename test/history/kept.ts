@@ -1,0 +1,125 @@
+import type { Fate, History, Plan, Step } from './history.ts';
+
+const usual: Plan = { thing: 0, minute: 0, wrong: false, deadly: false };
+const wrong: Plan = { ...usual, wrong: true };
+const deadly: Plan = { ...usual, deadly: true };
+
+const send = (message: number): Step => ({ do: 'send', message: message - 1 });
+const deliver = (container: number, { from = 0, count = 1 } = {}): Step => ({
+  do: 'deliver',
+  container,
+  from,
+  count,
+  again: 'never',
+});
+const go = (fate: Fate): Step => ({ do: 'go on', pick: 0, fate });
+const seconds = (number: number): Step => ({ do: 'pass', seconds: number });
+const minutes = (number: number): Step => seconds(60 * number + 10);
+const day = seconds(90_000);
+const kill = (container: number): Step => ({ do: 'kill', container });
+const replay: Step = { do: 'replay', pick: 0, corrected: false };
+
+const enrollments = (messages: Plan[], steps: Step[]): History => ({
+  integration: 'enrollment-create',
+  messages,
+  lookalike: false,
+  seed: 0,
+  steps,
+});
+const submissions = (steps: Step[]): History => ({
+  ...enrollments([usual], steps),
+  integration: 'submission-upload',
+  lookalike: true,
+});
+
+/** Histories that were found to go wrong, shrunk to what matters: with the ledger as it was then, or with one thing broken. */
+export const kept: { title: string; history: History }[] = [
+  {
+    title: 'a message that kills the function lies there twice: its copies do not hide each other’s deaths',
+    history: enrollments([deadly, usual], [send(1), send(1), send(2)]),
+  },
+  {
+    title: 'a message that kills the function is replayed while an older copy of it still comes',
+    history: enrollments(
+      [deadly],
+      [send(1), day, deliver(0), go('refused'), go('well'), go('well'), go('refused'), replay],
+    ),
+  },
+  {
+    title: 'a message is done, and another copy of it comes long after: nobody has died',
+    history: enrollments([usual], [send(1), send(1), deliver(1)]),
+  },
+  {
+    title:
+      'the function dies twice on the second copy of a message whose first is done: that is not three times',
+    history: enrollments(
+      [usual],
+      [
+        ...[send(1), deliver(0), go('well'), go('well'), go('well'), send(1), day],
+        ...[deliver(1), go('well'), minutes(2), kill(0), send(1)],
+        ...[deliver(0), go('well'), go('twice'), go('crash after')],
+      ],
+    ),
+  },
+  {
+    title: 'a claim is written twice, as the answer to the first got lost: it is nobody else’s, and no death',
+    history: enrollments([wrong], [send(1), deliver(0), go('twice')]),
+  },
+  {
+    title: 'a claim is written, and its answer gets lost: it is taken back, and no death',
+    history: enrollments([usual], [send(1), deliver(1), go('lost')]),
+  },
+  {
+    title: 'a call is cut off, made again with success, and acts late: a newer message waits until it has',
+    history: enrollments([usual, usual], [send(1), send(1), send(2), deliver(0), go('well'), go('late')]),
+  },
+  {
+    title: 'a container is killed and its call acts late: a newer message waits until it has',
+    history: {
+      ...enrollments(
+        [usual, { ...usual, minute: 1 }, usual],
+        [
+          ...[send(3), deliver(0), go('well'), go('refused'), go('well'), day],
+          ...[deliver(0), go('well'), seconds(12), go('crash late'), send(2)],
+        ],
+      ),
+      seed: 179,
+    },
+  },
+  {
+    title: 'a newer message is sent beside an older one whose container was killed',
+    history: {
+      ...enrollments(
+        [{ ...usual, minute: 1 }, { ...wrong, thing: 1 }, usual],
+        [
+          ...[send(1), send(2), send(3), deliver(1, { from: 2, count: 3 }), send(1)],
+          ...[go('well'), go('well'), go('well'), go('well'), kill(1)],
+        ],
+      ),
+      integration: 'grade-push',
+      seed: 197,
+    },
+  },
+  {
+    title: 'it was looked for in vain: that something may have been done is not forgotten',
+    history: submissions([send(1), send(1), deliver(0), go('well'), go('well'), day]),
+  },
+  {
+    title: 'a letter is replayed that asked nobody to look: that decides nothing',
+    history: submissions([send(1), deliver(0), go('well'), go('well'), day, deliver(0), go('refused')]),
+  },
+  {
+    title: 'another letter of the message is replayed than the one that asked to look: that decides nothing',
+    history: submissions([
+      ...[send(1), deliver(0), go('well'), go('well'), day],
+      ...[deliver(0), send(1), go('refused')],
+    ]),
+  },
+  {
+    title: 'a letter is replayed before it could be seen whether the call has acted: that decides nothing',
+    history: submissions([
+      ...[send(1), day, deliver(0), go('well'), go('well'), go('late')],
+      ...[go('well'), go('twice'), replay],
+    ]),
+  },
+];

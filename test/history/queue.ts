@@ -1,0 +1,92 @@
+import type { SQSRecord } from 'aws-lambda';
+import { type DeadLetter, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
+import type { Stage } from './stage.ts';
+
+/** What lies on the queue under an id of its own: a message, the same message once more, or a replay. */
+export type Copy = {
+  messageId: string;
+  message: number;
+  body: string;
+  replays: number;
+  /** Of the letter that it was. */
+  kind: string | undefined;
+  sentMs: number;
+  receives: number;
+  visibleMs: number;
+  gone: boolean;
+  /** The function is done with it, and SQS has not heard of it yet. */
+  answered: boolean;
+};
+
+export type Letter = DeadLetter & { message: number };
+
+export type QueueModel = ReturnType<typeof createQueueModel>;
+
+export const visibilityMs = 360_000;
+
+/** SQS: the queue of the messages, and that of the letters. */
+export function createQueueModel(stage: Stage) {
+  const copies: Copy[] = [];
+  const letters: Letter[] = [];
+  /** Every letter that was ever written. */
+  const written: Letter[] = [];
+
+  return {
+    copies,
+    letters,
+    written,
+
+    send(message: number, body: string, { replays = 0, kind }: { replays?: number; kind?: string } = {}) {
+      const nowMs = stage.nowMs();
+      copies.push({
+        messageId: `copy ${copies.length}`,
+        message,
+        body,
+        replays,
+        kind,
+        sentMs: nowMs,
+        receives: 0,
+        visibleMs: nowMs,
+        gone: false,
+        answered: false,
+      });
+    },
+
+    receive(copy: Copy): SQSRecord {
+      copy.gone = false;
+      copy.receives += 1;
+      copy.visibleMs = stage.nowMs() + visibilityMs;
+      const replays = { dataType: 'Number', stringValue: `${copy.replays}` };
+      const kind = { dataType: 'String', stringValue: copy.kind ?? '' };
+      return {
+        messageId: copy.messageId,
+        receiptHandle: copy.messageId,
+        body: copy.body,
+        attributes: {
+          ApproximateReceiveCount: `${copy.receives}`,
+          SentTimestamp: `${copy.sentMs}`,
+          SenderId: 'sis',
+          ApproximateFirstReceiveTimestamp: `${copy.sentMs}`,
+        },
+        messageAttributes: copy.kind ? { replays, kind } : {},
+        md5OfBody: '',
+        eventSource: 'aws:sqs',
+        eventSourceARN: 'arn:aws:sqs:eu-west-1:000000000000:queue',
+        awsRegion: 'eu-west-1',
+      };
+    },
+
+    delay(messageId: string, seconds: number) {
+      const copy = copies.find((each) => each.messageId === messageId);
+      if (copy) copy.visibleMs = stage.nowMs() + seconds * 1000;
+    },
+
+    /** As it is written, and read again. */
+    park(message: number, letter: DeadLetter) {
+      const { MessageBody, MessageAttributes } = sqsMessageOf(letter);
+      const read = { ...letterOf({ Body: MessageBody, MessageAttributes }), message };
+      letters.push(read);
+      written.push(read);
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import type { Context, SQSBatchResponse } from 'aws-lambda';
+import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
+import { integration as gradePush } from '../../functions/grade-push.ts';
+import { integration as submissionUpload } from '../../functions/submission-upload.ts';
+import { handlerOf } from '../../lib/handler.ts';
+import type { Integration } from '../../lib/integration.ts';
+import { createLedger } from '../../lib/ledger.ts';
+import type { Item, LedgerTable } from '../../lib/ledger-table.ts';
+import type { MessageReport } from '../../lib/observe.ts';
+import type { Services } from '../../lib/services.ts';
+import { containers, type Fate, type History } from './history.ts';
+import { createPlatformModel, fileBytes } from './platform.ts';
+import { type Copy, createQueueModel } from './queue.ts';
+import { type Actor, createStage, type Effect } from './stage.ts';
+import { createTableModel } from './table.ts';
+
+const integrations = {
+  'enrollment-create': enrollmentCreate,
+  'grade-push': gradePush,
+  'submission-upload': submissionUpload,
+} as { [name: string]: Integration<unknown> };
+
+const nothing = () => {};
+const silence = {
+  warn: nothing,
+  call: nothing,
+  flush: nothing,
+  tokens: nothing,
+  authorizationsNeeded: nothing,
+};
+
+const timeoutMs = 60_000;
+const limits: Services['limits'] = {
+  // The least and the most are the same: no jitter, so that a history is the same each time.
+  backoff: { minimumSeconds: 10, maximumSeconds: 10 },
+  attemptTimeoutMs: 40_000,
+  reserveMs: 5_000,
+  longestWaitMs: 24 * 3_600_000,
+  fileBytes: 1_000,
+  profileImageBytes: 1_000,
+};
+
+export type Container = Actor & {
+  invoke: ReturnType<typeof handlerOf>;
+  /** What it works on; undefined: nothing. */
+  batch: Copy[] | undefined;
+};
+
+/** What tells whether all is well, while it happens. */
+export type Watch = {
+  /** A copy is about to be taken off the queue, after what was last reported of it. */
+  onGone(copy: Copy, report: MessageReport | undefined): void;
+  problem(text: string): void;
+};
+
+export type World = ReturnType<typeof createWorld>;
+
+/** Everything that the functions touch, in memory and on a clock of its own; and the functions, as they are. */
+export function createWorld(history: History, watch: Watch) {
+  const integration = integrations[history.integration] as Integration<unknown>;
+  const mended = new Set<number>();
+  /** By copy: how often something befell it after which it must come again without having failed. */
+  const misfortunes = new Map<string, number>();
+  const reports = new Map<string, MessageReport>();
+  const reached = new Set<string>();
+  let ledgerFaults = 0;
+
+  const befall = (batch: Copy[] | undefined) => {
+    for (const { messageId } of batch ?? [])
+      misfortunes.set(messageId, (misfortunes.get(messageId) ?? 0) + 1);
+  };
+  const stage = createStage(history.seed, (actor) => {
+    const at = pool.indexOf(actor as Container);
+    if (at < 0) return;
+    befall(pool[at]?.batch);
+    pool[at] = start(at);
+  });
+  const queue = createQueueModel(stage);
+  const misfortunesOf = (message: number): number =>
+    queue.copies
+      .filter((copy) => copy.message === message)
+      .reduce((sum, { messageId }) => sum + (misfortunes.get(messageId) ?? 0), 0);
+  const table = createTableModel(stage.nowMs);
+  const platform = createPlatformModel(stage, {
+    lookalike: history.lookalike,
+    deadly: (message) => history.messages[message - 1]?.deadly === true && !mended.has(message),
+  });
+
+  /** Something of AWS, whose errors are all of one kind: whether it was carried out, they do not tell. */
+  const aws = <Answer>(
+    actor: Actor,
+    kind: Effect<Answer>['kind'],
+    rest: Pick<Effect<Answer>, 'apply' | 'onFate'>,
+  ): Promise<Answer> => {
+    const error = () => Object.assign(new Error('failed'), { $metadata: {} });
+    return stage.external(actor, { kind, ...rest, refusal: error, silence: error });
+  };
+
+  /** That a container had to leave a claim behind is not a death of its message. */
+  const judgeDeaths = (thing: string, { version, deaths }: Item) => {
+    const message = Number(version.split('\u0001')[2] ?? thing.split(' ')[1]);
+    if (deaths > misfortunesOf(message) + ledgerFaults)
+      watch.problem(`message ${message} is said to have died ${deaths} times`);
+  };
+  const tableOf = (actor: Actor): LedgerTable => ({
+    claim: (thing, item) => {
+      const onFate = (fate: Fate) => {
+        if (fate === 'late') ledgerFaults += 1;
+      };
+      return aws(actor, 'ledger', { apply: () => table.claim(thing, item), onFate });
+    },
+    replace: (thing, change) => {
+      const onFate = (fate: Fate) => {
+        if (['refused', 'cut', 'lost', 'late'].includes(fate)) ledgerFaults += 1;
+      };
+      judgeDeaths(thing, change.next);
+      return aws(actor, 'ledger', { apply: () => table.replace(thing, change), onFate });
+    },
+  });
+
+  const servicesOf = (actor: Container): Services => ({
+    platform: platform.clientOf(actor),
+    files: { open: async () => ({ bytes: fileBytes, stream: () => (async function* () {})() }) },
+    readSecret: async () => Promise.reject(new Error('no secret was to be read')),
+    queues: {
+      park: (letter) =>
+        aws(actor, 'letter', {
+          apply: () => queue.park(numberOf(letter.body), letter),
+          onFate: (fate) => {
+            if (fate !== 'well' && fate !== 'twice')
+              befall(actor.batch?.filter(({ body }) => body === letter.body));
+          },
+        }),
+      delay: (delays) =>
+        aws(actor, 'visibility', {
+          apply: () => {
+            for (const { messageId, seconds } of delays) queue.delay(messageId, seconds);
+          },
+        }).catch(() => undefined),
+    },
+    ledger: createLedger({ table: tableOf(actor), settlingMs: 60_000, warn: () => {}, nowMs: stage.nowMs }),
+    observe: {
+      ...silence,
+      message: (report) => {
+        reports.set(report.messageId, report);
+        reached.add(`${report.outcome}${report.kind ? ` ${report.kind}` : ''}`);
+      },
+      error: (text, _, error) => watch.problem(`${text}: ${error}`),
+    } as Services['observe'],
+    limits,
+    nowMs: stage.nowMs,
+  });
+
+  function start(at: number): Container {
+    const container: Container = {
+      name: `container ${at}`,
+      alive: true,
+      batch: undefined,
+      invoke: handlerOf(integration, () => services),
+    };
+    const services = servicesOf(container);
+    return container;
+  }
+
+  /** Takes off the queue what the function does not want to see again, if its answer comes through. */
+  const acknowledge = (batch: Copy[], { batchItemFailures }: SQSBatchResponse) => {
+    const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    const gone = batch.filter(({ messageId }) => !failed.has(messageId));
+    const poller = { name: 'poller', alive: true };
+    const apply = () => {
+      for (const copy of gone) {
+        watch.onGone(copy, reports.get(copy.messageId));
+        copy.gone = true;
+      }
+    };
+    const onFate = (fate: Fate) => {
+      for (const copy of gone) copy.answered = false;
+      if (fate !== 'well' && fate !== 'twice') befall(gone);
+    };
+    for (const copy of gone) copy.answered = true;
+    aws(poller, 'response', { apply, onFate }).catch(() => undefined);
+  };
+
+  const pool: Container[] = Array.from({ length: containers }, (_, at) => start(at));
+
+  /** Has a container handle these, as far as it is idle. */
+  const invoke = (container: Container, batch: Copy[]) => {
+    if (container.batch !== undefined || batch.length === 0) return;
+    container.batch = batch;
+    const endMs = stage.nowMs() + timeoutMs;
+    const ifStill = (act: (actor: Actor) => void) => () => {
+      if (container.batch === batch) act(container);
+    };
+    stage.at(endMs - limits.reserveMs, ifStill(stage.cut));
+    stage.at(endMs, ifStill(stage.kill));
+    const context = { getRemainingTimeInMillis: () => endMs - stage.nowMs() } as Context;
+    for (const { messageId } of batch) reports.delete(messageId);
+    container.invoke({ Records: batch.map(queue.receive) }, context).then(
+      (response) => {
+        container.batch = undefined;
+        acknowledge(batch, response);
+      },
+      (error) => watch.problem(`the handler threw ${error}`),
+    );
+  };
+
+  return {
+    stage,
+    queue,
+    platform,
+    pool,
+    mended,
+    misfortunesOf,
+    ledgerFaults: () => ledgerFaults,
+    reached,
+    befall,
+    invoke,
+  };
+}
+
+/** Of a message, from its body. */
+export const numberOf = (body: string): number => Number(JSON.parse(body).id);
