@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
-import { createEnrollment } from '../lib/platform/enrollments.ts';
+import { createEnrollment, postEnrollment } from '../lib/platform/enrollments.ts';
 
 const data = z.strictObject({ orgUnitId: platformId, userId: platformId, roleId: platformId });
 
@@ -11,6 +11,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   name: 'enrollment-create',
   data,
   key: ({ orgUnitId, userId }) => `${orgUnitId}/${userId}`,
+  operations: [postEnrollment],
   repeatable: true,
   run: (enrollment, { platform }) => createEnrollment(platform, enrollment),
 };

@@ -4,7 +4,7 @@ import { sniffImage } from '../lib/files.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { contentType, fileUri, platformId } from '../lib/message.ts';
-import { updateProfileImage } from '../lib/platform/users.ts';
+import { postProfileImage, updateProfileImage } from '../lib/platform/users.ts';
 
 const data = z.strictObject({ userId: platformId, file: z.strictObject({ uri: fileUri, contentType }) });
 
@@ -13,6 +13,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   name: 'profile-image-update',
   data,
   key: ({ userId }) => String(userId),
+  operations: [postProfileImage],
   repeatable: true,
   run: ({ userId, file }, { platform, openFile, limits }) =>
     updateProfileImage(platform, userId, async () => {

@@ -3,21 +3,15 @@ import { MessageFailure } from '../lib/failure.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
 import { contentType, fileUri, platformId } from '../lib/message.ts';
-import { findMySubmission, uploadMySubmission } from '../lib/platform/submissions.ts';
-import { whoAmI } from '../lib/platform/users.ts';
+import * as submissions from '../lib/platform/submissions.ts';
+import { getWhoAmI, whoAmI } from '../lib/platform/users.ts';
+
+const ids = { orgUnitId: platformId, folderId: platformId, userId: platformId };
+const file = z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType });
+const files = z.array(file).min(1, 'must name at least one file').max(20, 'must name at most 20 files');
+const data = z.strictObject({ ...ids, files, comment: z.string().default('') });
 
 type Data = z.infer<typeof data>;
-
-const data = z.strictObject({
-  orgUnitId: platformId,
-  folderId: platformId,
-  userId: platformId,
-  files: z
-    .array(z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType }))
-    .min(1, 'must name at least one file')
-    .max(20, 'must name at most 20 files'),
-  comment: z.string().optional(),
-});
 
 const opened = ({ files }: Data, { openFile, limits }: World) =>
   Promise.all(
@@ -31,10 +25,11 @@ export const integration: Integration<Data> = {
   name: 'submission-upload',
   data,
   key: (_, { source, id }) => `${source} ${id}`,
+  operations: [getWhoAmI, submissions.postMySubmission, submissions.getMySubmissions],
   repeatable: false,
   actor: ({ userId }) => String(userId),
   run: async (submission, world) => {
-    const { userId, comment = '' } = submission;
+    const { userId, comment } = submission;
     // A secret that holds somebody else's key would hand the work in under that name, and nothing could undo it.
     const { Identifier } = await whoAmI(world.platform);
     if (Identifier !== String(userId))
@@ -43,20 +38,19 @@ export const integration: Integration<Data> = {
         `The secret for user ${userId} holds the credential of user ${Identifier}: nothing was sent`,
         { remedy: `Put the credential of user ${userId} itself into that secret, then replay.` },
       );
-    await uploadMySubmission(world.platform, submission, {
-      comment,
-      openFiles: () => opened(submission, world),
-    });
+    const openFiles = () => opened(submission, world);
+    await submissions.uploadMySubmission(world.platform, submission, { comment, openFiles });
   },
   verify: {
     subject: ({ userId, folderId, orgUnitId }) =>
       `a submission of user ${userId} in dropbox folder ${folderId} of org unit ${orgUnitId}`,
     look: async (submission, world) => {
-      const files = (await opened(submission, world)).map(({ fileName: name, file: { bytes } }) => ({
-        name,
-        bytes,
-      }));
-      return findMySubmission(world.platform, submission, { files, sinceMs: world.sinceMs });
+      const files = await opened(submission, world);
+      const sizes = files.map(({ fileName: name, file: { bytes } }) => ({ name, bytes }));
+      return submissions.findMySubmission(world.platform, submission, {
+        files: sizes,
+        sinceMs: world.sinceMs,
+      });
     },
   },
 };

@@ -28,8 +28,6 @@ const FaultSchema = z
 
 export type Fault = z.infer<typeof FaultSchema>;
 
-export type Faults = ReturnType<typeof faultList>;
-
 export function faultList() {
   let active: { fault: Fault; left: number; until: number }[] = [];
   return {

@@ -1,4 +1,9 @@
-import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  CreateSecretCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import { localClient } from './aws.ts';
 import type { StackDescription } from './stack.ts';
 
@@ -9,6 +14,16 @@ export type PlatformRequest = {
   userId: number | null;
   status: number | null;
 };
+
+/** In place of an answer, or done to it. */
+export type Effect =
+  | { status: number; headers?: Record<string, string>; body?: unknown }
+  | { delayMs: number }
+  | { reset: 'before' | 'after' }
+  | { truncate: true };
+
+/** `path` is a regular expression; `times` is 1 unless given. */
+type FaultOptions = { method?: string; path?: string; times?: number; probability?: number; seed?: number };
 
 export type PlatformState = Record<string, Record<string, unknown>[]>;
 
@@ -25,16 +40,39 @@ export function controlsOf(description: StackDescription) {
   return {
     state: (): Promise<PlatformState> => ask('GET', 'state'),
     requests: (): Promise<PlatformRequest[]> => ask('GET', 'requests'),
-    fault: (fault: object) => ask('POST', 'faults', fault),
+    /** What befalls the next requests that match, each that many times. */
+    fault: (effect: Effect, { method, path, ...often }: FaultOptions = {}) =>
+      // biome-ignore lint/suspicious/noThenProperty: the control API's own word; nothing awaits this object
+      ask('POST', 'faults', { match: { method, path }, ...often, then: effect }),
+    /** Those in force, and how often each may still happen. */
+    faults: (): Promise<{ left: number }[]> => ask('GET', 'faults'),
     clearFaults: () => ask('DELETE', 'faults'),
+    reset: () => ask('POST', 'reset'),
     seed: (seed: object) => ask('POST', 'seed', seed),
     clock: (skewSeconds: number) => ask('POST', 'clock', { skewSeconds }),
     /** What the platform accepts from now on. */
     key: (userId: number, userKey: string) => ask('POST', 'keys', { userId, userKey }),
+    /** Gives a secret this value, and makes it where there is none. */
     secret: async (name: string, value: object) => {
       const client = new SecretsManagerClient(localClient(description.secretsManager));
-      await client.send(new PutSecretValueCommand({ SecretId: name, SecretString: JSON.stringify(value) }));
+      const SecretString = JSON.stringify(value);
+      await client.send(new PutSecretValueCommand({ SecretId: name, SecretString })).catch((error) => {
+        if (!(error instanceof ResourceNotFoundException)) throw error;
+        return client.send(new CreateSecretCommand({ Name: name, SecretString }));
+      });
       client.destroy();
+    },
+    /** The names of the secrets that were asked for, in order. */
+    secretsRead: async (): Promise<string[]> => {
+      const answer = await fetch(`${description.secretsManager}/_local/requests`);
+      const requests = (await answer.json()) as { action: string; secret: string }[];
+      return requests.flatMap(({ action, secret }) => (action === 'GetSecretValue' ? [secret] : []));
+    },
+    /** Makes calls of an emulated service fail, as aws-faults.ts tells. */
+    awsFault: async (service: 'sqs' | 's3' | 'secretsManager' | 'dynamodb', fault: object) => {
+      const url = `${description[service]}/_local/faults`;
+      const answer = await fetch(url, { method: 'POST', body: JSON.stringify(fault) });
+      if (!answer.ok) throw new Error(`POST ${url}: ${answer.status} ${await answer.text()}`);
     },
   };
 }

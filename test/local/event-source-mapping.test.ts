@@ -10,10 +10,14 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
 import { mapQueue, type QueueMapping } from './event-source-mapping.ts';
 import { type InvokeResult, startLambda } from './lambda.ts';
+
+// Room for a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 30_000 });
+const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
 
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
 let sqs: SQSClient;
@@ -97,7 +101,7 @@ describe('an event', () => {
         },
       }),
     );
-    await expect.poll(() => events.length).toBe(1);
+    await eventually(() => events.length).toBe(1);
     const lists = { stringListValues: [], binaryListValues: [] };
     expect(events[0]).toEqual({
       Records: [
@@ -129,7 +133,7 @@ describe('an event', () => {
   test('holds at most a batch', async () => {
     await sendAll('1', '2', '3', '4', '5');
     const { events } = map(async () => succeed(), { batchSize: 2 });
-    await expect.poll(() => bodiesOf(events).flat().length).toBe(5);
+    await eventually(() => bodiesOf(events).flat().length).toBe(5);
     expect(events.every(({ Records }) => Records.length <= 2)).toBe(true);
   });
 });
@@ -143,7 +147,7 @@ describe('a batch', () => {
   ] as const)('that is answered with %s is deleted', async ([, answer]) => {
     await sendAll('a', 'b');
     const { events, errors } = map(async () => succeed(answer));
-    await expect.poll(counts).toEqual([0, 0]);
+    await eventually(counts).toEqual([0, 0]);
     expect(bodiesOf(events)).toEqual([['a', 'b']]);
     expect(errors).toEqual([]);
   });
@@ -161,10 +165,8 @@ describe('a batch', () => {
       );
       return succeed({ batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) });
     });
-    await expect
-      .poll(() => bodiesOf(events), { timeout: 5_000 })
-      .toEqual([['done', 'wait', 'soon', 'done too'], ['soon']]);
-    await expect.poll(counts).toEqual([0, 1]);
+    await eventually(() => bodiesOf(events)).toEqual([['done', 'wait', 'soon', 'done too'], ['soon']]);
+    await eventually(counts).toEqual([0, 1]);
     expect(events[1]?.Records[0]?.attributes.ApproximateReceiveCount).toBe('2');
     expect(errors).toEqual([]);
   });
@@ -181,7 +183,7 @@ describe('a batch', () => {
   ] as const)('that is answered with %s is left as it is, and that is told', async ([, answer, reason]) => {
     await sendAll('a', 'b');
     const { errors } = map(async () => succeed(answer));
-    await expect.poll(() => errors).toEqual([expect.stringContaining(reason)]);
+    await eventually(() => errors).toEqual([expect.stringContaining(reason)]);
     expect(await counts()).toEqual([0, 2]);
   });
 
@@ -189,14 +191,14 @@ describe('a batch', () => {
     await sendAll('a', 'b');
     const error = { errorType: 'Sandbox.Timedout', errorMessage: 'too late' };
     const { errors } = map(async () => ({ ok: false, error }));
-    await expect.poll(() => errors).toEqual(['the function failed: Sandbox.Timedout: too late']);
+    await eventually(() => errors).toEqual(['the function failed: Sandbox.Timedout: too late']);
     expect(await counts()).toEqual([0, 2]);
   });
 
   test('that cannot be brought to the function is left as it is, and that is told', async () => {
     await sendAll('a');
     const { errors } = map(() => Promise.reject(new Error('no such function')));
-    await expect.poll(() => errors).toEqual(['no such function']);
+    await eventually(() => errors).toEqual(['no such function']);
     expect(await counts()).toEqual([0, 1]);
   });
 });
@@ -210,7 +212,7 @@ describe('a deletion', () => {
     await sendAll('a', 'b', 'c');
     await fault({ action: 'DeleteMessageBatch', times: 2, ...effect });
     const { events, errors } = map(async () => succeed());
-    await expect.poll(counts).toEqual([0, 0]);
+    await eventually(counts).toEqual([0, 0]);
     expect(events).toHaveLength(1);
     expect(errors).toEqual([]);
   });
@@ -219,7 +221,7 @@ describe('a deletion', () => {
     await sendAll('gone', 'stays');
     await fault({ action: 'DeleteMessageBatch', failedEntries: 1 });
     const { events, errors } = map(async () => succeed());
-    await expect.poll(() => errors.length, { timeout: 5_000 }).toBe(1);
+    await eventually(() => errors.length).toBe(1);
     const [stays] = events[0]?.Records ?? [];
     expect(errors[0]).toContain(stays?.messageId);
     expect(await counts()).toEqual([0, 1]);
@@ -234,12 +236,12 @@ describe('polling', () => {
       pollers: 3,
     });
     await sendAll('1', '2', '3', '4', '5');
-    await expect.poll(counts).toEqual([2, 3]);
+    await eventually(counts).toEqual([2, 3]);
     releases.shift()?.();
-    await expect.poll(() => events.length).toBe(4);
+    await eventually(() => events.length).toBe(4);
     expect(releases).toHaveLength(3);
     const timer = setInterval(() => releases.shift()?.(), 5);
-    await expect.poll(counts).toEqual([0, 0]);
+    await eventually(counts).toEqual([0, 0]);
     clearInterval(timer);
   });
 
@@ -247,7 +249,7 @@ describe('polling', () => {
     let release = () => {};
     const { events, mapping } = map(() => new Promise((resolve) => (release = () => resolve(succeed()))));
     await sendAll('in flight');
-    await expect.poll(() => events.length).toBe(1);
+    await eventually(() => events.length).toBe(1);
     const order: string[] = [];
     const stopped = mapping.stop().then(() => order.push('stopped'));
     await sendAll('later');
@@ -263,7 +265,7 @@ describe('polling', () => {
     await fault({ action: 'ReceiveMessage', times: 2, status: 500 });
     const { events, errors } = map(async () => succeed());
     await sendAll('at last');
-    await expect.poll(() => bodiesOf(events), { timeout: 5_000 }).toEqual([['at last']]);
+    await eventually(() => bodiesOf(events)).toEqual([['at last']]);
     expect(errors).toHaveLength(2);
   });
 
@@ -276,7 +278,7 @@ describe('polling', () => {
     };
     map(async () => succeed(), { onError });
     await sqs.send(new DeleteQueueCommand({ QueueUrl: queue.url }));
-    await expect.poll(() => errors.length, { timeout: 5_000 }).toBeGreaterThan(2);
+    await eventually(() => errors.length).toBeGreaterThan(2);
     expect(errors[0]).toContain('does not exist');
     expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(390);
   });
@@ -298,7 +300,7 @@ describe('polling', () => {
     const lambda = await startLambda({ functions: { f: configuration } });
     await sendAll('a', 'fail', 'b', 'c');
     const { errors, mapping } = map((event) => lambda.invoke('f', event), { pollers: 2, batchSize: 2 });
-    await expect.poll(counts, { timeout: 10_000 }).toEqual([0, 1]);
+    await eventually(counts).toEqual([0, 1]);
     await mapping.stop();
     await lambda.close();
     await rm(taskRoot, { recursive: true });

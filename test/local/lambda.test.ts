@@ -6,8 +6,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type FunctionConfiguration, type Lambda, startLambda } from './lambda.ts';
+
+// Room for a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 30_000 });
+const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
 
 let taskRoot: string;
 const open: { close(): Promise<void> }[] = [];
@@ -231,7 +235,7 @@ describe('a failure', () => {
       { timeoutMs: 300 },
     );
     const running = invoke();
-    await expect.poll(() => pidOf(lambda)).toBeGreaterThan(0);
+    await eventually(() => pidOf(lambda)).toBeGreaterThan(0);
     const pid = pidOf(lambda);
     const errorMessage = expect.stringMatching(
       /^RequestId: [\da-f-]{36} Error: Task timed out after 0\.30 seconds$/,
@@ -323,7 +327,7 @@ describe('containers', () => {
     const gate = await startGate();
     const { invoke, lambda } = await lambdaOf(waiting(gate.url), { maximumConcurrency: 2 });
     const all = Promise.all([1, 2, 3, 4, 5].map((event) => invoke(event)));
-    await expect.poll(() => gate.held.size).toBe(2);
+    await eventually(() => gate.held.size).toBe(2);
     expect(lambda.containers('f').map(({ busy }) => busy)).toEqual([true, true]);
     gate.open();
     const payloads = (await all).map(
@@ -337,7 +341,7 @@ describe('containers', () => {
     const gate = await startGate();
     const { invoke, lambda } = await lambdaOf(waiting(gate.url));
     const running = invoke('first');
-    await expect.poll(() => gate.held.size).toBe(1);
+    await eventually(() => gate.held.size).toBe(1);
     const pid = lambda.kill('f');
     const errorMessage = expect.stringContaining('signal: killed');
     expect(await running).toEqual({ ok: false, error: { errorType: 'Runtime.ExitError', errorMessage } });
@@ -352,7 +356,7 @@ describe('containers', () => {
     const pid = lambda.kill('f');
     expect(pid).toBeGreaterThan(0);
     expect(await invoke()).toMatchObject({ ok: true, payload: { n: 1 } });
-    await expect.poll(() => isRunning(pid!)).toBe(false);
+    await eventually(() => isRunning(pid!)).toBe(false);
   });
 
   test('that are not there cannot be killed', async () => {
@@ -384,7 +388,7 @@ describe('containers', () => {
     const gate = await startGate();
     const { invoke, lambda } = await lambdaOf(waiting(gate.url));
     const running = invoke('first');
-    await expect.poll(() => gate.held.size).toBe(1);
+    await eventually(() => gate.held.size).toBe(1);
     const recycled = lambda.recycle('f');
     gate.open();
     const first = await running;
@@ -410,19 +414,19 @@ describe('containers', () => {
     await invoke();
     const state = async () =>
       (await readFile(`/proc/${pidOf(lambda)}/stat`, 'utf8')).replace(/^\d+ \(.*\) (.).*/s, '$1');
-    if (process.platform === 'linux') await expect.poll(state).toBe('T');
+    if (process.platform === 'linux') await eventually(state).toBe('T');
     expect(await invoke()).toMatchObject({ ok: true });
     expect(await invoke()).toMatchObject({ ok: true });
     const pid = pidOf(lambda);
     expect(lambda.kill('f', 'SIGTERM')).toBe(pid);
-    await expect.poll(() => isRunning(pid)).toBe(false);
+    await eventually(() => isRunning(pid)).toBe(false);
   });
 
   test('are all gone after close, and what was under way or waiting is told so', async () => {
     const gate = await startGate();
     const { invoke, lambda } = await lambdaOf(waiting(gate.url));
     const all = Promise.all([invoke(1), invoke(2)]);
-    await expect.poll(() => gate.held.size).toBe(1);
+    await eventually(() => gate.held.size).toBe(1);
     const pid = pidOf(lambda);
     await lambda.close();
     expect(await all).toMatchObject([
@@ -482,7 +486,7 @@ describe('when the parent is gone', () => {
     expect(pid).toBeGreaterThan(0);
     if (end === 'SIGKILL' || end === 'SIGINT') child.kill(end);
     await exit;
-    await expect.poll(() => isRunning(pid), { timeout: 5_000 }).toBe(false);
+    await eventually(() => isRunning(pid)).toBe(false);
     await rm(folder, { recursive: true });
   });
 });

@@ -1,29 +1,77 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startStack } from './stack.ts';
 
-const { values } = parseArgs({
-  options: { functions: { type: 'boolean', default: true } },
-  allowNegative: true,
-});
-
 const folder = join(import.meta.dirname, '../../.local');
 const file = join(folder, 'stack.json');
 
+const functions = functionsWanted();
+const ended = new Promise<void>((resolve) => {
+  // Each stays handled: of one Ctrl-C, the terminal and npm make two signals.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+});
 // What the functions log goes to standard error, so that standard output is the one line of JSON.
 const stack = await startStack({
-  functions: values.functions,
+  functions,
   onLog: (name, line) => process.stderr.write(`${name} ${line}\n`),
   onError: (error) => process.stderr.write(`${error.message}\n`),
 });
 const description = JSON.stringify(stack.description);
-await mkdir(folder, { recursive: true });
-await writeFile(file, `${description}\n`);
-process.stdout.write(`${description}\n`);
+const other = await writeDescription();
+if (other === undefined) {
+  process.stdout.write(`${description}\n`);
+  await ended;
+  if ((await readDescription()) === description) await rm(file);
+} else {
+  const where = `its platform is ${other}, and .local/stack.json tells the rest`;
+  process.stderr.write(`A stack is up already: ${where}. Use it, or end it first (Ctrl-C, or SIGTERM).\n`);
+  process.exitCode = 1;
+}
+await stack.close();
 
-const stop = async () => {
-  await rm(file, { force: true });
-  await stack.close();
-};
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+function functionsWanted(): boolean {
+  try {
+    const options = { functions: { type: 'boolean', default: true } } as const;
+    return parseArgs({ options, allowNegative: true }).values.functions;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('. ')[0] : error;
+    process.stderr.write(
+      `${reason}. The one option is --no-functions: \`npm run local -- --no-functions\`.\n`,
+    );
+    process.exit(2);
+  }
+}
+
+/** Whole or not at all, and never over that of another stack that is up: then it answers where that one's platform is. */
+async function writeDescription(): Promise<string | undefined> {
+  const draft = `${file}.${process.pid}`;
+  await mkdir(folder, { recursive: true });
+  await writeFile(draft, `${description}\n`);
+  try {
+    await link(draft, file);
+  } catch {
+    const other = await platformIn(await readDescription());
+    if (other !== undefined) return other;
+    // What is left of a stack that was killed.
+    await rename(draft, file);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return undefined;
+}
+
+async function readDescription(): Promise<string> {
+  return (await readFile(file, 'utf8').catch(() => '')).trim();
+}
+
+/** The address in a description, if a platform answers there. */
+async function platformIn(text: string): Promise<string | undefined> {
+  try {
+    const { platform } = JSON.parse(text);
+    await fetch(`${platform}/_local/settings`);
+    return platform;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Message, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { isDeepStrictEqual } from 'node:util';
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../../lib/dead-letter.ts';
 import { controlsOf } from './controls.ts';
 import type { Scenario } from './scenarios.ts';
@@ -11,28 +11,57 @@ export type Attempt = {
   function: string;
   outcome: string;
   kind?: string;
-  reason?: string;
   operation?: string;
   status?: number;
   waitSeconds?: number;
 };
 
-/** Follows messages by the functions' log lines, to their ends. */
-export function createFollower(onAttempt: (attempt: Attempt) => void = () => {}) {
-  const ends = new Map<string, PromiseWithResolvers<Attempt>>();
-  const endOf = (messageId: string) => {
-    const end = ends.get(messageId) ?? Promise.withResolvers<Attempt>();
-    ends.set(messageId, end);
-    return end;
+type FollowerOptions = {
+  onAttempt?(attempt: Attempt, title: string): void;
+  /** A line that tells of no message. */
+  onOther?(functionName: string, line: string): void;
+};
+
+type Story = {
+  title?: string;
+  attempts: Attempt[];
+  waiting: PromiseWithResolvers<void>;
+  end: PromiseWithResolvers<Attempt>;
+};
+
+/** Follows messages to their ends, by the functions' log lines. */
+export function createFollower({ onAttempt = () => {}, onOther = () => {} }: FollowerOptions = {}) {
+  const stories = new Map<string, Story>();
+  const storyOf = (messageId: string): Story => {
+    const begun = {
+      attempts: [],
+      waiting: Promise.withResolvers<void>(),
+      end: Promise.withResolvers<Attempt>(),
+    };
+    const story = stories.get(messageId) ?? begun;
+    stories.set(messageId, story);
+    return story;
   };
   return {
-    onLog: (_name: string, line: string): void => {
+    onLog: (functionName: string, line: string): void => {
       const attempt = attemptIn(line);
-      if (attempt === undefined) return;
-      onAttempt(attempt);
-      if (attempt.outcome !== 'waiting') endOf(attempt.messageId).resolve(attempt);
+      if (attempt === undefined) {
+        onOther(functionName, line);
+        return;
+      }
+      const { title, attempts, waiting, end } = storyOf(attempt.messageId);
+      attempts.push(attempt);
+      if (title !== undefined) onAttempt(attempt, title);
+      if (attempt.outcome === 'waiting') waiting.resolve();
+      else end.resolve(attempt);
     },
-    ended: (messageId: string): Promise<Attempt> => endOf(messageId).promise,
+    /** A function may be quicker than SQS' answer to whoever sent the message: what it has told already comes first. */
+    follow: (messageId: string, title: string): Story => {
+      const story = storyOf(messageId);
+      story.title = title;
+      for (const attempt of story.attempts) onAttempt(attempt, title);
+      return story;
+    },
   };
 }
 
@@ -47,85 +76,145 @@ function attemptIn(line: string): Attempt | undefined {
   }
 }
 
-type PlayOptions = { stack: Stack; follower: Follower; onSent?(messageId: string): void };
-
-/** Sends a scenario's messages, one after the other, and tells what is not as it must be: nothing, if all is well. */
-export async function play(
-  scenario: Scenario,
-  { stack, follower, onSent = () => {} }: PlayOptions,
-): Promise<string[]> {
-  const controls = controlsOf(stack.description);
-  const before = (await controls.requests()).length;
-  await scenario.prepare?.(controls, stack.description);
-  let last: Attempt | undefined;
-  for (const body of scenario.bodies) {
-    const url = stack.description.queues[scenario.function];
-    const { MessageId = '' } = await stack.sqs.send(
-      new SendMessageCommand({ QueueUrl: url, MessageBody: body }),
-    );
-    onSent(MessageId);
-    last = await follower.ended(MessageId);
+/** Collects the dead letters as they come. Who receives one hides it from everybody else, so one reader serves all. */
+export function collectLetters({ sqs, description }: Stack) {
+  const letters: DeadLetter[] = [];
+  let stopped = false;
+  const collecting = collect();
+  async function collect() {
+    while (!stopped) {
+      const { Messages = [] } = await sqs.send(
+        new ReceiveMessageCommand({
+          QueueUrl: description.deadLetters,
+          MaxNumberOfMessages: 10,
+          WaitTimeSeconds: 1,
+          VisibilityTimeout: 12 * 3600,
+          MessageAttributeNames: ['All'],
+          MessageSystemAttributeNames: ['All'],
+        }),
+      );
+      letters.push(...Messages.map(letterOf));
+    }
   }
+  return {
+    of: (bodies: string[]): DeadLetter[] => letters.filter(({ body }) => bodies.includes(body)),
+    /** All of them, once nothing more comes. */
+    end: async (): Promise<DeadLetter[]> => {
+      stopped = true;
+      await collecting;
+      return letters;
+    },
+  };
+}
+
+export type Letters = ReturnType<typeof collectLetters>;
+
+type PlayOptions = { stack: Stack; follower: Follower; letters: Letters };
+
+/** How long a scenario may take. */
+const limitMs = 45_000;
+
+/** Plays a scenario, and tells what is not as it must be: nothing, if all is well. */
+export async function play(scenario: Scenario, options: PlayOptions): Promise<string[]> {
+  const late = Promise.withResolvers<string[]>();
+  const timer = setTimeout(() => late.resolve([`it did not end within ${limitMs / 1000} s`]), limitMs);
+  try {
+    return await Promise.race([perform(scenario, options), late.promise]);
+  } catch (error) {
+    return [`it broke off: ${error}`];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function perform(scenario: Scenario, { stack, follower, letters }: PlayOptions): Promise<string[]> {
+  const { description, sqs } = stack;
+  const controls = controlsOf(description);
+  const { bodies } = scenario;
+  const ends: Attempt[] = [];
+  let waits = 0;
+  await scenario.prepare?.(controls, description);
+  for (const [at, body] of bodies.entries()) {
+    if (at > 0 && at === bodies.length - 1) await scenario.beforeLast?.(controls, description);
+    const QueueUrl = description.queues[scenario.function];
+    const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body }));
+    const { attempts, waiting, end } = follower.follow(MessageId, scenario.title);
+    if (scenario.whileWaiting) {
+      await Promise.race([waiting.promise, end.promise]);
+      await scenario.whileWaiting(controls, description);
+    }
+    ends.push(await end.promise);
+    waits = attempts.length - 1;
+  }
+
   const problems: string[] = [];
   const expect = (fact: string, actual: unknown, wanted: unknown) => {
-    if (JSON.stringify(actual) !== JSON.stringify(wanted))
-      problems.push(`${fact} is ${JSON.stringify(actual)} and not ${JSON.stringify(wanted)}`);
+    if (!isDeepStrictEqual(actual, wanted))
+      problems.push(`${fact}: ${JSON.stringify(actual)} and not ${JSON.stringify(wanted)}`);
   };
-  expect('the outcome', last?.outcome, scenario.outcome);
-  expect('the kind', last?.kind, scenario.letter?.kind);
-  if (scenario.letter) await expectLetter(scenario, { stack, expect });
-  if (scenario.requests) {
-    const { path, are } = scenario.requests;
-    const made = (await controls.requests()).slice(before).filter((request) => path.test(request.path));
+  expect(
+    'how it ended',
+    ends.map(({ outcome }) => outcome),
+    scenario.outcomes,
+  );
+  const { waits: least = 0 } = scenario;
+  expect('how often it waited', waits, Math.max(waits, least));
+  expect('the failure', ends.at(-1)?.kind, scenario.letter?.kind);
+  const requests = (await controls.requests()).filter(
+    ({ path, userId }) =>
+      scenario.requests.path.test(path) && userId === (scenario.requests.userId ?? userId),
+  );
+  expect(
+    'its requests',
+    requests.map(({ method, status }) => `${method} ${status}`),
+    scenario.requests.are,
+  );
+  if (scenario.holds) {
+    const { table, where, rows } = scenario.holds;
+    const all = (await controls.state())[table] ?? [];
+    const found = all.filter((row) => isDeepStrictEqual(like(row, where), where));
     expect(
-      'the list of requests',
-      made.map(({ method, status }) => `${method} ${status}`),
-      are,
+      `the platform’s ${table}`,
+      found.map((row, at) => like(row, rows[at] ?? row)),
+      rows,
     );
   }
-  if (scenario.holds && !scenario.holds(await controls.state()))
-    problems.push('the platform does not hold what it must');
+  const written = await lettersOf(scenario, letters);
+  expect(
+    'its letters',
+    written.map(({ failure }) => failure?.kind),
+    scenario.letter ? [scenario.letter.kind] : [],
+  );
+  for (const letter of written) problems.push(...letterProblems(letter, scenario));
   return problems;
 }
 
-async function expectLetter(
-  { letter, bodies }: Scenario,
-  { stack, expect }: { stack: Stack; expect(fact: string, actual: unknown, wanted: unknown): void },
-): Promise<void> {
-  const written = await untilLetter(stack, bodies.at(-1));
-  expect('the letter’s body', written?.body, bodies.at(-1));
-  expect('the letter’s kind', written?.failure?.kind, letter?.kind);
-  if (letter?.status !== undefined) expect('the letter’s status', written?.failure?.status, letter.status);
-  const text = `${written?.failure?.message} ${written?.failure?.title} ${written?.failure?.remedy}`;
-  if (letter?.says && !letter.says.test(text)) expect('what the letter says', text, String(letter.says));
+/** As much of a row as the other one tells. */
+function like(row: Record<string, unknown>, other: Record<string, unknown>) {
+  return Object.fromEntries(Object.keys(other).map((name) => [name, row[name]]));
 }
 
-/** Others look at the letters too, and hide each from everybody for a moment. */
-async function untilLetter(stack: Stack, body: string | undefined): Promise<DeadLetter | undefined> {
-  for (let tries = 0; tries < 10; tries += 1) {
-    const letter = (await readLetters(stack)).find((each) => each.body === body);
-    if (letter) return letter;
-    await sleep(500);
-  }
-  return undefined;
+/** The letter is written before its outcome is told, and yet it may take a moment until the collector has it. */
+async function lettersOf({ bodies, letter }: Scenario, letters: Letters): Promise<DeadLetter[]> {
+  const untilMs = Date.now() + 5_000;
+  while (letter && letters.of(bodies).length === 0 && Date.now() < untilMs)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  return letters.of(bodies);
 }
 
-/** All letters, without keeping them from anybody else for longer than a moment. */
-export async function readLetters({ sqs, description }: Stack): Promise<DeadLetter[]> {
-  const found = new Map<string, Message>();
-  for (let empty = 0; empty < 2; ) {
-    const { Messages = [] } = await sqs.send(
-      new ReceiveMessageCommand({
-        QueueUrl: description.deadLetters,
-        MaxNumberOfMessages: 10,
-        MessageAttributeNames: ['All'],
-        MessageSystemAttributeNames: ['All'],
-        VisibilityTimeout: 1,
-      }),
-    );
-    const before = found.size;
-    for (const message of Messages) found.set(message.MessageId ?? '', message);
-    empty = found.size > before ? 0 : empty + 1;
-  }
-  return [...found.values()].map(letterOf);
+/** What every letter must tell, and this one besides. */
+function letterProblems({ failure, source, replays }: DeadLetter, scenario: Scenario): string[] {
+  const { letter, function: name } = scenario;
+  if (!failure) return ['its letter does not tell why'];
+  const { message, title = '', detail = '', remedy, status } = failure;
+  const text = [message, title, detail, remedy].join(' ');
+  return [
+    letter?.says.test(text) === false && `its letter says “${text}” and nothing like ${letter.says}`,
+    status !== letter?.status && `its letter’s status: ${status} and not ${letter?.status}`,
+    !source.endsWith(`-${name}`) && `its letter’s source: ${source || 'none'}`,
+    failure.function !== name && `its letter’s function: ${failure.function}`,
+    remedy === '' && 'its letter does not say what to do',
+    replays !== 0 && `its letter’s replays: ${replays}`,
+    /x_[a-d]=|local-key|rotated-key/.test(JSON.stringify(failure)) && 'its letter tells a secret',
+  ].filter((problem) => problem !== false);
 }

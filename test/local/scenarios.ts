@@ -1,288 +1,353 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Controls, PlatformState } from './controls.ts';
+import type { Controls } from './controls.ts';
 import type { StackDescription } from './stack.ts';
 
-/** A message, what befalls it, and how it must end. */
+type Intervention = (controls: Controls, description: StackDescription) => Promise<unknown>;
+type Row = Record<string, unknown>;
+
+/** A message or two, what befalls them, and how they must end. */
 export type Scenario = {
   title: string;
   function: string;
   /** The bodies sent, in this order, each when the one before it has ended. */
   bodies: string[];
-  prepare?(controls: Controls, description: StackDescription): Promise<unknown>;
-  /** How the last one must end. */
-  outcome: 'done' | 'duplicate' | 'superseded' | 'parked';
-  /** Of its letter. */
-  letter?: { kind: string; status?: number; says?: RegExp };
-  /** The requests that the messages cost, as `METHOD status` of those whose path matches, in their order. */
-  requests?: { path: RegExp; are: string[] };
-  /** What the platform must hold at the end. */
-  holds?(state: PlatformState): boolean;
+  prepare?: Intervention;
+  /** What happens between the last message and the one before it. */
+  beforeLast?: Intervention;
+  /** What somebody does once a message waits. */
+  whileWaiting?: Intervention;
+  /** How each of them must end. */
+  outcomes: ('done' | 'duplicate' | 'superseded' | 'parked')[];
+  /** How often, at least, the last one must have waited before. */
+  waits?: number;
+  /** What the one letter must tell, of a last message that is parked. */
+  letter?: { kind: string; status?: number; says: RegExp };
+  /** What they cost, as `METHOD status`: the requests whose path matches, of one signer if it is named. */
+  requests: { path: RegExp; userId?: number; are: string[] };
+  /** The rows that the platform must hold in the end, of those in the table that are like `where`. */
+  holds?: { table: string; where: Row; rows: Row[] };
 };
 
 const root = join(import.meta.dirname, '../..');
-const learners = { first: 401, last: 440 };
+const course = 2001;
+const learner = 110;
+const learners = range(401, 440);
 
-/** The course of the scenarios: a learner for each, so that nothing of one touches another. */
+/** A learner for each scenario, so that nothing of one touches another. */
 export const scenarioSeed = {
-  users: range(learners.first, learners.last).map((userId) => ({
-    userId,
-    userName: `learner.${userId}`,
-    firstName: 'Learner',
-    lastName: String(userId),
-  })),
-  enrollments: range(learners.first, learners.last).map((userId) => ({
-    orgUnitId: 2001,
-    userId,
-    roleId: 110,
-  })),
+  users: learners.map((userId) => ({ userId, firstName: 'Learner', lastName: String(userId) })),
+  enrollments: learners.map((userId) => ({ orgUnitId: course, userId, roleId: learner })),
+  folders: learners.map((userId) => ({ folderId: folderOf(userId), orgUnitId: course })),
 };
 
 /** The messages of events/, as the SIS would send them. */
-export const examples = async (): Promise<Scenario[]> => [
+const examples = async (): Promise<Scenario[]> => [
   {
     title: 'a grade',
     function: 'grade-push',
     bodies: [await example('grade-push')],
-    outcome: 'done',
-    holds: ({ gradeValues }) => has(gradeValues, { userId: 301, gradeObjectId: 5001 }),
+    outcomes: ['done'],
+    requests: { path: /5001\/values\/301$/, are: ['GET 404', 'PUT 200'] },
+    holds: held('gradeValues', { userId: 301 }, { gradeObjectId: 5001, pointsNumerator: 8.5, writes: 1 }),
   },
   {
     title: 'an enrollment',
     function: 'enrollment-create',
     bodies: [await example('enrollment-create')],
-    outcome: 'done',
-    holds: ({ enrollments }) => has(enrollments, { orgUnitId: 2001, userId: 303, roleId: 110 }),
+    outcomes: ['done'],
+    requests: { path: /enrollments\/$/, are: ['POST 200'] },
+    holds: held('enrollments', { userId: 303 }, { orgUnitId: course, roleId: learner, writes: 1 }),
   },
   {
     title: 'a submission with a PDF',
     function: 'submission-upload',
     bodies: [await example('submission-upload')],
-    outcome: 'done',
-    holds: ({ submissions }) => submissions?.filter(({ userId }) => userId === 301).length === 1,
+    outcomes: ['done'],
+    requests: { path: /whoami$|folders\/7001/, userId: 301, are: ['GET 200', 'POST 200'] },
+    holds: held('submissions', { userId: 301 }, { folderId: 7001 }),
   },
   {
     title: 'a profile image, PNG',
     function: 'profile-image-update',
     bodies: [await example('profile-image-update')],
-    outcome: 'done',
-    holds: ({ profileImages }) => has(profileImages, { contentType: 'image/png' }),
+    outcomes: ['done'],
+    requests: { path: /user\/301\/image$/, are: ['POST 200'] },
+    holds: held('profileImages', { userId: 301 }, { contentType: 'image/png', writes: 1 }),
   },
 ];
 
-/** What can befall a message, each alone. */
-export const misfortunes: Scenario[] = [
-  {
-    title: 'the service’s key was rotated',
-    ...grade(401, 1),
-    prepare: async (controls, { secrets }) => {
-      await controls.key(100, 'rotated-key');
-      await controls.secret(secrets.service, serviceKey('rotated-key'));
-    },
-    outcome: 'done',
-    requests: { path: /values\/401$/, are: ['PUT 403', 'PUT 200'] },
-    holds: gradeIs(401, 1),
+const rotation: Scenario = {
+  title: 'the service’s key was rotated',
+  function: 'grade-push',
+  bodies: [gradeEvent(401, 1, 9), gradeEvent(401, 2, 10)],
+  beforeLast: async (controls, { secrets }) => {
+    await controls.key(100, 'rotated-key');
+    await controls.secret(secrets.service, keyOf(100, 'rotated-key'));
   },
-  {
-    title: 'the platform’s clock is 10 minutes off',
-    ...grade(402, 2),
-    prepare: (controls) => controls.clock(600),
-    outcome: 'done',
-    requests: { path: /values\/402$/, are: ['PUT 403', 'PUT 200'] },
-    holds: gradeIs(402, 2),
-  },
+  outcomes: ['done', 'done'],
+  requests: { path: /values\/401$/, are: ['PUT 200', 'PUT 403', 'PUT 200'] },
+  holds: gradeHeld(401, 2, 2),
+};
+
+const clock: Scenario = {
+  title: 'the platform’s clock is 10 minutes off',
+  function: 'grade-push',
+  bodies: [gradeEvent(402, 2)],
+  prepare: (controls) => controls.clock(600),
+  outcomes: ['done'],
+  requests: { path: /values\/402$/, are: ['PUT 403', 'PUT 200'] },
+  holds: gradeHeld(402, 2),
+};
+
+const misfortunes: Scenario[] = [
   {
     title: 'a null grade',
     function: 'grade-push',
     bodies: [event('grade-push', { ...gradeOf(403, 0), grade: null })],
-    outcome: 'parked',
-    letter: { kind: 'invalid', says: /data\.grade.*cannot clear a grade/ },
+    outcomes: ['parked'],
+    letter: { kind: 'invalid', says: /data\.grade: must not be null: the platform cannot clear a grade/ },
     requests: { path: /values\/403$/, are: [] },
+    holds: held('gradeValues', { userId: 403 }),
   },
   {
     title: 'malformed JSON',
     function: 'grade-push',
-    bodies: ['{"specversion":"1.0","data":{'],
-    outcome: 'parked',
-    letter: { kind: 'invalid', says: /not JSON/ },
+    bodies: ['{"specversion":"1.0","data":{"userId":405'],
+    outcomes: ['parked'],
+    letter: { kind: 'invalid', says: /the body is not JSON.*Correct the message at its producer/ },
+    requests: { path: /values\/405$/, are: [] },
+    holds: held('gradeValues', { userId: 405 }),
   },
   {
     title: 'an unknown grade object',
     function: 'grade-push',
     bodies: [event('grade-push', { ...gradeOf(404, 4), gradeObjectId: 5999 })],
-    outcome: 'parked',
-    letter: { kind: 'rejected', status: 404 },
+    outcomes: ['parked'],
+    letter: { kind: 'rejected', status: 404, says: /Resource Not Found.*Grade object not found/ },
     requests: { path: /5999\/values\/404$/, are: ['PUT 404'] },
+    holds: held('gradeValues', { userId: 404 }),
   },
   {
     title: 'a Learner role’s key',
     function: 'grade-push',
-    bodies: [event('grade-push', { ...gradeOf(301, 5), orgUnitId: 2002, gradeObjectId: 5101 })],
-    outcome: 'parked',
-    letter: { kind: 'missing-permission', status: 403 },
-    requests: { path: /2002\/grades\/5101/, are: ['PUT 403'] },
-    holds: ({ gradeValues }) => !has(gradeValues, { gradeObjectId: 5101 }),
+    // In this course the service user is a Learner.
+    bodies: [event('grade-push', { ...gradeOf(406, 5), orgUnitId: 2002, gradeObjectId: 5101 })],
+    outcomes: ['parked'],
+    letter: { kind: 'missing-permission', status: 403, says: /Give .* the permission EditGradeValues/ },
+    requests: { path: /2002\/grades\/5101\/values\/406$/, are: ['PUT 403'] },
+    holds: held('gradeValues', { gradeObjectId: 5101 }),
   },
   {
     title: 'three 503s and then success',
-    ...grade(406, 6),
-    prepare: (controls) =>
-      controls.fault({ match: { path: 'values/406$' }, times: 3, then: { status: 503 } }),
-    outcome: 'done',
-    requests: { path: /values\/406$/, are: ['PUT 503', 'PUT 503', 'PUT 503', 'PUT 200'] },
-    holds: gradeIs(406, 6),
+    function: 'grade-push',
+    bodies: [gradeEvent(407, 6)],
+    prepare: (controls) => controls.fault({ status: 503 }, { path: 'values/407$', times: 3 }),
+    outcomes: ['done'],
+    requests: { path: /values\/407$/, are: ['PUT 503', 'PUT 503', 'PUT 503', 'PUT 200'] },
+    holds: gradeHeld(407, 6),
   },
   {
     title: 'a 429 with Retry-After',
-    ...grade(407, 7),
+    function: 'grade-push',
+    bodies: [gradeEvent(408, 7)],
     prepare: (controls) =>
-      controls.fault({
-        match: { path: 'values/407$' },
-        times: 1,
-        then: { status: 429, headers: { 'retry-after': '2' } },
-      }),
-    outcome: 'done',
-    requests: { path: /values\/407$/, are: ['PUT 429', 'PUT 200'] },
-    holds: gradeIs(407, 7),
+      controls.fault({ status: 429, headers: { 'retry-after': '2' } }, { path: 'values/408$' }),
+    outcomes: ['done'],
+    requests: { path: /values\/408$/, are: ['PUT 429', 'PUT 200'] },
+    holds: gradeHeld(408, 7),
   },
   {
     title: 'an HTML error page',
-    ...grade(408, 8),
+    function: 'grade-push',
+    bodies: [gradeEvent(409, 8)],
+    prepare: (controls) => controls.fault(page(400, 'Bad Request', 'No such site.'), { path: 'values/409$' }),
+    outcomes: ['parked'],
+    letter: { kind: 'rejected', status: 400, says: /400 Bad Request.*No such site/ },
+    requests: { path: /values\/409$/, are: ['PUT 400'] },
+    holds: held('gradeValues', { userId: 409 }),
+  },
+  {
+    title: 'an HTML page that says 200',
+    function: 'grade-push',
+    bodies: [gradeEvent(410, 8)],
     prepare: (controls) =>
-      controls.fault({
-        match: { path: 'values/408$' },
-        times: 1,
-        then: {
-          status: 400,
-          headers: { 'content-type': 'text/html' },
-          body: '<html><head><title>Bad Request</title></head><body><h1>Bad Request</h1><p>No such site.</p></body></html>',
-        },
-      }),
-    outcome: 'parked',
-    letter: { kind: 'rejected', status: 400, says: /Bad Request/ },
-    requests: { path: /values\/408$/, are: ['PUT 400'] },
+      controls.fault(page(200, 'Sign in', 'Your session ended.'), { path: 'values/410$' }),
+    outcomes: ['done'],
+    requests: { path: /values\/410$/, are: ['PUT 200', 'PUT 200'] },
+    holds: gradeHeld(410, 8),
   },
   {
     title: 'an answer that never comes',
-    ...grade(409, 9),
-    prepare: (controls) =>
-      controls.fault({ match: { path: 'values/409$' }, times: 1, then: { delayMs: 8_000 } }),
-    outcome: 'done',
-    requests: { path: /values\/409$/, are: ['PUT null', 'PUT 200'] },
-    holds: gradeIs(409, 9),
-  },
-  {
-    title: 'a submission that was taken, and its answer cut off',
-    function: 'submission-upload',
-    bodies: [event('submission-upload', submissionOf(301, 7002))],
-    prepare: (controls) =>
-      controls.fault({ match: { method: 'POST', path: 'folders/7002' }, times: 1, then: { reset: 'after' } }),
-    outcome: 'done',
-    requests: { path: /folders\/7002/, are: ['POST null', 'GET 200'] },
-    holds: ({ submissions }) => submissions?.filter(({ folderId }) => folderId === 7002).length === 1,
-  },
-  {
-    title: 'a submission of somebody without a credential',
-    function: 'submission-upload',
-    bodies: [event('submission-upload', submissionOf(302, 7001))],
-    outcome: 'parked',
-    letter: { kind: 'missing-credential', says: /users\/302/ },
-    holds: ({ submissions }) => !has(submissions, { userId: 302 }),
-  },
-  {
-    title: 'a PDF for a profile image',
-    function: 'profile-image-update',
-    bodies: [
-      event('profile-image-update', {
-        userId: 412,
-        file: { uri: upload('essay.pdf'), contentType: 'image/png' },
-      }),
-    ],
-    outcome: 'parked',
-    letter: { kind: 'invalid', says: /not a PNG, JPEG or GIF/ },
-    requests: { path: /user\/412/, are: [] },
-  },
-  {
-    title: 'a JPEG that says it is a PNG',
-    function: 'profile-image-update',
-    bodies: [
-      event('profile-image-update', {
-        userId: 413,
-        file: { uri: upload('portrait.jpg'), contentType: 'image/png' },
-      }),
-    ],
-    outcome: 'done',
-    holds: ({ profileImages }) => has(profileImages, { userId: 413, contentType: 'image/jpeg' }),
+    function: 'grade-push',
+    bodies: [gradeEvent(411, 9)],
+    prepare: (controls) => controls.fault({ delayMs: 8_000 }, { path: 'values/411$' }),
+    outcomes: ['done'],
+    requests: { path: /values\/411$/, are: ['PUT null', 'PUT 200'] },
+    holds: gradeHeld(411, 9),
   },
   {
     title: 'an old grade after a new one',
     function: 'grade-push',
-    bodies: [
-      event('grade-push', gradeOf(414, 9.5), '2026-03-02T10:00:00Z'),
-      event('grade-push', gradeOf(414, 3), '2026-03-01T10:00:00Z'),
-    ],
-    outcome: 'superseded',
-    requests: { path: /values\/414$/, are: ['PUT 200'] },
-    holds: gradeIs(414, 9.5),
+    bodies: [gradeEvent(412, 9.5, 10), gradeEvent(412, 3, 9)],
+    outcomes: ['done', 'superseded'],
+    requests: { path: /values\/412$/, are: ['PUT 200'] },
+    holds: gradeHeld(412, 9.5),
+  },
+  {
+    title: 'a PDF for a profile image',
+    function: 'profile-image-update',
+    bodies: [event('profile-image-update', imageOf(413, 'essay.pdf'))],
+    outcomes: ['parked'],
+    letter: { kind: 'invalid', says: /data\.file: is not a PNG, JPEG or GIF/ },
+    requests: { path: /user\/413\/image/, are: [] },
+    holds: held('profileImages', { userId: 413 }),
+  },
+  {
+    title: 'a JPEG that says it is a PNG',
+    function: 'profile-image-update',
+    bodies: [event('profile-image-update', imageOf(414, 'portrait.jpg'))],
+    outcomes: ['done'],
+    requests: { path: /user\/414\/image/, are: ['POST 200'] },
+    holds: held('profileImages', { userId: 414 }, { contentType: 'image/jpeg', writes: 1 }),
+  },
+  {
+    title: 'a submission taken, and its answer cut off',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(421))],
+    prepare: async (controls, description) => {
+      await controls.secret(secretOf(421, description), keyOf(421));
+      await controls.fault({ reset: 'after' }, { method: 'POST', path: 'folders/7421' });
+    },
+    outcomes: ['done'],
+    requests: { path: /whoami$|folders\/7421/, userId: 421, are: ['GET 200', 'POST null', 'GET 200'] },
+    holds: held('submissions', { userId: 421 }, { folderId: 7421 }),
+  },
+  {
+    title: 'a submission whose answer never comes',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(422))],
+    prepare: async (controls, description) => {
+      await controls.secret(secretOf(422, description), keyOf(422));
+      await controls.fault({ delayMs: 8_000 }, { method: 'POST', path: 'folders/7422' });
+    },
+    outcomes: ['done'],
+    requests: {
+      path: /whoami$|folders\/7422/,
+      userId: 422,
+      are: ['GET 200', 'POST null', 'GET 200', 'GET 200', 'POST 200'],
+    },
+    holds: held('submissions', { userId: 422 }, { folderId: 7422 }),
+  },
+  {
+    title: 'a submission of somebody without a credential',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(423))],
+    outcomes: ['parked'],
+    letter: { kind: 'missing-credential', says: /Create the secret sis-relay\/local\/users\/423/ },
+    requests: { path: /folders\/7423/, are: [] },
+    holds: held('submissions', { folderId: 7423 }),
+  },
+  {
+    title: 'a secret that holds somebody else’s key',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(424))],
+    prepare: (controls, description) => controls.secret(secretOf(424, description), keyOf(425)),
+    outcomes: ['parked'],
+    letter: { kind: 'missing-credential', says: /holds the credential of user 425: nothing was sent/ },
+    requests: { path: /whoami$|folders\/7424/, userId: 425, are: ['GET 200'] },
+    holds: held('submissions', { folderId: 7424 }),
+  },
+  {
+    title: 'a refused key, corrected while the message waits',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(426))],
+    prepare: (controls, description) => controls.secret(secretOf(426, description), keyOf(426, 'revoked')),
+    whileWaiting: (controls, description) => controls.secret(secretOf(426, description), keyOf(426)),
+    outcomes: ['done'],
+    requests: { path: /whoami$|folders\/7426/, userId: 426, are: ['GET 403', 'GET 200', 'POST 200'] },
+    holds: held('submissions', { userId: 426 }, { folderId: 7426 }),
   },
   {
     title: 'the same submission twice',
     function: 'submission-upload',
-    bodies: twice(event('submission-upload', submissionOf(301, 7003))),
-    prepare: (controls) =>
-      controls.seed({ folders: [{ folderId: 7003, orgUnitId: 2001, name: 'Lab report 3' }] }),
-    outcome: 'duplicate',
-    holds: ({ submissions }) => submissions?.filter(({ folderId }) => folderId === 7003).length === 1,
+    bodies: twice(event('submission-upload', submissionOf(427))),
+    prepare: (controls, description) => controls.secret(secretOf(427, description), keyOf(427)),
+    outcomes: ['done', 'duplicate'],
+    requests: { path: /whoami$|folders\/7427/, userId: 427, are: ['GET 200', 'POST 200'] },
+    holds: held('submissions', { userId: 427 }, { folderId: 7427 }),
   },
 ];
 
-function range(from: number, to: number): number[] {
-  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
-}
+/** All of them: those of one act may happen at once. What changes the world for everybody comes last. */
+export const acts = async (): Promise<Scenario[][]> => [await examples(), misfortunes, [rotation], [clock]];
 
 async function example(name: string): Promise<string> {
   const { Records } = JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
   return Records[0].body;
 }
 
-/** The body of a message as the SIS sends it. */
-export function event(name: string, data: object, time = '2026-03-01T09:00:00Z'): string {
+/** The body of a message as the SIS sends it; a later hour makes it newer. */
+export function event(name: string, data: object, hour = 9): string {
   const id = randomUUID();
+  const time = new Date(Date.UTC(2026, 2, 1, hour)).toISOString();
   return JSON.stringify({ specversion: '1.0', id, source: '/sis/local', type: `sis.${name}.v1`, time, data });
 }
 
-function gradeOf(userId: number, points: number) {
-  const grade: { type: string; points: number } | null = { type: 'numeric', points };
-  return { orgUnitId: 2001, gradeObjectId: 5001, userId, grade, comments: '', privateComments: '' };
+export function gradeOf(userId: number, points: number) {
+  const grade = { type: 'numeric', points };
+  return { orgUnitId: course, gradeObjectId: 5001, userId, grade, comments: '', privateComments: '' };
 }
 
-function grade(userId: number, points: number) {
-  return { function: 'grade-push', bodies: [event('grade-push', gradeOf(userId, points))] };
+function gradeEvent(userId: number, points: number, hour?: number) {
+  return event('grade-push', gradeOf(userId, points), hour);
 }
 
-function gradeIs(userId: number, points: number) {
-  return ({ gradeValues }: PlatformState) =>
-    has(gradeValues, { userId, gradeObjectId: 5001, pointsNumerator: points });
+function gradeHeld(userId: number, pointsNumerator: number, writes = 1) {
+  return held('gradeValues', { userId }, { gradeObjectId: 5001, pointsNumerator, writes });
+}
+
+export function submissionOf(userId: number) {
+  const files = [{ uri: upload('essay.pdf'), name: 'lab report.pdf', contentType: 'application/pdf' }];
+  return { orgUnitId: course, folderId: folderOf(userId), userId, files };
+}
+
+function folderOf(userId: number) {
+  return 7000 + userId;
+}
+
+function imageOf(userId: number, name: string) {
+  return { userId, file: { uri: upload(name), contentType: 'image/png' } };
 }
 
 function upload(name: string): string {
   return `s3://sis-relay-uploads/events/${name}`;
 }
 
-function submissionOf(userId: number, folderId: number) {
-  const files = [{ uri: upload('essay.pdf'), name: 'lab report.pdf', contentType: 'application/pdf' }];
-  return { orgUnitId: 2001, folderId, userId, files };
+/** In the table, those like `where` must be these and no others. */
+function held(table: string, where: Row, ...rows: Row[]) {
+  return { table, where, rows };
 }
 
-function serviceKey(userKey: string) {
-  return { type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey };
+export function keyOf(userId: number, userKey = `local-key-${userId}`) {
+  const app = { type: 'id-key', appId: 'local-app', appKey: 'local-app-key' };
+  return { ...app, userId: String(userId), userKey };
+}
+
+export function secretOf(userId: number, { secrets }: StackDescription): string {
+  return `${secrets.userPrefix}${userId}`;
+}
+
+function page(status: number, title: string, text: string) {
+  const body = `<html><head><title>${title}</title></head><body><h1>${title}</h1><p>${text}</p></body></html>`;
+  return { status, headers: { 'content-type': 'text/html' }, body };
 }
 
 function twice(body: string): string[] {
   return [body, body];
 }
 
-function has(rows: Record<string, unknown>[] | undefined, wanted: Record<string, unknown>): boolean {
-  return rows?.some((row) => Object.entries(wanted).every(([name, value]) => row[name] === value)) ?? false;
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }

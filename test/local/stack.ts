@@ -126,9 +126,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     sqs,
     lambda,
     close: async () => {
-      const stopping = mappings.map((mapping) => mapping?.stop());
+      // What is being handled is finished first: else it would lie hidden until its visibility ends.
+      await Promise.all(mappings.map((mapping) => mapping?.stop()));
       await lambda?.close();
-      await Promise.all(stopping);
       sqs.destroy();
       await Promise.all([platform, aws, secretsManager, dynamodb].map((server) => server.close()));
     },
@@ -183,10 +183,13 @@ function startFunctions(description: StackDescription, options: StackOptions): P
 
 /** The functions that a queue triggers: those whose example event comes from one. */
 async function integrationNames(): Promise<string[]> {
-  const names = (await readdir(join(root, 'functions'))).map((file) => file.replace('.ts', ''));
+  const folder = join(root, 'events');
+  const names = (await readdir(folder))
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -5));
   const triggered = await Promise.all(
     names.map(async (name) => {
-      const event = JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
+      const event = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
       return event.Records?.[0]?.eventSource === 'aws:sqs';
     }),
   );

@@ -1,0 +1,25 @@
+import { connectionOf } from '../lib/operator/connection.ts';
+import { type ConnectionReport, checkConnection } from '../lib/operator/connection-check.ts';
+import { metricLineOf } from '../lib/operator/connection-metrics.ts';
+import { targetFrom } from '../lib/operator/target.ts';
+
+/**
+ * On schedule, and whenever somebody asks: can messages get through? Its metrics page a person before messages suffer.
+ * The connection is made anew each time, as a function that just went cold would make it.
+ */
+export const handler = async (): Promise<ConnectionReport> => {
+  const target = targetFrom({});
+  const connection = await connectionOf(target);
+  if (connection === undefined) throw new Error('PLATFORM_URL is missing');
+  try {
+    const days = Number(target.platform?.REFRESH_TOKEN_DAYS);
+    const report = await checkConnection(connection, days > 0 ? { refreshTokenDays: days } : {});
+    const level = report.problems.length > 0 ? 'ERROR' : 'INFO';
+    const facts = { level, timestamp: new Date().toISOString(), function: 'connection-check' };
+    const message = level === 'INFO' ? 'the connection is well' : 'the connection has problems';
+    process.stdout.write(`${JSON.stringify({ ...facts, message, ...report })}\n${metricLineOf(report)}\n`);
+    return report;
+  } finally {
+    await connection.client.close();
+  }
+};

@@ -1,0 +1,50 @@
+import type { Context } from 'aws-lambda';
+import * as z from 'zod';
+import { createAudit } from '../lib/operator/audit.ts';
+import { filterSchema } from '../lib/operator/filter.ts';
+import { type ReplayResult, replayLetters } from '../lib/operator/replay.ts';
+import { targetFrom } from '../lib/operator/target.ts';
+
+/** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
+const request = z.strictObject({
+  filter: filterSchema.default({}),
+  limit: z.int().positive().optional(),
+  dryRun: z.boolean().default(false),
+  includeUncertain: z.boolean().default(false),
+  canary: z.int().nonnegative().default(5),
+  waitSeconds: z.number().positive().max(600).default(60),
+  rate: z.number().positive().max(500).default(5),
+  stopAfter: z.int().positive().default(5),
+  reason: z.string().optional(),
+  /** Who asks, for the audit log. */
+  as: z.string().optional(),
+});
+
+/** What heals by itself, and how often a letter is tried by this way: it counts every replay, also those of people. */
+const healing = { filter: { kind: ['unavailable', 'throttled', 'credentials'], maxReplays: 2 }, limit: 500 };
+
+/** An event of a schedule, or a request. */
+const event = z.union([
+  z.looseObject({ 'detail-type': z.string() }).transform(() => ({
+    ...request.parse({ ...healing, reason: 'on schedule: their kinds heal by themselves' }),
+    scheduled: true,
+  })),
+  request.transform((asked) => ({ ...asked, scheduled: false })),
+]);
+
+/** Kept of the time that is left, for giving back what is in hand. */
+const reserveMs = 30_000;
+
+/** Replays letters: on schedule those that heal by themselves, once the platform answers again; else what is asked for. */
+export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
+  const { scheduled, as, ...options } = event.parse(given);
+  const own = targetFrom({});
+  const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
+  return replayLetters(target, options, {
+    audit: createAudit(target, (line) => process.stdout.write(`${line}\n`)),
+    integrations: undefined,
+    signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
+    confirm: async (_plan, report) =>
+      !scheduled || (report?.reachable === true && report.credentialAccepted === true),
+  });
+};

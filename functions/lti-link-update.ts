@@ -1,0 +1,47 @@
+import * as z from 'zod';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration } from '../lib/integration.ts';
+import { platformId } from '../lib/message.ts';
+import { capitalised } from '../lib/platform/capitalised.ts';
+import { type LtiLink, putLtiLink, updateLtiLink } from '../lib/platform/lti-links.ts';
+
+const flag = z.string().regex(/^[a-z][A-Za-z0-9]{0,63}$/, 'must be a name as in userId');
+const data = z.strictObject({
+  linkId: platformId,
+  title: z.string().regex(/\S/, 'must not be empty'),
+  url: z.url({ protocol: /^https?$/, error: 'must begin with https:// or http://' }),
+  description: z.string().nullable(),
+  isVisible: z.boolean(),
+  signMessage: z.boolean(),
+  signWithTc: z.boolean(),
+  customParameters: z.array(z.strictObject({ name: z.string().min(1), value: z.string() })).nullable(),
+  /** What the tool is told, as in `{userId: true, userEmail: false}`: the platform calls it SendUserId, SendUserEmail. */
+  send: z
+    .record(flag, z.boolean())
+    .refine((flags) => Object.keys(flags).length > 0, 'must say what the tool is sent'),
+});
+
+/** What is not for messages, which queues and letters keep in clear: it lies in the secret of the link. */
+const secret = z.object({ key: z.string().min(1), plainSecret: z.string().min(1) });
+
+const sendFlags = (flags: Record<string, boolean>): Pick<LtiLink, `Send${string}`> =>
+  Object.fromEntries(Object.entries(capitalised(flags)).map(([name, value]) => [`Send${name}`, value]));
+
+/** Replaces all settings of an LTI link. Its key and its shared secret come from Secrets Manager. */
+export const integration: Integration<z.infer<typeof data>> = {
+  name: 'lti-link-update',
+  data,
+  key: ({ linkId }) => String(linkId),
+  operations: [putLtiLink],
+  repeatable: true,
+  run: async ({ linkId, send, customParameters, ...link }, { platform, readSecret }) => {
+    const proof = await readSecret(`lti-links/${linkId}`, secret);
+    await updateLtiLink(platform, linkId, {
+      ...capitalised({ ...link, ...proof }),
+      CustomParameters: customParameters?.map(capitalised) ?? null,
+      ...sendFlags(send),
+    });
+  },
+};
+
+export const handler = handlerOf(integration);

@@ -1,0 +1,53 @@
+import * as z from 'zod';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration } from '../lib/integration.ts';
+import { platformId } from '../lib/message.ts';
+import { namedFile, openNamedFile } from '../lib/named-file.ts';
+import { createNewsItem, postNewsItem } from '../lib/platform/news.ts';
+
+const time = z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' });
+const data = z
+  .strictObject({
+    orgUnitId: platformId,
+    title: z.string().regex(/\S/, 'must not be empty'),
+    body: z.strictObject({ text: z.string(), html: z.string().nullable().default(null) }),
+    startDate: time,
+    endDate: time.nullable().default(null),
+    isGlobal: z.boolean().default(false),
+    isPublished: z.boolean().default(true),
+    showOnlyInCourseOfferings: z.boolean().default(false),
+    attachments: z.array(namedFile).max(20, 'must name at most 20 files').default([]),
+  })
+  .refine(({ startDate, endDate }) => endDate === null || Date.parse(endDate) > Date.parse(startDate), {
+    path: ['endDate'],
+    error: 'must be after startDate',
+  });
+
+/** Publishes a news item with its attachments. */
+export const integration: Integration<z.infer<typeof data>> = {
+  name: 'news-item-create',
+  data,
+  key: (_, { source, id }) => `${source} ${id}`,
+  operations: [postNewsItem],
+  repeatable: false,
+  run: ({ orgUnitId, attachments, ...item }, world) =>
+    createNewsItem(world.platform, orgUnitId, {
+      item: {
+        Title: item.title,
+        Body: { Text: item.body.text, Html: item.body.html },
+        StartDate: item.startDate,
+        EndDate: item.endDate,
+        IsGlobal: item.isGlobal,
+        IsPublished: item.isPublished,
+        ShowOnlyInCourseOfferings: item.showOnlyInCourseOfferings,
+      },
+      openAttachments: () => Promise.all(attachments.map((file) => openNamedFile(file, world))),
+    }),
+  verify: {
+    // The platform has no way to read news back.
+    subject: ({ orgUnitId }) => `a news item with this message's title in org unit ${orgUnitId}`,
+    look: async () => 'unclear',
+  },
+};
+
+export const handler = handlerOf(integration);

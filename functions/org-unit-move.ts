@@ -1,0 +1,32 @@
+import * as z from 'zod';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration } from '../lib/integration.ts';
+import { platformId } from '../lib/message.ts';
+import { addParent, deleteParent, postParent, removeParent } from '../lib/platform/org-units.ts';
+
+const data = z
+  .strictObject({ orgUnitId: platformId, fromParentId: platformId, toParentId: platformId })
+  .refine(({ fromParentId, toParentId }) => fromParentId !== toParentId, {
+    path: ['toParentId'],
+    error: 'must differ from fromParentId',
+  })
+  .refine(({ orgUnitId, toParentId }) => orgUnitId !== toParentId, {
+    path: ['toParentId'],
+    error: 'must not be the org unit itself',
+  });
+
+/** Moves an org unit from one parent to another. It is attached before it is detached, and so never an orphan. */
+export const integration: Integration<z.infer<typeof data>> = {
+  name: 'org-unit-move',
+  data,
+  key: ({ orgUnitId }) => String(orgUnitId),
+  operations: [postParent, deleteParent],
+  repeatable: true,
+  run: async ({ orgUnitId, fromParentId, toParentId }, { platform }) => {
+    await addParent(platform, { orgUnitId, parentOrgUnitId: toParentId });
+    // Where it is not attached to the old parent any more, an earlier attempt has got as far as this.
+    await removeParent(platform, { orgUnitId, parentOrgUnitId: fromParentId });
+  },
+};
+
+export const handler = handlerOf(integration);

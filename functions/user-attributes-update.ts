@@ -1,0 +1,49 @@
+import * as z from 'zod';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration } from '../lib/integration.ts';
+import { platformId } from '../lib/message.ts';
+import { capitalised } from '../lib/platform/capitalised.ts';
+import { createDemographicsField, postDemographicsField } from '../lib/platform/demographics.ts';
+import { putUserAttributes, updateUserAttributes } from '../lib/platform/user-attributes.ts';
+
+const may = z.exactOptional;
+const text = z.string().regex(/\S/, 'must not be empty');
+const attribute = z.strictObject({ attributeId: text, value: z.array(z.string()) });
+const attributes = z
+  .array(attribute)
+  .refine((all) => new Set(all.map(({ attributeId }) => attributeId)).size === all.length, {
+    error: 'must name each attribute once',
+  });
+const field = z.strictObject({
+  name: text,
+  description: z.string(),
+  dataTypeId: z.guid('must be a GUID as in 6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01'),
+});
+const data = z
+  .strictObject({ userId: may(platformId), attributes: may(attributes), field: may(field) })
+  .refine(
+    ({ userId, attributes, field }) =>
+      (userId === undefined) === (attributes === undefined) &&
+      (userId === undefined) !== (field === undefined),
+    'must have either userId and attributes, or field',
+  );
+
+/** Gives a user these extended attributes in the place of all that there were, or creates a demographics field. */
+export const integration: Integration<z.infer<typeof data>> = {
+  name: 'user-attributes-update',
+  data,
+  key: ({ userId }, { source, id }) => (userId === undefined ? `${source} ${id}` : `users/${userId}`),
+  operations: [putUserAttributes, postDemographicsField],
+  repeatable: ({ field }) => field === undefined,
+  run: async ({ userId, attributes, field }, { platform }) => {
+    if (field) await createDemographicsField(platform, capitalised(field));
+    if (userId && attributes) await updateUserAttributes(platform, userId, attributes.map(capitalised));
+  },
+  verify: {
+    subject: () => "a demographics field with this message's name",
+    // The platform lists no fields.
+    look: async () => 'unclear',
+  },
+};
+
+export const handler = handlerOf(integration);

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest';
+import { integration } from '../../functions/enrollment-create.ts';
+import type { Effect } from '../local/controls.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+
+const relay = functionForTests(integration);
+const instructor = 109;
+const learner = 110;
+const enrollment = { orgUnitId: 2001, userId: 303, roleId: learner };
+const enrollmentsOf = async (userId: number) =>
+  (await relay.rows('enrollments')).filter((row) => row.userId === userId);
+
+describe('an enrollment', () => {
+  test('takes a user into an org unit, with one request', async () => {
+    expect(await relay.deliver(enrollment)).toMatchObject({
+      outcomes: ['done'],
+      requests: ['POST 200'],
+      letters: [],
+    });
+    expect(await enrollmentsOf(303)).toEqual([{ ...enrollment, writes: 1 }]);
+  });
+
+  test('of a user who is enrolled sets the role', async () => {
+    await relay.deliver(enrollment);
+    const promoted = { ...enrollment, roleId: instructor };
+    expect(await relay.deliver(promoted)).toMatchObject({ outcomes: ['done'], requests: ['POST 200'] });
+    expect(await enrollmentsOf(303)).toEqual([{ ...promoted, writes: 2 }]);
+  });
+
+  test('that is delivered twice is sent once', async () => {
+    const body = relay.event(enrollment);
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({
+      outcomes: ['duplicate'],
+      requests: [],
+      letters: [],
+    });
+    expect(await enrollmentsOf(303)).toMatchObject([{ writes: 1 }]);
+  });
+
+  test('that comes after a newer one of the same user and org unit is not sent', async () => {
+    const older = relay.event(enrollment);
+    await relay.deliver({ ...enrollment, roleId: instructor });
+    expect(await relay.deliverBody(older)).toMatchObject({
+      outcomes: ['superseded'],
+      requests: [],
+      letters: [],
+    });
+    expect(await enrollmentsOf(303)).toMatchObject([{ roleId: instructor }]);
+  });
+
+  test('in one org unit says nothing about another', async () => {
+    const older = relay.event({ ...enrollment, orgUnitId: 3001 });
+    await relay.deliver(enrollment);
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['done'] });
+    expect(await enrollmentsOf(303)).toMatchObject([{ orgUnitId: 2001 }, { orgUnitId: 3001 }]);
+  });
+});
+
+describe('what the platform refuses is parked after one request', () => {
+  test.each([
+    ['an unknown org unit', { ...enrollment, orgUnitId: 2999 }, 'Org unit not found'],
+    ['an unknown user', { ...enrollment, userId: 999 }, 'User not found'],
+    ['an unknown role', { ...enrollment, roleId: 999 }, 'Role not found'],
+  ])('%s', async (_, data, detail) => {
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      requests: ['POST 404'],
+      kind: 'rejected',
+      ...{ status: 404, type: 'resource-not-found', title: 'Resource Not Found', detail },
+      operation: 'POST /svc/api/lp/1.49/enrollments/',
+      remedy: 'Correct what the platform names, in the message or on the platform, then replay.',
+    });
+  });
+
+  test('a role without the permission, which the letter names', async () => {
+    expect(parked(await relay.deliver({ ...enrollment, orgUnitId: 2002 }))).toMatchObject({
+      requests: ['POST 403'],
+      ...{ kind: 'missing-permission', required: 'ManageEnrollments', status: 403, title: 'Forbidden' },
+      remedy: expect.stringContaining('the permission ManageEnrollments'),
+    });
+    expect(await enrollmentsOf(303)).toEqual([]);
+  });
+
+  test('a token without the scope, which the letter names', async () => {
+    const body = {
+      type: 'https://docs.example.edu/res/apiprop.html#not-authorized',
+      title: 'Not Authorized',
+      status: 403,
+      detail: 'Insufficient scope to call API. Required: enrollment:orgunit:create',
+    };
+    const headers = { 'content-type': 'application/problem+json' };
+    await relay.controls().fault({ status: 403, headers, body });
+    expect(parked(await relay.deliver(enrollment))).toMatchObject({
+      requests: ['POST 403'],
+      ...{ kind: 'missing-scope', required: 'enrollment:orgunit:create', type: 'not-authorized' },
+      remedy: expect.stringContaining('the scope enrollment:orgunit:create'),
+    });
+  });
+
+  test('in the other form of its errors', async () => {
+    const body = { Errors: [{ Message: 'The course is closed' }, { Message: 'Ask the registrar' }] };
+    await relay.controls().fault({ status: 400, body });
+    expect(parked(await relay.deliver(enrollment))).toMatchObject({
+      requests: ['POST 400'],
+      ...{ kind: 'rejected', status: 400, detail: 'The course is closed; Ask the registrar' },
+    });
+  });
+});
+
+describe('an answer that proves nothing is waited for, and the message sent again', () => {
+  test.each<[string, Effect, number]>([
+    [
+      'an HTML page with status 200',
+      { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
+      1,
+    ],
+    ['an HTML page that calls itself JSON', { status: 200, body: '<!doctype html><html></html>' }, 1],
+    ['a success that does not carry the enrollment', { status: 200, body: { ok: true } }, 1],
+    ['half an answer', { truncate: true }, 2],
+    ['no answer to what was done', { reset: 'after' }, 2],
+    ['no answer to what was not done', { reset: 'before' }, 1],
+  ])('%s', async (_, effect, writes) => {
+    await relay.controls().fault(effect);
+    const { outcomes, requests, letters } = await relay.deliver(enrollment);
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(requests).toHaveLength(2);
+    expect(await enrollmentsOf(303)).toEqual([{ ...enrollment, writes }]);
+  });
+});
+
+describe('what is no enrollment is parked, and nothing is sent', () => {
+  test.each([
+    [
+      'a role by its name',
+      { ...enrollment, roleId: 'Learner' },
+      /data\.roleId: must be a positive whole number/,
+    ],
+    ['an id as text', { ...enrollment, userId: '303' }, /data\.userId: must be a positive whole number/],
+    ['an id that would alter a path', { ...enrollment, orgUnitId: '../2002' }, /data\.orgUnitId/],
+    ['a missing id', { orgUnitId: 2001, userId: 303 }, /data\.roleId: is missing/],
+    ['a null id', { ...enrollment, orgUnitId: null }, /data\.orgUnitId/],
+    ['zero', { ...enrollment, userId: 0 }, /data\.userId: must be a positive whole number/],
+    ['a fraction', { ...enrollment, userId: 303.5 }, /data\.userId: must be a positive whole number/],
+    ['a number beyond all ids', { ...enrollment, userId: 2 ** 60 }, /data\.userId/],
+    ['an unknown field', { ...enrollment, isCascading: true }, /data\.isCascading: is not a known field/],
+    ['a list', [enrollment], /data: /],
+    ['nothing', undefined, /data: is missing/],
+  ])('%s', async (_, data, says) => {
+    const failure = parked(await relay.deliver(data));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+  });
+});

@@ -1,0 +1,339 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { describe, expect, test } from 'vitest';
+import { integration } from '../../functions/grade-object-create.ts';
+import { controlsOf, type Effect } from '../local/controls.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+import { createFollower } from '../local/play.ts';
+import { startStack } from '../local/stack.ts';
+
+const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+const item = { orgUnitId: 2001, name: 'Field report', type: 'numeric', maxPoints: 20 };
+const linked = { ...item, folderId: 7001 };
+const items = async (name = item.name) =>
+  (await relay.rows('gradeObjects')).filter((row) => row.name === name);
+const folder = async () => (await relay.rows('folders')).find(({ folderId }) => folderId === 7001);
+const seed = (more: object) =>
+  relay
+    .controls()
+    .seed({ gradeObjects: [{ gradeObjectId: 5900, orgUnitId: 2001, name: item.name, ...more }] });
+const created = ['GET 200', 'POST 200'];
+const createdAndLinked = ['GET 200', 'GET 200', 'POST 200', 'GET 200', 'PUT 200'];
+
+describe('a grade object', () => {
+  test.each([
+    ['numeric', { maxPoints: 20 }, { gradeObjectType: 1, maxPoints: 20 }],
+    ['pass-fail', {}, { gradeObjectType: 2, maxPoints: null }],
+    ['pass-fail', { maxPoints: 1 }, { gradeObjectType: 2, maxPoints: 1 }],
+    ['selectbox', { gradeSchemeId: 12 }, { gradeObjectType: 3, settings: { GradeSchemeId: 12 } }],
+    ['text', {}, { gradeObjectType: 4, maxPoints: null }],
+  ])('of the type %s with %j is created, once it is seen that there is none', async (type, more, held) => {
+    const data = { orgUnitId: 2001, name: item.name, type, ...more };
+    expect(await relay.deliver(data)).toMatchObject({ outcomes: ['done'], requests: created, letters: [] });
+    expect(await items()).toMatchObject([{ orgUnitId: 2001, ...held }]);
+  });
+
+  test('has all that its message tells', async () => {
+    await relay.deliver({
+      ...item,
+      shortName: 'Field',
+      ...{ canExceedMaxPoints: true, isBonus: true, excludeFromFinalGradeCalculation: true },
+      ...{ categoryId: 31, gradeSchemeId: 32 },
+      description: 'What we saw at the <pond>.',
+    });
+    expect(await items()).toEqual([
+      {
+        ...{ gradeObjectId: expect.any(Number), orgUnitId: 2001, name: item.name, shortName: 'Field' },
+        ...{ gradeObjectType: 1, maxPoints: 20 },
+        description: { content: 'What we saw at the <pond>.', type: 'Text' },
+        settings: {
+          ...{ CategoryId: 31, GradeSchemeId: 32, CanExceedMaxPoints: true, IsBonus: true },
+          ExcludeFromFinalGradeCalculation: true,
+        },
+      },
+    ]);
+  });
+
+  test('becomes the grade item of the folder that is named, whose other settings stay', async () => {
+    const customInstructions = { content: '<b>Bring boots</b>', type: 'Html' };
+    await relay
+      .controls()
+      .seed({ folders: [{ folderId: 7001, orgUnitId: 2001, name: 'Pond', customInstructions }] });
+    expect(await relay.deliver(linked)).toMatchObject({
+      outcomes: ['done'],
+      requests: createdAndLinked,
+      letters: [],
+    });
+    const [{ gradeObjectId } = {}] = await items();
+    expect(await folder()).toMatchObject({ gradeItemId: gradeObjectId, name: 'Pond', customInstructions });
+  });
+
+  test('that is there already with this type and these points is taken as it is', async () => {
+    await seed({ maxPoints: 20, shortName: 'kept' });
+    expect(await relay.deliver({ ...item, shortName: 'other' })).toMatchObject({
+      ...{ outcomes: ['done'], requests: ['GET 200'], letters: [] },
+    });
+    expect(await items()).toMatchObject([{ gradeObjectId: 5900, shortName: 'kept' }]);
+  });
+
+  test('that is there already is linked', async () => {
+    await seed({ maxPoints: 20 });
+    const requests = ['GET 200', 'GET 200', 'GET 200', 'PUT 200'];
+    expect(await relay.deliver(linked)).toMatchObject({ outcomes: ['done'], requests });
+    expect(await folder()).toMatchObject({ gradeItemId: 5900 });
+    expect(await items()).toHaveLength(1);
+  });
+
+  test('that is there twice is not linked anew where one of them is the folder’s', async () => {
+    await seed({ maxPoints: 20 });
+    await seed({ maxPoints: 20, gradeObjectId: 5901 });
+    await relay.controls().seed({ folders: [{ folderId: 7001, orgUnitId: 2001, gradeItemId: 5901 }] });
+    const requests = ['GET 200', 'GET 200', 'GET 200'];
+    expect(await relay.deliver(linked)).toMatchObject({ outcomes: ['done'], requests });
+    expect(await folder()).toMatchObject({ gradeItemId: 5901 });
+  });
+
+  test('of the same name in another org unit is none of this one', async () => {
+    await seed({ maxPoints: 20, orgUnitId: 2002 });
+    expect(await relay.deliver(item)).toMatchObject({ outcomes: ['done'], requests: created });
+    expect(await items()).toHaveLength(2);
+  });
+
+  test('whose name is written with letters and marks apart is found by the whole letters', async () => {
+    await seed({ name: 'Pru\u0308fung', maxPoints: 20 });
+    expect(await relay.deliver({ ...item, name: 'Prüfung' })).toMatchObject({ requests: ['GET 200'] });
+  });
+
+  test('that is delivered twice is created once', async () => {
+    const body = relay.event(linked);
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['duplicate'], requests: [] });
+    expect(await items()).toHaveLength(1);
+  });
+
+  test.each([
+    ['of another type', { gradeObjectType: 4 }],
+    ['of other points', { maxPoints: 10 }],
+  ])('is refused where there is one %s under its name, and nothing is changed', async (_, other) => {
+    await seed(other);
+    expect(parked(await relay.deliver(linked))).toMatchObject({
+      requests: ['GET 200', 'GET 200'],
+      kind: 'rejected',
+      message: 'Org unit 2001 has a grade object of this name with another type or other points',
+      remedy: expect.stringContaining('Rename one of the two, or correct the type and the points'),
+    });
+    expect(await items()).toHaveLength(1);
+    expect(await folder()).toMatchObject({ gradeItemId: null });
+  });
+
+  test('takes no folder from another grade object: refused before anything is created', async () => {
+    await relay.controls().seed({ folders: [{ folderId: 7001, orgUnitId: 2001, gradeItemId: 5001 }] });
+    expect(parked(await relay.deliver(linked))).toMatchObject({
+      requests: ['GET 200', 'GET 200'],
+      kind: 'rejected',
+      message: 'Grade object 5001 is the grade item of dropbox folder 7001 already',
+    });
+    expect(await items()).toEqual([]);
+  });
+});
+
+describe('one that dies in the middle leaves one grade object, and it is linked', () => {
+  const again = ['GET 200', 'GET 200'];
+  const looked = ['GET 200', 'GET 200', ...again];
+  test.each<[string, { method: string; path: string }, Effect, string[]]>([
+    [
+      'no answer to what was created',
+      { method: 'POST', path: 'grades/$' },
+      { reset: 'after' },
+      [...again, 'POST null', ...looked, 'GET 200', 'PUT 200'],
+    ],
+    [
+      '500 to what was not created',
+      { method: 'POST', path: 'grades/$' },
+      { status: 500 },
+      [...again, 'POST 500', ...looked, 'POST 200', 'GET 200', 'PUT 200'],
+    ],
+    [
+      'half an answer to what was created',
+      { method: 'POST', path: 'grades/$' },
+      { truncate: true },
+      [...again, 'POST 200', ...looked, 'GET 200', 'PUT 200'],
+    ],
+    [
+      'no answer to the link that was made',
+      { method: 'PUT', path: 'folders/7001$' },
+      { reset: 'after' },
+      [...createdAndLinked.slice(0, -1), 'PUT null', 'GET 200', 'GET 200'],
+    ],
+    [
+      'no answer to the link that was not made',
+      { method: 'PUT', path: 'folders/7001$' },
+      { reset: 'before' },
+      [...createdAndLinked.slice(0, -1), 'PUT null', ...looked, 'GET 200', 'PUT 200'],
+    ],
+    [
+      'the folder cannot be linked for a while',
+      { method: 'PUT', path: 'folders/7001$' },
+      { status: 503 },
+      [...createdAndLinked.slice(0, -1), 'PUT 503', ...looked, 'GET 200', 'PUT 200'],
+    ],
+  ])('%s', async (_, match, effect, expected) => {
+    await relay.controls().fault(effect, match);
+    const { outcomes, requests, letters } = await relay.deliver(linked);
+    expect({ end: outcomes.at(-1), requests, letters }).toEqual({
+      end: 'done',
+      requests: expected,
+      letters: [],
+    });
+    expect(outcomes.slice(0, -1).every((outcome) => outcome === 'waiting')).toBe(true);
+    const made = await items();
+    expect(made).toHaveLength(1);
+    expect(await folder()).toMatchObject({ gradeItemId: made[0]?.gradeObjectId });
+  });
+
+  test('the permission to link is missing: parked with its item, and a replay only links it', async () => {
+    const permission = {
+      status: 403,
+      body: 'Not authorized for [ orgUnitId: 2001, securityVariableName: ManageDropbox ]',
+    };
+    await relay.controls().fault(permission, { method: 'PUT' });
+    const delivery = await relay.deliver(linked);
+    expect(parked(delivery)).toMatchObject({ kind: 'missing-permission', required: 'ManageDropbox' });
+    const made = await items();
+    expect(await relay.deliverBody(delivery.sent.body)).toMatchObject({
+      requests: [...looked, 'GET 200', 'PUT 200'],
+      letters: [],
+    });
+    expect(await items()).toEqual(made);
+    expect(await folder()).toMatchObject({ gradeItemId: made[0]?.gradeObjectId });
+  });
+
+  test('the process is killed between the two: another one finds the item and links it', async () => {
+    const follower = createFollower();
+    const stack = await startStack({
+      settings: { ATTEMPT_TIMEOUT_MS: '2000', RESERVE_MS: '500', LEDGER_SETTLING_SECONDS: '1' },
+      ...{ functionTimeoutMs: 4_000, visibilitySeconds: 2, containersPerFunction: 1 },
+      onLog: follower.onLog,
+    });
+    try {
+      const controls = controlsOf(stack.description);
+      const calls = async () =>
+        (await controls.requests()).map(({ method, status }) => `${method} ${status}`);
+      await controls.fault({ delayMs: 3_000 }, { method: 'PUT', path: 'folders/7001$' });
+      const QueueUrl = stack.description.queues['grade-object-create'];
+      const message = new SendMessageCommand({ QueueUrl, MessageBody: relay.event(linked) });
+      const { MessageId = '' } = await stack.sqs.send(message);
+      await expect.poll(calls, { timeout: 15_000 }).toContain('PUT null');
+      stack.lambda?.kill('grade-object-create');
+      await delay(100);
+      const { end } = follower.follow(MessageId, 'killed');
+      expect((await end.promise).outcome).toBe('done');
+      const { gradeObjects = [], folders = [] } = await controls.state();
+      const made = gradeObjects.filter(({ name }) => name === item.name);
+      expect(made).toHaveLength(1);
+      expect(folders[0]).toMatchObject({ folderId: 7001, gradeItemId: made[0]?.gradeObjectId });
+      expect(await calls()).toEqual([
+        ...createdAndLinked.slice(0, -1),
+        'PUT null',
+        ...looked,
+        'GET 200',
+        'PUT 200',
+      ]);
+    } finally {
+      await stack.close();
+    }
+  });
+});
+
+describe('what the platform refuses is parked, and nothing is created', () => {
+  test('an unknown folder, before anything is created', async () => {
+    expect(parked(await relay.deliver({ ...item, folderId: 7999 }))).toMatchObject({
+      ...{ requests: ['GET 404'], kind: 'rejected', status: 404, detail: 'Dropbox folder not found' },
+    });
+    expect(await items()).toEqual([]);
+  });
+
+  test('an unknown org unit', async () => {
+    const failure = parked(await relay.deliver({ ...item, orgUnitId: 2999 }));
+    expect(failure).toMatchObject({ kind: 'rejected', status: 404, detail: 'Org unit not found' });
+    expect(failure.requests).toHaveLength(1);
+  });
+
+  test('a role without the permission, which the letter names', async () => {
+    expect(parked(await relay.deliver({ ...item, orgUnitId: 2002 }))).toMatchObject({
+      requests: ['GET 200', 'POST 403'],
+      ...{ kind: 'missing-permission', required: 'ManageGradeObjects', status: 403 },
+    });
+  });
+
+  test.each<[string, object, object]>([
+    [
+      'a token without the scope',
+      {
+        type: 'https://docs.example.edu/res/apiprop.html#not-authorized',
+        ...{ title: 'Not Authorized', status: 403 },
+        detail: 'Insufficient scope to call API. Required: grades:gradeobjects:write',
+      },
+      { kind: 'missing-scope', required: 'grades:gradeobjects:write' },
+    ],
+    [
+      'a JSON Binding Error',
+      {
+        type: 'https://docs.example.edu/res/apiprop.html#json-binding-error',
+        ...{ title: 'JSON Binding Error', status: 400, detail: 'Provided JSON is invalid' },
+      },
+      { kind: 'rejected', status: 400, type: 'json-binding-error', title: 'JSON Binding Error' },
+    ],
+    [
+      'the other form of errors',
+      { status: 409, Errors: [{ Message: 'The gradebook is locked' }] },
+      { kind: 'rejected', status: 409, detail: 'The gradebook is locked' },
+    ],
+  ])('%s', async (_, body, failure) => {
+    const { status } = body as { status: number };
+    const headers = { 'content-type': 'application/problem+json' };
+    await relay.controls().fault({ status, headers, body }, { method: 'POST' });
+    expect(parked(await relay.deliver(item))).toMatchObject({
+      requests: ['GET 200', `POST ${status}`],
+      ...failure,
+    });
+    expect(await items()).toEqual([]);
+  });
+});
+
+describe('what is no grade object is parked, and nothing is sent', () => {
+  test.each([
+    ['no name', { name: undefined }, /data\.name: is missing/],
+    ['an empty name', { name: '' }, /data\.name: must be one line/],
+    [
+      'a blank name',
+      { name: '  ' },
+      /data\.name: must be one line that neither begins nor ends with a space/,
+    ],
+    ['a name with spaces around it', { name: ' Field report' }, /neither begins nor ends with a space/],
+    ['a name of two lines', { name: 'Field\nreport' }, /data\.name: must be one line/],
+    ['a name of 129 characters', { name: 'x'.repeat(129) }, /data\.name: must be at most 128 characters/],
+    ...[...'/"*<>+=|,%'].map((sign): [string, object, RegExp] => [
+      `a name with ${sign}`,
+      { name: `a${sign}b` },
+      /data\.name: must hold none of \/ " \* < > \+ = \| , %/,
+    ]),
+    ['an unknown type', { type: 'formula' }, /data\.type: must be numeric, pass-fail, selectbox or text/],
+    ['no type', { type: undefined }, /data\.type: must be numeric/],
+    ['no points for a number', { maxPoints: undefined }, /data\.maxPoints: is missing/],
+    ['null for points', { maxPoints: null }, /data\.maxPoints/],
+    ['no points at all', { maxPoints: 0 }, /data\.maxPoints: must be more than 0/],
+    ['points as text', { maxPoints: '20' }, /data\.maxPoints/],
+    ['points of a text', { type: 'text' }, /data\.maxPoints: is not a known field/],
+    ['a folder that would alter a path', { folderId: '7001/../7002' }, /data\.folderId: must be a positive/],
+    [
+      'a tool to be associated',
+      { associatedTool: { toolId: 1 } },
+      /data\.associatedTool: is not a known field/,
+    ],
+    ['a flag as text', { isBonus: 'yes' }, /data\.isBonus/],
+  ])('%s', async (_, wrong, says) => {
+    const failure = parked(await relay.deliver({ ...item, ...wrong }));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+  });
+});

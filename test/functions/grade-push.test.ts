@@ -1,0 +1,363 @@
+import { describe, expect, test } from 'vitest';
+import { integration } from '../../functions/grade-push.ts';
+import type { Effect } from '../local/controls.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+
+const relay = functionForTests(integration);
+const whole = { comments: '', privateComments: '' };
+const ids = { orgUnitId: 2001, gradeObjectId: 5001, userId: 301 };
+const numeric = (points: unknown) => ({ type: 'numeric', points });
+const message = { ...ids, grade: numeric(8.5), ...whole };
+const valuePath = '/svc/api/le/1.82/2001/grades/5001/values/301';
+const comment = (content: string) => ({ content, type: 'Text' });
+const values = () => relay.rows('gradeValues');
+const earlier = (comments: string, privateComments: string) =>
+  relay.controls().seed({
+    gradeValues: [
+      { ...ids, pointsNumerator: 1, comments: comment(comments), privateComments: comment(privateComments) },
+    ],
+  });
+
+describe('a grade', () => {
+  test.each([
+    ['numeric', 5001, numeric(8.5), { gradeObjectType: 1, pointsNumerator: 8.5 }],
+    ['numeric: 0 is a grade', 5001, numeric(0), { gradeObjectType: 1, pointsNumerator: 0 }],
+    [
+      'numeric: a fraction, digit for digit',
+      5001,
+      numeric(7.333333333333333),
+      { pointsNumerator: 7.333333333333333 },
+    ],
+    ['numeric: more than there are points', 5001, numeric(1e3), { pointsNumerator: 1000 }],
+    ['pass/fail: passed', 5002, { type: 'pass-fail', pass: true }, { gradeObjectType: 2, pass: true }],
+    ['pass/fail: not passed', 5002, { type: 'pass-fail', pass: false }, { gradeObjectType: 2, pass: false }],
+    ['selectbox', 5003, { type: 'selectbox', value: 'Sehr gut' }, { gradeObjectType: 3, value: 'Sehr gut' }],
+    [
+      'text',
+      5004,
+      { type: 'text', text: 'Weiter so “!” 🎓\n' },
+      { gradeObjectType: 4, text: 'Weiter so “!” 🎓\n' },
+    ],
+    ['text: an empty one', 5004, { type: 'text', text: '' }, { gradeObjectType: 4, text: '' }],
+  ])('%s', async (_, gradeObjectId, grade, held) => {
+    const delivery = await relay.deliver({ ...message, gradeObjectId, grade });
+    expect(delivery).toMatchObject({ outcomes: ['done'], requests: ['PUT 200'], letters: [] });
+    expect(await values()).toEqual([expect.objectContaining({ ...ids, gradeObjectId, ...held, writes: 1 })]);
+  });
+
+  test('takes the place of the one before it', async () => {
+    await relay.deliver(message);
+    await relay.deliver({ ...message, grade: numeric(0) });
+    expect(await values()).toMatchObject([{ pointsNumerator: 0, writes: 2 }]);
+  });
+
+  test('that is delivered twice is sent once', async () => {
+    const body = relay.event(message);
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({
+      outcomes: ['duplicate'],
+      requests: [],
+      letters: [],
+    });
+    expect(await values()).toMatchObject([{ writes: 1 }]);
+  });
+
+  test('that comes after a newer one is not sent', async () => {
+    const older = relay.event({ ...message, grade: numeric(3) });
+    await relay.deliver({ ...message, grade: numeric(9) });
+    expect(await relay.deliverBody(older)).toMatchObject({
+      outcomes: ['superseded'],
+      requests: [],
+      letters: [],
+    });
+    expect(await values()).toMatchObject([{ pointsNumerator: 9, writes: 1 }]);
+  });
+});
+
+describe('the platform replaces a whole value, so', () => {
+  const held = async () => {
+    const [{ comments, privateComments } = {}] = await values();
+    return { comments, privateComments };
+  };
+
+  test('with both comments given, nothing is read', async () => {
+    await earlier('old', 'old, private');
+    const data = { ...message, comments: 'Well done 🎉\n"<b>"', privateComments: 'Late by a day' };
+    expect(await relay.deliver(data)).toMatchObject({ outcomes: ['done'], requests: ['PUT 200'] });
+    expect(await held()).toEqual({
+      comments: comment('Well done 🎉\n"<b>"'),
+      privateComments: comment('Late by a day'),
+    });
+  });
+
+  test.each([
+    ['a comment alone keeps the private one', { comments: 'new' }, ['new', 'old, private']],
+    ['a private comment alone keeps the other', { privateComments: 'new' }, ['old', 'new']],
+    ['an empty comment clears it, and keeps the private one', { comments: '' }, ['', 'old, private']],
+    ['an empty private comment clears it, and keeps the other', { privateComments: '' }, ['old', '']],
+    ['a grade without comments keeps both', {}, ['old', 'old, private']],
+  ])('%s', async (_, given, [comments = '', privateComments = '']) => {
+    await earlier('old', 'old, private');
+    expect(await relay.deliver({ ...ids, grade: numeric(5), ...given })).toMatchObject({
+      outcomes: ['done'],
+      requests: ['GET 200', 'PUT 200'],
+      letters: [],
+    });
+    expect(await held()).toEqual({ comments: comment(comments), privateComments: comment(privateComments) });
+    expect(await values()).toMatchObject([{ pointsNumerator: 5 }]);
+  });
+
+  test('empty comments, both given, clear both and read nothing', async () => {
+    await earlier('old', 'old, private');
+    expect(await relay.deliver(message)).toMatchObject({ requests: ['PUT 200'] });
+    expect(await held()).toEqual({ comments: comment(''), privateComments: comment('') });
+  });
+
+  test('where there is no value yet, there is nothing to keep', async () => {
+    expect(await relay.deliver({ ...ids, grade: numeric(5), comments: 'first' })).toMatchObject({
+      outcomes: ['done'],
+      requests: ['GET 404', 'PUT 200'],
+    });
+    expect(await held()).toEqual({ comments: comment('first'), privateComments: comment('') });
+  });
+
+  test('a comment that cannot be read is not overwritten: the grade waits', async () => {
+    await earlier('old', 'old, private');
+    await relay.controls().fault({ status: 503 }, { method: 'GET', path: 'values/301$' });
+    expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({
+      outcomes: ['waiting', 'done'],
+      requests: ['GET 503', 'GET 200', 'PUT 200'],
+    });
+    expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
+  });
+
+  test('a comment that may not be read is not overwritten: the grade is parked', async () => {
+    await earlier('old', 'old, private');
+    await relay.controls().fault({ status: 403, body: 'Forbidden' }, { method: 'GET', path: 'values/301$' });
+    expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
+      requests: ['GET 403'],
+      kind: 'missing-permission',
+      operation: `GET ${valuePath}`,
+    });
+    expect(await values()).toMatchObject([{ pointsNumerator: 1, writes: 0 }]);
+  });
+
+  test('half a comment is not kept for the whole: the grade waits', async () => {
+    await earlier('old'.repeat(500), 'old, private');
+    await relay.controls().fault({ truncate: true }, { method: 'GET', path: 'values/301$' });
+    expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({
+      outcomes: ['waiting', 'done'],
+      requests: ['GET 200', 'GET 200', 'PUT 200'],
+    });
+    expect(await held()).toMatchObject({ comments: comment('old'.repeat(500)) });
+  });
+
+  test('a comment of 4,000 characters is sent, and kept', async () => {
+    const longest = 'ü'.repeat(4_000);
+    await relay.deliver({ ...message, comments: longest });
+    await relay.deliver({ ...ids, grade: numeric(5) });
+    expect(await held()).toMatchObject({ comments: comment(longest) });
+  });
+});
+
+describe('what is no grade is parked, and nothing is sent', () => {
+  const cleared = /must not be null: the platform cannot clear a grade/;
+  test.each([
+    ['a null grade', { grade: null }, cleared],
+    ['null points', { grade: numeric(null) }, cleared],
+    ['a null pass', { grade: { type: 'pass-fail', pass: null } }, cleared],
+    ['a null value', { grade: { type: 'selectbox', value: null } }, cleared],
+    ['a null text', { grade: { type: 'text', text: null } }, cleared],
+    ['no grade', { grade: undefined }, /data\.grade: is missing/],
+    ['no points', { grade: { type: 'numeric' } }, /data\.grade\.points: is missing/],
+    ['points as text', { grade: numeric('8.5') }, /data\.grade\.points: must be a number/],
+    [
+      'pass as text',
+      { grade: { type: 'pass-fail', pass: 'true' } },
+      /data\.grade\.pass: must be true or false/,
+    ],
+    [
+      'an empty selection',
+      { grade: { type: 'selectbox', value: '' } },
+      /data\.grade\.value: must not be empty/,
+    ],
+    ['a bare number', { grade: 8.5 }, /data\.grade: must be an object/],
+    ['an unknown type', { grade: { type: 'formula', points: 1 } }, /numeric, pass-fail, selectbox or text/],
+    [
+      'two grades in one',
+      { grade: { ...numeric(8), text: 'good' } },
+      /data\.grade\.text: is not a known field/,
+    ],
+    ['an unknown field', { weight: 2 }, /data\.weight: is not a known field/],
+    [
+      'a comment too long',
+      { comments: 'x'.repeat(4_001) },
+      /data\.comments: must be at most 4,000 characters/,
+    ],
+    ['a null comment', { privateComments: null }, /data\.privateComments/],
+    [
+      'an id that would alter the path',
+      { userId: '301/../302' },
+      /data\.userId: must be a positive whole number/,
+    ],
+    ['a negative id', { gradeObjectId: -5001 }, /data\.gradeObjectId: must be a positive whole number/],
+    ['a fraction of an id', { orgUnitId: 2001.5 }, /data\.orgUnitId: must be a positive whole number/],
+  ])('%s', async (_, wrong, says) => {
+    const failure = parked(await relay.deliver({ ...message, ...wrong }));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+    expect(failure.remedy).toMatch(/Correct the message at its producer/);
+    expect(await values()).toEqual([]);
+  });
+
+  test.each([
+    ['malformed JSON', '{"specversion":"1.0","data":{', /the body is not JSON/],
+    ['another text', 'grade: 8.5', /the body is not JSON/],
+    ['a list of events', '[]', /the body/],
+    ['an event without data', { data: undefined }, /data: is missing/],
+    [
+      'another function’s type',
+      { type: 'sis.enrollment-create.v1' },
+      /type: must be sis\.grade-push\.v1 on this queue/,
+    ],
+    ['another version of CloudEvents', { specversion: '0.3' }, /specversion/],
+    ['no time', { time: undefined }, /time: is missing/],
+    [
+      'a time of tomorrow',
+      { time: new Date(Date.now() + 86_400_000).toISOString() },
+      /time: must not be more than/,
+    ],
+    ['an empty id', { id: '' }, /id: /],
+  ])('%s', async (_, wrong, says) => {
+    const body = typeof wrong === 'string' ? wrong : relay.event(message, wrong);
+    expect(parked(await relay.deliverBody(body))).toMatchObject({
+      requests: [],
+      kind: 'invalid',
+      message: expect.stringMatching(says),
+    });
+  });
+
+  test('an event with extension attributes is a message like any other', async () => {
+    const extended = {
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      partitionkey: '301',
+    };
+    const delivery = await relay.deliverBody(relay.event(message, extended));
+    expect(delivery).toMatchObject({ outcomes: ['done'], requests: ['PUT 200'] });
+  });
+});
+
+describe('what the platform refuses is parked after one request', () => {
+  test.each([
+    ['an unknown org unit', { orgUnitId: 2999 }, 'Org unit not found'],
+    ['an unknown grade object', { gradeObjectId: 5999 }, 'Grade object not found'],
+    ['a grade object of another org unit', { gradeObjectId: 5101 }, 'Grade object not found'],
+    ['an unknown user', { userId: 999 }, 'User not found'],
+  ])('%s', async (_, wrong, detail) => {
+    const { orgUnitId, gradeObjectId, userId } = { ...ids, ...wrong };
+    expect(parked(await relay.deliver({ ...message, ...wrong }))).toMatchObject({
+      requests: ['PUT 404'],
+      ...{ kind: 'rejected', status: 404, type: 'resource-not-found', title: 'Resource Not Found', detail },
+      operation: `PUT /svc/api/le/1.82/${orgUnitId}/grades/${gradeObjectId}/values/${userId}`,
+      remedy: expect.stringContaining('Correct what the platform names'),
+    });
+    expect(await values()).toEqual([]);
+  });
+
+  test('a grade of another type than its grade object', async () => {
+    const data = { ...message, grade: { type: 'text', text: 'good' } };
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      requests: ['PUT 400'],
+      ...{ kind: 'rejected', status: 400, type: 'json-binding-error', title: 'JSON Binding Error' },
+      detail: expect.stringMatching(/^Provided JSON is invalid: GradeObjectType must be 1/),
+    });
+    expect(await values()).toEqual([]);
+  });
+
+  test('a Learner’s key, naming the permission that it lacks', async () => {
+    const data = { ...message, orgUnitId: 2002, gradeObjectId: 5101 };
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      requests: ['PUT 403'],
+      ...{ kind: 'missing-permission', status: 403, title: 'Forbidden', required: 'EditGradeValues' },
+      remedy: expect.stringContaining('the permission EditGradeValues'),
+    });
+    expect(await values()).toEqual([]);
+  });
+
+  test.each<[string, Effect, object]>([
+    [
+      'an HTML error page',
+      {
+        status: 400,
+        headers: { 'content-type': 'text/html' },
+        body: '<title>Bad</title><p>No such site.</p>',
+      },
+      { kind: 'rejected', status: 400, title: 'Bad', detail: 'No such site.' },
+    ],
+    [
+      'plain text',
+      { status: 409, body: 'The course is locked' },
+      { status: 409, title: 'The course is locked' },
+    ],
+    ['an empty body', { status: 410 }, { kind: 'rejected', status: 410 }],
+    [
+      'the other form of errors',
+      { status: 400, body: { Errors: [{ Message: 'Grade is locked' }] } },
+      { kind: 'rejected', detail: 'Grade is locked' },
+    ],
+    ['an empty list of errors', { status: 400, body: { Errors: [] } }, { kind: 'rejected', status: 400 }],
+    [
+      'JSON that is cut off',
+      {
+        status: 400,
+        headers: { 'content-type': 'application/json' },
+        body: '{"title":"JSON Binding Error","detail":"Prov',
+      },
+      { kind: 'rejected', status: 400, title: 'JSON Binding Error' },
+    ],
+    [
+      'a redirect, which is not followed',
+      { status: 302, headers: { location: '/svc/error/404/log?targetUrl=%2Fx' } },
+      { kind: 'rejected', status: 302, detail: 'to /svc/error/404/log' },
+    ],
+    [
+      'a method that is not allowed',
+      { status: 405, headers: { 'x-request-id': 'r-17' }, body: { title: 'Method Not Allowed' } },
+      { kind: 'rejected', status: 405, requestId: 'r-17' },
+    ],
+  ])('told by %s', async (_, effect, failure) => {
+    await relay.controls().fault(effect, { path: 'values/301$' });
+    const expected = { requests: [`PUT ${(effect as { status: number }).status}`], ...failure };
+    expect(parked(await relay.deliver(message))).toMatchObject(expected);
+    expect(await values()).toEqual([]);
+  });
+});
+
+describe('what may pass is waited for, and the grade sent again', () => {
+  test.each<[string, Effect, string, number]>([
+    ['503', { status: 503 }, 'PUT 503', 1],
+    ['a 429 with Retry-After', { status: 429, headers: { 'retry-after': '1' } }, 'PUT 429', 1],
+    ['500', { status: 500, body: 'Internal Server Error' }, 'PUT 500', 1],
+    [
+      'a 200 with an HTML page',
+      { status: 200, body: '<html><body>Please sign in</body></html>' },
+      'PUT 200',
+      1,
+    ],
+    ['a connection cut before the effect', { reset: 'before' }, 'PUT null', 1],
+    ['a connection cut after the effect', { reset: 'after' }, 'PUT null', 2],
+  ])('%s', async (_, effect, request, writes) => {
+    await relay.controls().fault(effect, { path: 'values/301$' });
+    expect(await relay.deliver(message)).toMatchObject({
+      outcomes: ['waiting', 'done'],
+      requests: [request, 'PUT 200'],
+      letters: [],
+    });
+    expect(await values()).toMatchObject([{ pointsNumerator: 8.5, writes }]);
+  });
+
+  test('but an answer to a PUT that is cut off after its status has told enough', async () => {
+    await relay.controls().fault({ truncate: true }, { path: 'values/301$' });
+    expect(await relay.deliver(message)).toMatchObject({ outcomes: ['done'], requests: ['PUT 200'] });
+    expect(await values()).toMatchObject([{ writes: 1 }]);
+  });
+});

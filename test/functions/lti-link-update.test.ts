@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { integration } from '../../functions/lti-link-update.ts';
+import type { Effect } from '../local/controls.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+
+const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1', LOG_LEVEL: 'debug' }));
+const proof = { key: 'tool-key-4711', plainSecret: 'correct "horse" battery/staple+&=' };
+const secretOf = (linkId: number) => `sis-relay/local/lti-links/${linkId}`;
+const links = () => relay.rows('ltiLinks');
+const update = {
+  linkId: 9001,
+  title: 'Virtual lab',
+  url: 'https://lab.example.edu/launch?unit=1',
+  description: null,
+  ...{ isVisible: true, signMessage: true, signWithTc: false },
+  customParameters: null,
+  send: { userId: true, userEmail: false },
+};
+
+const lines: string[] = [];
+
+beforeAll(async () => {
+  vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
+  await relay.controls().secret(secretOf(9001), proof);
+});
+afterAll(() => vi.restoreAllMocks());
+
+describe('an LTI link', () => {
+  test('gets all settings of its message, and its key and secret from Secrets Manager', async () => {
+    const description = 'Experiments that need no goggles.';
+    const customParameters = [{ name: 'term', value: '2026-1' }];
+    expect(await relay.deliver({ ...update, description, customParameters })).toMatchObject({
+      outcomes: ['done'],
+      requests: ['PUT 200'],
+      letters: [],
+    });
+    expect(await links()).toEqual([
+      {
+        ...{ linkId: 9001, orgUnitId: 2001, writes: 1 },
+        fields: {
+          ...{ Title: 'Virtual lab', Url: 'https://lab.example.edu/launch?unit=1', Description: description },
+          ...{ Key: proof.key, PlainSecret: proof.plainSecret },
+          ...{ IsVisible: true, SignMessage: true, SignWithTc: false },
+          CustomParameters: [{ Name: 'term', Value: '2026-1' }],
+          ...{ SendUserId: true, SendUserEmail: false },
+        },
+      },
+    ]);
+  });
+
+  test('can be without description and parameters', async () => {
+    await relay.deliver(update);
+    expect(await links()).toMatchObject([{ fields: { Description: null, CustomParameters: null } }]);
+  });
+
+  test('gets the secret as it is at that time', async () => {
+    const secret = (plainSecret: string) =>
+      relay.controls().secret(secretOf(9001), { ...proof, plainSecret });
+    await relay.deliver(update);
+    await secret('rotated');
+    await relay.deliver(update);
+    await secret(proof.plainSecret);
+    expect(await links()).toMatchObject([{ fields: { PlainSecret: 'rotated' }, writes: 2 }]);
+  });
+
+  test('is not set back by an older message, nor twice by the same', async () => {
+    const older = relay.event({ ...update, title: 'Old' });
+    const body = relay.event(update);
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['duplicate'], requests: [] });
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['superseded'], requests: [] });
+    expect(await links()).toMatchObject([{ fields: { Title: 'Virtual lab' }, writes: 1 }]);
+  });
+
+  test.each<[string, Effect, number]>([
+    ['no answer to what was done', { reset: 'after' }, 2],
+    ['no answer to what was not done', { reset: 'before' }, 1],
+    ['500', { status: 500 }, 1],
+    ['503', { status: 503 }, 1],
+  ])('is updated once more after %s', async (_, effect, writes) => {
+    await relay.controls().fault(effect);
+    const { outcomes, letters } = await relay.deliver(update);
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(await links()).toMatchObject([{ fields: { Title: 'Virtual lab' }, writes }]);
+  });
+});
+
+describe('the secret of a link', () => {
+  test('that is not there is named in the letter; once it is there, a replay goes through', async () => {
+    await relay.controls().seed({ ltiLinks: [{ linkId: 9002, orgUnitId: 2001 }] });
+    const delivery = await relay.deliver({ ...update, linkId: 9002 });
+    expect(parked(delivery)).toMatchObject({
+      requests: [],
+      kind: 'missing-credential',
+      message: 'There is no secret sis-relay/local/lti-links/9002',
+      remedy:
+        'Create the secret sis-relay/local/lti-links/9002 as JSON with key and plainSecret, then replay.',
+    });
+    await relay.controls().secret(secretOf(9002), proof);
+    expect(await relay.deliverBody(delivery.sent.body)).toMatchObject({ outcomes: ['done'], letters: [] });
+    expect(await links()).toMatchObject([{ linkId: 9001 }, { linkId: 9002, fields: { Key: proof.key } }]);
+  });
+
+  test.each([
+    ['has no key', { plainSecret: proof.plainSecret }],
+    ['has an empty secret', { ...proof, plainSecret: '' }],
+    ['has a number for a secret', { ...proof, plainSecret: 4711 }],
+    ['is a credential of somebody', { type: 'id-key', appKey: 'a', userKey: 'b' }],
+    ['is a list', [proof]],
+  ])('that %s: its message waits until it is corrected', async (_, wrong) => {
+    await relay.controls().secret(secretOf(9001), wrong);
+    const read = (await relay.controls().secretsRead()).length;
+    const delivered = relay.deliver(update);
+    await expect
+      .poll(async () => (await relay.controls().secretsRead()).length, { timeout: 20_000 })
+      .toBeGreaterThan(read);
+    await relay.controls().secret(secretOf(9001), proof);
+    const { outcomes, requests, letters } = await delivered;
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(requests).toEqual(['PUT 200']);
+  });
+
+  test.each([
+    ['may not be read', { type: 'AccessDeniedException', status: 400, times: 1 }],
+    ['cannot be read, as Secrets Manager is down', { status: 500, times: 2 }],
+  ])('that %s: its message waits', async (_, fault) => {
+    await relay.controls().awsFault('secretsManager', { ...fault, name: secretOf(9001) });
+    const { outcomes, requests, letters } = await relay.deliver(update);
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(requests).toEqual(['PUT 200']);
+  });
+
+  test.each([
+    ['as it is', proof.plainSecret],
+    ['as JSON', JSON.stringify({ PlainSecret: proof.plainSecret })],
+    ['in an address', `https://lab.example.edu/launch/${encodeURIComponent(proof.plainSecret)}`],
+  ])('is in no letter, even where the platform repeats it %s', async (_, said) => {
+    const headers = { 'content-type': 'text/plain' };
+    await relay.controls().fault({ status: 400, headers, body: `Provided JSON is invalid\n${said}` });
+    const failure = parked(await relay.deliver(update));
+    expect(failure).toMatchObject({ kind: 'rejected', status: 400 });
+    expect(failure.detail).toContain('Provided JSON is invalid');
+    expect(JSON.stringify(failure)).not.toMatch(/horse|battery/);
+  });
+
+  test.each([
+    ['plainSecret', { plainSecret: 'told-to-everybody' }],
+    ['key', { key: 'told-to-everybody' }],
+  ])(
+    'is not for messages: %s is refused by its name, and what it holds is told by nobody but the body',
+    async (field, told) => {
+      const delivery = await relay.deliver({ ...update, ...told });
+      const failure = parked(delivery);
+      expect(failure).toMatchObject({
+        ...{ requests: [], kind: 'invalid' },
+        message: `The message is not valid: data.${field}: is not a known field`,
+      });
+      expect(JSON.stringify(failure)).not.toContain('told-to-everybody');
+      // A letter's body is the message, byte for byte: a producer that tells a secret has to rotate it.
+      expect(delivery.letters[0]?.body).toContain('told-to-everybody');
+    },
+  );
+
+  test('is in no line of the log', async () => {
+    await relay.controls().fault({ status: 400, body: proof.plainSecret });
+    await relay.deliver(update);
+    await relay.deliver({ ...update, plainSecret: proof.plainSecret });
+    await relay.deliver(update);
+    expect(lines.join('')).toContain('update-lti-link');
+    expect(lines.join('')).not.toMatch(/horse|battery|tool-key/);
+  });
+});
+
+describe('what the platform refuses is parked after one request', () => {
+  test('an unknown link', async () => {
+    await relay.controls().secret(secretOf(9999), proof);
+    expect(parked(await relay.deliver({ ...update, linkId: 9999 }))).toMatchObject({
+      ...{ requests: ['PUT 404'], kind: 'rejected', status: 404, detail: 'LTI link not found' },
+    });
+  });
+
+  test('a role without the permission', async () => {
+    await relay.controls().secret(secretOf(9003), proof);
+    await relay.controls().seed({ ltiLinks: [{ linkId: 9003, orgUnitId: 2002 }] });
+    expect(parked(await relay.deliver({ ...update, linkId: 9003 }))).toMatchObject({
+      ...{ requests: ['PUT 403'], kind: 'missing-permission', required: 'ManageLtiLinks' },
+    });
+  });
+
+  test.each<[string, { status: number; detail: string }, object]>([
+    [
+      'a token without the scope',
+      { status: 403, detail: 'Insufficient scope to call API. Required: lti:links:update' },
+      { kind: 'missing-scope', required: 'lti:links:update' },
+    ],
+    [
+      'a JSON Binding Error',
+      { status: 400, detail: 'Provided JSON is invalid' },
+      { kind: 'rejected', type: 'json-binding-error' },
+    ],
+  ])('%s', async (_, { status, detail }, failure) => {
+    const anchor = status === 403 ? 'not-authorized' : 'json-binding-error';
+    const type = `https://docs.example.edu/res/apiprop.html#${anchor}`;
+    await relay.controls().fault({ status, body: { type, title: anchor, status, detail } });
+    expect(parked(await relay.deliver(update))).toMatchObject({ requests: [`PUT ${status}`], ...failure });
+  });
+});
+
+describe('what is no LTI link is parked, and nothing is sent', () => {
+  const without = (field: string) => ({ ...update, [field]: undefined });
+  test.each<[string, object, RegExp]>([
+    ...[
+      'title',
+      'url',
+      'description',
+      'isVisible',
+      'signMessage',
+      'signWithTc',
+      'customParameters',
+      'send',
+    ].map((field): [string, object, RegExp] => [
+      `no ${field}`,
+      without(field),
+      new RegExp(`data\\.${field}: is missing`),
+    ]),
+    ['a blank title', { ...update, title: '\t' }, /data\.title: must not be empty/],
+    ['an address that runs', { ...update, url: 'javascript:alert(1)' }, /data\.url: must begin with https/],
+    ['nothing said of what is sent', { ...update, send: {} }, /data\.send: must say what the tool is sent/],
+    ['a flag that is no name', { ...update, send: { 'user id': true } }, /data\.send/],
+    ['a flag that is no flag', { ...update, send: { userId: 1 } }, /data\.send\.userId/],
+    ['a flag of the prototype', { ...update, send: JSON.parse('{"__proto__":true}') }, /data\.send/],
+    [
+      'a parameter without a value',
+      { ...update, customParameters: [{ name: 'a' }] },
+      /customParameters\[0\]\.value/,
+    ],
+    [
+      'a link that would alter the secret’s name',
+      { ...update, linkId: '../service' },
+      /data\.linkId: must be a/,
+    ],
+  ])('%s', async (_, data, says) => {
+    const failure = parked(await relay.deliver(data));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+    expect(await links()).toMatchObject([{ writes: 0 }]);
+  });
+});

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { integration } from '../../functions/news-item-create.ts';
+import type { Effect } from '../local/controls.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+
+const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+const news = () => relay.rows('newsItems');
+const item = {
+  orgUnitId: 2001,
+  title: 'Room change',
+  body: { text: 'The lecture is in B 12.' },
+  startDate: '2026-03-19T09:00:00+01:00',
+};
+const plan = Buffer.from('%PDF-1.7\nThe way to B 12\n');
+const planUri = () => relay.putFile('news/plan.pdf', plan);
+const attachment = (uri: string, name = 'plan.pdf') => ({ uri, name, contentType: 'application/pdf' });
+
+describe('a news item', () => {
+  test('is published with what its message leaves open filled in', async () => {
+    expect(await relay.deliver(item)).toMatchObject({
+      outcomes: ['done'],
+      requests: ['POST 200'],
+      letters: [],
+    });
+    expect(await news()).toEqual([
+      {
+        newsItemId: expect.any(Number),
+        orgUnitId: 2001,
+        fields: {
+          Title: 'Room change',
+          Body: { Text: 'The lecture is in B 12.', Html: null },
+          ...{ StartDate: '2026-03-19T08:00:00.000Z', EndDate: null },
+          ...{ IsGlobal: false, IsPublished: true, ShowOnlyInCourseOfferings: false },
+        },
+        attachments: [],
+      },
+    ]);
+  });
+
+  test('has all that its message tells', async () => {
+    await relay.deliver({
+      ...item,
+      body: { text: 'In B 12', html: '<p>In <b>B 12</b></p>' },
+      endDate: '2026-03-20T00:00:00Z',
+      ...{ isGlobal: true, isPublished: false, showOnlyInCourseOfferings: true },
+    });
+    expect(await news()).toMatchObject([
+      {
+        fields: {
+          Body: { Text: 'In B 12', Html: '<p>In <b>B 12</b></p>' },
+          EndDate: '2026-03-20T00:00:00.000Z',
+          ...{ IsGlobal: true, IsPublished: false, ShowOnlyInCourseOfferings: true },
+        },
+      },
+    ]);
+  });
+
+  test('brings its attachments along, under any name', async () => {
+    const names = ['plan.pdf', 'a"; filename="b.pdf', 'a\r\nX-Evil: yes\r\n\r\n.pdf', 'Prüfung 🎓.pdf'];
+    const uri = await planUri();
+    await relay.deliver({ ...item, attachments: names.map((name) => attachment(uri, name)) });
+    const sha256 = createHash('sha256').update(plan).digest('hex');
+    const held = names.map((name) => ({ name, contentType: 'application/pdf', bytes: plan.length, sha256 }));
+    expect(await news()).toMatchObject([{ attachments: held }]);
+  });
+
+  test('that is delivered twice is published once; another one, even an older one, is published too', async () => {
+    const older = relay.event({ ...item, title: 'Older' });
+    const body = relay.event(item);
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['duplicate'], requests: [] });
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['done'] });
+    expect((await news()).map(({ fields }) => (fields as { Title: string }).Title)).toEqual([
+      'Room change',
+      'Older',
+    ]);
+  });
+});
+
+describe('what certainly had no effect is sent again', () => {
+  test.each<[string, Effect]>([
+    ['503', { status: 503 }],
+    ['429', { status: 429, headers: { 'retry-after': '1' } }],
+  ])('after %s', async (_, effect) => {
+    await relay.controls().fault(effect);
+    expect(await relay.deliver(item)).toMatchObject({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(await news()).toHaveLength(1);
+  });
+
+  test('after an attachment that could not be read', async () => {
+    const uri = await planUri();
+    const name = uri.replace('s3://', '');
+    await relay.controls().awsFault('s3', { action: 'HeadObject', name, times: 3, status: 503 });
+    expect(await relay.deliver({ ...item, attachments: [attachment(uri)] })).toMatchObject({
+      ...{ outcomes: ['waiting', 'done'], requests: ['POST 200'], letters: [] },
+    });
+  });
+});
+
+describe('without an answer a person decides, as nothing can be read back', () => {
+  test.each<[string, Effect, number]>([
+    ['the connection is cut after the effect', { reset: 'after' }, 1],
+    ['500', { status: 500 }, 0],
+  ])('%s', async (_, effect, published) => {
+    await relay.controls().fault(effect);
+    const delivery = await relay.deliver(item);
+    expect(parked(delivery)).toMatchObject({
+      kind: 'uncertain',
+      remedy: expect.stringMatching(
+        /^Look for a news item with this message's title in org unit 2001 since .* Replay only if there is none/,
+      ),
+    });
+    expect(delivery.requests).toHaveLength(1);
+    expect(await news()).toHaveLength(published);
+  });
+});
+
+describe('what the platform refuses is parked after one request', () => {
+  test.each([
+    [
+      'an unknown org unit',
+      { orgUnitId: 2999 },
+      { kind: 'rejected', status: 404, detail: 'Org unit not found' },
+    ],
+    [
+      'a role without the permission',
+      { orgUnitId: 2002 },
+      { kind: 'missing-permission', required: 'ManageNews' },
+    ],
+  ])('%s', async (_, wrong, failure) => {
+    const { requests, ...rest } = parked(await relay.deliver({ ...item, ...wrong }));
+    expect(rest).toMatchObject(failure);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a token without the scope', async () => {
+    const body = {
+      type: 'https://docs.example.edu/res/apiprop.html#not-authorized',
+      ...{ title: 'Not Authorized', status: 403 },
+      detail: 'Insufficient scope to call API. Required: news:newsitems:manage',
+    };
+    await relay.controls().fault({ status: 403, body });
+    const failure = parked(await relay.deliver(item));
+    expect(failure).toMatchObject({ kind: 'missing-scope', required: 'news:newsitems:manage' });
+  });
+
+  test('a JSON Binding Error', async () => {
+    const body = {
+      type: 'https://docs.example.edu/res/apiprop.html#json-binding-error',
+      ...{ title: 'JSON Binding Error', status: 400, detail: 'Provided JSON is invalid' },
+    };
+    await relay.controls().fault({ status: 400, body });
+    const failure = parked(await relay.deliver(item));
+    expect(failure).toMatchObject({ kind: 'rejected', status: 400, type: 'json-binding-error' });
+  });
+});
+
+describe('what is no news item is parked, and nothing is sent', () => {
+  const uri = 's3://sis-relay-uploads/news/none.pdf';
+  test.each([
+    ['no title', { title: undefined }, /data\.title: is missing/],
+    ['a blank title', { title: ' \n' }, /data\.title: must not be empty/],
+    ['a body that is text', { body: 'text' }, /data\.body/],
+    [
+      'a body in the form of grades',
+      { body: { Content: 'a', Type: 'Text' } },
+      /data\.body\.Content: is not a known/,
+    ],
+    ['no start', { startDate: undefined }, /data\.startDate: is missing/],
+    ['a start that is no time', { startDate: 'tomorrow' }, /data\.startDate: must be a time as in/],
+    ['a time of no place', { startDate: '2026-03-19T09:00:00' }, /data\.startDate: must be a time as in/],
+    [
+      'an end before its start',
+      { endDate: '2026-03-19T07:59:59Z' },
+      /data\.endDate: must be after startDate/,
+    ],
+    ['a flag as text', { isGlobal: 'true' }, /data\.isGlobal/],
+    ['21 attachments', { attachments: Array(21).fill(attachment(uri)) }, /must name at most 20 files/],
+    ['an attachment without a name', { attachments: [attachment(uri, '')] }, /data\.attachments\[0\]\.name/],
+    ['an attachment of the machine', { attachments: [attachment('file:///etc/passwd')] }, /scheme is file:/],
+    [
+      'an attachment that is not there',
+      { attachments: [attachment(uri)] },
+      /none\.pdf: not there, or not readable/,
+    ],
+    ['an unknown field', { pinned: true }, /data\.pinned: is not a known field/],
+  ])('%s', async (_, wrong, says) => {
+    const failure = parked(await relay.deliver({ ...item, ...wrong }));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+    expect(await news()).toEqual([]);
+  });
+});

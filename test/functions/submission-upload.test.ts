@@ -1,0 +1,389 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { integration } from '../../functions/submission-upload.ts';
+import { selfSigned } from '../lib/self-signed.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+
+const essay = Buffer.from('%PDF-1.7\nAn essay on photosynthesis\n');
+let files: Server;
+let filesUrl: string;
+
+beforeAll(async () => {
+  const certificate = selfSigned('localhost');
+  setDefaultCACertificates([...getCACertificates('default'), certificate.cert]);
+  files = createServer(certificate, (request, response) => {
+    if (request.url === '/moved.pdf') response.writeHead(302, { location: '/essay.pdf' }).end();
+    else if (request.url === '/unsized.pdf') response.writeHead(200).write(essay, () => response.end());
+    else if (request.url?.startsWith('/essay.pdf'))
+      response.writeHead(200, { 'content-length': essay.length }).end(essay);
+    else response.writeHead(404).end('no such file');
+  });
+  files.listen(0, '127.0.0.1');
+  await once(files, 'listening');
+  filesUrl = `https://localhost:${(files.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  files.closeAllConnections();
+  files.close();
+});
+
+const relay = functionForTests(integration, () => ({
+  FILE_HOSTS: new URL(filesUrl).host,
+  FILE_LOOPBACK: 'true',
+  LEDGER_SETTLING_SECONDS: '1',
+}));
+
+const ids = { orgUnitId: 2001, folderId: 7001, userId: 301 };
+const file = (uri: string, name = 'essay.pdf', contentType = 'application/pdf') => ({
+  uri,
+  name,
+  contentType,
+});
+const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
+const submissions = () => relay.rows('submissions');
+const keyOf = (userId: number, userKey = `local-key-${userId}`) => ({
+  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
+  ...{ userId: String(userId), userKey },
+});
+const uploaded = () => relay.putFile('essays/essay.pdf', essay);
+
+/** A learner of the course with a secret; a new one where a test spoils the credential. */
+const learner = async (userId: number, credential: object | null = keyOf(userId)) => {
+  await relay.controls().seed({
+    users: [{ userId }],
+    enrollments: [{ orgUnitId: 2001, userId, roleId: 110 }],
+  });
+  if (credential) await relay.controls().secret(`sis-relay/local/users/${userId}`, credential);
+  return { ...ids, userId };
+};
+
+describe('a submission', () => {
+  test('is handed in by its own learner, with one upload', async () => {
+    const data = { ...ids, files: [file(await uploaded())], comment: 'My lab report “final” 🎓\n' };
+    expect(await relay.deliver(data)).toMatchObject({
+      outcomes: ['done'],
+      requests: ['GET 200', 'POST 200'],
+      letters: [],
+    });
+    expect(await submissions()).toEqual([
+      {
+        ...ids,
+        submissionId: expect.any(Number),
+        submittedAt: expect.any(String),
+        comment: 'My lab report “final” 🎓\n',
+        files: [
+          { name: 'essay.pdf', contentType: 'application/pdf', bytes: essay.length, sha256: sha256(essay) },
+        ],
+      },
+    ]);
+    expect(await relay.requests()).toMatchObject([
+      { method: 'GET', path: '/svc/api/lp/1.49/users/whoami', userId: 301 },
+      { method: 'POST', path: expect.stringMatching(/7001\/submissions\/mysubmissions\/$/), userId: 301 },
+    ]);
+  });
+
+  test('without a comment has an empty one', async () => {
+    await relay.deliver({ ...ids, files: [file(await uploaded())] });
+    expect(await submissions()).toMatchObject([{ comment: '' }]);
+  });
+
+  test('of several files keeps their order, types and bytes, an empty file included', async () => {
+    const contents = ['first', '', '\r\n--boundary--\r\n', '\0\u0001\ufeff'];
+    const several = await Promise.all(
+      contents.map(async (text, at) =>
+        file(await relay.putFile(`several/${at}`, text), `${at}.txt`, `text/x-${at}`),
+      ),
+    );
+    await relay.deliver({ ...ids, files: several });
+    const held = contents.map((text, at) => {
+      const bytes = Buffer.from(text);
+      return { name: `${at}.txt`, contentType: `text/x-${at}`, bytes: bytes.length, sha256: sha256(bytes) };
+    });
+    expect(await submissions()).toMatchObject([{ files: held }]);
+  });
+
+  // The platform reads names as browsers write them: %22, %0D and %0A are escapes, so of those three the text is lost.
+  test.each([
+    ['quotes', 'my "best" essay.pdf', 'my "best" essay.pdf'],
+    ['line breaks', 'a\r\nX-Evil: yes\r\n\r\n.pdf', 'a\r\nX-Evil: yes\r\n\r\n.pdf'],
+    ['a boundary', '--sis-relay--\r\n.pdf', '--sis-relay--\r\n.pdf'],
+    ['the end of the header', 'a"; filename="b.pdf', 'a"; filename="b.pdf'],
+    ['umlauts and other scripts', 'Prüfung 試験 экзамен.pdf', 'Prüfung 試験 экзамен.pdf'],
+    ['letters and marks apart', 'Pru\u0308fung.pdf', 'Pru\u0308fung.pdf'],
+    ['emoji', '👩🏽‍🎓 done.pdf', '👩🏽‍🎓 done.pdf'],
+    ['an escape of its own', 'a%22b%2541.pdf', 'a"b%2541.pdf'],
+    ['a backslash', 'C:\\essays\\a.pdf', 'C:%5Cessays%5Ca.pdf'],
+    ['a path', '../../etc/passwd', '../../etc/passwd'],
+    ['control characters', 'a\u0000b\u001bc\u0085.pdf', 'a%00b%1Bc%C2%85.pdf'],
+    ['half of a character', 'a\ud83d.pdf', 'a\ufffd.pdf'],
+    ['255 characters', `${'x'.repeat(251)}.pdf`, `${'x'.repeat(251)}.pdf`],
+    ['255 characters of four bytes', '🎓'.repeat(127).padEnd(255, 'x'), '🎓'.repeat(127).padEnd(255, 'x')],
+  ])('can have a file whose name holds %s, and no name breaks out of its header', async (_, name, held) => {
+    const other = file(await uploaded(), 'other.pdf');
+    const delivery = await relay.deliver({ ...ids, files: [file(await uploaded(), name), other] });
+    expect(delivery).toMatchObject({ outcomes: ['done'], requests: ['GET 200', 'POST 200'] });
+    const [{ files: stored } = {}] = await submissions();
+    expect(stored).toMatchObject([{ name: held, sha256: sha256(essay) }, { name: 'other.pdf' }]);
+  });
+
+  test.each([
+    'essays/final version (2).pdf',
+    'essays/Prüfung 試験 🎓.pdf',
+    'a+b%20c?d=1#e&f.pdf',
+    '/leading//slashes/',
+  ])('can have a file whose key in S3 is %j', async (key) => {
+    const bytes = Buffer.from(`bytes of ${key}`);
+    const delivery = await relay.deliver({ ...ids, files: [file(await relay.putFile(key, bytes))] });
+    expect(delivery).toMatchObject({ outcomes: ['done'], letters: [] });
+    expect(await submissions()).toMatchObject([{ files: [{ sha256: sha256(bytes) }] }]);
+  });
+
+  test('can have files of an https server on the list, beside those of S3', async () => {
+    const both = [file(`${filesUrl}/essay.pdf?signature=secret`), file(await uploaded(), 'copy.pdf')];
+    expect(await relay.deliver({ ...ids, files: both })).toMatchObject({ outcomes: ['done'], letters: [] });
+    expect(await submissions()).toMatchObject([
+      {
+        files: [
+          { name: 'essay.pdf', sha256: sha256(essay) },
+          { name: 'copy.pdf', sha256: sha256(essay) },
+        ],
+      },
+    ]);
+  });
+
+  test('that is delivered twice is handed in once', async () => {
+    const body = relay.event({ ...ids, files: [file(await uploaded())] });
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({
+      outcomes: ['duplicate'],
+      requests: [],
+      letters: [],
+    });
+    expect(await submissions()).toHaveLength(1);
+  });
+
+  test('and another one of the same learner, even an older one, are both handed in', async () => {
+    const older = relay.event({ ...ids, files: [file(await uploaded(), 'draft.pdf')] });
+    await relay.deliver({ ...ids, files: [file(await uploaded(), 'final.pdf')] });
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['done'] });
+    expect(await submissions()).toHaveLength(2);
+  });
+});
+
+describe('a submission is never handed in under another name', () => {
+  test('a learner without a credential: parked, naming the secret to create', async () => {
+    const data = { ...ids, userId: 302, files: [file(await uploaded())] };
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      requests: [],
+      kind: 'missing-credential',
+      message: 'There is no secret sis-relay/local/users/302, so nothing can be sent as user 302',
+      remedy: "Create the secret sis-relay/local/users/302 with that user's credential, then replay.",
+    });
+    expect(await submissions()).toEqual([]);
+  });
+
+  test('once the secret is there, a replay hands it in', async () => {
+    const data = { ...(await learner(311, null)), files: [file(await uploaded())] };
+    const { letters } = await relay.deliver(data);
+    await relay.controls().secret('sis-relay/local/users/311', keyOf(311));
+    expect(await relay.deliverBody(letters[0]?.body ?? '')).toMatchObject({
+      outcomes: ['done'],
+      letters: [],
+    });
+    expect(await submissions()).toMatchObject([{ userId: 311 }]);
+  });
+
+  test('a secret that holds somebody else’s key: parked, and nothing is uploaded', async () => {
+    const data = { ...(await learner(312, keyOf(301))), files: [file(await uploaded())] };
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      requests: ['GET 200'],
+      kind: 'missing-credential',
+      message: 'The secret for user 312 holds the credential of user 301: nothing was sent',
+      remedy: expect.stringContaining('Put the credential of user 312 itself into that secret'),
+    });
+    expect(await submissions()).toEqual([]);
+  });
+
+  test('a key that the platform refuses: it waits, unsent, until the secret is corrected', async () => {
+    const data = { ...(await learner(313, keyOf(313, 'revoked'))), files: [file(await uploaded())] };
+    const delivered = relay.deliver(data);
+    await expect.poll(() => relay.requests(), { timeout: 20_000 }).toHaveLength(1);
+    await relay.controls().secret('sis-relay/local/users/313', keyOf(313));
+    const { outcomes, requests, letters } = await delivered;
+    expect(outcomes.at(-1)).toBe('done');
+    expect(outcomes.slice(0, -1)).toEqual(outcomes.slice(0, -1).fill('waiting'));
+    // Its secret is looked at again every few seconds; the refused key itself is not used again.
+    expect({ requests, letters }).toEqual({ requests: ['GET 403', 'GET 200', 'POST 200'], letters: [] });
+    expect(await submissions()).toMatchObject([{ userId: 313 }]);
+  });
+
+  test('a secret that is no credential: it waits, unsent, until the secret is corrected', async () => {
+    const data = {
+      ...(await learner(314, { user: 'lena', password: 'secret' })),
+      files: [file(await uploaded())],
+    };
+    const delivered = relay.deliver(data);
+    await expect
+      .poll(() => relay.controls().secretsRead(), { timeout: 20_000 })
+      .toContain('sis-relay/local/users/314');
+    await relay.controls().secret('sis-relay/local/users/314', keyOf(314));
+    const { outcomes, requests, letters } = await delivered;
+    expect(outcomes).toEqual(['waiting', 'done']);
+    expect({ requests, letters }).toEqual({ requests: ['GET 200', 'POST 200'], letters: [] });
+  });
+
+  test('a learner who is not in the course: parked after one upload, naming the permission', async () => {
+    const data = { ...ids, orgUnitId: 2002, folderId: 7101, files: [file(await uploaded())] };
+    await relay.controls().seed({ folders: [{ folderId: 7101, orgUnitId: 2002 }] });
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      requests: ['GET 200', 'POST 403'],
+      ...{ kind: 'missing-permission', required: 'SubmitToDropbox', status: 403 },
+    });
+    expect(await submissions()).toEqual([]);
+  });
+});
+
+describe('a submission without an answer is looked up before anything is sent again', () => {
+  const again = ['GET 200', 'GET 200', 'POST 200'];
+  test.each<[string, Parameters<ReturnType<typeof relay.controls>['fault']>[0], string[]]>([
+    ['the connection is cut after the effect: it is found', { reset: 'after' }, ['POST null', 'GET 200']],
+    ['500 tells nothing: it is looked up, and sent', { status: 500 }, ['POST 500', ...again]],
+    ['504 tells nothing: it is looked up, and sent', { status: 504 }, ['POST 504', ...again]],
+    [
+      'an HTML page tells nothing: it is looked up, and sent',
+      { status: 200, body: '<html></html>' },
+      ['POST 200', ...again],
+    ],
+    ['503 says that nothing was taken: it is sent', { status: 503 }, ['POST 503', 'GET 200', 'POST 200']],
+    [
+      '429 says that nothing was taken: it is sent',
+      { status: 429, headers: { 'retry-after': '1' } },
+      ['POST 429', 'GET 200', 'POST 200'],
+    ],
+  ])('%s', async (_, effect, expected) => {
+    await relay.controls().fault(effect, { method: 'POST', path: 'mysubmissions' });
+    const { outcomes, requests, letters } = await relay.deliver({ ...ids, files: [file(await uploaded())] });
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(requests).toEqual(['GET 200', ...expected]);
+    expect(await submissions()).toMatchObject([{ userId: 301, files: [{ sha256: sha256(essay) }] }]);
+  });
+
+  test('the connection is cut before the effect: it is sent', async () => {
+    await relay.controls().fault({ reset: 'before' }, { method: 'POST', path: 'mysubmissions' });
+    const { outcomes, requests, letters } = await relay.deliver({ ...ids, files: [file(await uploaded())] });
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    // Cut so early that part of the upload was not handed over yet, it certainly had no effect, and needs no look.
+    expect(requests.filter((request) => request.startsWith('POST'))).toEqual(['POST null', 'POST 200']);
+    expect(await submissions()).toMatchObject([{ userId: 301, files: [{ sha256: sha256(essay) }] }]);
+  });
+
+  test('where the lookup cannot tell, a person decides: the letter says what to look for', async () => {
+    await relay.controls().fault({ reset: 'after' }, { method: 'POST', path: 'mysubmissions' });
+    // The platform shows this name otherwise than it was given.
+    const data = { ...ids, files: [file(await uploaded(), 'C:\\essay.pdf')] };
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      requests: ['GET 200', 'POST null', 'GET 200'],
+      kind: 'uncertain',
+      remedy: expect.stringMatching(
+        /^Look for a submission of user 301 in dropbox folder 7001 of org unit 2001 since .* Replay only if there is none/,
+      ),
+    });
+    expect(await submissions()).toHaveLength(1);
+  });
+});
+
+describe('what the platform refuses is parked after one upload', () => {
+  test.each([
+    [
+      'an unknown folder',
+      { folderId: 7999 },
+      'POST 404',
+      { kind: 'rejected', status: 404, detail: 'Dropbox folder not found' },
+    ],
+    [
+      'an unknown org unit',
+      { orgUnitId: 2999 },
+      'POST 404',
+      { kind: 'rejected', status: 404, detail: 'Org unit not found' },
+    ],
+  ])('%s', async (_, wrong, request, failure) => {
+    const data = { ...ids, ...wrong, files: [file(await uploaded())] };
+    expect(parked(await relay.deliver(data))).toMatchObject({ requests: ['GET 200', request], ...failure });
+    expect(await submissions()).toEqual([]);
+  });
+});
+
+describe('what names no file that can be had is parked, and nothing is uploaded', () => {
+  test.each<[string, () => string, RegExp, RegExp]>([
+    [
+      'a missing object',
+      () => 's3://sis-relay-uploads/none.pdf',
+      /none\.pdf: not there, or not readable/,
+      /Put the file there/,
+    ],
+    [
+      'a missing page',
+      () => `${filesUrl}/none.pdf`,
+      /answered with 404 instead of the file/,
+      /Make the file readable/,
+    ],
+    ['a redirect', () => `${filesUrl}/moved.pdf`, /answered with a redirect \(302\)/, /Name the address/],
+    [
+      'a page of unknown length',
+      () => `${filesUrl}/unsized.pdf`,
+      /no Content-Length/,
+      /Put the file into S3/,
+    ],
+    [
+      'a host that is not listed',
+      () => 'https://files.example.org/a',
+      /not on the list of file hosts/,
+      /FILE_HOSTS/,
+    ],
+    [
+      'another port of a listed host',
+      () => 'https://localhost:1/a',
+      /not on the list of file hosts/,
+      /FILE_HOSTS/,
+    ],
+  ])('%s', async (_, uri, says, todo) => {
+    const data = { ...ids, files: [file(await uploaded()), file(uri(), 'second.pdf')] };
+    const failure = parked(await relay.deliver(data));
+    expect(failure).toMatchObject({ kind: 'invalid', message: expect.stringMatching(says) });
+    expect(failure.remedy).toMatch(todo);
+    expect(failure.requests).toEqual(['GET 200']);
+    expect(await submissions()).toEqual([]);
+  });
+
+  test.each([
+    ['no file', { files: [] }, /data\.files: must name at least one file/],
+    ['files left out', { files: undefined }, /data\.files: is missing/],
+    ['21 files', { files: Array(21).fill(file('s3://sis-relay-uploads/a')) }, /must name at most 20 files/],
+    ['an empty name', { files: [file('s3://sis-relay-uploads/a', '')] }, /data\.files\[0\]\.name/],
+    [
+      'a name of 256 characters',
+      { files: [file('s3://sis-relay-uploads/a', 'x'.repeat(256))] },
+      /data\.files\[0\]\.name/,
+    ],
+    [
+      'a content type that is none',
+      { files: [file('s3://sis-relay-uploads/a', 'a', 'pdf')] },
+      /data\.files\[0\]\.contentType/,
+    ],
+    ['an unknown field', { submitter: 302 }, /data\.submitter: is not a known field/],
+    ['a null comment', { comment: null }, /data\.comment/],
+    [
+      'a user that would alter a secret’s name',
+      { userId: '../service' },
+      /data\.userId: must be a positive whole number/,
+    ],
+  ])('%s', async (_, wrong, says) => {
+    const data = { ...ids, files: [file('s3://sis-relay-uploads/a')], ...wrong };
+    const failure = parked(await relay.deliver(data));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+  });
+});

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import { integration } from '../../functions/user-attributes-update.ts';
+import type { Effect } from '../local/controls.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+
+const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+const attributesOf = async (userId: number) =>
+  (await relay.rows('userAttributes')).find((row) => row.userId === userId);
+const fields = () => relay.rows('demographicsFields');
+const platformCreatesFields = async () => {
+  const body = JSON.stringify({ demographicsFields: 'create' });
+  await fetch(`${relay.description().platform}/_local/settings`, { method: 'POST', body });
+};
+const pronouns = { attributeId: 'pronouns', value: ['they', 'them'] };
+const campus = { attributeId: 'campus', value: ['North'] };
+const update = { userId: 301, attributes: [pronouns, campus] };
+const text = '6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01';
+const creation = { field: { name: 'Cohort', description: 'The year of entry', dataTypeId: text } };
+
+describe('the attributes of a user', () => {
+  test('are those of the message, in the place of all that there were', async () => {
+    expect(await relay.deliver({ userId: 301, attributes: [campus] })).toMatchObject({
+      outcomes: ['done'],
+      requests: ['PUT 200'],
+      letters: [],
+    });
+    expect(await attributesOf(301)).toEqual({ userId: 301, attributes: [campus], writes: 1 });
+  });
+
+  test('can be several, of several values or none', async () => {
+    const clubs = { attributeId: 'clubs', value: [] };
+    await relay.deliver({ userId: 303, attributes: [pronouns, clubs] });
+    expect(await attributesOf(303)).toMatchObject({ attributes: [pronouns, clubs] });
+  });
+
+  test('are cleared where the message has none', async () => {
+    await relay.deliver({ userId: 301, attributes: [] });
+    expect(await attributesOf(301)).toMatchObject({ attributes: [] });
+  });
+
+  test('are not set back by an older message, nor twice by the same', async () => {
+    const older = relay.event({ userId: 301, attributes: [] });
+    const body = relay.event(update);
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['duplicate'], requests: [] });
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['superseded'], requests: [] });
+    expect(await attributesOf(301)).toEqual({ ...update, writes: 1 });
+  });
+
+  test.each<[string, Effect, number]>([
+    ['no answer to what was done', { reset: 'after' }, 2],
+    ['no answer to what was not done', { reset: 'before' }, 1],
+    ['500', { status: 500 }, 1],
+    ['429', { status: 429, headers: { 'retry-after': '1' } }, 1],
+  ])('are sent again after %s', async (_, effect, writes) => {
+    await relay.controls().fault(effect);
+    const { outcomes, letters } = await relay.deliver(update);
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(await attributesOf(301)).toEqual({ ...update, writes });
+  });
+
+  test('of an unknown user are refused', async () => {
+    expect(parked(await relay.deliver({ ...update, userId: 999 }))).toMatchObject({
+      ...{ requests: ['PUT 404'], kind: 'rejected', status: 404, detail: 'User not found' },
+    });
+  });
+
+  test('may not be told by the letter of a refusal', async () => {
+    const body = { Errors: [{ Message: 'The attribute campus is unknown' }] };
+    await relay.controls().fault({ status: 400, body });
+    const failure = parked(await relay.deliver(update));
+    expect(failure).toMatchObject({ kind: 'rejected', detail: 'The attribute campus is unknown' });
+    expect(JSON.stringify(failure)).not.toMatch(/they|North/);
+  });
+
+  test('say nothing about a field that an older message creates', async () => {
+    await platformCreatesFields();
+    const older = relay.event(creation);
+    await relay.deliver(update);
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['done'], requests: ['POST 200'] });
+  });
+});
+
+describe('a demographics field', () => {
+  const remedy =
+    /^Look for a demographics field with this message's name since .* Replay only if there is none/;
+
+  test('is created', async () => {
+    await platformCreatesFields();
+    expect(await relay.deliver(creation)).toMatchObject({
+      outcomes: ['done'],
+      requests: ['POST 200'],
+      letters: [],
+    });
+    expect(await fields()).toEqual([{ fieldId: expect.any(Number), ...creation.field }]);
+  });
+
+  test('that is delivered twice is created once', async () => {
+    await platformCreatesFields();
+    const body = relay.event(creation);
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['duplicate'], requests: [] });
+    expect(await fields()).toHaveLength(1);
+  });
+
+  test('is left to a person where the platform answers 500, as it is known to', async () => {
+    const delivery = await relay.deliver(creation);
+    expect(parked(delivery)).toMatchObject({ kind: 'uncertain', remedy: expect.stringMatching(remedy) });
+    expect(delivery.requests).toEqual(['POST 500']);
+  });
+
+  test('is left to a person where no answer comes to what was done; a replay is that person’s word', async () => {
+    await platformCreatesFields();
+    await relay.controls().fault({ reset: 'after' });
+    const delivery = await relay.deliver(creation);
+    expect(parked(delivery)).toMatchObject({ kind: 'uncertain', remedy: expect.stringMatching(remedy) });
+    expect(delivery.requests).toEqual(['POST null']);
+    expect(await fields()).toHaveLength(1);
+  });
+
+  test('of an unknown data type is refused', async () => {
+    await platformCreatesFields();
+    const dataTypeId = '00000000-0000-0000-0000-000000000000';
+    expect(parked(await relay.deliver({ field: { ...creation.field, dataTypeId } }))).toMatchObject({
+      ...{ requests: ['POST 404'], kind: 'rejected', detail: 'Data type not found' },
+    });
+  });
+});
+
+describe('what is missing is named', () => {
+  test.each<[string, object, string]>([
+    ['the scope of attributes', update, 'attributes:users:update'],
+    ['the scope of fields', creation, 'core:*:*'],
+  ])('%s', async (_, data, required) => {
+    const body = {
+      type: 'https://docs.example.edu/res/apiprop.html#not-authorized',
+      ...{ title: 'Not Authorized', status: 403 },
+      detail: `Insufficient scope to call API. Required: ${required}`,
+    };
+    await relay.controls().fault({ status: 403, body });
+    const failure = parked(await relay.deliver(data));
+    expect(failure).toMatchObject({ kind: 'missing-scope', required });
+    expect(failure.requests).toHaveLength(1);
+  });
+
+  test.each<[string, object, string]>([
+    ['the permission for attributes', update, 'EditUserAttributes'],
+    ['the permission for fields', creation, 'ManageDemographics'],
+  ])('%s', async (_, data, required) => {
+    await relay.controls().seed({ roles: [{ roleId: 101, permissions: [] }] });
+    const failure = parked(await relay.deliver(data));
+    expect(failure).toMatchObject({ kind: 'missing-permission', required });
+    expect(failure.requests).toHaveLength(1);
+  });
+});
+
+describe('what is neither is parked, and nothing is sent', () => {
+  const either = /data: must have either userId and attributes, or field/;
+  test.each<[string, object, RegExp]>([
+    ['nothing', {}, either],
+    ['both', { ...update, ...creation }, either],
+    ['a user without attributes', { userId: 301 }, either],
+    ['attributes without a user', { attributes: [] }, either],
+    ['null attributes', { userId: 301, attributes: null }, /data\.attributes/],
+    [
+      'a value that is no list',
+      { userId: 301, attributes: [{ ...campus, value: 'North' }] },
+      /attributes\[0\]\.value/,
+    ],
+    [
+      'an attribute without a name',
+      { userId: 301, attributes: [{ ...campus, attributeId: '' }] },
+      /must not be empty/,
+    ],
+    [
+      'an attribute twice',
+      { userId: 301, attributes: [campus, campus] },
+      /data\.attributes: must name each attribute once/,
+    ],
+    [
+      'an attribute with more',
+      { userId: 301, attributes: [{ ...campus, name: 'x' }] },
+      /attributes\[0\]\.name: is not a/,
+    ],
+    [
+      'a user that would alter a path',
+      { ...update, userId: '301/../302' },
+      /data\.userId: must be a positive/,
+    ],
+    [
+      'a field without a name',
+      { field: { ...creation.field, name: ' ' } },
+      /data\.field\.name: must not be empty/,
+    ],
+    [
+      'a field without a description',
+      { field: { ...creation.field, description: undefined } },
+      /description: is missing/,
+    ],
+    [
+      'a data type that is none',
+      { field: { ...creation.field, dataTypeId: 'text' } },
+      /dataTypeId: must be a GUID/,
+    ],
+    ['an unknown field', { ...update, mode: 'merge' }, /data\.mode: is not a known field/],
+  ])('%s', async (_, data, says) => {
+    const failure = parked(await relay.deliver(data));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+    expect(await attributesOf(301)).toMatchObject({ writes: 0 });
+  });
+});

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { DeleteMessageBatchCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import type { Context } from 'aws-lambda';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/dead-letter.ts';
+import { handlerOf } from '../../lib/handler.ts';
+import type { Integration } from '../../lib/integration.ts';
+import type { MessageReport } from '../../lib/observe.ts';
+import { createServices } from '../../lib/services.ts';
+import { settingsFrom } from '../../lib/settings.ts';
+import { localClient } from './aws.ts';
+import { controlsOf, type PlatformRequest } from './controls.ts';
+import { mapQueue } from './event-source-mapping.ts';
+import { type Stack, settingsOf, startStack } from './stack.ts';
+
+/** What became of one message. */
+export type Delivery = {
+  /** Of each attempt, in their order: the last is the end. */
+  outcomes: string[];
+  /** The requests that it cost, as `METHOD status`. */
+  requests: string[];
+  letters: DeadLetter[];
+  sent: { function: string; queueArn: string; body: string };
+};
+
+/** The failure in the one letter of a parked message, once all that every letter must tell is seen to be there. */
+export function parked({
+  outcomes,
+  letters,
+  requests,
+  sent,
+}: Delivery): LetterFailure & { requests: string[] } {
+  expect(outcomes.at(-1)).toBe('parked');
+  expect(letters).toHaveLength(1);
+  const [letter] = letters;
+  expect(letter).toMatchObject({ body: sent.body, source: sent.queueArn, replays: 0 });
+  const failure = letter?.failure;
+  expect(failure).toMatchObject({ function: sent.function, attempts: outcomes.length });
+  expect(failure?.message).not.toBe('');
+  expect(failure?.remedy).toMatch(/replay|send (it|the message) again/i);
+  expect(JSON.stringify(failure)).not.toMatch(/x_[a-d]=|local-key/);
+  return { ...(failure as LetterFailure), requests };
+}
+
+type Settings = () => Record<string, string> | Promise<Record<string, string>>;
+
+/**
+ * A function in this process, fed from its real queue, for a test file. Before each test the platform is as it was at its
+ * start; each message is newer than the one before it.
+ */
+export function functionForTests<Data>(integration: Integration<Data>, settings: Settings = () => ({})) {
+  const { name } = integration;
+  const reports = new Map<string, { outcomes: string[]; end: PromiseWithResolvers<void> }>();
+  let stack: Stack;
+  let queueArn: string;
+  let stop = async () => {};
+  let hour = 0;
+
+  const storyOf = (messageId: string) => {
+    const story = reports.get(messageId) ?? { outcomes: [], end: Promise.withResolvers<void>() };
+    reports.set(messageId, story);
+    return story;
+  };
+
+  beforeAll(async () => {
+    stack = await startStack({ functions: false });
+    const environment = {
+      ...settingsOf(stack.description, name),
+      LOG_LEVEL: 'silent',
+      WAIT_MAXIMUM_SECONDS: '1',
+      ...(await settings()),
+    };
+    // The SDK's clients read them by themselves, some of them with their first call.
+    for (const [key, value] of Object.entries(environment))
+      if (key.startsWith('AWS_')) process.env[key] = value;
+    const services = createServices(name, settingsFrom(environment));
+    let ended: string[] = [];
+    const message = (report: MessageReport) => {
+      storyOf(report.messageId).outcomes.push(report.outcome);
+      if (report.outcome !== 'waiting') ended.push(report.messageId);
+    };
+    const handler = handlerOf(integration, () => ({
+      ...services,
+      observe: { ...services.observe, message },
+    }));
+    const queueUrl = stack.description.queues[name] ?? '';
+    const [account, queue] = new URL(queueUrl).pathname.slice(1).split('/');
+    queueArn = `arn:aws:sqs:${stack.description.region}:${account}:${queue}`;
+    const mapping = mapQueue({
+      sqs: stack.sqs,
+      queueUrl,
+      queueArn,
+      batchSize: 10,
+      pollers: 1,
+      invoke: async (event) => {
+        const deadlineMs = Date.now() + 20_000;
+        const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;
+        const payload = await handler(event, context);
+        for (const messageId of ended) storyOf(messageId).end.resolve();
+        ended = [];
+        return { ok: true, payload };
+      },
+    });
+    stop = async () => {
+      await mapping.stop();
+      await services.platform.close();
+      await stack.close();
+    };
+  });
+  const controls = () => controlsOf(stack.description);
+  beforeEach(() => controls().reset());
+  afterAll(() => stop());
+
+  const takeLetters = async (): Promise<DeadLetter[]> => {
+    const { sqs, description } = stack;
+    const QueueUrl = description.deadLetters;
+    const all = { MessageAttributeNames: ['All'], MessageSystemAttributeNames: ['All' as const] };
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, ...all }),
+    );
+    if (Messages.length === 0) return [];
+    const Entries = Messages.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle }));
+    await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
+    return [...Messages.map(letterOf), ...(await takeLetters())];
+  };
+
+  const deliverBody = async (body: string): Promise<Delivery> => {
+    const before = (await controls().requests()).length;
+    const QueueUrl = stack.description.queues[name];
+    const { MessageId = '' } = await stack.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body }));
+    const story = storyOf(MessageId);
+    await story.end.promise;
+    const requests: PlatformRequest[] = (await controls().requests()).slice(before);
+    return {
+      outcomes: story.outcomes,
+      requests: requests.map(({ method, status }) => `${method} ${status}`),
+      letters: await takeLetters(),
+      sent: { function: name, queueArn, body },
+    };
+  };
+
+  const event = (data: unknown, attributes: object = {}): string => {
+    hour += 1;
+    const time = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
+    const type = `sis.${name}.v1`;
+    return JSON.stringify({
+      specversion: '1.0',
+      id: randomUUID(),
+      source: '/sis',
+      type,
+      time,
+      data,
+      ...attributes,
+    });
+  };
+
+  return {
+    controls,
+    event,
+    deliverBody,
+    /** Sends a message with this data, and tells when it has come to its end. */
+    deliver: (data: unknown): Promise<Delivery> => deliverBody(event(data)),
+    rows: async (table: string) => (await controls().state())[table] ?? [],
+    requests: () => controls().requests(),
+    description: () => stack.description,
+    /** Puts a file into the bucket, and answers its uri. */
+    putFile: async (key: string, body: Uint8Array | string): Promise<string> => {
+      const { s3, bucket } = stack.description;
+      const client = new S3Client({ ...localClient(s3), forcePathStyle: true });
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: Buffer.from(body) }));
+      client.destroy();
+      return `s3://${bucket}/${key}`;
+    },
+  };
+}

@@ -1,0 +1,249 @@
+import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DeadLetter } from '../../lib/dead-letter.ts';
+import { controlsOf, type PlatformRequest } from './controls.ts';
+import { collectLetters, createFollower, play } from './play.ts';
+import {
+  acts,
+  event,
+  gradeOf,
+  keyOf,
+  type Scenario,
+  scenarioSeed,
+  secretOf,
+  submissionOf,
+} from './scenarios.ts';
+import { type Stack, type StackOptions, startStack } from './stack.ts';
+
+const program = await acts();
+// The last acts change the clock and a key for everybody.
+const [quiet, upheavals] = [program.slice(0, 2), program.slice(2)];
+
+/** What befalls AWS itself, so one after the other. */
+// The SDK tries each call again by itself, so that one fault alone would not be noticed.
+const outages: Scenario[] = [
+  {
+    title: 'a dead-letter queue that takes nothing for a while',
+    function: 'grade-push',
+    bodies: [event('grade-push', { ...gradeOf(431, 0), grade: null })],
+    prepare: (controls) =>
+      controls.awsFault('sqs', {
+        action: 'SendMessage',
+        name: 'sis-relay-local-dead-letters',
+        times: 6,
+        status: 500,
+      }),
+    waits: 1,
+    outcomes: ['parked'],
+    letter: { kind: 'invalid', says: /cannot clear a grade/ },
+    requests: { path: /values\/431$/, are: [] },
+    holds: { table: 'gradeValues', where: { userId: 431 }, rows: [] },
+  },
+  {
+    title: 'a ledger that cannot be written: nothing is sent unprotected',
+    function: 'grade-push',
+    bodies: [event('grade-push', gradeOf(432, 6))],
+    prepare: (controls) => controls.awsFault('dynamodb', { action: 'UpdateItem', times: 3, status: 500 }),
+    waits: 1,
+    outcomes: ['done'],
+    requests: { path: /values\/432$/, are: ['PUT 200'] },
+    holds: { table: 'gradeValues', where: { userId: 432 }, rows: [{ pointsNumerator: 6, writes: 1 }] },
+  },
+  {
+    title: 'Secrets Manager is down when a credential is first needed',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(433))],
+    prepare: async (controls, description) => {
+      await controls.secret(secretOf(433, description), keyOf(433));
+      const name = secretOf(433, description);
+      await controls.awsFault('secretsManager', { action: 'GetSecretValue', name, times: 3, status: 500 });
+    },
+    waits: 1,
+    outcomes: ['done'],
+    requests: { path: /whoami$|folders\/7433/, userId: 433, are: ['GET 200', 'POST 200'] },
+    holds: { table: 'submissions', where: { userId: 433 }, rows: [{ folderId: 7433 }] },
+  },
+  {
+    title: 'a file that S3 does not give at first',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(434))],
+    prepare: async (controls, description) => {
+      await controls.secret(secretOf(434, description), keyOf(434));
+      await controls.awsFault('s3', { action: 'HeadObject', times: 3, status: 503 });
+    },
+    waits: 1,
+    outcomes: ['done'],
+    requests: { path: /folders\/7434/, userId: 434, are: ['POST 200'] },
+    holds: { table: 'submissions', where: { userId: 434 }, rows: [{ folderId: 7434 }] },
+  },
+];
+
+/** Without a ledger nobody knows what an attempt without an outcome has done. */
+const withoutLedger: Scenario[] = [
+  {
+    title: 'a submission whose answer never comes is parked for a person to decide',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(435))],
+    prepare: async (controls, description) => {
+      await controls.secret(secretOf(435, description), keyOf(435));
+      await controls.fault({ delayMs: 8_000 }, { method: 'POST', path: 'folders/7435' });
+    },
+    outcomes: ['parked'],
+    letter: { kind: 'uncertain', says: /no answer in time.*Look on the platform whether it was done/ },
+    requests: { path: /whoami$|folders\/7435/, userId: 435, are: ['GET 200', 'POST null'] },
+    holds: { table: 'submissions', where: { userId: 435 }, rows: [] },
+  },
+  {
+    title: 'a submission that was taken without an answer is parked, and not handed in twice',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(436))],
+    prepare: async (controls, description) => {
+      await controls.secret(secretOf(436, description), keyOf(436));
+      await controls.fault({ reset: 'after' }, { method: 'POST', path: 'folders/7436' });
+    },
+    outcomes: ['parked'],
+    letter: { kind: 'uncertain', says: /replay only if it was not/ },
+    requests: { path: /whoami$|folders\/7436/, userId: 436, are: ['GET 200', 'POST null'] },
+    holds: { table: 'submissions', where: { userId: 436 }, rows: [{ folderId: 7436 }] },
+  },
+  {
+    title: 'a submission that certainly was not taken is sent again',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(437))],
+    prepare: async (controls, description) => {
+      await controls.secret(secretOf(437, description), keyOf(437));
+      await controls.fault({ status: 503 }, { method: 'POST', path: 'folders/7437' });
+    },
+    outcomes: ['done'],
+    requests: {
+      path: /whoami$|folders\/7437/,
+      userId: 437,
+      are: ['GET 200', 'POST 503', 'GET 200', 'POST 200'],
+    },
+    holds: { table: 'submissions', where: { userId: 437 }, rows: [{ folderId: 7437 }] },
+  },
+  {
+    title: 'a grade without an answer is sent again, as that does no harm',
+    function: 'grade-push',
+    bodies: [event('grade-push', gradeOf(438, 8))],
+    prepare: (controls) => controls.fault({ reset: 'after' }, { path: 'values/438$' }),
+    outcomes: ['done'],
+    requests: { path: /values\/438$/, are: ['PUT null', 'PUT 200'] },
+    holds: { table: 'gradeValues', where: { userId: 438 }, rows: [{ pointsNumerator: 8, writes: 2 }] },
+  },
+  {
+    title: 'a duplicate is sent again, and an old grade over a new one',
+    function: 'grade-push',
+    bodies: [event('grade-push', gradeOf(439, 9), 10), event('grade-push', gradeOf(439, 3), 9)],
+    outcomes: ['done', 'done'],
+    requests: { path: /values\/439$/, are: ['PUT 200', 'PUT 200'] },
+    holds: { table: 'gradeValues', where: { userId: 439 }, rows: [{ pointsNumerator: 3, writes: 2 }] },
+  },
+];
+
+/** A stack with functions in processes of their own, on which scenarios are played; all that came of them. */
+async function playOn(program: Scenario[][], options: StackOptions = {}) {
+  const follower = createFollower();
+  const stack = await startStack({ containersPerFunction: 1, ...options, onLog: follower.onLog });
+  await controlsOf(stack.description).seed(scenarioSeed);
+  const letters = collectLetters(stack);
+  const problems = new Map<Scenario, string[]>();
+  const perform = async (scenario: Scenario) =>
+    problems.set(scenario, await play(scenario, { stack, follower, letters }));
+  for (const act of program) await Promise.all(act.map(perform));
+  return { stack, follower, problems, letters, requests: await controlsOf(stack.description).requests() };
+}
+
+const lengthOf = async ({ sqs }: Stack, url: string | undefined): Promise<number> => {
+  const AttributeNames = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const;
+  const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: [...AttributeNames] });
+  const { Attributes = {} } = await sqs.send(command);
+  return AttributeNames.reduce((sum, name) => sum + Number(Attributes[name]), 0);
+};
+
+const claims =
+  (request: PlatformRequest) =>
+  ({ requests: { path, userId } }: Scenario): boolean =>
+    path.test(request.path) && request.userId === (userId ?? request.userId);
+
+let usual: Awaited<ReturnType<typeof playOn>>;
+let unprotected: typeof usual;
+let written: DeadLetter[];
+
+beforeAll(async () => {
+  [usual, unprotected] = await Promise.all([
+    playOn([...quiet, ...outages.map((outage) => [outage]), ...upheavals]),
+    playOn([withoutLedger], { settings: { LEDGER_TABLE: '' } }),
+  ]);
+  written = await usual.letters.end();
+}, 120_000);
+
+afterAll(async () => {
+  await unprotected.letters.end();
+  await Promise.all([usual.stack.close(), unprotected.stack.close()]);
+});
+
+describe('through SQS and processes of their own, each message ends as it must', () => {
+  test.each([...program.flat(), ...outages])('$title', (scenario) => {
+    expect(usual.problems.get(scenario)).toEqual([]);
+  });
+
+  test('no request was made that no scenario accounts for', () => {
+    const scenarios = [...program.flat(), ...outages];
+    const stray = usual.requests.filter((request) => !scenarios.some(claims(request)));
+    // Whom a submission is signed by is asked before each upload.
+    expect(stray.filter(({ path }) => !path.endsWith('/whoami'))).toEqual([]);
+  });
+
+  test('each parked message has its one letter, and nothing else has one', () => {
+    const parked = [...program.flat(), ...outages].filter(({ letter }) => letter);
+    const bodies = parked.map((scenario) => scenario.bodies.at(-1)).sort();
+    expect(written.map(({ body }) => body).sort()).toEqual(bodies);
+  });
+
+  test('nothing is left on a queue', async () => {
+    const urls = Object.values(usual.stack.description.queues);
+    await expect
+      .poll(() => Promise.all(urls.map((url) => lengthOf(usual.stack, url))), { timeout: 10_000 })
+      .toEqual(urls.map(() => 0));
+  });
+});
+
+describe('without a ledger', () => {
+  test.each(withoutLedger)('$title', (scenario) => {
+    expect(unprotected.problems.get(scenario)).toEqual([]);
+  });
+});
+
+describe('a scenario that ends otherwise than expected is told', () => {
+  const good: Scenario = {
+    title: 'a null grade',
+    function: 'grade-push',
+    bodies: [],
+    outcomes: ['parked'],
+    letter: { kind: 'invalid', says: /cannot clear a grade/ },
+    requests: { path: /values\/440$/, are: [] },
+    holds: { table: 'gradeValues', where: { userId: 440 }, rows: [] },
+  };
+  test.each<[string, Partial<Scenario>, RegExp[]]>([
+    ['nothing, where all is well', {}, []],
+    ['another outcome', { outcomes: ['done'] }, [/how it ended: \["parked"\] and not \["done"\]/]],
+    ['another kind', { letter: { kind: 'rejected', says: /clear/ } }, [/the failure/, /its letters/]],
+    ['other words', { letter: { kind: 'invalid', says: /may be null/ } }, [/its letter says/]],
+    ['another status', { letter: { kind: 'invalid', status: 400, says: /clear/ } }, [/its letter’s status/]],
+    ['a letter too many', { letter: undefined as never }, [/the failure/, /its letters/]],
+    ['another number of waits', { waits: 1 }, [/how often it waited: 0 and not 1/]],
+    ['other requests', { requests: { path: /values\/440$/, are: ['PUT 200'] } }, [/its requests: \[\]/]],
+    [
+      'another state',
+      { holds: { table: 'gradeValues', where: { userId: 440 }, rows: [{ pointsNumerator: 0 }] } },
+      [/the platform’s gradeValues: \[\]/],
+    ],
+  ])('%s', async (_, wrong, told) => {
+    const { stack, follower } = unprotected;
+    const bodies = [event('grade-push', { ...gradeOf(440, 0), grade: null })];
+    const { letters } = unprotected;
+    const problems = await play({ ...good, bodies, ...wrong }, { stack, follower, letters });
+    expect(problems).toEqual(told.map((pattern) => expect.stringMatching(pattern)));
+  });
+});
