@@ -102,6 +102,7 @@ const worldWith = (more: Partial<Services>) => {
       close: async () => undefined,
     },
     files: { open: async () => Promise.reject(new Error('no file was to be opened')) },
+    readSecret: async () => Promise.reject(new Error('no secret was to be read')),
     queues: fakeQueues().queues,
     ledger: undefined,
     observe: createObserve({ function: 'try-out', level: 'info', write: (line) => lines.push(line) }),

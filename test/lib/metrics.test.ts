@@ -110,6 +110,8 @@ test('each metric is published as its definition says', () => {
   tally.add('MessageAge', { function: 'f' }, 1);
   tally.add('PlatformLatency', { function: 'f', operation: 'o' }, 1);
   tally.add('PlatformAnswers', { function: 'f', status: '200' }, 1);
+  tally.add('TokenRefreshes', { outcome: 'refreshed' }, 1);
+  tally.add('AuthorizationsNeeded', { function: 'f' }, 1);
   const published = taken(tally).flatMap((line) => line._aws.CloudWatchMetrics);
   expect(
     Object.fromEntries(

@@ -1,0 +1,86 @@
+import * as z from 'zod';
+import { type IdKeyCredential, idKeyCredential, signature } from '../platform/id-key.ts';
+
+/** An application as it is registered on the platform. */
+export type App = { appId: string; appKey: string };
+
+export type TokenEntry = App & {
+  /** Scheme, host and port of the platform. */
+  baseUrl: string;
+  /** Where users are let in; default: beside the API, as in `/svc/auth/api/token`. */
+  entryPath?: string | undefined;
+  /** The path before the components, such as `/svc/api`. */
+  apiRoot: string;
+  /** Where the user's browser is sent with the user's id and key. */
+  callback: string;
+};
+
+/** The address that a user opens to have a user id and key made; it is signed with the application's key. */
+export const authUrl = ({ baseUrl, entryPath, apiRoot, callback, appId, appKey }: TokenEntry): string => {
+  if (!/^https?:$/.test(URL.parse(callback)?.protocol ?? ''))
+    throw new TypeError(`The callback must be an address such as https://localhost/done, not ${callback}`);
+  const path = entryPath ?? `${apiRoot.replace(/\/api$/, '')}/auth/api/token`;
+  // Signed as it is, and encoded only then.
+  const query = [
+    ['x_target', callback],
+    ['x_a', appId],
+    ['x_b', signature(appKey, callback)],
+  ];
+  const written = query.map(([name, value = '']) => `${name}=${encodeURIComponent(value)}`);
+  return `${new URL(path, baseUrl)}?${written.join('&')}`;
+};
+
+/**
+ * The secret of the user whose browser was sent to this address.
+ * @throws Error that says what the address lacks, and never what it holds.
+ */
+export const credentialFromCallback = (address: string, { appId, appKey }: App): IdKeyCredential => {
+  const url = URL.parse(address.trim());
+  if (url === null) throw new Error('This is no address. Copy the whole of it from the browser.');
+  if (isErrorPage(url.pathname)) throw new Error(errorPage);
+  const userId = url.searchParams.get('x_a') ?? '';
+  const userKey = url.searchParams.get('x_b') ?? '';
+  if (userId === '' || userKey === '')
+    throw new Error(
+      'The address holds no user id and key (x_a, x_b): the user was not let in, or only a part of it was copied.',
+    );
+  if (
+    !z
+      .string()
+      .regex(/^[1-9]\d*$/)
+      .safeParse(userId).success ||
+    userId === appId
+  )
+    throw new Error(
+      'The x_a of the address is no user id: this may be the address that leads in, not the one it led to.',
+    );
+  return idKeyCredential.parse({ type: 'id-key', appId, appKey, userId, userKey });
+};
+
+export type EntryAnswer = { status: number; location?: string | undefined };
+
+/** What the platform's answer to the entry address means, for a person. */
+export const explainEntry = ({ status, location }: EntryAnswer, callback: string): string => {
+  const isRedirect = status >= 300 && status < 400;
+  const url = isRedirect ? URL.parse(location ?? '', 'https://platform.invalid') : null;
+  if (url === null) {
+    if (status === 200) return 'The platform asks the user to log in: open the address in a browser.';
+    return `The platform answered ${status}. Is its address right, and the path of the token entry?`;
+  }
+  if (isErrorPage(url.pathname)) return errorPage;
+  if (url.href.startsWith(withoutQuery(callback)) && url.searchParams.has('x_b'))
+    return 'The platform lets in whoever is logged in here. It keeps the session: for another user, log out on the platform first.';
+  return `The platform sends the user on to ${url.pathname}, as for a login: open the address in a browser.`;
+};
+
+const isErrorPage = (path: string): boolean => /\/error\/\d{3}\b/.test(path);
+
+const withoutQuery = (address: string): string => address.replace(/[?#].*$/s, '');
+
+const errorPage = [
+  'The platform sent the user to its error page and does not say why. What is known to cause it:',
+  '- the application id is not that of a registered and enabled application;',
+  '- the signature does not fit: the application key is another one, or the callback was changed or encoded after it was signed;',
+  '- the callback is not the one that is registered for the application;',
+  '- the path of the token entry is another one on this platform.',
+].join('\n');

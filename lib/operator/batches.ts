@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BatchResultErrorEntry, MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
+
+/** A queue, and the client that speaks to it. */
+export type Queue = { sqs: SQSClient; url: string };
+
+export type Outgoing = { body: string; attributes: Record<string, MessageAttributeValue> };
+
+/** Why an entry was not done, by its place in what was given; what is not named here was done. */
+export type Failures = Map<number, string>;
+
+/** The most that SQS takes in one batch call: entries, and bytes of all bodies and attributes together. */
+const mostEntries = 10;
+export const mostBytes = 1_048_576;
+/** The most attributes of one message. */
+export const mostAttributes = 10;
+
+export const sendAll = async ({ sqs, url }: Queue, messages: Outgoing[]): Promise<Failures> => {
+  const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
+  return inBatches(messages, async (batch) => {
+    const Entries = batch.map(({ body, attributes }, at) => ({
+      Id: String(at),
+      MessageBody: body,
+      MessageAttributes: attributes,
+    }));
+    return (await sqs.send(new SendMessageBatchCommand({ QueueUrl: url, Entries }))).Failed;
+  });
+};
+
+export const deleteAll = async ({ sqs, url }: Queue, receiptHandles: string[]): Promise<Failures> => {
+  const { DeleteMessageBatchCommand } = await import('@aws-sdk/client-sqs');
+  return inBatches(receiptHandles, async (batch) => {
+    const Entries = batch.map((ReceiptHandle, at) => ({ Id: String(at), ReceiptHandle }));
+    return (await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }))).Failed;
+  });
+};
+
+/** Shows messages again after so many seconds; 0: at once. */
+export const hideAll = async (
+  { sqs, url }: Queue,
+  receiptHandles: string[],
+  seconds: number,
+): Promise<Failures> => {
+  const { ChangeMessageVisibilityBatchCommand } = await import('@aws-sdk/client-sqs');
+  return inBatches(receiptHandles, async (batch) => {
+    const Entries = batch.map((ReceiptHandle, at) => ({
+      Id: String(at),
+      ReceiptHandle,
+      VisibilityTimeout: seconds,
+    }));
+    return (await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }))).Failed;
+  });
+};
+
+export const bytesOf = ({ body, attributes }: Outgoing): number =>
+  Object.entries(attributes).reduce(
+    (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
+      sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),
+    Buffer.byteLength(body),
+  );
+
+const attempts = 3;
+/** So many batch calls are under way at once. */
+const parallel = 8;
+
+type Call<Item> = (batch: Item[]) => Promise<BatchResultErrorEntry[] | undefined>;
+
+const inBatches = async <Item>(items: Item[], call: Call<Item>): Promise<Failures> => {
+  const failures: Failures = new Map();
+  const batches = batchesOf(items);
+  const worker = async (): Promise<void> => {
+    for (let batch = batches.shift(); batch; batch = batches.shift())
+      for (const [at, reason] of await untilDone(batch.items, call)) failures.set(batch.from + at, reason);
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, batches.length) }, worker));
+  return failures;
+};
+
+const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {
+  const batches: { from: number; items: Item[] }[] = [];
+  let bytes = 0;
+  for (const [at, item] of items.entries()) {
+    const size = typeof item === 'object' && item !== null && 'body' in item ? bytesOf(item as never) : 0;
+    const batch = batches.at(-1);
+    if (batch === undefined || batch.items.length === mostEntries || bytes + size > mostBytes) {
+      batches.push({ from: at, items: [item] });
+      bytes = size;
+    } else {
+      batch.items.push(item);
+      bytes += size;
+    }
+  }
+  return batches;
+};
+
+/** A batch call succeeds as a whole even where single entries failed: those alone are asked for again, a few times. */
+const untilDone = async <Item>(items: Item[], call: Call<Item>): Promise<Failures> => {
+  const failures: Failures = new Map();
+  let left = [...items.keys()];
+  for (let attempt = 1; left.length > 0; attempt += 1) {
+    const asked = left;
+    const failed = await call(asked.map((at) => items[at] as Item)).catch((error: unknown) =>
+      // The SDK has tried again by itself. Whether the call had its effect is not known; its entries count as not done.
+      asked.map((_, at) => ({ Id: String(at), Code: nameOf(error), SenderFault: true })),
+    );
+    left = [];
+    for (const { Id, Code = 'unknown', SenderFault } of failed ?? []) {
+      const at = asked[Number(Id)];
+      if (at === undefined) continue;
+      if (SenderFault || attempt === attempts) failures.set(at, Code);
+      else left.push(at);
+    }
+    if (left.length > 0) await sleep(100 * attempt ** 2);
+  }
+  return failures;
+};
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

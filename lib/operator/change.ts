@@ -1,0 +1,90 @@
+import { Misuse, Refusal } from './refusal.ts';
+
+/** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */
+export type Change = { path: string[]; value?: unknown };
+
+/** @throws Misuse where it does not say which field. */
+export const changeFrom = (text: string): Change => {
+  const [, field = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (field === '') throw new Misuse(`--set ${text} must be as in data.grade.points=7`);
+  return { path: pathOf(field), value: jsonOrText(value ?? '') };
+};
+
+export const removalOf = (field: string): Change => ({ path: pathOf(field) });
+
+/** `data.files[0].name`, or `data.files.0.name`. */
+const pathOf = (field: string): string[] => {
+  const path = field
+    .trim()
+    .replace(/\[(\d+)\]/g, '.$1')
+    .split('.');
+  if (path.some((part) => part === '' || part === '__proto__'))
+    throw new Misuse(`${field} must be as in data.grade.points`);
+  return path;
+};
+
+/** JSON where it reads as such, else text: `7`, `true`, `"7"`, `hello`. */
+const jsonOrText = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+/** The body with its changes. @throws Refusal where there is no such place in it. */
+export const changed = (body: string, changes: Change[]): string => {
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch {
+    throw new Refusal(
+      'The message is not JSON, so that no field of it can be set: open it in an editor, without --set.',
+    );
+  }
+  for (const { path, ...change } of changes) {
+    const last = path.at(-1) ?? '';
+    const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, path), json);
+    if (typeof parent !== 'object' || parent === null)
+      throw new Refusal(`The message has no ${path.slice(0, -1).join('.')} that could hold ${last}.`);
+    const fields = parent as Record<string, unknown>;
+    if ('value' in change) fields[last] = change.value;
+    else if (!Object.hasOwn(fields, last)) throw new Refusal(`The message has no ${path.join('.')}.`);
+    else if (Array.isArray(fields)) fields.splice(Number(last), 1);
+    else delete fields[last];
+  }
+  return JSON.stringify(json);
+};
+
+const inside = (at: unknown, part: string, path: string[]): unknown => {
+  if (typeof at === 'object' && at !== null && Object.hasOwn(at, part))
+    return (at as Record<string, unknown>)[part];
+  throw new Refusal(`The message has no ${path.slice(0, -1).join('.')}.`);
+};
+
+export type Difference = { field: string; before: unknown; after: unknown };
+
+/** What differs, field by field; `undefined` where a field is not there. */
+export const differences = (before: string, after: string): Difference[] => {
+  const [old, fresh] = [fieldsIn(before), fieldsIn(after)];
+  return [...new Set([...old.keys(), ...fresh.keys()])]
+    .filter((field) => old.get(field) !== fresh.get(field))
+    .map((field) => ({ field, before: old.get(field), after: fresh.get(field) }));
+};
+
+const fieldsIn = (body: string): Map<string, unknown> => {
+  const fields = new Map<string, unknown>();
+  const collect = (value: unknown, path: string): void => {
+    if (typeof value !== 'object' || value === null) fields.set(path, value);
+    else if (Object.keys(value).length === 0) fields.set(path, JSON.stringify(value));
+    else
+      for (const [name, each] of Object.entries(value))
+        collect(each, Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`);
+  };
+  try {
+    collect(JSON.parse(body), '');
+  } catch {
+    fields.set('the whole message', body);
+  }
+  return fields;
+};

@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import type { Integration } from '../integration.ts';
+
+type JsonSchema = {
+  type?: string | string[];
+  const?: unknown;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+};
+
+/** The columns that a function's table may have, such as `grade.points` or `files.0.uri`, and the types each may hold. */
+export type Columns = Map<string, Set<string>>;
+
+/** From the function's own schema; a list stands as its first element. */
+export const columnsOf = ({ data }: Integration<unknown>): Columns => {
+  const columns: Columns = new Map();
+  const collect = (schema: JsonSchema, path: string): void => {
+    for (const each of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) collect(each, path);
+    for (const [name, each] of Object.entries(schema.properties ?? {}))
+      collect(each, path === '' ? name : `${path}.${name}`);
+    if (schema.items) collect(schema.items, `${path}.0`);
+    for (const type of [schema.type ?? []].flat())
+      if (type !== 'object' && type !== 'array')
+        columns.set(path, (columns.get(path) ?? new Set()).add(type));
+  };
+  collect(z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' }) as JsonSchema, '');
+  return columns;
+};
+
+/** Fields of the envelope that a table may give, each row its own. */
+const envelopeColumns = ['id', 'time', 'source', 'sequence'];
+
+export const unknownColumns = (header: string[], columns: Columns): string[] =>
+  header.filter((name) => !columns.has(inFirst(name)) && !envelopeColumns.includes(name));
+
+/** `files.3.uri` is of the same kind as `files.0.uri`. */
+const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');
+
+export type Cell = { text: string; quoted: boolean };
+
+/** A row of a table as an event: what is not given, or given empty without quotes, is left out. */
+export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: object): object => {
+  const event: Record<string, unknown> = { ...defaults };
+  const data: Record<string, unknown> = {};
+  for (const [name, { text, quoted }] of row) {
+    if (text === '' && !quoted) continue;
+    // `id` of the envelope and of the data could not be told apart: what the data knows is the data's.
+    if (columns.has(inFirst(name))) put(data, name.split('.'), typed(text, columns.get(inFirst(name))));
+    else event[name] = text;
+  }
+  return { ...event, data };
+};
+
+/** What cannot be read as the type that is wanted stays text, and the schema says what is wrong with it. */
+const typed = (text: string, types: Set<string> = new Set()): unknown => {
+  const numeric = types.has('number') || types.has('integer');
+  if (numeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text);
+  if (types.has('boolean') && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
+  if (types.has('null') && text === 'null') return null;
+  return text;
+};
+
+const put = (object: Record<string, unknown>, path: string[], value: unknown): void => {
+  const [first = '', ...rest] = path;
+  if (rest.length === 0) {
+    object[first] = value;
+    return;
+  }
+  object[first] ??= /^\d+$/.test(rest[0] ?? '') ? [] : {};
+  put(object[first] as Record<string, unknown>, rest, value);
+};

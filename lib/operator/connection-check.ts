@@ -1,0 +1,128 @@
+import { type Failure, failureOf } from '../failure.ts';
+import type { Credential } from '../platform/auth.ts';
+import { whoAmI } from '../platform/users.ts';
+import { listVersions } from '../platform/versions.ts';
+import type { Connection } from './connection.ts';
+
+/** Whether messages can get through at all, as far as can be told without changing anything. */
+export type ConnectionReport = {
+  platform: string;
+  /** Something answers that is the platform. */
+  reachable: boolean;
+  /** Undefined where it cannot be told: the platform or Secrets Manager does not answer. */
+  credentialAccepted: boolean | undefined;
+  /** How far the platform's clock is ahead of ours; undefined where it does not tell. */
+  clockSkewSeconds: number | undefined;
+  versions: { component: string; version: string; supported: boolean | undefined }[];
+  /** Until a person must authorise again; undefined where nobody must, or nobody can tell when. */
+  authorisationDays: number | undefined;
+  /** The scopes that the token is asked for; undefined: whatever the client was granted, or it is no token. */
+  scopes: string[] | undefined;
+  /** What is wrong, and who must do what; empty if all is well. */
+  problems: { what: string; remedy: string }[];
+};
+
+type CheckOptions = {
+  /** How many days a refresh token lives that nobody uses, where the site tells. */
+  refreshTokenDays?: number | undefined;
+};
+
+/** Clocks may differ by so much without harm: the platform takes a timestamp that is minutes off. */
+const muchSkewSeconds = 60;
+const fewDays = 7;
+
+/** Reads the service's credential, asks the platform who that is and which versions it has. */
+export const checkConnection = async (
+  connection: Connection,
+  { refreshTokenDays }: CheckOptions = {},
+): Promise<ConnectionReport> => {
+  const platform = connection.client.for({
+    actor: undefined,
+    signal: AbortSignal.timeout(30_000),
+    onCall: () => {},
+  });
+  const [listed, user, credential] = await Promise.all([
+    settled(listVersions(platform)),
+    settled(whoAmI(platform)),
+    connection.serviceCredential(),
+  ]);
+  const versions = Object.entries(connection.versions).map(([component, version]) => ({
+    component,
+    version,
+    supported: listed.value
+      ?.find(({ ProductCode }) => ProductCode.toLowerCase() === component)
+      ?.SupportedVersions.includes(version),
+  }));
+  const offsetMs = platform.clockOffsetMs();
+  const report = {
+    platform: connection.url,
+    reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),
+    credentialAccepted: user.value ? true : user.failure?.kind === 'credentials' ? false : undefined,
+    clockSkewSeconds:
+      connection.toldSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
+    versions,
+    authorisationDays: daysLeft(credential, refreshTokenDays),
+    scopes: credential?.type === 'oauth' ? credential.scopes : undefined,
+  };
+  return { ...report, problems: problemsOf(report, { user: user.failure, listed: listed.failure }) };
+};
+
+const problemsOf = (
+  report: Omit<ConnectionReport, 'problems'>,
+  failures: { user: Failure | undefined; listed: Failure | undefined },
+): ConnectionReport['problems'] => {
+  const { reachable, versions, clockSkewSeconds = 0, authorisationDays = Number.POSITIVE_INFINITY } = report;
+  return [
+    ...(failures.user ? [{ what: failures.user.message, remedy: failures.user.remedy }] : []),
+    ...(failures.listed && reachable
+      ? [{ what: failures.listed.message, remedy: 'Look whether the platform lists its versions elsewhere.' }]
+      : []),
+    ...versions
+      .filter(({ supported }) => supported === false)
+      .map(({ component, version }) => ({
+        what: `The platform does not list version ${version} of ${component}`,
+        remedy: `Set PLATFORM_${component.toUpperCase()}_VERSION to one that it lists.`,
+      })),
+    ...(Math.abs(clockSkewSeconds) >= muchSkewSeconds
+      ? [
+          {
+            what: `The platform's clock is ${clockSkewSeconds} s ahead of ours`,
+            remedy: 'Nothing: the functions learn it from the platform. Tell whoever keeps that clock.',
+          },
+        ]
+      : []),
+    ...(authorisationDays < fewDays
+      ? [
+          {
+            what: `The authorisation ends in ${Math.max(0, authorisationDays)} days`,
+            remedy: 'A person must authorise sis-relay again on the platform.',
+          },
+        ]
+      : []),
+  ];
+};
+
+/** Keys and a client's own grant last until somebody takes them away. */
+const daysLeft = (
+  credential: Credential | undefined,
+  refreshTokenDays: number | undefined,
+): number | undefined => {
+  if (credential?.type !== 'oauth') return undefined;
+  if (credential.refused) return 0;
+  if (credential.grant !== 'refresh_token' || refreshTokenDays === undefined || !credential.obtainedAt)
+    return undefined;
+  const passedDays = (Date.now() - Date.parse(credential.obtainedAt)) / 86_400_000;
+  return Math.floor(refreshTokenDays - passedDays);
+};
+
+const settled = async <Value>(promise: Promise<Value>): Promise<{ value?: Value; failure?: Failure }> => {
+  try {
+    return { value: await promise };
+  } catch (error) {
+    return { failure: failureOf(error) };
+  }
+};
+
+/** A refusal is an answer too. */
+const answered = (failure: Failure | undefined): boolean =>
+  failure?.status !== undefined && failure.status < 500;

@@ -1,0 +1,96 @@
+import { type Audit, archive } from './audit.ts';
+import type { Filter } from './filter.ts';
+import type { Group } from './groups.ts';
+import { lineOf } from './letter-line.ts';
+import { type Selected, selectLetters } from './selection.ts';
+import type { Target } from './target.ts';
+import type { Visit, VisitOptions } from './visit.ts';
+
+export type DiscardPlan = Visit & { letters: number; groups: Group[] };
+
+type DiscardOptions = VisitOptions & {
+  filter: Filter;
+  limit?: number | undefined;
+  reason: string;
+  dryRun: boolean;
+  audit: Audit;
+  confirm(plan: DiscardPlan): Promise<boolean>;
+  onDiscarded?(discarded: number, of: number): void;
+};
+
+export type Discarded = {
+  plan: DiscardPlan;
+  discarded: number;
+  failed: { id: string; reason: string }[];
+  /** Addresses of what was archived; `letters import` takes them back. */
+  archives: string[];
+  backLater: number;
+};
+
+/** Takes letters out of the queue for good, each written into the bucket before it is deleted. */
+export const discardLetters = async (
+  target: Target,
+  { filter, reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
+): Promise<Discarded> => {
+  const selection = await selectLetters(target, { ...options, filter });
+  const { seen, whole, hidden, letters, groups, desk } = selection;
+  const plan = { seen, whole, hidden, groups, letters: letters.length };
+  const result: Omit<Discarded, 'backLater'> = { plan, discarded: 0, failed: [], archives: [] };
+
+  const discard = async (chunk: Selected[], key: string): Promise<void> => {
+    const safe = chunk.filter(({ id }) => desk.hold.isSafe(id));
+    const lines = await Promise.all(safe.map(async (letter) => lineOf(await selection.read(letter))));
+    if (lines.length > 0) result.archives.push(await archive(target, key, lines.join('')));
+    const failures = await desk.hold.remove(safe.map(({ id }) => id));
+    for (const { id } of chunk) {
+      const why = safe.some((each) => each.id === id)
+        ? failures.get(id)
+        : 'held for too long: others may have it now';
+      if (why === undefined) result.discarded += 1;
+      else result.failed.push({ id, reason: why });
+    }
+    onDiscarded?.(result.discarded, letters.length);
+  };
+
+  let backLater = 0;
+  try {
+    if ((await confirm(plan)) && !dryRun && letters.length > 0 && !options.signal.aborted) {
+      const { end } = await audit.begin({
+        command: 'letters discard',
+        filter,
+        reason,
+        counts: { planned: letters.length },
+      });
+      const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}`;
+      try {
+        for (const [at, chunk] of chunksOf(letters).entries()) {
+          if (options.signal.aborted) break;
+          await discard(chunk, `${folder}/${String(at + 1).padStart(4, '0')}.jsonl`);
+        }
+      } finally {
+        await end({ discarded: result.discarded, failed: result.failed.length });
+      }
+    }
+  } finally {
+    backLater = await selection.close();
+  }
+  return { ...result, backLater };
+};
+
+const mostLetters = 500;
+const mostBytes = 4 * 1024 ** 2;
+
+/** Few enough to be in memory at once. */
+const chunksOf = (letters: Selected[]): Selected[][] => {
+  const chunks: Selected[][] = [];
+  let bytes = 0;
+  for (const letter of letters) {
+    const chunk = chunks.at(-1);
+    if (chunk === undefined || chunk.length === mostLetters || bytes + letter.place.bytes > mostBytes) {
+      chunks.push([letter]);
+      bytes = 0;
+    } else chunk.push(letter);
+    bytes += letter.place.bytes;
+  }
+  return chunks;
+};

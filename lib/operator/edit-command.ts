@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import {
+  type Around,
+  agreed,
+  auditOf,
+  isJson,
+  printJson,
+  printLines,
+  targetOf,
+  wholeNumber,
+} from './around.ts';
+import { changed, changeFrom, removalOf } from './change.ts';
+import { editLetter } from './edit.ts';
+import { loadIntegrations } from './integrations.ts';
+import { differenceLines, editedLines } from './print-changes.ts';
+import { Refusal } from './refusal.ts';
+import type { Terminal } from './terminal.ts';
+
+const collect = (text: string, before: string[] = []): string[] => [...before, text];
+
+export const addEditCommand = (letters: Command, around: Around): void => {
+  letters
+    .command('edit')
+    .description('corrects the message of a letter and sends it; the original is kept')
+    .argument('<id>', 'of the letter, or its beginning, or the id of its message')
+    .requiredOption('--reason <text>', 'why, kept with the message and in the audit log')
+    .option('--set <field=value>', 'instead of opening an editor; can be given more than once', collect)
+    .option('--unset <field>', 'takes a field away; can be given more than once', collect)
+    .option('--yes', 'do not ask whether the difference is right')
+    .option('--wait <seconds>', 'await the outcome for so long', wholeNumber(1, 3_600), 30)
+    .addHelpText('after', examples)
+    .action(async (id: string, { reason, set = [], unset = [], wait }, command: Command) => {
+      const { terminal } = around;
+      const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
+      const target = targetOf(command);
+      const json = isJson(command);
+      const edited = await editLetter(target, {
+        ...{ id, reason, waitSeconds: wait, signal: terminal.signal },
+        integrations: await loadIntegrations(),
+        audit: auditOf(around, target, command),
+        change: async (body, problem) => {
+          if (changes.length === 0) return inEditor(body, problem, terminal);
+          if (problem !== undefined) throw new Refusal(`Nothing was sent. ${problem}`);
+          return changed(body, changes);
+        },
+        confirm: async (difference) => {
+          if (json) printJson(around, { difference });
+          else printLines(around, differenceLines(difference, terminal));
+          return agreed(around, command, 'Send it so?');
+        },
+      });
+      if (json)
+        printJson(around, {
+          result: { ...edited, difference: undefined, cameBackAs: edited.cameBackAs?.error },
+        });
+      else printLines(around, editedLines(edited, terminal));
+      around.finish(edited.ended === 'through');
+    });
+};
+
+/** Opens the message, and opens it again where it is not valid yet, with what was typed. */
+const inEditor = async (body: string, problem: string | undefined, terminal: Terminal): Promise<string> => {
+  if (problem !== undefined) {
+    terminal.err(`${problem}\n`);
+    const answer = await terminal.ask('Open it again? [Y/n] ');
+    if (answer === undefined || /^n/i.test(answer.trim()) || terminal.signal.aborted)
+      throw new Refusal('Nothing was changed.');
+  }
+  const before = pretty(body);
+  const after = await terminal.edit(before);
+  // An editor adds a line's end by itself; untouched, the message stays as it is to the byte.
+  return after.trimEnd() === before.trimEnd() ? body : compact(after);
+};
+
+const pretty = (body: string): string => {
+  try {
+    return `${JSON.stringify(JSON.parse(body), null, 2)}\n`;
+  } catch {
+    return body;
+  }
+};
+
+const compact = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+};
+
+const examples = `
+Examples:
+  sis-relay letters edit 3f0c91aa --reason "points above the maximum" --set data.grade.points=7
+  sis-relay letters edit 3f0c91aa --reason "field misspelt" --unset data.coment --set data.comments="Well done"
+  sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
+
+A value is JSON where it reads as such (7, true, "7"), else text.`;

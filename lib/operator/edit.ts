@@ -1,0 +1,134 @@
+import { failureOf } from '../failure.ts';
+import type { Integration } from '../integration.ts';
+import { parseMessage } from '../message.ts';
+import { type Audit, archive } from './audit.ts';
+import { type Difference, differences } from './change.ts';
+import { findLetter } from './find.ts';
+import type { Integrations } from './integrations.ts';
+import type { Letter } from './letter.ts';
+import { lineOf } from './letter-line.ts';
+import { outcomeOf } from './outcome.ts';
+import { Refusal } from './refusal.ts';
+import { watchReturns } from './returns.ts';
+import { sendBack } from './send-back.ts';
+import type { Target } from './target.ts';
+import { type Desk, openDesk, type VisitOptions } from './visit.ts';
+
+type EditOptions = VisitOptions & {
+  id: string;
+  integrations: Integrations;
+  audit: Audit;
+  reason: string;
+  /** How long the outcome is waited for. */
+  waitSeconds: number;
+  /** The new body. It is asked again, and told what is wrong, until its answer is valid; it throws to give up. */
+  change(body: string, problem: string | undefined): Promise<string>;
+  confirm(difference: Difference[], letter: Letter): Promise<boolean>;
+};
+
+export type Edited = {
+  id: string;
+  difference: Difference[];
+  /** `declined`: nothing was changed; `unknown`: neither did it come back in time, nor was its queue seen empty. */
+  ended: 'declined' | 'through' | 'came back' | 'unknown';
+  /** Where the original is kept. */
+  original?: string | undefined;
+  /** Why it came back. */
+  cameBackAs?: Letter | undefined;
+};
+
+/** The attribute that says who edited a message, when and why, and where its original is. */
+export const editedAttribute = 'edited';
+
+/** Corrects a letter's message and sends it back to its queue; its original is kept, and named beside the new message. */
+export const editLetter = async (target: Target, options: EditOptions): Promise<Edited> => {
+  const desk = await openDesk(target);
+  try {
+    const letter = await findLetter(desk, target, options);
+    // An editor may stay open for long, and the others are nobody's hostages.
+    await desk.hold.giveBack([letter.id]);
+    return await editWith(desk, target, { ...options, letter });
+  } finally {
+    await desk.close();
+  }
+};
+
+const editWith = async (
+  desk: Desk,
+  target: Target,
+  { letter, ...options }: EditOptions & { letter: Letter },
+): Promise<Edited> => {
+  const { audit, reason, signal, waitSeconds } = options;
+  const { id } = letter;
+  const { end } = await audit.begin({ command: 'letters edit', letters: [id], reason });
+  let sent = 0;
+  try {
+    const body = await validBody(letter, options);
+    const difference = differences(letter.body, body);
+    if (difference.length === 0)
+      throw new Refusal('Nothing was changed, so nothing was sent: `letters replay` does that.');
+    if (!(await options.confirm(difference, letter))) return { id, difference, ended: 'declined' };
+
+    const at = new Date().toISOString();
+    const original = await archive(
+      target,
+      `edited/${at.slice(0, 10)}/${id}-${at.slice(11, 19).replaceAll(':', '')}.jsonl`,
+      lineOf(letter),
+    );
+    const story = JSON.stringify({ by: target.who, at, why: reason, original });
+    const edited: Letter = {
+      ...letter,
+      body,
+      attributes: { [editedAttribute]: { DataType: 'String', StringValue: story }, ...withoutStory(letter) },
+    };
+    const returns = watchReturns(desk, target);
+    try {
+      returns.expect([edited]);
+      const outcome = await sendBack(desk, [edited]);
+      sent = outcome.sent.length;
+      if (sent === 0)
+        throw new Refusal(`It could not be sent: ${outcome.failed.get(id)}. The letter is as it was.`);
+      const out = await outcomeOf([edited], { desk, target, returns, signal, waitSeconds });
+      const cameBackAs = returns.returned.get(id);
+      return {
+        id,
+        difference,
+        original,
+        ended: cameBackAs ? 'came back' : out > 0 ? 'unknown' : 'through',
+        cameBackAs,
+      };
+    } finally {
+      await returns.stop();
+    }
+  } finally {
+    await end({ sent });
+  }
+};
+
+const withoutStory = ({ attributes }: Letter) =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== editedAttribute));
+
+/** Changes the body until its function would take it. */
+const validBody = async (letter: Letter, { integrations, change }: EditOptions): Promise<string> => {
+  const integration = integrations.get(letter.function);
+  if (letter.queueUrl === undefined || integration === undefined)
+    throw new Refusal(
+      'This letter is of no function that is known here: it can be exported or discarded only.',
+    );
+  let body = letter.body;
+  let problem: string | undefined;
+  do {
+    body = await change(body, problem);
+    problem = problemWith(body, integration);
+  } while (problem !== undefined);
+  return body;
+};
+
+const problemWith = (body: string, integration: Integration<unknown>): string | undefined => {
+  try {
+    parseMessage(body, integration, Date.now());
+    return undefined;
+  } catch (error) {
+    return failureOf(error).message;
+  }
+};

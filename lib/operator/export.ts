@@ -1,0 +1,38 @@
+import type { Audit } from './audit.ts';
+import { type Filter, matches } from './filter.ts';
+import { lineOf } from './letter-line.ts';
+import type { Target } from './target.ts';
+import { type Visit, type VisitOptions, visit } from './visit.ts';
+
+type ExportOptions = VisitOptions & {
+  filter: Filter;
+  limit?: number | undefined;
+  audit: Audit;
+  write(line: string): Promise<void>;
+};
+
+/** Writes letters as JSON Lines, whole and unmasked, and leaves them where they are. */
+export const exportLetters = async (
+  target: Target,
+  { filter, limit = Number.POSITIVE_INFINITY, audit, write, ...options }: ExportOptions,
+): Promise<Visit & { exported: number }> => {
+  const { end } = await audit.begin({ command: 'letters export', filter });
+  let exported = 0;
+  let writing: Promise<unknown> = Promise.resolve();
+  try {
+    const visited = await visit(target, {
+      ...options,
+      look: async (letter) => {
+        if (exported >= limit || !matches(filter, letter)) return exported < limit;
+        exported += 1;
+        // Receivers run side by side, and lines must not.
+        writing = writing.then(() => write(lineOf(letter)));
+        await writing;
+        return exported < limit;
+      },
+    });
+    return { ...visited, exported };
+  } finally {
+    await end({ exported });
+  }
+};

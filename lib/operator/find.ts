@@ -1,0 +1,37 @@
+import { type Filter, matches } from './filter.ts';
+import type { Letter } from './letter.ts';
+import { Refusal } from './refusal.ts';
+import type { Target } from './target.ts';
+import { type Desk, type VisitOptions, visitWith } from './visit.ts';
+
+/**
+ * The one letter with this id, held on the desk; the beginning of the id is enough.
+ * @throws Refusal where there is none, or more than one.
+ */
+export const findLetter = async (
+  desk: Desk,
+  target: Target,
+  { id, ...options }: VisitOptions & { id: string },
+): Promise<Letter> => {
+  const filter: Filter = { id: [id] };
+  const found: Letter[] = [];
+  const { hidden } = await visitWith(desk, target, {
+    ...options,
+    look: (letter) => {
+      if (!matches(filter, letter)) return true;
+      found.push(letter);
+      // Only the beginning of an id can be that of another letter too.
+      return letter.id !== id && found.length < 10;
+    },
+  });
+  const [letter, ...others] = found;
+  if (letter === undefined)
+    throw new Refusal(
+      `There is no letter ${id}.${hidden > 0 ? ` ${hidden} letters are in somebody else's hands: try again later.` : ''}`,
+    );
+  if (others.length > 0)
+    throw new Refusal(
+      `${id} is the beginning of ${found.map((each) => each.id).join(', ')}: give more of it.`,
+    );
+  return letter;
+};

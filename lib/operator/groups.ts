@@ -1,0 +1,87 @@
+import { type Filter, matches } from './filter.ts';
+import { type Letter, type LetterKind, replayedOften, withoutIds } from './letter.ts';
+import { maskedText } from './mask.ts';
+import type { Target } from './target.ts';
+import { type Visit, type VisitOptions, visit } from './visit.ts';
+
+/** Letters of one function that failed for the same cause. */
+export type Group = {
+  function: string;
+  kind: LetterKind;
+  error: string;
+  /** The platform's own words to one of them, without what is personal. */
+  words: string | undefined;
+  /** What to do about each of them; ids stand as `<id>` where they differ. */
+  remedy: string;
+  letters: number;
+  oldestMs: number;
+  newestMs: number;
+  /** Scopes to ask for. */
+  grants: string[];
+  /** How many of them were replayed five times or more. */
+  replayedOften: number;
+};
+
+/** Errors beyond so many are counted together, so that no flood of them fills the memory or the screen. */
+const mostGroups = 200;
+
+/** Counts letters by function, kind and error. */
+export const createGrouping = () => {
+  const groups = new Map<string, Group>();
+  return {
+    add: (letter: Letter): Group => {
+      const key = JSON.stringify([letter.function, letter.kind, letter.error]);
+      const others = JSON.stringify([letter.function, letter.kind]);
+      const full = groups.size >= mostGroups && !groups.has(key);
+      const group = groups.get(full ? others : key) ?? newGroup(letter, full ? 'other errors' : letter.error);
+      groups.set(full ? others : key, group);
+      return count(group, letter);
+    },
+    all: (): Group[] => [...groups.values()].sort((one, other) => other.letters - one.letters),
+  };
+};
+
+const newGroup = (letter: Letter, error: string): Group => ({
+  function: letter.function,
+  kind: letter.kind,
+  error,
+  words: letter.failure?.detail && maskedText(letter.failure.detail, letter.body),
+  remedy: letter.remedy,
+  letters: 0,
+  oldestMs: letter.sentMs,
+  newestMs: letter.sentMs,
+  grants: [],
+  replayedOften: 0,
+});
+
+const count = (group: Group, { sentMs, remedy, failure, kind, replays }: Letter): Group => {
+  group.letters += 1;
+  group.oldestMs = Math.min(group.oldestMs, sentMs);
+  group.newestMs = Math.max(group.newestMs, sentMs);
+  if (replays >= replayedOften) group.replayedOften += 1;
+  if (group.remedy !== remedy) group.remedy = withoutIds(remedy);
+  const required = kind === 'missing-scope' ? failure?.required : undefined;
+  if (required !== undefined && !group.grants.includes(required) && group.grants.length < 20)
+    group.grants.push(required);
+  return group;
+};
+
+export type Groups = Visit & { groups: Group[]; matching: number };
+
+/** What lies in the dead-letter queue, by cause. */
+export const groupLetters = async (
+  target: Target,
+  filter: Filter,
+  options: VisitOptions,
+): Promise<Groups> => {
+  const grouping = createGrouping();
+  const visited = await visit(target, {
+    ...options,
+    look: (letter) => {
+      if (matches(filter, letter)) grouping.add(letter);
+      return true;
+    },
+  });
+  const groups = grouping.all();
+  return { ...visited, groups, matching: groups.reduce((sum, { letters }) => sum + letters, 0) };
+};

@@ -1,0 +1,74 @@
+import type { Audit } from './audit.ts';
+import { type Outgoing, sendAll } from './batches.ts';
+import { letterIn } from './letter-line.ts';
+import type { Target } from './target.ts';
+
+export type Imported = {
+  /** Lines that hold a letter. */
+  letters: number;
+  imported: number;
+  problems: { line: number; problem: string }[];
+};
+
+type ImportOptions = {
+  /** The lines of the file, as often as asked for. */
+  lines(): AsyncIterable<string>;
+  /** Checks each line and sends nothing. */
+  dryRun: boolean;
+  audit: Audit;
+  signal: AbortSignal;
+  onSent?(sent: number, of: number): void;
+};
+
+/** Puts letters from a file back into the dead-letter queue, as they were; nothing, unless every line holds one. */
+export const importLetters = async (
+  target: Target,
+  { lines, dryRun, audit, signal, onSent }: ImportOptions,
+): Promise<Imported> => {
+  const result: Imported = { letters: 0, imported: 0, problems: [] };
+  for await (const { number, letter, problem } of lettersIn(lines())) {
+    if (letter) result.letters += 1;
+    else result.problems.push({ line: number, problem });
+  }
+  if (dryRun || result.problems.length > 0 || result.letters === 0) return result;
+
+  const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
+  const { end } = await audit.begin({ command: 'letters import', counts: { letters: result.letters } });
+  const send = async (batch: { number: number; letter: Outgoing }[]): Promise<void> => {
+    const failures = await sendAll(
+      queue,
+      batch.map(({ letter }) => letter),
+    );
+    for (const [at, reason] of failures)
+      result.problems.push({ line: batch[at]?.number ?? 0, problem: `SQS did not take it: ${reason}` });
+    result.imported += batch.length - failures.size;
+    onSent?.(result.imported, result.letters);
+  };
+  try {
+    const batch: { number: number; letter: Outgoing }[] = [];
+    for await (const { number, letter } of lettersIn(lines())) {
+      if (signal.aborted) break;
+      if (letter) batch.push({ number, letter });
+      if (batch.length >= 80) await send(batch.splice(0));
+    }
+    if (!signal.aborted) await send(batch);
+  } finally {
+    await end({ imported: result.imported, failed: result.problems.length });
+  }
+  return result;
+};
+
+type Line = { number: number; letter?: Outgoing; problem: string };
+
+async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
+  let number = 0;
+  for await (const line of lines) {
+    number += 1;
+    if (line.trim() === '') continue;
+    try {
+      yield { number, letter: letterIn(line), problem: '' };
+    } catch (error) {
+      yield { number, problem: error instanceof Error ? error.message : String(error) };
+    }
+  }
+}

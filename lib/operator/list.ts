@@ -1,0 +1,65 @@
+import { eventIdOf, type Filter, matches } from './filter.ts';
+import type { Letter } from './letter.ts';
+import type { Target } from './target.ts';
+import { type Visit, type VisitOptions, visit } from './visit.ts';
+
+/** A letter without its message. */
+export type LetterFacts = Pick<
+  Letter,
+  'id' | 'sentMs' | 'function' | 'kind' | 'error' | 'remedy' | 'replays'
+> & {
+  /** HTTP status of the platform's refusal. */
+  status: number | undefined;
+  /** CloudEvents id of its message. */
+  eventId: string | undefined;
+};
+
+export type Listed = Visit & {
+  /** The oldest first, at most as many as were asked for. */
+  letters: LetterFacts[];
+  matching: number;
+};
+
+/** The letters that match, one by one. */
+export const listLetters = async (
+  target: Target,
+  { filter, limit }: { filter: Filter; limit: number },
+  options: VisitOptions,
+): Promise<Listed> => {
+  let letters: LetterFacts[] = [];
+  let matching = 0;
+  const oldest = () => letters.sort((one, other) => one.sentMs - other.sentMs).slice(0, limit);
+  const visited = await visit(target, {
+    ...options,
+    look: (letter) => {
+      if (!matches(filter, letter)) return true;
+      matching += 1;
+      letters.push(factsOf(letter));
+      if (letters.length >= 2 * limit + 1_000) letters = oldest();
+      return true;
+    },
+  });
+  return { ...visited, letters: oldest(), matching };
+};
+
+const factsOf = ({
+  id,
+  sentMs,
+  function: name,
+  kind,
+  error,
+  remedy,
+  replays,
+  failure,
+  body,
+}: Letter): LetterFacts => ({
+  id,
+  sentMs,
+  function: name,
+  kind,
+  error,
+  remedy,
+  replays,
+  status: failure?.status,
+  eventId: eventIdOf(body),
+});

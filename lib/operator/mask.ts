@@ -1,0 +1,59 @@
+/** What stands for a grade, a name, a comment or any other text that is nobody's business. */
+export const hidden = '•••';
+
+/** Of an event's own fields these name the message, and nobody in it. */
+const plainFields = new Set(['specversion', 'id', 'source', 'type', 'time', 'sequence', 'datacontenttype']);
+
+/** A message as it may be shown to anybody: its shape and its ids. Undefined: it is no JSON, so that nothing can be shown. */
+export const maskedBody = (body: string): unknown => {
+  const json = parse(body);
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => [
+      name,
+      plainFields.has(name) && typeof value === 'string' ? value : maskedValue(name, value),
+    ]),
+  );
+};
+
+/** The platform's own words, without those that come from the message. */
+export const maskedText = (text: string, body: string): string => {
+  const json = parse(body);
+  const words = new Set<string>();
+  collect(json === undefined ? body : json, words);
+  return text.replace(word, (each) => (words.has(each.toLowerCase()) ? hidden : each));
+};
+
+const word = /\d+(?:\.\d+)?|[\p{L}\p{N}]{3,}/gu;
+const mostWords = 10_000;
+
+const maskedValue = (name: string, value: unknown): unknown => {
+  if (value === null || isPlain(name, value)) return value;
+  if (Array.isArray(value)) return value.map((each) => maskedValue('', each));
+  if (typeof value === 'object')
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, maskedValue(key, each)]));
+  return hidden;
+};
+
+/** Ids of the platform, and what tells one shape of data from another. */
+const isPlain = (name: string, value: unknown): boolean =>
+  /(^id|Id)$/.test(name)
+    ? /^\d{1,16}$/.test(String(value)) && typeof value !== 'object'
+    : ['type', 'contentType'].includes(name) && typeof value === 'string' && /^[\w.+/-]{1,60}$/.test(value);
+
+const collect = (value: unknown, words: Set<string>, name = ''): void => {
+  if (words.size > mostWords || value === null) return;
+  if (Array.isArray(value)) for (const each of value) collect(each, words);
+  else if (typeof value === 'object')
+    for (const [key, each] of Object.entries(value)) collect(each, words, key);
+  else if (!isPlain(name, value) && !plainFields.has(name))
+    for (const [each] of String(value).matchAll(word)) words.add(each.toLowerCase());
+};
+
+const parse = (body: string): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+type Pace<Item> = {
+  /** Items a second. */
+  rate: number;
+  signal: AbortSignal;
+  /** Asked before each batch: true where no more are to be begun. */
+  stop(): boolean;
+  work(batch: Item[]): Promise<void>;
+};
+
+/** So many batches are under way at once, so that a slow answer does not slow the pace down. */
+const parallel = 8;
+
+/** Works through items at an even pace, at most ten at a time; what was begun is finished, also when it stops. */
+export const paced = async <Item>(items: Item[], { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
+  const size = Math.min(10, Math.max(1, Math.round(rate / 5)));
+  const underWay = new Set<Promise<void>>();
+  const errors: unknown[] = [];
+  let dueMs = performance.now();
+  for (let from = 0; from < items.length && errors.length === 0; from += size) {
+    await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal }).catch(() => {});
+    if (signal.aborted || stop()) break;
+    const batch = work(items.slice(from, from + size))
+      .catch((error: unknown) => void errors.push(error))
+      .finally(() => underWay.delete(batch));
+    underWay.add(batch);
+    // After a pause, such as a machine's sleep, the pace is taken up again and not caught up on.
+    dueMs = Math.max(dueMs + (size / rate) * 1000, performance.now() - 1000);
+    if (underWay.size >= parallel) await Promise.race(underWay);
+  }
+  await Promise.all(underWay);
+  if (errors.length > 0) throw errors[0];
+};

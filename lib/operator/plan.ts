@@ -1,0 +1,82 @@
+import type { LetterKind } from './letter.ts';
+import { replayedOften } from './letter.ts';
+import type { Obstacles } from './obstacles.ts';
+import type { Selected, Selection } from './selection.ts';
+
+/** What a replay will do, before it does anything. */
+export type Plan = {
+  /** When the letters were counted: none that came later is touched. */
+  at: string;
+  matching: number;
+  /** Letters of the queue that were looked at, and whether that was all of them. */
+  seen: number;
+  whole: boolean;
+  /** About so many were in somebody else's hands. */
+  hidden: number;
+  send: PlannedGroup[];
+  /** They cannot succeed yet. */
+  notYet: (PlannedGroup & { why: string; todo: string })[];
+  /** Skipped: nobody knows whether they were done, and doing them twice does harm. */
+  uncertain: PlannedGroup[];
+  /** Not ours: nowhere to send them to. */
+  foreign: number;
+  /** Of those to send, how many were replayed five times or more. */
+  replayedOften: number;
+};
+
+export type PlannedGroup = { function: string; kind: LetterKind; error: string; letters: number };
+
+export type PlanOptions = {
+  obstacles: Obstacles;
+  includeUncertain: boolean;
+};
+
+/** Decides on each letter; answers the plan and the letters to send. */
+export const planReplay = (
+  selection: Selection,
+  { obstacles, includeUncertain }: PlanOptions,
+): { plan: Plan; toSend: Selected[] } => {
+  const toSend: Selected[] = [];
+  const uncertain: Selected[] = [];
+  const notYet: { letter: Selected; why: string; todo: string }[] = [];
+  let foreign = 0;
+  for (const letter of selection.letters) {
+    if (letter.queueUrl === undefined) {
+      foreign += 1;
+      continue;
+    }
+    const obstacle = obstacles(letter);
+    if (letter.kind === 'uncertain' && !includeUncertain) uncertain.push(letter);
+    else if (obstacle) notYet.push({ letter, ...obstacle });
+    else toSend.push(letter);
+  }
+  const plan = {
+    at: new Date().toISOString(),
+    matching: selection.letters.length,
+    seen: selection.seen,
+    whole: selection.whole,
+    hidden: selection.hidden,
+    send: grouped(toSend),
+    notYet: [...Map.groupBy(notYet, ({ why, todo }) => `${why}\n${todo}`).values()].flatMap((each) =>
+      grouped(each.map(({ letter }) => letter)).map((group) => ({
+        ...group,
+        why: each[0]?.why ?? '',
+        todo: each[0]?.todo ?? '',
+      })),
+    ),
+    uncertain: grouped(uncertain),
+    foreign,
+    replayedOften: toSend.filter(({ replays }) => replays >= replayedOften).length,
+  };
+  return { plan, toSend };
+};
+
+export const grouped = (letters: Selected[]): PlannedGroup[] =>
+  [...Map.groupBy(letters, ({ group }) => group)]
+    .map(([group, each]) => ({
+      function: group.function,
+      kind: group.kind,
+      error: group.error,
+      letters: each.length,
+    }))
+    .sort((one, other) => other.letters - one.letters);

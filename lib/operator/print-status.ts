@@ -1,0 +1,113 @@
+import type { ConnectionReport } from './connection-check.ts';
+import type { Group } from './groups.ts';
+import { remarks } from './print-letters.ts';
+import type { Status } from './status.ts';
+import { ageOf, countOf, numberOf, plain, tableOf } from './table.ts';
+import type { Target } from './target.ts';
+import type { Terminal } from './terminal.ts';
+
+export const statusLines = (
+  status: Status,
+  { terminal, target }: { terminal: Terminal; target: Target },
+): string[] => {
+  const { style, width } = terminal;
+  const { queues, letters, connection } = status;
+  const [queueHeader = '', ...queueRows] = tableOf(
+    [
+      { title: 'Queue' },
+      { title: 'Visible', right: true },
+      { title: 'In flight', right: true },
+      { title: 'Delayed', right: true },
+      { title: 'Oldest seen', right: true },
+    ],
+    queues.map(({ function: name, visible, inFlight, delayed, oldestMs }) => [
+      name,
+      ...[visible, inFlight, delayed].map((count) => (count === 0 ? '–' : numberOf(count))),
+      oldestMs === undefined ? '–' : ageOf(oldestMs),
+    ]),
+    width,
+  );
+  const kinds = byKind(letters.groups);
+  const [kindHeader = '', ...kindRows] = tableOf(
+    [
+      { title: 'Letters', right: true },
+      { title: 'Kind' },
+      { title: 'Oldest', right: true },
+      { title: 'Newest', right: true },
+    ],
+    kinds.map(({ kind, letters: count, oldestMs, newestMs }) => [
+      numberOf(count),
+      kind,
+      ageOf(oldestMs),
+      ageOf(newestMs),
+    ]),
+    width,
+  );
+  return [
+    style('bold', target.prefix.slice(0, -1)),
+    '',
+    ...connectionLines(connection, terminal),
+    '',
+    style('dim', queueHeader),
+    ...queueRows,
+    ...waitingLines(status),
+    '',
+    ...(kinds.length === 0 ? ['There are no dead letters.'] : [style('dim', kindHeader), ...kindRows]),
+    ...remarks(letters),
+    ...(kinds.length === 0 ? [] : [style('dim', 'What to do about them: sis-relay letters groups')]),
+  ];
+};
+
+/** The state of the platform and of the credential. */
+export const connectionLines = (connection: ConnectionReport | undefined, { style }: Terminal): string[] => {
+  if (connection === undefined) return ['The platform was not asked, as PLATFORM_URL is not set.'];
+  const { reachable, credentialAccepted, clockSkewSeconds, versions, authorisationDays, problems } =
+    connection;
+  const mark = (isWell: boolean | undefined) =>
+    isWell === undefined ? '?' : isWell ? style('green', '✓') : style('red', '✗');
+  const known = versions.map(({ component, version }) => `${component} ${version}`).join(', ');
+  return [
+    `${mark(reachable)} ${reachable ? 'The platform answers' : 'The platform does not answer'}: ${connection.platform}`,
+    `${mark(credentialAccepted)} ${credentialAccepted === undefined ? 'Whether it takes the service’s credential is not known' : credentialAccepted ? 'It takes the service’s credential' : 'It does not take the service’s credential'}`,
+    `${mark(versions.every(({ supported }) => supported !== false))} Versions in use: ${known}`,
+    ...(clockSkewSeconds === undefined ? [] : [`  Its clock is ${clockSkewSeconds} s ahead of ours`]),
+    ...(authorisationDays === undefined
+      ? []
+      : [`  A person must authorise again in ${countOf(Math.max(0, authorisationDays), 'day')}`]),
+    ...problems.flatMap(({ what, remedy }) => [
+      style('red', `  ${plain(what)}`),
+      style('green', `  → ${plain(remedy)}`),
+    ]),
+  ];
+};
+
+/** SQS does not tell why a message is hidden: it is being handled, or it waits, and then for what stands above. */
+const waitingLines = ({ queues, connection }: Status): string[] => {
+  const hiddenCount = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
+  if (hiddenCount === 0) return [];
+  const [problem] = connection?.problems ?? [];
+  const isStopped =
+    connection !== undefined && (!connection.reachable || connection.credentialAccepted === false);
+  const subject = countOf(hiddenCount, 'message in flight', 'messages in flight');
+  if (isStopped && problem) return [`${subject}: they wait. ${plain(problem.what)}.`];
+  return [`${subject}: being handled, or waiting for their next try, which comes within 30 minutes.`];
+};
+
+const byKind = (groups: Group[]): Group[] => {
+  const kinds = Map.groupBy(groups, ({ kind }) => kind);
+  return [...kinds.values()]
+    .flatMap((each): Group[] => {
+      const [first] = each;
+      return first === undefined
+        ? []
+        : [
+            {
+              ...first,
+              letters: each.reduce((sum, { letters }) => sum + letters, 0),
+              oldestMs: Math.min(...each.map(({ oldestMs }) => oldestMs)),
+              newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
+            },
+          ];
+    })
+    .sort((one, other) => other.letters - one.letters);
+};

@@ -1,0 +1,31 @@
+import { numberOf } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+export type Progress = {
+  /** `Reading letters 1,200 of about 3,000`. */
+  show(done: number, of: number): void;
+  /** Leaves no trace on a terminal. */
+  end(): void;
+};
+
+const betweenMs = { live: 100, plain: 10_000 };
+
+/** Says how long work goes: on a terminal in one line that is written over, elsewhere in a line every ten seconds. */
+export const createProgress = (terminal: Terminal, what: string): Progress => {
+  let shownMs = Date.now();
+  let isShown = false;
+  return {
+    show: (done, of) => {
+      const nowMs = Date.now();
+      if (nowMs - shownMs < (terminal.isLive ? betweenMs.live : betweenMs.plain)) return;
+      shownMs = nowMs;
+      isShown = true;
+      const text = `${what} ${numberOf(done)} of about ${numberOf(of)}`;
+      terminal.err(terminal.isLive ? `\r${text}\u001B[K` : `${text}\n`);
+    },
+    end: () => {
+      if (isShown && terminal.isLive) terminal.err('\r\u001B[K');
+      isShown = false;
+    },
+  };
+};

@@ -1,0 +1,115 @@
+import { parseMessage } from '../message.ts';
+import type { Audit } from './audit.ts';
+import type { ConnectionReport } from './connection-check.ts';
+import type { Filter } from './filter.ts';
+import type { Integrations } from './integrations.ts';
+import type { Letter } from './letter.ts';
+import { findObstacles } from './obstacles.ts';
+import { type Plan, planReplay } from './plan.ts';
+import { createReplayRun, type ReplayCounts, type RunHooks, type RunOptions } from './replay-run.ts';
+import { type Insight, selectLetters } from './selection.ts';
+import type { Target } from './target.ts';
+import type { VisitOptions } from './visit.ts';
+
+export type ReplayOptions = RunOptions & {
+  filter: Filter;
+  /** No more than so many letters. */
+  limit?: number | undefined;
+  /** Ends with the plan. */
+  dryRun: boolean;
+  /** Also letters of which nobody knows whether they were done. */
+  includeUncertain: boolean;
+  reason?: string | undefined;
+};
+
+export type ReplayHooks = RunHooks &
+  VisitOptions & {
+    audit: Audit;
+    integrations: Integrations | undefined;
+    /** Is shown the plan, and decides whether anything is done. */
+    confirm(plan: Plan, report: ConnectionReport | undefined): Promise<boolean>;
+  };
+
+export type ReplayResult = {
+  plan: Plan;
+  report: ConnectionReport | undefined;
+  /** `planned`: a dry run; `nothing`: there is nothing to send; `declined`: the plan was not confirmed. */
+  ended: 'done' | 'stopped' | 'planned' | 'nothing' | 'declined';
+  stoppedBecause?: string | undefined;
+  counts?: ReplayCounts | undefined;
+  /** Letters that others see again only when their lease is over. */
+  backLater: number;
+};
+
+/**
+ * Sends letters back to their queues: first a plan, then a canary, whose outcome is awaited, then the rest. Each letter is
+ * deleted after its message was sent.
+ */
+export const replayLetters = async (
+  target: Target,
+  options: ReplayOptions,
+  hooks: ReplayHooks,
+): Promise<ReplayResult> => {
+  const { integrations, signal } = hooks;
+  const selection = await selectLetters(target, {
+    ...options,
+    ...hooks,
+    inspect: (letter) => insightInto(letter, integrations),
+  });
+  let result: Omit<ReplayResult, 'backLater'>;
+  let backLater = 0;
+  try {
+    const { obstacles, report } = await findObstacles({ target, selection, integrations });
+    const { plan, toSend } = planReplay(selection, { ...options, obstacles });
+    result = { plan, report, ended: options.dryRun ? 'planned' : 'nothing' };
+    const confirmed = await hooks.confirm(plan, report);
+    if (toSend.length > 0 && !options.dryRun) {
+      if (!confirmed || signal.aborted) result.ended = 'declined';
+      else {
+        const { filter, reason } = options;
+        const { end } = await hooks.audit.begin({
+          command: 'letters replay',
+          filter,
+          reason,
+          counts: { planned: toSend.length },
+        });
+        const run = createReplayRun(target, { selection, toSend, options, hooks });
+        try {
+          result.stoppedBecause = await run.perform();
+          result.ended = result.stoppedBecause === undefined ? 'done' : 'stopped';
+        } finally {
+          result.counts = run.counts();
+          await end(numbersIn(result.counts));
+        }
+      }
+    }
+  } finally {
+    backLater = await selection.close();
+  }
+  return { ...result, backLater };
+};
+
+/** What can be told of a letter's message by its function's own definition. */
+const insightInto = (letter: Letter, integrations: Integrations | undefined): Insight => {
+  const integration = integrations?.get(letter.function);
+  if (
+    integration === undefined ||
+    !['invalid', 'missing-credential', 'missing-permission'].includes(letter.kind)
+  )
+    return {};
+  try {
+    const { data } = parseMessage(letter.body, integration, Date.now());
+    return { actor: integration.actor?.(data) };
+  } catch (error) {
+    return { stillInvalid: error instanceof Error ? error.message : String(error) };
+  }
+};
+
+const numbersIn = (counts: ReplayCounts): Record<string, number> => ({
+  sent: counts.sent,
+  cameBack: counts.cameBack,
+  setAside: counts.setAside,
+  notSent: counts.notSent,
+  failed: counts.failed.length,
+  undeleted: counts.undeleted.length,
+});

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Integration } from '../integration.ts';
+import { messageType } from '../message.ts';
+import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
+import type { Integrations } from './integrations.ts';
+import { Misuse } from './refusal.ts';
+
+/** One message of a file, or why it is none; `line` counts from 1: of a JSON file, its messages. */
+export type Row = { line: number; body?: string; problem?: string };
+
+export const formats = ['json', 'jsonl', 'csv'] as const;
+export type Format = (typeof formats)[number];
+
+export type Source = {
+  file: string;
+  format?: Format | undefined;
+  /** Of what lies in the file without an envelope. */
+  function?: string | undefined;
+};
+
+/** Reads a file as often as asked for, row by row. @throws Misuse where it is not readable as what it is said to be. */
+export const openRows = async (
+  { file, format, ...source }: Source,
+  integrations: Integrations,
+): Promise<() => AsyncGenerator<Row>> => {
+  const integration = integrationOf(source.function, integrations);
+  const kind =
+    format ??
+    ({ '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv' } as const)[
+      extname(file).toLowerCase()
+    ];
+  if (kind === undefined) throw new Misuse(`What is ${file}? Give --format ${formats.join('|')}.`);
+  const digest = await digestOf(file);
+  const time = new Date().toISOString();
+  const defaultsFor = (line: number) => ({
+    specversion: '1.0',
+    // The same file sent again is the same messages, and of two rows about one thing the later counts.
+    id: `${digest}-${line}`,
+    source: '/sis-relay/publish',
+    type: messageType(integration?.name ?? ''),
+    time,
+    sequence: String(line),
+  });
+  const bodyOf = (json: unknown, line: number): string => {
+    const bare = integration && typeof json === 'object' && json !== null && !('specversion' in json);
+    return JSON.stringify(bare ? { ...defaultsFor(line), data: json } : json);
+  };
+  if (kind === 'csv') {
+    if (integration === undefined)
+      throw new Misuse(
+        `A table holds messages of one function: give --function ${[...integrations.keys()].join('|')}.`,
+      );
+    return () => csvRows(file, integration, defaultsFor);
+  }
+  return kind === 'json' ? () => jsonRows(file, bodyOf) : () => lineRows(file, bodyOf);
+};
+
+const integrationOf = (name: string | undefined, integrations: Integrations) => {
+  if (name === undefined || integrations.has(name)) return integrations.get(name ?? '');
+  throw new Misuse(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
+};
+
+const digestOf = async (file: string): Promise<string> => {
+  const hash = createHash('sha256');
+  try {
+    for await (const piece of createReadStream(file)) hash.update(piece);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    throw new Misuse(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${code}`);
+  }
+  return hash.digest('hex').slice(0, 16);
+};
+
+type BodyOf = (json: unknown, line: number) => string;
+
+/** One message, a list of them, or an event as Lambda receives it. */
+async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
+  const json = parse(await readFile(file, 'utf8'));
+  if (json === undefined) throw new Misuse(`${file} is not JSON; where each line is, give --format jsonl.`);
+  const records = (json as { Records?: unknown } | null)?.Records;
+  for (const [at, each] of [records ?? json].flat().entries()) {
+    const record =
+      records && typeof (each as { body?: unknown } | null)?.body === 'string' ? each : undefined;
+    yield { line: at + 1, body: record ? (record as { body: string }).body : bodyOf(each, at + 1) };
+  }
+}
+
+async function* lineRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
+  let line = 0;
+  for await (const text of createInterface({
+    input: createReadStream(file),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })) {
+    line += 1;
+    if (text.trim() === '') continue;
+    const json = parse(text);
+    yield json === undefined ? { line, problem: 'is not JSON' } : { line, body: bodyOf(json, line) };
+  }
+}
+
+async function* csvRows(
+  file: string,
+  integration: Integration<unknown>,
+  defaultsFor: (line: number) => object,
+): AsyncGenerator<Row> {
+  const { parse: parseCsv } = await import('csv-parse');
+  const columns = columnsOf(integration);
+  const parser = createReadStream(file).pipe(
+    parseCsv({
+      bom: true,
+      delimiter: await delimiterOf(file),
+      info: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      cast: (text, { quoting }) => ({ text, quoted: quoting }),
+    }),
+  );
+  let header: string[] | undefined;
+  let before = 0;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{
+      record: Cell[];
+      info: { lines: number };
+    }>) {
+      // A quoted cell may hold line breaks: a row is named by the line it begins on.
+      const line = before + 1;
+      before = info.lines;
+      if (header === undefined) {
+        header = record.map(({ text }) => text.trim());
+        const unknown = unknownColumns(header, columns);
+        if (unknown.length > 0)
+          throw new Misuse(
+            `${file} has columns that ${integration.name} does not know: ${unknown.join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
+          );
+      } else if (record.length !== header.length)
+        yield { line, problem: `has ${record.length} cells, and the header ${header.length}` };
+      else {
+        const cells = new Map(header.map((name, at) => [name, record[at] as Cell]));
+        yield { line, body: JSON.stringify(eventOf(cells, columns, defaultsFor(line))) };
+      }
+    }
+  } catch (error) {
+    if (error instanceof Misuse) throw error;
+    throw new Misuse(`${file} is not readable as CSV: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Spreadsheets write commas or semicolons, as their country does. */
+const delimiterOf = async (file: string): Promise<string> => {
+  for await (const header of createInterface({ input: createReadStream(file) })) {
+    const counts = [',', ';', '\t'].map((each) => ({ each, count: header.split(each).length }));
+    return counts.reduce((best, next) => (next.count > best.count ? next : best)).each;
+  }
+  return ',';
+};
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

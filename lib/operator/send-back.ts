@@ -1,0 +1,43 @@
+import type { DeadLetter } from '../dead-letter.ts';
+import { bytesOf, mostAttributes, mostBytes, type Outgoing, sendAll } from './batches.ts';
+import type { Letter } from './letter.ts';
+import type { Desk } from './visit.ts';
+
+export type SentBack = {
+  /** The letters whose messages are on their queues again. */
+  sent: Letter[];
+  /** Why the others are not, by id: they stay letters. */
+  failed: Map<string, string>;
+  /** Sent, and still letters, as they could not be deleted: the ledger knows their second copies as duplicates. */
+  undeleted: string[];
+};
+
+/** Sends letters' messages back to their queues and deletes the letters: a death between the two leaves both, never none. */
+export const sendBack = async (desk: Desk, letters: Letter[]): Promise<SentBack> => {
+  const failed = new Map<string, string>();
+  const sent: Letter[] = [];
+  for (const [url, each] of Map.groupBy(letters, ({ queueUrl }) => queueUrl)) {
+    const safe = each.filter(({ id }) => desk.hold.isSafe(id));
+    for (const { id } of each)
+      if (!desk.hold.isSafe(id)) failed.set(id, 'held for too long: others may have it now');
+    if (url === undefined) for (const { id } of each) failed.set(id, 'it has no queue');
+    if (url === undefined) continue;
+    const failures = await sendAll({ sqs: desk.queue.sqs, url }, safe.map(messageFor));
+    for (const [at, letter] of safe.entries()) {
+      const reason = failures.get(at);
+      if (reason === undefined) sent.push(letter);
+      else failed.set(letter.id, reason);
+    }
+  }
+  const undeleted = await desk.hold.remove(sent.map(({ id }) => id));
+  return { sent, failed, undeleted: [...undeleted.keys()] };
+};
+
+/** The message as it was, byte for byte, one replay later: by that number the ledger knows that it is meant to be done again. */
+export const messageFor = ({ body, attributes, replays }: DeadLetter): Outgoing => {
+  const carried = Object.fromEntries(Object.entries(attributes).slice(0, mostAttributes - 1));
+  const counted = { replays: { DataType: 'Number', StringValue: String(replays + 1) } };
+  const tellings = [{ ...carried, ...counted }, counted, {}];
+  const fitting = tellings.find((each) => bytesOf({ body, attributes: each }) <= mostBytes);
+  return { body, attributes: fitting ?? {} };
+};

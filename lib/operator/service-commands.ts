@@ -1,0 +1,81 @@
+import { type Command, Option } from 'commander';
+import { type Around, auditOf, isJson, printJson, printLines, targetOf, withProgress } from './around.ts';
+import { loadIntegrations } from './integrations.ts';
+import { problemLines } from './print-changes.ts';
+import { statusLines } from './print-status.ts';
+import { publishMessages } from './publish.ts';
+import { type Format, formats } from './rows.ts';
+import { statusOf } from './status.ts';
+import { countOf, numberOf } from './table.ts';
+
+type PublishGiven = { function?: string; format?: Format; dryRun: boolean; validOnly: boolean };
+
+export const addServiceCommands = (program: Command, around: Around): void => {
+  program
+    .command('status')
+    .description('queues, what waits and why, letters by kind, the credential’s health')
+    .addHelpText('after', statusExamples)
+    .action(async (_options, command: Command) => {
+      const { terminal } = around;
+      const target = targetOf(command);
+      const functions = [...(await loadIntegrations()).keys()];
+      const status = await withProgress(around, 'Reading letters', (onProgress) =>
+        statusOf(target, { functions, signal: terminal.signal, onProgress }),
+      );
+      if (isJson(command)) printJson(around, status);
+      else printLines(around, statusLines(status, { terminal, target }));
+    });
+
+  program
+    .command('publish')
+    .description('sends the messages of a file to their queues: nothing, unless each of them is valid')
+    .argument('<file>', 'JSON (a message, a list, an event of Lambda), JSON Lines, or CSV with a header')
+    .option('--function <name>', 'what a table, or data without an envelope, is for')
+    .addOption(new Option('--format <format>', 'where the name of the file does not tell').choices(formats))
+    .option('--dry-run', 'check every row and send nothing')
+    .option('--valid-only', 'send what is valid, though other rows are not')
+    .addHelpText('after', publishExamples)
+    .action(async (file: string, { function: name, ...given }: PublishGiven, command: Command) => {
+      const { terminal } = around;
+      const target = targetOf(command);
+      const integrations = await loadIntegrations();
+      const published = await withProgress(around, 'Sent', (onSent) =>
+        publishMessages(target, {
+          ...given,
+          ...{ file, function: name, integrations, signal: terminal.signal, onSent },
+          audit: auditOf(around, target, command),
+        }),
+      );
+      if (isJson(command)) printJson(around, published);
+      else {
+        const { valid, invalid, sent, functions, problems } = published;
+        const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
+        printLines(around, [
+          ...problemLines(problems),
+          `${countOf(valid, 'valid message')}${each.length > 0 ? ` (${each.join(', ')})` : ''}, ${invalid} not valid; ${sent} sent.`,
+          ...(sent === 0 && !given.dryRun && invalid > 0 && valid > 0
+            ? ['Nothing is sent unless every message is valid: correct the file, or give --valid-only.']
+            : []),
+        ]);
+      }
+      around.finish(
+        given.dryRun
+          ? published.invalid === 0 && published.valid > 0
+          : published.sent > 0 && published.sent === published.valid,
+      );
+    });
+};
+
+const statusExamples = `
+Examples:
+  sis-relay status --stage prod
+  sis-relay status --local --json`;
+
+const publishExamples = `
+Examples:
+  sis-relay publish events/grade-push.json --local
+  sis-relay publish grades.csv --function grade-push --dry-run
+  sis-relay publish messages.jsonl --valid-only
+
+The columns of a table are the fields of the data, as in orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
+or files.0.uri; id, time and source may be given too. An empty cell is a field that is not given, "" is an empty text.`;

@@ -1,0 +1,77 @@
+import type { Queue } from './batches.ts';
+import { connectionOf } from './connection.ts';
+import { type ConnectionReport, checkConnection } from './connection-check.ts';
+import { createGrouping, type Group } from './groups.ts';
+import { type Counts, countsOf } from './scan.ts';
+import type { Target } from './target.ts';
+import { type Visit, type VisitOptions, visit } from './visit.ts';
+
+export type QueueStatus = Counts & {
+  function: string;
+  /** When the oldest message was sent that could be seen; undefined: all are hidden, or there is none. */
+  oldestMs: number | undefined;
+};
+
+export type Status = {
+  queues: QueueStatus[];
+  letters: Visit & { counts: Counts; groups: Group[] };
+  /** Undefined where the target does not tell which platform it is. */
+  connection: ConnectionReport | undefined;
+};
+
+/** How everything is: the queues, the letters by cause, and whether the platform takes our calls. Changes nothing. */
+export const statusOf = async (
+  target: Target,
+  { functions, ...options }: VisitOptions & { functions: string[] },
+): Promise<Status> => {
+  const sqs = await target.sqs();
+  const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
+  const queueStatus = async (name: string): Promise<QueueStatus[]> => {
+    const url = await target.queueUrlOf(name);
+    if (url === undefined) return [];
+    const queue = { sqs, url };
+    const counts = await countsOf(queue);
+    return [
+      { function: name, ...counts, oldestMs: counts.visible > 0 ? await oldestSeen(queue) : undefined },
+    ];
+  };
+  const counts = await countsOf(deadLetters);
+  const grouping = createGrouping();
+  const [queues, connection, visited] = await Promise.all([
+    Promise.all(functions.map(queueStatus)),
+    connectionReport(target),
+    visit(target, {
+      ...options,
+      look: (letter) => {
+        grouping.add(letter);
+        return true;
+      },
+    }),
+  ]);
+  return { queues: queues.flat(), connection, letters: { ...visited, counts, groups: grouping.all() } };
+};
+
+const connectionReport = async (target: Target): Promise<ConnectionReport | undefined> => {
+  const connection = await connectionOf(target);
+  if (connection === undefined) return undefined;
+  try {
+    return await checkConnection(connection);
+  } finally {
+    await connection.client.close();
+  }
+};
+
+/** A glance that hides nothing: messages received for no time at all stay where they are for their function. */
+const oldestSeen = async ({ sqs, url }: Queue): Promise<number | undefined> => {
+  const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
+  const glance = new ReceiveMessageCommand({
+    QueueUrl: url,
+    MaxNumberOfMessages: 10,
+    VisibilityTimeout: 0,
+    MessageSystemAttributeNames: ['SentTimestamp'],
+  });
+  // Who may count messages may not always receive them.
+  const { Messages = [] } = await sqs.send(glance).catch(() => ({ Messages: [] }));
+  const times = Messages.map(({ Attributes }) => Number(Attributes?.SentTimestamp)).filter(Number.isFinite);
+  return times.length === 0 ? undefined : Math.min(...times);
+};

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { styleText } from 'node:util';
+import { Refusal } from './refusal.ts';
+import { editorCommand } from './target.ts';
+
+type Format = Parameters<typeof styleText>[0];
+
+/** What the command speaks through; tests hand in another. */
+export type Terminal = {
+  /** The answer, to standard output. */
+  out(text: string): void;
+  /** All that is not the answer, to standard error. */
+  err(text: string): void;
+  /** Whether a line on standard error can be written over. */
+  isLive: boolean;
+  style(format: Format, text: string): string;
+  /** Columns to print in. */
+  width: number;
+  /** Undefined where there is nobody to ask. */
+  ask(question: string): Promise<string | undefined>;
+  /** Opens a text in the operator's editor; answers it as it was saved. */
+  edit(text: string): Promise<string>;
+  /** Aborted by Ctrl-C; a second one ends the process at once. */
+  signal: AbortSignal;
+};
+
+export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal => {
+  const interrupted = new AbortController();
+  let interruptedMs = 0;
+  const onSignal = (): void => {
+    // npm passes a Ctrl-C on that the terminal has sent already: those two are one.
+    if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(130);
+    if (interrupted.signal.aborted) return;
+    interruptedMs = Date.now();
+    stderr.write('\nStopping: what is under way is finished. Once more ends at once.\n');
+    interrupted.abort();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  // A reader that has seen enough, such as `head`, closes the pipe: nobody is there to be told of it.
+  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  return {
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    isLive: stderr.isTTY === true,
+    // Colours only on a terminal, and by the wishes of NO_COLOR.
+    style: (format, text) => styleText(format, text, { stream: stdout }),
+    width: Math.min(Math.max(stdout.columns ?? 100, 60), 140),
+    ask: async (question) => {
+      if (!stdin.isTTY) return undefined;
+      const lines = createInterface({ input: stdin, output: stderr });
+      lines.on('SIGINT', onSignal);
+      try {
+        return await lines.question(question, { signal: interrupted.signal });
+      } catch {
+        return '';
+      } finally {
+        lines.close();
+      }
+    },
+    edit,
+    signal: interrupted.signal,
+  };
+};
+
+const edit = async (text: string): Promise<string> => {
+  // A message is personal data: nobody else may open the file, and it does not stay.
+  const folder = await mkdtemp(join(tmpdir(), 'sis-relay-'));
+  const file = join(folder, 'message.json');
+  try {
+    await writeFile(file, text, { mode: 0o600 });
+    const command = editorCommand();
+    const editor = spawn(`${command} "${file}"`, { stdio: 'inherit', shell: true });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      editor.once('error', reject).once('exit', resolve);
+    });
+    if (code !== 0) throw new Refusal(`The editor (${command}) ended with ${code}, so nothing was changed.`);
+    return await readFile(file, 'utf8');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { deleteAll, hideAll, sendAll } from '../../../lib/operator/batches.ts';
+import { officesForTests } from './office.ts';
+
+const offices = officesForTests();
+
+const queue = async () => {
+  const office = await offices.open();
+  const { url } = office.queueOf('grade-push');
+  return { office, url, queue: { sqs: await office.target.sqs(), url } };
+};
+const messages = (count: number, body = 'a message') =>
+  Array.from({ length: count }, (_, at) => ({ body: `${body} ${at}`, attributes: {} }));
+
+describe('sending many messages', () => {
+  test('sends all of them, whatever the number', async () => {
+    const { office, url, queue: at } = await queue();
+    expect(await sendAll(at, messages(37))).toEqual(new Map());
+    expect((await office.take(url)).map(({ Body }) => Body).sort()).toEqual(
+      messages(37)
+        .map(({ body }) => body)
+        .sort(),
+    );
+  });
+
+  test('keeps each call within the bytes that SQS takes at once', async () => {
+    const { office, url, queue: at } = await queue();
+    const large = messages(5, 'x'.repeat(400_000));
+    expect(await sendAll(at, large)).toEqual(new Map());
+    expect(await office.take(url)).toHaveLength(5);
+  });
+
+  test('asks again for entries that failed, and for no others', async () => {
+    const { office, url, queue: at } = await queue();
+    await office.fault({
+      action: 'SendMessageBatch',
+      name: url.split('/').at(-1),
+      failedEntries: 3,
+      times: 1,
+    });
+    expect(await sendAll(at, messages(10))).toEqual(new Map());
+    expect(await office.take(url)).toHaveLength(10);
+  });
+
+  test('names the entries that fail for good, and why', async () => {
+    const { office, url, queue: at } = await queue();
+    await office.fault({ action: 'SendMessageBatch', name: url.split('/').at(-1), failedEntries: 2 });
+    const failures = await sendAll(at, messages(12));
+    expect(failures).toEqual(new Map([0, 1, 10, 11].map((each) => [each, 'InternalError'])));
+    expect(await office.take(url)).toHaveLength(8);
+    await office.clearFaults();
+  });
+
+  test('does not ask again where the sender is at fault', async () => {
+    const { queue: at } = await queue();
+    const [good, bad] = [
+      { body: 'fine', attributes: {} },
+      { body: 'bad \u0000', attributes: {} },
+    ];
+    expect([...(await sendAll(at, [good, bad])).keys()]).toEqual([1]);
+  });
+
+  test('counts all entries of a call that got no answer as not sent', async () => {
+    const { office, url, queue: at } = await queue();
+    await office.fault({
+      action: 'SendMessageBatch',
+      name: url.split('/').at(-1),
+      status: 403,
+      type: 'AccessDenied',
+    });
+    expect((await sendAll(at, messages(3))).size).toBe(3);
+    await office.clearFaults();
+  });
+});
+
+test('deleting and hiding look at failed entries in the same way', async () => {
+  const { office, url, queue: at } = await queue();
+  await sendAll(at, messages(1));
+  const unknown = ['no-such-handle'];
+  expect(await hideAll(at, unknown, 0)).toEqual(new Map([[0, 'ReceiptHandleIsInvalid']]));
+  await office.fault({ action: 'DeleteMessageBatch', name: url.split('/').at(-1), failedEntries: 1 });
+  expect(await deleteAll(at, unknown)).toEqual(new Map([[0, 'InternalError']]));
+  await office.clearFaults();
+});

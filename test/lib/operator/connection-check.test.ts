@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { connectionOf } from '../../../lib/operator/connection.ts';
+import { checkConnection } from '../../../lib/operator/connection-check.ts';
+import { metricLineOf } from '../../../lib/operator/connection-metrics.ts';
+import { localOffice } from './local-office.ts';
+
+const office = localOffice({ functions: false });
+
+const serviceKey = (userKey = 'local-key-100') => ({
+  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey },
+});
+const check = async (settings: Record<string, string> = {}, refreshTokenDays?: number) => {
+  const connection = await connectionOf(office.target({ PLATFORM_CONNECT_TIMEOUT_MS: '500', ...settings }));
+  if (connection === undefined) throw new Error('no platform');
+  try {
+    return await checkConnection(connection, { refreshTokenDays });
+  } finally {
+    await connection.client.close();
+  }
+};
+
+beforeEach(async () => {
+  await office.controls().reset();
+  await office.controls().clock(0);
+  await office.controls().secret('sis-relay/local/service', serviceKey());
+});
+
+describe('the connection', () => {
+  test('is well where the platform takes the credential and has the versions', async () => {
+    expect(await check()).toEqual({
+      platform: office.stack().description.platform,
+      reachable: true,
+      credentialAccepted: true,
+      clockSkewSeconds: expect.any(Number),
+      versions: [
+        { component: 'lp', version: '1.49', supported: true },
+        { component: 'le', version: '1.82', supported: true },
+      ],
+      authorisationDays: undefined,
+      scopes: undefined,
+      problems: [],
+    });
+  });
+
+  test('changes nothing on the platform', async () => {
+    await check();
+    expect((await office.controls().requests()).map(({ method }) => method)).toEqual(['GET', 'GET']);
+  });
+
+  test('has a refused credential, which names its secret', async () => {
+    await office.controls().key(100, 'another');
+    expect(await check()).toMatchObject({
+      reachable: true,
+      credentialAccepted: false,
+      problems: [{ what: expect.stringContaining('403'), remedy: expect.stringMatching(/credential/) }],
+    });
+  });
+
+  test('has a secret that nobody can use', async () => {
+    await office.controls().secret('sis-relay/local/service', { type: 'id-key' });
+    expect(await check()).toMatchObject({
+      reachable: true,
+      credentialAccepted: false,
+      problems: [{ what: expect.stringContaining('sis-relay/local/service is not a credential') }],
+    });
+  });
+
+  test('has nobody at the other end, and does not blame the credential', async () => {
+    const report = await check({ PLATFORM_URL: 'http://127.0.0.1:9' });
+    expect(report).toMatchObject({
+      reachable: false,
+      credentialAccepted: undefined,
+      clockSkewSeconds: undefined,
+    });
+    expect(report.problems).toHaveLength(1);
+  });
+
+  test('has a platform that fails', async () => {
+    await office.controls().fault({ status: 500 }, { times: 10 });
+    expect(await check()).toMatchObject({ reachable: false, credentialAccepted: undefined });
+  });
+
+  test('works with a clock that is off, and says by how much', async () => {
+    await office.controls().clock(600);
+    const { credentialAccepted, clockSkewSeconds, problems } = await check();
+    expect(credentialAccepted).toBe(true);
+    expect(clockSkewSeconds).toBeGreaterThan(590);
+    expect(problems).toMatchObject([{ what: expect.stringContaining('s ahead of ours') }]);
+  });
+
+  test('names a version that the platform does not have, and the setting to change', async () => {
+    const { versions, problems } = await check({ PLATFORM_LE_VERSION: '1.11' });
+    expect(versions).toContainEqual({ component: 'le', version: '1.11', supported: false });
+    expect(problems).toMatchObject([{ remedy: expect.stringContaining('PLATFORM_LE_VERSION') }]);
+  });
+});
+
+describe('the authorisation', () => {
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  const oauth = (more: object) => ({
+    type: 'oauth',
+    tokenUrl: 'https://auth.example.edu/token',
+    clientId: 'client',
+    clientSecret: 'secret',
+    ...more,
+  });
+
+  test.each([
+    [
+      'of a refresh token ends when nobody used it for as long as the site allows',
+      { grant: 'refresh_token', refreshToken: 'r', obtainedAt: daysAgo(26.5) },
+      30,
+      3,
+    ],
+    [
+      'that was refused is over',
+      {
+        grant: 'refresh_token',
+        refreshToken: 'r',
+        refused: { state: 's', at: daysAgo(0), reason: 'invalid_grant' },
+      },
+      30,
+      0,
+    ],
+    [
+      'of a refresh token is of unknown length where the site does not tell',
+      { grant: 'refresh_token', refreshToken: 'r', obtainedAt: daysAgo(26) },
+      undefined,
+      undefined,
+    ],
+    [
+      'of a client of its own right lasts',
+      { grant: 'client_credentials', obtainedAt: daysAgo(300) },
+      30,
+      undefined,
+    ],
+  ])('%s', async (_, more, lifeDays, expected) => {
+    await office.controls().secret('sis-relay/local/service', oauth(more));
+    const report = await check({}, lifeDays);
+    expect(report.authorisationDays).toBe(expected);
+    const told = report.problems.some(({ what }) => what.startsWith('The authorisation ends'));
+    expect(told).toBe(expected !== undefined);
+  });
+});
+
+test('its metrics are one line for CloudWatch; what is not known is not in it', async () => {
+  const line = JSON.parse(metricLineOf(await check()));
+  expect(line).toMatchObject({
+    function: 'connection-check',
+    PlatformReachable: 1,
+    CredentialAccepted: 1,
+    VersionsSupported: 1,
+    ClockSkew: expect.any(Number),
+  });
+  expect(line).not.toHaveProperty('AuthorisationDays');
+  const [{ Namespace, Dimensions, Metrics }] = line._aws.CloudWatchMetrics;
+  expect({ Namespace, Dimensions }).toEqual({ Namespace: 'sis-relay', Dimensions: [['function']] });
+  expect(Metrics).toContainEqual({ Name: 'ClockSkew', Unit: 'Seconds' });
+  const unreachable = JSON.parse(metricLineOf(await check({ PLATFORM_URL: 'http://127.0.0.1:9' })));
+  expect(unreachable).toMatchObject({ PlatformReachable: 0 });
+  expect(unreachable).not.toHaveProperty('CredentialAccepted');
+});

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { exportLetters } from '../../../lib/operator/export.ts';
+import { importLetters } from '../../../lib/operator/import.ts';
+import { never, type Office, officesForTests } from './office.ts';
+
+const offices = officesForTests();
+
+const exported = async (office: Office, filter = {}, limit?: number) => {
+  const lines: string[] = [];
+  const write = async (line: string) => void lines.push(line);
+  const found = await exportLetters(office.target, {
+    filter,
+    limit,
+    audit: office.audit,
+    signal: never,
+    write,
+  });
+  return { ...found, lines };
+};
+const imported = (office: Office, lines: string[], dryRun = false) =>
+  importLetters(office.target, {
+    lines: async function* () {
+      yield* lines;
+    },
+    ...{ dryRun, audit: office.audit, signal: never },
+  });
+
+describe('an export', () => {
+  test('has every letter that matches as a line, and leaves them where they are', async () => {
+    const office = await offices.open();
+    await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+    const { lines, exported: count } = await exported(office, { kind: ['rejected'] });
+    expect(count).toBe(2);
+    expect(lines.map((line) => JSON.parse(line).kind)).toEqual(['rejected', 'rejected']);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(3);
+    expect(office.audited.at(-1)).toMatchObject({ command: 'letters export', counts: { exported: 2 } });
+  });
+
+  test('ends at its limit', async () => {
+    const office = await offices.open();
+    await office.park(Array.from({ length: 25 }, () => ({})));
+    expect((await exported(office, {}, 3)).lines).toHaveLength(3);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(25);
+  });
+});
+
+describe('an import', () => {
+  test('brings back exactly the letters of an export', async () => {
+    const office = await offices.open();
+    await office.park([
+      {
+        body: 'one \u{1F393}',
+        attributes: { trace: { DataType: 'String.custom', StringValue: 'é' } },
+        replays: 7,
+      },
+      { function: 'enrollment-create' },
+    ]);
+    await office.send(office.deadLetters.url, [
+      { MessageBody: 'garbage', MessageAttributes: { failure: { DataType: 'Number', StringValue: '1' } } },
+    ]);
+    const { lines } = await exported(office);
+    const core = (messages: Awaited<ReturnType<Office['take']>>) =>
+      messages
+        .map(({ Body, MessageAttributes }) => ({ Body, MessageAttributes }))
+        .sort((a, b) => `${a.Body}`.localeCompare(`${b.Body}`));
+    const before = core(await office.take(office.deadLetters.url));
+    expect(await imported(office, lines)).toEqual({ letters: 3, imported: 3, problems: [] });
+    expect(core(await office.take(office.deadLetters.url))).toEqual(before);
+  });
+
+  test('keeps the source of a letter that SQS moved, which SQS would no longer tell', async () => {
+    const office = await offices.open();
+    const source = office.queueOf('grade-push').arn;
+    await imported(office, [JSON.stringify({ body: 'b', attributes: {}, source })]);
+    const [message] = await office.take(office.deadLetters.url);
+    expect(message?.MessageAttributes).toEqual({ source: { DataType: 'String', StringValue: source } });
+  });
+
+  test('of a file with a bad line imports nothing, and names the line', async () => {
+    const office = await offices.open();
+    const good = JSON.stringify({ body: 'b', attributes: {}, source: '' });
+    const lines = [
+      good,
+      'no JSON',
+      '',
+      '{"body":7}',
+      JSON.stringify({ body: 'b', attributes: { x: { type: 'Binary', base64: '!' } }, source: '' }),
+    ];
+    const { imported: count, problems } = await imported(office, lines);
+    expect(count).toBe(0);
+    expect(problems.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
+      '2 is not JSON',
+      '4 is not a letter: body, attributes, source',
+      '5 is not a letter: attributes.x.base64',
+    ]);
+    expect(await office.take(office.deadLetters.url)).toEqual([]);
+  });
+
+  test('tells which lines SQS did not take', async () => {
+    const office = await offices.open();
+    const name = office.deadLetters.url.split('/').at(-1);
+    await office.fault({ action: 'SendMessageBatch', name, failedEntries: 1 });
+    const lines = ['a', 'b', 'c'].map((body) => JSON.stringify({ body, attributes: {}, source: '' }));
+    expect(await imported(office, lines)).toEqual({
+      letters: 3,
+      imported: 2,
+      problems: [{ line: 1, problem: 'SQS did not take it: InternalError' }],
+    });
+    await office.clearFaults();
+  });
+
+  test('can be tried without sending anything', async () => {
+    const office = await offices.open();
+    const lines = [JSON.stringify({ body: 'b', attributes: {}, source: '' })];
+    expect(await imported(office, lines, true)).toMatchObject({ letters: 1, imported: 0 });
+    expect(office.audited).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { groupLetters } from '../../../lib/operator/groups.ts';
+import { eventBody, never, officesForTests } from './office.ts';
+
+const offices = officesForTests();
+const missingScope = {
+  kind: 'missing-scope',
+  status: 403,
+  title: 'Not Authorized',
+  required: 'grades:gradevalues:write',
+  remedy: 'Grant the scope grades:gradevalues:write to the client registered for sis-relay, then replay.',
+} as const;
+
+test('letters are counted by function, kind and error, the most first, each group with its remedy', async () => {
+  const office = await offices.open();
+  await office.park([
+    ...Array.from({ length: 4 }, () => ({ failure: missingScope })),
+    ...Array.from({ length: 2 }, () => ({ function: 'enrollment-create', failure: {} })),
+    { failure: {} },
+  ]);
+  const { groups, matching, seen } = await groupLetters(office.target, {}, { signal: never });
+  expect({ matching, seen }).toEqual({ matching: 7, seen: 7 });
+  expect(groups.map(({ function: name, kind, error, letters }) => [letters, name, kind, error])).toEqual([
+    [4, 'grade-push', 'missing-scope', '403 Not Authorized (grades:gradevalues:write)'],
+    [2, 'enrollment-create', 'rejected', '404 Not Found'],
+    [1, 'grade-push', 'rejected', '404 Not Found'],
+  ]);
+  expect(groups[0]).toMatchObject({ grants: ['grades:gradevalues:write'], remedy: missingScope.remedy });
+});
+
+test('a remedy that names somebody is told of all of them', async () => {
+  const office = await offices.open();
+  const failure = (user: number) => ({
+    kind: 'missing-credential' as const,
+    message: `There is no secret sis-relay/users/${user}`,
+    remedy: `Create the secret sis-relay/users/${user}, then replay.`,
+  });
+  await office.park([{ failure: failure(301) }, { failure: failure(302) }]);
+  const { groups } = await groupLetters(office.target, {}, { signal: never });
+  expect(groups).toMatchObject([
+    { letters: 2, remedy: 'Create the secret sis-relay/users/<id>, then replay.' },
+  ]);
+});
+
+test('only letters that match are counted', async () => {
+  const office = await offices.open();
+  await office.park([{ failure: missingScope }, { failure: {} }, { failure: null }]);
+  await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
+  const kinds = async (filter: object) =>
+    (await groupLetters(office.target, filter, { signal: never })).groups.map(({ kind }) => kind).sort();
+  expect(await kinds({})).toEqual(['foreign', 'missing-scope', 'rejected', 'untold']);
+  expect(await kinds({ kind: ['foreign', 'untold'] })).toEqual(['foreign', 'untold']);
+});
+
+test('letters replayed five times are called out, and the platform’s words come without personal ones', async () => {
+  const office = await offices.open();
+  const body = eventBody('grade-push', { comments: 'Dear Jane' });
+  await office.park([4, 5, 6].map((replays) => ({ replays, body, failure: { detail: 'no Jane here' } })));
+  const { groups } = await groupLetters(office.target, {}, { signal: never });
+  expect(groups).toMatchObject([{ letters: 3, replayedOften: 2, words: 'no ••• here' }]);
+});
+
+test('a flood of different errors ends as one group of other errors', async () => {
+  const office = await offices.open();
+  await office.park(
+    Array.from({ length: 260 }, (_, at) => ({
+      failure: { title: `Error ${'x'.repeat(at)}` },
+    })),
+  );
+  const { groups, matching } = await groupLetters(office.target, {}, { signal: never });
+  expect(matching).toBe(260);
+  expect(groups[0]).toMatchObject({ error: 'other errors', letters: 60 });
+  expect(groups).toHaveLength(201);
+});

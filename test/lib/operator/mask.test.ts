@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { maskedBody, maskedText } from '../../../lib/operator/mask.ts';
+import { eventBody } from './office.ts';
+
+describe('a message without what is personal', () => {
+  test('keeps its shape, its ids and what tells shapes apart', () => {
+    const body = eventBody(
+      'grade-push',
+      { grade: { type: 'numeric', points: 0 }, comments: 'Dear Jane', privateComments: null },
+      { id: 'event-1', subject: 'grades of Jane' },
+    );
+    expect(maskedBody(body)).toEqual({
+      specversion: '1.0',
+      id: 'event-1',
+      source: '/sis/test',
+      type: 'sis.grade-push.v1',
+      time: '2026-03-01T09:00:00Z',
+      subject: '•••',
+      data: {
+        orgUnitId: 2001,
+        gradeObjectId: 5001,
+        userId: 301,
+        grade: { type: 'numeric', points: '•••' },
+        comments: '•••',
+        privateComments: null,
+      },
+    });
+  });
+
+  test.each([
+    [
+      'files and their names',
+      { files: [{ uri: 's3://b/jane.pdf', name: 'Jane.pdf', contentType: 'application/pdf' }] },
+      { files: [{ uri: '•••', name: '•••', contentType: 'application/pdf' }] },
+    ],
+    [
+      'a passed exam',
+      { grade: { type: 'pass-fail', pass: false } },
+      { grade: { type: 'pass-fail', pass: '•••' } },
+    ],
+    ['a name where an id should be', { userId: 'Jane Doe' }, { userId: '•••' }],
+    ['a sentence where a type should be', { grade: { type: 'Jane got an A' } }, { grade: { type: '•••' } }],
+  ])('hides %s', (_, data, shown) => {
+    expect(maskedBody(JSON.stringify({ data }))).toEqual({ data: shown });
+  });
+
+  test.each(['Dear Jane', '"Dear Jane"', '["Jane"]', '7', ''])('of %s nothing can be shown', (body) => {
+    expect(maskedBody(body)).toBeUndefined();
+  });
+});
+
+describe('the platform’s words', () => {
+  const body = eventBody('grade-push', {
+    grade: { type: 'numeric', points: 8.5 },
+    comments: 'Dear Jane, well argued',
+  });
+
+  test.each([
+    ['Grade object 5001 not found', 'Grade object 5001 not found'],
+    ['Value 8.5 of "dear jane, well argued" is too large', 'Value ••• of "••• •••, ••• •••" is too large'],
+    [
+      'Not authorized for [ orgUnitId: 2001, securityVariableName: X ]',
+      'Not authorized for [ orgUnitId: 2001, securityVariableName: X ]',
+    ],
+  ])('%s is shown as %s', (text, shown) => {
+    expect(maskedText(text, body)).toBe(shown);
+  });
+
+  test('never repeat a word of the message that is hidden', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.stringMatching(/^[a-zäöü]{4,12}$/), { minLength: 1, maxLength: 8 }),
+        (words) => {
+          const said = JSON.stringify({ data: { comments: words.join(' ') } });
+          const shown = maskedText(`Refused: ${words.join(', ')} is not allowed`, said);
+          const innocent = new Set(['refused', 'allowed']);
+          for (const word of words) if (!innocent.has(word)) expect(shown.split(/\W+/)).not.toContain(word);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,250 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Integrations, loadIntegrations } from '../../../lib/operator/integrations.ts';
+import { publishMessages } from '../../../lib/operator/publish.ts';
+import { eventBody, never, type Office, officesForTests } from './office.ts';
+
+const offices = officesForTests();
+const folder = mkdtempSync(join(tmpdir(), 'sis-relay-publish-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let integrations: Integrations;
+beforeAll(async () => {
+  integrations = await loadIntegrations();
+});
+
+let files = 0;
+const fileOf = (content: string, ending: string): string => {
+  files += 1;
+  const file = join(folder, `${files}${ending}`);
+  writeFileSync(file, content);
+  return file;
+};
+const publish = (
+  office: Office,
+  file: string,
+  options: Partial<Parameters<typeof publishMessages>[1]> = {},
+) =>
+  publishMessages(office.target, {
+    ...{ file, integrations, dryRun: false, validOnly: false, audit: office.audit, signal: never },
+    ...options,
+  });
+const sentTo = async (office: Office, name = 'grade-push') =>
+  (await office.take(office.queueOf(name).url)).map(({ Body = '' }) => JSON.parse(Body));
+
+describe('a file of JSON', () => {
+  test('may hold one message, a list, or an event as Lambda receives it', async () => {
+    const office = await offices.open();
+    const one = eventBody();
+    await publish(office, fileOf(one, '.json'));
+    await publish(office, fileOf(`[${eventBody()},${eventBody('enrollment-create')}]`, '.json'));
+    const event = { Records: [{ messageId: 'x', body: eventBody() }] };
+    await publish(office, fileOf(JSON.stringify(event), '.json'));
+    expect(await sentTo(office)).toContainEqual(JSON.parse(one));
+    expect(await sentTo(office, 'enrollment-create')).toHaveLength(1);
+  });
+
+  test('of lines has a message on each', async () => {
+    const office = await offices.open();
+    const lines = [eventBody(), '', eventBody('enrollment-create')].join('\r\n');
+    expect(await publish(office, fileOf(lines, '.jsonl'))).toEqual({
+      valid: 2,
+      invalid: 0,
+      sent: 2,
+      functions: { 'grade-push': 1, 'enrollment-create': 1 },
+      problems: [],
+    });
+  });
+
+  test('may leave the envelope out where the function is given: of two about one thing the later counts', async () => {
+    const office = await offices.open();
+    const lines = [1, 2].map((roleId) => JSON.stringify({ orgUnitId: 2001, userId: 303, roleId })).join('\n');
+    const file = fileOf(lines, '.txt');
+    await publish(office, file, { function: 'enrollment-create', format: 'jsonl' });
+    const first = (await sentTo(office, 'enrollment-create')).sort((a, b) => a.sequence - b.sequence);
+    expect(first).toMatchObject([
+      { type: 'sis.enrollment-create.v1', sequence: '1', data: { roleId: 1 } },
+      { sequence: '2', data: { roleId: 2 } },
+    ]);
+    // The same file again is the same messages.
+    await publish(office, file, { function: 'enrollment-create', format: 'jsonl' });
+    const again = (await sentTo(office, 'enrollment-create')).sort((a, b) => a.sequence - b.sequence);
+    expect(again.map(({ id }) => id)).toEqual(first.map(({ id }) => id));
+  });
+});
+
+describe('a table', () => {
+  const grades = 'orgUnitId,gradeObjectId,userId,grade.type,grade.points,grade.pass,comments';
+
+  test('has a message a row, its cells of the types that the function wants', async () => {
+    const office = await offices.open();
+    const rows = [
+      '2001,5001,301,numeric,0,,"Well, ""done"""',
+      '2001,5002,302,pass-fail,,true,""',
+      '2001,5001,303,numeric,7.5,,',
+    ];
+    const { sent } = await publish(office, fileOf(`\uFEFF${[grades, ...rows].join('\r\n')}\r\n`, '.csv'), {
+      function: 'grade-push',
+    });
+    expect(sent).toBe(3);
+    const data = (await sentTo(office)).map((message) => message.data).sort((a, b) => a.userId - b.userId);
+    expect(data).toEqual([
+      {
+        orgUnitId: 2001,
+        gradeObjectId: 5001,
+        userId: 301,
+        grade: { type: 'numeric', points: 0 },
+        comments: 'Well, "done"',
+      },
+      {
+        orgUnitId: 2001,
+        gradeObjectId: 5002,
+        userId: 302,
+        grade: { type: 'pass-fail', pass: true },
+        comments: '',
+      },
+      { orgUnitId: 2001, gradeObjectId: 5001, userId: 303, grade: { type: 'numeric', points: 7.5 } },
+    ]);
+  });
+
+  test('may hold lists, be divided by semicolons, and give ids and times of its own', async () => {
+    const office = await offices.open();
+    const header =
+      'id;time;orgUnitId;folderId;userId;files.0.uri;files.0.name;files.0.contentType;files.1.uri;files.1.name;files.1.contentType';
+    const row =
+      'my-id;2026-02-01T10:00:00Z;2001;7001;301;s3://a-bucket/1;a.pdf;application/pdf;s3://a-bucket/2;b.pdf;application/pdf';
+    await publish(office, fileOf(`${header}\n${row}\n`, '.csv'), { function: 'submission-upload' });
+    const [message] = await sentTo(office, 'submission-upload');
+    expect(message).toMatchObject({
+      id: 'my-id',
+      time: '2026-02-01T10:00:00Z',
+      type: 'sis.submission-upload.v1',
+    });
+    expect(message.data.files.map(({ name }: { name: string }) => name)).toEqual(['a.pdf', 'b.pdf']);
+  });
+
+  test('has each error told by its line', async () => {
+    const office = await offices.open();
+    const rows = [
+      '2001,5001,x,numeric,1,,',
+      '2001,5001,302,numeric,"many",,',
+      '2001,5001,303,numeric,1,,"two',
+      'lines"',
+      '2001,5001',
+      '2001,5001,,numeric,1,,',
+    ];
+    const { problems, valid, sent } = await publish(office, fileOf([grades, ...rows].join('\n'), '.csv'), {
+      function: 'grade-push',
+    });
+    expect({ valid, sent }).toEqual({ valid: 1, sent: 0 });
+    expect(problems.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
+      '2 data.userId: must be a positive whole number',
+      '3 data.grade.points: must be a number',
+      '6 has 2 cells, and the header 7',
+      expect.stringMatching(/^7 data\.userId: is missing/),
+    ]);
+  });
+
+  test.each([
+    [
+      'a column that the function does not know',
+      'orgUnitId,colour\n1,red',
+      /columns that grade-push does not know: colour\. It knows orgUnitId,/,
+    ],
+    ['a quote that does not end', `${grades}\n"2001,1`, /not readable as CSV/],
+  ])('with %s is refused as a whole', async (_, content, reason) => {
+    const office = await offices.open();
+    await expect(publish(office, fileOf(content, '.csv'), { function: 'grade-push' })).rejects.toThrow(
+      reason,
+    );
+  });
+});
+
+describe('nothing is sent', () => {
+  const mixed = () =>
+    [eventBody(), eventBody('grade-push', { grade: null }), '{', '{"type":"sis.unknown.v1"}'].join('\n');
+
+  test('unless every message is valid', async () => {
+    const office = await offices.open();
+    const { problems, ...counts } = await publish(office, fileOf(mixed(), '.jsonl'));
+    expect(counts).toEqual({ valid: 1, invalid: 3, sent: 0, functions: { 'grade-push': 1 } });
+    expect(problems).toMatchObject([
+      { line: 2, problem: expect.stringMatching(/^data\.grade: .*cannot clear a grade/) },
+      { line: 3, problem: 'is not JSON' },
+      { line: 4, problem: expect.stringMatching(/^type: must be one of .*sis\.grade-push\.v1/) },
+    ]);
+    expect(await sentTo(office)).toEqual([]);
+    expect(office.audited).toEqual([]);
+  });
+
+  test('or only valid ones are asked for', async () => {
+    const office = await offices.open();
+    expect(await publish(office, fileOf(mixed(), '.jsonl'), { validOnly: true })).toMatchObject({
+      invalid: 3,
+      sent: 1,
+    });
+    expect(await sentTo(office)).toHaveLength(1);
+    expect(office.audited.at(-1)).toMatchObject({ command: 'publish', counts: { sent: 1, failed: 0 } });
+  });
+
+  test('in a dry run', async () => {
+    const office = await offices.open();
+    expect(await publish(office, fileOf(eventBody(), '.json'), { dryRun: true })).toMatchObject({
+      valid: 1,
+      sent: 0,
+    });
+    expect(await sentTo(office)).toEqual([]);
+  });
+
+  test('where two messages have one name: one of them would be lost', async () => {
+    const office = await offices.open();
+    const body = eventBody();
+    const { problems } = await publish(office, fileOf(`${body}\n${body}`, '.jsonl'));
+    expect(problems).toEqual([
+      { line: 2, problem: 'id: is that of line 1 too, so that one of them would be lost' },
+    ]);
+  });
+
+  test('where a function has no queue', async () => {
+    const office = await offices.open();
+    const data = { userId: 1, file: { uri: 's3://a-bucket/k', contentType: 'image/png' } };
+    const file = fileOf(eventBody('profile-image-update', data), '.json');
+    await expect(publish(office, file)).rejects.toThrow(
+      /There is no queue sis-relay-\w+-profile-image-update/,
+    );
+  });
+
+  test.each([
+    ['no such file', () => join(folder, 'nothing.json'), {}, /There is no file/],
+    ['a file of no known kind', () => fileOf('', '.xml'), {}, /Give --format json\|jsonl\|csv/],
+    ['a table of no function', () => fileOf('a,b\n1,2', '.csv'), {}, /give --function/],
+    [
+      'a function that there is not',
+      () => fileOf('{}', '.json'),
+      { function: 'grade-pull' },
+      /There is no function grade-pull; there are/,
+    ],
+    [
+      'a file that is not JSON',
+      () => fileOf('{}{}', '.json'),
+      {},
+      /is not JSON; where each line is, give --format jsonl/,
+    ],
+  ])('of %s', async (_, file, options, reason) => {
+    const office = await offices.open();
+    await expect(publish(office, file(), options)).rejects.toThrow(reason);
+  });
+});
+
+test('messages that SQS does not take are told by their line', async () => {
+  const office = await offices.open();
+  const name = office.queueOf('grade-push').url.split('/').at(-1);
+  await office.fault({ action: 'SendMessageBatch', name, failedEntries: 1 });
+  const { sent, problems } = await publish(office, fileOf([eventBody(), eventBody()].join('\n'), '.jsonl'));
+  await office.clearFaults();
+  expect({ sent, problems }).toEqual({
+    sent: 1,
+    problems: [{ line: 1, problem: 'SQS did not take it: InternalError' }],
+  });
+});

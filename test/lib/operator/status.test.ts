@@ -1,0 +1,58 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { expect, test } from 'vitest';
+import { statusOf } from '../../../lib/operator/status.ts';
+import { localOffice } from './local-office.ts';
+import { eventBody, functionNames, never, officesForTests } from './office.ts';
+
+const offices = officesForTests();
+const local = localOffice({ functions: false });
+
+test('each queue with what is visible, in flight and delayed, and the letters by cause', async () => {
+  const office = await offices.open();
+  const { url } = office.queueOf('grade-push');
+  await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+  await office.send(url, [{ MessageBody: eventBody() }, { MessageBody: eventBody() }]);
+  const sqs = await office.target.sqs();
+  await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'later', DelaySeconds: 60 }));
+  const beforeMs = Date.now();
+  const { queues, letters, connection } = await statusOf(office.target, {
+    functions: functionNames,
+    signal: never,
+  });
+  expect(queues).toEqual([
+    { function: 'grade-push', visible: 2, inFlight: 0, delayed: 1, oldestMs: expect.any(Number) },
+    { function: 'enrollment-create', visible: 0, inFlight: 0, delayed: 0, oldestMs: undefined },
+    { function: 'submission-upload', visible: 0, inFlight: 0, delayed: 0, oldestMs: undefined },
+  ]);
+  expect(queues[0]!.oldestMs).toBeLessThanOrEqual(beforeMs);
+  expect(letters.groups.map(({ kind, letters: count }) => [kind, count])).toEqual([
+    ['rejected', 2],
+    ['invalid', 1],
+  ]);
+  expect(connection).toBeUndefined();
+  // A glance hides nothing.
+  expect(await office.take(url)).toHaveLength(2);
+});
+
+test('a function without a queue is left out, and a queue that may not be looked into has no oldest', async () => {
+  const office = await offices.open();
+  const { url } = office.queueOf('grade-push');
+  await office.send(url, [{ MessageBody: eventBody() }]);
+  await office.fault({
+    action: 'ReceiveMessage',
+    name: url.split('/').at(-1),
+    status: 403,
+    type: 'AccessDenied',
+  });
+  const { queues } = await statusOf(office.target, {
+    functions: ['grade-push', 'course-export'],
+    signal: never,
+  });
+  await office.clearFaults();
+  expect(queues).toMatchObject([{ function: 'grade-push', visible: 1, oldestMs: undefined }]);
+});
+
+test('the platform’s and the credential’s health belong to it', async () => {
+  const status = await statusOf(local.target(), { functions: ['grade-push'], signal: never });
+  expect(status.connection).toMatchObject({ reachable: true, credentialAccepted: true });
+});
