@@ -50,7 +50,7 @@ export const letterOf = (message: {
   const given = message.MessageAttributes ?? {};
   return {
     body: message.Body ?? '',
-    source: given.source?.StringValue ?? message.Attributes?.DeadLetterQueueSourceArn ?? '',
+    source: sourceIn(given.source?.StringValue, message.Attributes?.DeadLetterQueueSourceArn),
     failure: failureIn(given.failure?.StringValue),
     replays: replaysIn(given.replays?.StringValue),
     attributes: foreign(given),
@@ -62,6 +62,10 @@ export const replaysIn = (text: string | undefined): number => {
   const replays = Number(text ?? 0);
   return Number.isSafeInteger(replays) && replays > 0 ? replays : 0;
 };
+
+/** A letter tells its source; what SQS moved may have an attribute of that name from its producer, who means no queue by it. */
+const sourceIn = (told: string | undefined, movedFrom: string | undefined): string =>
+  told?.startsWith('arn:') ? told : (movedFrom ?? told ?? '');
 
 const foreign = (attributes: Attributes): Attributes => {
   const own = new Set<string>(letterAttributes);

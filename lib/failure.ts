@@ -74,7 +74,7 @@ const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
   const wanted = refused.required ? `: it requires ${refused.required}` : '';
   return {
     kind,
-    message: `The platform answered ${error.call} with ${[refused.status, refused.title].filter(Boolean).join(' ')}${wanted}`,
+    message: `The platform answered ${error.call} with ${refused.status}${nameOfRefusal(refused)}${wanted}`,
     remedy: remedyFor(kind, refused),
     operation: error.call,
     status: refused.status,
@@ -88,6 +88,10 @@ const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
     }),
   };
 };
+
+/** Only a title that reads as the name of an error: the first words of a plain text may be those of the message. */
+const nameOfRefusal = ({ title = '' }: RefusedCall): string =>
+  /^[A-Za-z][A-Za-z -]{2,39}$/.test(title) ? ` ${title}` : '';
 
 const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
   const { status } = refused;

@@ -14,6 +14,10 @@ export const metricDefinitions = {
   PlatformLatency: { unit: 'Milliseconds', dimensions: [['function'], ['function', 'operation']] },
   /** Requests by the status of their answer; `none` where no answer came. */
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },
+  /** OAuth credentials whose tokens were due, by what came of it. */
+  TokenRefreshes: { unit: 'Count', dimensions: [['outcome']] },
+  /** OAuth credentials that no refresh can help any more, told with every run until a person has authorised again. */
+  AuthorizationsNeeded: { unit: 'Count', dimensions: [['function']] },
 } as const;
 
 type MetricName = keyof typeof metricDefinitions;

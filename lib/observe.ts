@@ -40,6 +40,10 @@ export type Observe = {
   error(text: string, facts?: Facts, error?: unknown): void;
   /** One request to the platform: `operation` is its name, not its path; no status where no answer came. */
   call(report: { operation: string; status?: number | null | undefined; durationMs: number }): void;
+  /** What came of tokens that were due. */
+  tokens(outcome: string): void;
+  /** How many credentials wait for a person; 0 is told as well, so that an alarm ends. */
+  authorizationsNeeded(count: number): void;
   /** The end of an invocation: its metrics go out. */
   flush(): void;
 };
@@ -85,6 +89,8 @@ export const createObserve = (options: ObserveOptions): Observe => {
       tally.add('PlatformLatency', { function: options.function, operation }, durationMs);
       tally.add('PlatformAnswers', { function: options.function, status: String(status ?? 'none') }, 1);
     },
+    tokens: (outcome) => tally.add('TokenRefreshes', { outcome }, 1),
+    authorizationsNeeded: (count) => tally.add('AuthorizationsNeeded', { function: options.function }, count),
     flush: () => {
       const metrics = tally.take();
       if (level !== 'silent') for (const line of metrics) lines.add(line);

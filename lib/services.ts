@@ -5,8 +5,9 @@ import { createLedger, type Ledger } from './ledger.ts';
 import { createLedgerTable } from './ledger-table.ts';
 import { createObserve, type Observe } from './observe.ts';
 import { createAuthenticator } from './platform/auth.ts';
-import { createPlatformClient, type PlatformClient } from './platform/client.ts';
+import { createPlatformClient, type PlatformClient, type PlatformOptions } from './platform/client.ts';
 import { createQueues, type Queues } from './queues.ts';
+import { createSecretReader, type ReadSecret } from './secret-value.ts';
 import { createCredentials } from './secrets.ts';
 import { type Settings, settingsFrom } from './settings.ts';
 
@@ -14,6 +15,7 @@ import { type Settings, settingsFrom } from './settings.ts';
 export type Services = {
   platform: PlatformClient;
   files: Files;
+  readSecret: ReadSecret;
   queues: Queues;
   /** Undefined where no table is configured: then duplicates and stale writes are possible. */
   ledger: Ledger | undefined;
@@ -35,29 +37,21 @@ export type Limits = {
 };
 
 /** Calls of AWS are short: one that hangs must not use up the time of a batch. */
-const awsClient = { maxAttempts: 2, requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000 } };
+const awsClient = {
+  maxAttempts: 2,
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+};
 
 export const createServices = (functionName: string, settings: Settings): Services => {
   const observe = createObserve({ function: functionName, level: settings.LOG_LEVEL });
+  const secrets = { client: new SecretsManagerClient(awsClient), prefix: settings.SECRET_PREFIX };
   const credentials = createCredentials({
-    client: new SecretsManagerClient(awsClient),
-    prefix: settings.SECRET_PREFIX,
+    ...secrets,
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: observe.warn,
   });
   return {
-    platform: createPlatformClient(
-      {
-        baseUrl: settings.PLATFORM_URL,
-        apiRoot: settings.PLATFORM_API_ROOT,
-        versions: { lp: settings.PLATFORM_LP_VERSION, le: settings.PLATFORM_LE_VERSION },
-        overrides: settings.PLATFORM_OPERATIONS,
-        connectTimeoutMs: settings.PLATFORM_CONNECT_TIMEOUT_MS,
-        headersTimeoutMs: settings.PLATFORM_HEADERS_TIMEOUT_MS,
-        bodyTimeoutMs: settings.PLATFORM_BODY_TIMEOUT_MS,
-      },
-      createAuthenticator(credentials),
-    ),
+    platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
     files: createFiles({
       s3: once(async () => {
         const { S3Client } = await import('@aws-sdk/client-s3');
@@ -68,6 +62,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
       allowLoopback: settings.FILE_LOOPBACK,
       timeoutMs: settings.FILE_TIMEOUT_MS,
     }),
+    readSecret: createSecretReader(secrets),
     queues: createQueues({
       sqs: once(async () => {
         const { SQSClient } = await import('@aws-sdk/client-sqs');
@@ -94,6 +89,18 @@ export const createServices = (functionName: string, settings: Settings): Servic
   };
 };
 
+type PlatformSettings = Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>;
+
+export const platformOptionsOf = (settings: PlatformSettings): PlatformOptions => ({
+  baseUrl: settings.PLATFORM_URL,
+  apiRoot: settings.PLATFORM_API_ROOT,
+  versions: { lp: settings.PLATFORM_LP_VERSION, le: settings.PLATFORM_LE_VERSION },
+  overrides: settings.PLATFORM_OPERATIONS,
+  connectTimeoutMs: settings.PLATFORM_CONNECT_TIMEOUT_MS,
+  headersTimeoutMs: settings.PLATFORM_HEADERS_TIMEOUT_MS,
+  bodyTimeoutMs: settings.PLATFORM_BODY_TIMEOUT_MS,
+});
+
 const ledgerOf = (settings: Settings, observe: Observe): Ledger | undefined => {
   if (settings.LEDGER_TABLE === undefined) {
     observe.warn(
@@ -115,7 +122,12 @@ const ledgerOf = (settings: Settings, observe: Observe): Ledger | undefined => {
 
 /** Built with the first message of a container, kept for its life. */
 export const servicesFromEnvironment = (functionName: string): (() => Services) =>
-  once(() => createServices(functionName, settingsFrom(process.env)));
+  onceFromEnvironment((environment) => createServices(functionName, settingsFrom(environment)));
+
+/** Makes something of the environment when it is first needed, and once per container. */
+export const onceFromEnvironment = <Value>(
+  make: (environment: Record<string, string | undefined>) => Value,
+): (() => Value) => once(() => make(process.env));
 
 const once = <Value>(make: () => Value): (() => Value) => {
   let made: { value: Value } | undefined;

@@ -83,10 +83,42 @@ const settingsSchema = z.object({
 
 export type Settings = z.infer<typeof settingsSchema>;
 
+/** What token-refresh reads, which has no queue. */
+const refreshSettingsSchema = settingsSchema
+  .pick({ SECRET_PREFIX: true, LOG_LEVEL: true })
+  .extend({ TOKEN_TIMEOUT_MS: count.default(30_000) });
+
+export type RefreshSettings = z.infer<typeof refreshSettingsSchema>;
+
+/** What course-export reads, which has no queue either. */
+const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
+  EXPORT_BUCKET: z.string(),
+  EXPORT_PREFIX: z
+    .string()
+    .regex(/^([\w.-]+\/)*$/, 'must be empty, or as in course-exports/')
+    .default('course-exports/'),
+  EXPORT_CONCURRENCY: count.default(4),
+  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
+});
+
+export type ExportSettings = z.infer<typeof exportSettingsSchema>;
+
+type Environment = Record<string, string | undefined>;
+
 /** @throws Error naming each setting that is missing or wrong. */
-export const settingsFrom = (environment: Record<string, string | undefined>): Settings => {
+export const settingsFrom = (environment: Environment): Settings => checked(settingsSchema, environment);
+
+/** @throws Error naming each setting that is missing or wrong. */
+export const refreshSettingsFrom = (environment: Environment): RefreshSettings =>
+  checked(refreshSettingsSchema, environment);
+
+/** @throws Error naming each setting that is missing or wrong. */
+export const exportSettingsFrom = (environment: Environment): ExportSettings =>
+  checked(exportSettingsSchema, environment);
+
+const checked = <Checked>(schema: z.ZodType<Checked>, environment: Environment): Checked => {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = settingsSchema.safeParse(given);
+  const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) =>
     given[String(issue.path[0])] === undefined

@@ -1,0 +1,133 @@
+import * as z from 'zod';
+import type { ExportStore } from './export-store.ts';
+import { platformId } from './message.ts';
+import { unlessAbsent } from './platform/absence.ts';
+import { getAssessment, readAssessment } from './platform/assessments.ts';
+import { getClasslistPages, listClasslist } from './platform/classlists.ts';
+import type { Platform } from './platform/client.ts';
+import { getCourseImage, readCourseImage } from './platform/courses.ts';
+import { getGradeObjects, listGradeObjects } from './platform/grade-objects.ts';
+import { getGroups, listGroups } from './platform/groups.ts';
+import type { Operation } from './platform/operation.ts';
+import { getOrgUnit } from './platform/org-units.ts';
+import { getQuizAttempts, listQuizAttempts } from './platform/quiz-attempts.ts';
+
+const word = z.string().regex(/^\w+$/, 'must be one word');
+
+/** What is exported of an org unit beside what each has: the platform does not list these, so somebody has to name them. */
+export const exportDetails = z.strictObject({
+  groupCategoryIds: z.array(platformId).default([]),
+  quizIds: z.array(platformId).default([]),
+  /** The assessment of each user of the classlist. */
+  assessments: z
+    .array(
+      z.strictObject({ assessmentType: word, objectType: word, objectId: platformId, rubricId: platformId }),
+    )
+    .default([]),
+});
+
+export type ExportDetails = z.infer<typeof exportDetails>;
+
+const noDetails: ExportDetails = { groupCategoryIds: [], quizIds: [], assessments: [] };
+
+export const exportOperations: readonly Operation<unknown>[] = [
+  ...[getOrgUnit, getClasslistPages, getGroups, getGradeObjects, getQuizAttempts, getAssessment],
+  getCourseImage,
+];
+
+/** One file of an export. */
+export type Part = {
+  orgUnitId: number;
+  /** Such as `classlists`: the folder that its file goes to. */
+  kind: string;
+  /** The file's name within its folder, without its ending: the org unit's id, and that of what is in it. */
+  name: string;
+  /** Stores it under this key, to which it adds the ending; undefined where there is no such thing. */
+  store(key: string, reach: { platform: Platform; store: ExportStore }): Promise<Stored | undefined>;
+};
+
+export type Stored = { lines: number; bytes: number };
+
+/** Everything that is exported of an org unit, itself first. */
+export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): Part[] => {
+  const lines = (kind: string, thing: string, items: (platform: Platform) => AsyncIterable<object>): Part => ({
+    orgUnitId,
+    kind,
+    name: thing === '' ? String(orgUnitId) : `${orgUnitId}-${thing}`,
+    store: (key, { platform, store }) => storeLines(`${key}.jsonl`, inOrgUnit(orgUnitId, items(platform)), store),
+  });
+  return [
+    lines('org-units', '', async function* (platform) {
+      yield await platform.call(getOrgUnit, { path: { orgUnitId } });
+    }),
+    lines('classlists', '', (platform) => listClasslist(platform, orgUnitId)),
+    lines('grade-objects', '', (platform) => listGradeObjects(platform, orgUnitId)),
+    ...details.groupCategoryIds.map((groupCategoryId) =>
+      lines('groups', String(groupCategoryId), async function* (platform) {
+        for await (const group of listGroups(platform, { orgUnitId, groupCategoryId }))
+          yield { groupCategoryId, ...group };
+      }),
+    ),
+    ...details.quizIds.map((quizId) =>
+      lines('quiz-attempts', String(quizId), (platform) => listQuizAttempts(platform, { orgUnitId, quizId })),
+    ),
+    ...details.assessments.map((query) =>
+      lines('assessments', Object.values(query).join('-'), async function* (platform) {
+        for await (const { Identifier } of listClasslist(platform, orgUnitId)) {
+          const userId = Number(Identifier);
+          const assessment = await unlessAbsent(readAssessment(platform, orgUnitId, { ...query, userId }));
+          if (assessment !== undefined) yield { userId, ...query, assessment };
+        }
+      }),
+    ),
+    {
+      ...{ orgUnitId, kind: 'course-images', name: String(orgUnitId) },
+      store: (key, { platform, store }) => storeImage(key, orgUnitId, { platform, store }),
+    },
+  ];
+};
+
+async function* inOrgUnit(orgUnitId: number, items: AsyncIterable<object>): AsyncGenerator<object> {
+  for await (const item of items) yield { orgUnitId, ...item };
+}
+
+/** So many characters of lines are joined before they are handed on. */
+const pieceCharacters = 64 * 1024;
+
+const storeLines = async (key: string, items: AsyncIterable<object>, store: ExportStore): Promise<Stored> => {
+  let lines = 0;
+  const pieces = async function* () {
+    let text = '';
+    for await (const item of items) {
+      text += `${JSON.stringify(item)}\n`;
+      lines += 1;
+      if (text.length < pieceCharacters) continue;
+      yield Buffer.from(text);
+      text = '';
+    }
+    yield Buffer.from(text);
+  };
+  const { bytes } = await store.upload(key, 'application/x-ndjson', pieces());
+  return { lines, bytes };
+};
+
+const endings: Record<string, string> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+  'image/svg+xml': 'svg',
+};
+
+/** Many courses have no image. */
+const storeImage = (
+  key: string,
+  orgUnitId: number,
+  { platform, store }: { platform: Platform; store: ExportStore },
+): Promise<Stored | undefined> =>
+  unlessAbsent(
+    readCourseImage(platform, orgUnitId, async ({ contentType, stream }) => {
+      const ending = endings[contentType.replace(/;.*/s, '').trim().toLowerCase()] ?? 'image';
+      return { lines: 0, ...(await store.upload(`${key}.${ending}`, contentType, stream())) };
+    }),
+  );

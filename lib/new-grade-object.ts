@@ -1,0 +1,61 @@
+import * as z from 'zod';
+import { platformId } from './message.ts';
+import { capitalised } from './platform/capitalised.ts';
+import type { GradeObject, NewGradeObject } from './platform/grade-objects.ts';
+import { textContent } from './platform/rich-text.ts';
+
+const may = z.exactOptional;
+
+const name = z
+  .string()
+  .max(128, 'must be at most 128 characters')
+  .regex(/^\S(.*\S)?$/, 'must be one line that neither begins nor ends with a space')
+  .regex(/^[^/"*<>+=|,%]*$/, 'must hold none of / " * < > + = | , %');
+
+const common = {
+  orgUnitId: platformId,
+  /** The dropbox folder whose grade item it shall be. */
+  folderId: may(platformId),
+  name,
+  shortName: may(z.string().max(128)),
+  categoryId: may(platformId),
+  gradeSchemeId: may(platformId),
+  isBonus: may(z.boolean()),
+  excludeFromFinalGradeCalculation: may(z.boolean()),
+  description: may(z.string().transform(textContent)),
+};
+
+const maxPoints = z.number().positive('must be more than 0');
+const points = { maxPoints: may(maxPoints), canExceedMaxPoints: may(z.boolean()) };
+
+/** Parts what the platform takes from where it goes. */
+const as =
+  <GradeType extends string>(gradeType: GradeType) =>
+  <Given extends { type: string; orgUnitId: number; folderId?: number }>(given: Given) => {
+    const { type: _, orgUnitId, folderId, ...settings } = given;
+    return { orgUnitId, folderId, created: { GradeType: gradeType, ...capitalised(settings) } };
+  };
+
+/** A grade object of each type that can be created, as a message tells it. */
+export const newGradeObject = z.discriminatedUnion(
+  'type',
+  [
+    z.strictObject({ ...common, type: z.literal('numeric'), ...points, maxPoints }).transform(as('Numeric')),
+    z.strictObject({ ...common, type: z.literal('pass-fail'), ...points }).transform(as('PassFail')),
+    z.strictObject({ ...common, type: z.literal('selectbox'), ...points }).transform(as('SelectBox')),
+    z.strictObject({ ...common, type: z.literal('text') }).transform(as('Text')),
+  ],
+  {
+    error: ({ code }) =>
+      code === 'invalid_union' ? 'must be numeric, pass-fail, selectbox or text' : 'must be an object',
+  },
+);
+
+/** Whether a grade object has the name that is wanted: the platform may write its letters in another form. */
+export const isNamed = ({ Name }: GradeObject, wanted: NewGradeObject): boolean =>
+  Name.trim().normalize() === wanted.Name.normalize();
+
+/** Whether a grade object can take the place of the one that is wanted: what differs otherwise changes no grade. */
+export const isAlike = ({ GradeType, MaxPoints }: GradeObject, wanted: NewGradeObject): boolean =>
+  GradeType === wanted.GradeType &&
+  (!('MaxPoints' in wanted) || MaxPoints === undefined || MaxPoints === wanted.MaxPoints);

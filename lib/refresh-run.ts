@@ -1,0 +1,71 @@
+import type { Observe } from './observe.ts';
+import type { SecretVersions } from './secret-versions.ts';
+import { type Refreshed, type RefreshOutcome, storingMs, type TokenRefresh } from './token-refresh.ts';
+
+export type RefreshRunOptions = {
+  refresh: TokenRefresh;
+  versions: SecretVersions;
+  observe: Observe;
+  /** Secrets are `<prefix>/service` and `<prefix>/users/<userId>`. */
+  prefix: string;
+  nowMs?: () => number;
+};
+
+/** How many of each outcome there were. */
+export type RefreshSummary = Record<RefreshOutcome, number>;
+
+/** So many secrets are looked at at once. */
+const atOnce = 8;
+
+/** Renews what is due of the service's and of every user's tokens, the service's first. */
+export const createRefreshRun = ({
+  refresh,
+  versions,
+  observe,
+  prefix,
+  nowMs = Date.now,
+}: RefreshRunOptions) => {
+  /** So that a container reads a secret again only when it is due, or was changed. */
+  const known = new Map<string, Refreshed>();
+
+  return async ({ deadlineMs, force }: { deadlineMs: number; force: boolean }): Promise<RefreshSummary> => {
+    const summary: RefreshSummary = { none: 0, fresh: 0, refreshed: 0, waiting: 0, correct: 0, authorize: 0 };
+    const signal = AbortSignal.timeout(Math.max(1, deadlineMs - storingMs - nowMs()));
+
+    const one = async (name: string, listed?: string): Promise<void> => {
+      const before = known.get(name);
+      const isKnown = before && before.version === listed && nowMs() < before.quietUntilMs && !force;
+      const outcome = isKnown ? before.outcome : await look(name);
+      summary[outcome] += 1;
+      if (outcome !== 'none' && outcome !== 'fresh' && !isKnown) observe.tokens(outcome);
+    };
+
+    const look = async (name: string): Promise<RefreshOutcome> => {
+      try {
+        const refreshed = await refresh(name, { deadlineMs, signal, force });
+        known.set(name, refreshed);
+        return refreshed.outcome;
+      } catch (error) {
+        known.delete(name);
+        observe.error('tokens could not be renewed', { secret: name }, error);
+        return 'waiting';
+      }
+    };
+
+    await one(`${prefix}/service`);
+    try {
+      const users = versions.list(`${prefix}/users/`);
+      const worker = async () => {
+        for await (const { name, version } of users) {
+          if (nowMs() >= deadlineMs) return;
+          await one(name, version);
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, worker));
+    } catch (error) {
+      observe.error('the secrets of users could not be listed', {}, error);
+    }
+    observe.authorizationsNeeded(summary.authorize);
+    return summary;
+  };
+};

@@ -1,0 +1,31 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { createObserve, type Observe } from './observe.ts';
+import { createRefreshRun, type RefreshSummary } from './refresh-run.ts';
+import { createSecretVersions } from './secret-versions.ts';
+import type { RefreshSettings } from './settings.ts';
+import { createTokenRefresh } from './token-refresh.ts';
+
+/** The real world of a container that renews tokens. */
+export type RefreshServices = {
+  run(limits: { deadlineMs: number; force: boolean }): Promise<RefreshSummary>;
+  observe: Observe;
+};
+
+/** More patient than elsewhere: what cannot be stored is lost, and with it the refresh token. */
+const awsClient = {
+  maxAttempts: 6,
+  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
+};
+
+export const createRefreshServices = (
+  settings: RefreshSettings,
+  { nowMs = Date.now, write }: { nowMs?: () => number; write?: (line: string) => void } = {},
+): RefreshServices => {
+  const level = settings.LOG_LEVEL;
+  const observe = createObserve({ function: 'token-refresh', level, ...(write ? { write } : {}) });
+  const versions = createSecretVersions(new SecretsManagerClient(awsClient));
+  const tokenTimeoutMs = settings.TOKEN_TIMEOUT_MS;
+  const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
+  const prefix = settings.SECRET_PREFIX;
+  return { run: createRefreshRun({ refresh, versions, observe, prefix, nowMs }), observe };
+};

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Observe } from './observe.ts';
+import type { Tokens } from './platform/token-request.ts';
+import {
+  type Claim,
+  claimIn,
+  claimVersion,
+  nextAttemptMs,
+  type OAuthSecret,
+  oauthSecretIn,
+  stateOf,
+} from './refresh-state.ts';
+import type { SecretVersions } from './secret-versions.ts';
+
+/** A value of a secret that is staged, or on its way there. */
+export type Staged = { version: string; fields: Record<string, unknown> };
+
+/** No secret has as many versions. */
+const mostAttempts = 200;
+
+/** What one run leaves in a secret for the next: claims, tokens that are not current yet, and that a person is needed. */
+export const createTokenStore = ({
+  versions,
+  observe,
+  nowMs,
+}: {
+  versions: SecretVersions;
+  observe: Observe;
+  nowMs(): number;
+}) => {
+  /** Tokens that could not be stored: the container that has them may live until they can. */
+  const unstored = new Map<string, Staged['fields']>();
+
+  /** The number of this attempt, once it is this run's alone; undefined where it is not, or not yet. */
+  const claim = async (
+    name: string,
+    { secret, deadlineMs, last }: { secret: OAuthSecret; deadlineMs: number; last: Claim | undefined },
+  ): Promise<number | undefined> => {
+    const state = stateOf(secret);
+    let before = last?.state === state ? last : undefined;
+    for (let attempt = before ? before.attempt + 1 : 0; attempt < mostAttempts; attempt += 1) {
+      if (before && nowMs() < nextAttemptMs(before)) return undefined;
+      const at = new Date(nowMs()).toISOString();
+      const until = new Date(deadlineMs).toISOString();
+      const mine: Claim = { type: 'claim', state, attempt, run: randomUUID(), at, until };
+      const version = claimVersion(mine);
+      if (await versions.stage(name, { version, text: JSON.stringify(mine) }))
+        return (await isStill(name, state)) ? attempt : undefined;
+      const other = await versions.withId(name, version);
+      before = other && claimIn(other);
+    }
+    return undefined;
+  };
+
+  /** What was read before the claim may be what another run has replaced since. */
+  const isStill = async (name: string, state: string): Promise<boolean> => {
+    const current = await versions.current(name);
+    const secret = current && oauthSecretIn(current);
+    return secret !== undefined && 'fields' in secret && stateOf(secret) === state;
+  };
+
+  /** Stages tokens, and makes them current. */
+  const store = async (name: string, fields: Staged['fields']): Promise<boolean> => {
+    const version = randomUUID();
+    unstored.set(name, fields);
+    try {
+      await versions.stage(name, { version, text: JSON.stringify(fields) });
+    } catch (error) {
+      const text = 'new tokens are not stored yet: a refresh token may be lost with this container';
+      observe.error(text, { secret: name }, error);
+      return false;
+    }
+    unstored.delete(name);
+    if (await adopt(name, { version, fields })) return true;
+    const text = 'new tokens are dropped: the secret was given another authorisation meanwhile';
+    observe.warn(text, { secret: name });
+    return false;
+  };
+
+  /** Makes staged tokens current, with what else was changed in the secret meanwhile; false where they are not its own. */
+  const adopt = async (name: string, staged: Staged): Promise<boolean> => {
+    let { version, fields } = staged;
+    for (let tries = 0; tries < 3; tries += 1) {
+      const current = await versions.current(name);
+      if (current?.version === version) return true;
+      const secret = current && oauthSecretIn(current);
+      if (!secret || 'wrong' in secret || fields.replaces !== stateOf(secret)) return false;
+      const { refused, ...kept } = secret.fields;
+      const tokens = Object.entries(fields).filter(([field]) => tokenFields.includes(field));
+      const merged = { ...kept, ...Object.fromEntries(tokens) };
+      if (!isDeepStrictEqual(merged, fields)) {
+        version = randomUUID();
+        fields = merged;
+        await versions.stage(name, { version, text: JSON.stringify(fields) });
+      }
+      if (await versions.promote(name, { to: version, from: secret.version })) return true;
+    }
+    return false;
+  };
+
+  return {
+    claim,
+    adopt,
+    store: (name: string, secret: OAuthSecret, tokens: Tokens): Promise<boolean> => {
+      const { refused, ...fields } = secret.fields;
+      return store(name, { ...fields, ...tokens, replaces: stateOf(secret) });
+    },
+    /** Stores what an earlier run could not; false where it still cannot, so that nothing may be asked for. */
+    storeLeftover: async (name: string): Promise<boolean> => {
+      const fields = unstored.get(name);
+      if (fields) await store(name, fields);
+      return !unstored.has(name);
+    },
+    /** Writes down that no refresh can help any more, so that nobody tries. */
+    refuse: async (name: string, secret: OAuthSecret, reason: string): Promise<void> => {
+      const refused = { state: stateOf(secret), at: new Date(nowMs()).toISOString(), reason };
+      const version = randomUUID();
+      await versions.stage(name, { version, text: JSON.stringify({ ...secret.fields, refused }) });
+      await versions.promote(name, { to: version, from: secret.version });
+    },
+  };
+};
+
+const tokenFields = ['accessToken', 'refreshToken', 'obtainedAt', 'expiresAt', 'replaces'];

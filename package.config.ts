@@ -1,0 +1,141 @@
+import { join, relative } from 'node:path';
+import { bundle } from './esbuild.config.ts';
+
+/** What of osls is used here; its version is pinned. */
+type Serverless = {
+  serviceDir: string;
+  processedInput: { commands: string[] };
+  service: {
+    functions: Record<string, { package?: { artifact: string } }>;
+    resources: { Resources: unknown };
+    provider: { compiledCloudFormationTemplate: Template };
+  };
+  pluginManager: { plugins: object[] };
+};
+type Utils = { writeText(text: string): void };
+type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): Promise<string> };
+// biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
+type Template = { Resources: Record<string, { Type: string; Properties: any }> };
+
+/**
+ * A plugin of osls, for `serverless package` and `serverless deploy` alike: every function is bundled afresh, so that none is
+ * deployed as it was some time ago, and the loops in `resources` are written out.
+ */
+export default class Packaging {
+  readonly hooks: Record<string, () => Promise<void> | void>;
+
+  constructor(serverless: Serverless, _options: object, { writeText }: Utils) {
+    const { service, processedInput } = serverless;
+    service.resources.Resources = writeOut(service.resources.Resources, {});
+    this.hooks = {
+      'before:package:createDeploymentArtifacts': () => bundleAll(serverless),
+      'before:package:function:package': () => bundleAll(serverless),
+      finalize: () => {
+        if (processedInput.commands[0] === 'package')
+          writeText(inventoryOf(service.provider.compiledCloudFormationTemplate));
+      },
+    };
+  }
+}
+
+const bundleAll = async ({ serviceDir, service, pluginManager }: Serverless): Promise<void> => {
+  // osls' own, because it writes the same bytes for the same files: in order of their names, and all of one time.
+  const zipper = pluginManager.plugins.find((plugin): plugin is Zipper => 'zipFiles' in plugin);
+  if (!zipper) throw new Error('This osls has no zipFiles');
+  const folder = join(serviceDir, '.serverless');
+  await Promise.all(
+    Object.entries(service.functions).map(async ([name, stanza]) => {
+      const codeDir = join(folder, 'code', name);
+      const files = await bundle(name, { codeDir, mapDir: join(folder, 'maps', name) });
+      const zip = await zipper.zipFiles(files, `${name}.zip`, codeDir);
+      stanza.package = { artifact: relative(serviceDir, zip) };
+    }),
+  );
+};
+
+/**
+ * Does with Fn::ForEach what CloudFormation's AWS::LanguageExtensions would do, but before anything is deployed, so that the
+ * template that was tested is the one that is deployed. `${name}` stands for an item of the collection, and `&{name}` for its
+ * letters and digits, which is all that a logical id may hold.
+ */
+const writeOut = (part: unknown, items: Record<string, string>): unknown => {
+  if (typeof part === 'string')
+    return part.replace(/([$&])\{(\w+)\}/g, (text, sign: string, name: string) => {
+      const item = items[name];
+      return (sign === '&' ? item?.replace(/[^a-zA-Z0-9]/g, '') : item) ?? text;
+    });
+  if (Array.isArray(part)) return part.map((each) => writeOut(each, items));
+  if (typeof part !== 'object' || part === null) return part;
+  const entries = Object.entries(part).flatMap(([key, value]): [string, unknown][] => {
+    if (!key.startsWith('Fn::ForEach::')) return [[`${writeOut(key, items)}`, writeOut(value, items)]];
+    const [name, collection, fragment] = value as [string, string[], object];
+    return collection.flatMap((item) => Object.entries(writeOut(fragment, { ...items, [name]: item }) as object));
+  });
+  return Object.fromEntries(entries);
+};
+
+type Row = (properties: Template['Resources'][string]['Properties'], id: string) => unknown[];
+
+/** What people want to know of a deployment before it is done, by type of resource. */
+const listed: Record<string, { title: string; row: Row }> = {
+  'AWS::Lambda::Function': {
+    title: 'functions',
+    row: ({ FunctionName, MemorySize, Timeout, Role }) => [
+      FunctionName,
+      `${MemorySize} MB`,
+      `${Timeout} s`,
+      `as ${Role['Fn::GetAtt'][0]}`,
+    ],
+  },
+  'AWS::SQS::Queue': {
+    title: 'queues',
+    row: ({ QueueName, MessageRetentionPeriod, RedrivePolicy }) => [
+      QueueName,
+      `kept ${MessageRetentionPeriod / 86_400} days`,
+      RedrivePolicy ? `at most ${RedrivePolicy.maxReceiveCount} receipts` : '',
+    ],
+  },
+  'AWS::Scheduler::Schedule': {
+    title: 'schedules',
+    row: ({ ScheduleExpression, Name }) => [Name, ScheduleExpression],
+  },
+  'AWS::IAM::Role': {
+    title: 'roles',
+    row: ({ AssumeRolePolicyDocument }, id) => [id, `assumed by ${AssumeRolePolicyDocument.Statement[0].Principal.Service}`],
+  },
+  'AWS::IAM::ManagedPolicy': { title: 'policies for others', row: ({ Description }, id) => [id, Description] },
+  'AWS::DynamoDB::Table': { title: 'tables', row: ({ TableName }) => [TableName] },
+  'AWS::S3::Bucket': { title: 'buckets', row: ({ BucketName }, id) => [BucketName?.['Fn::Sub'] ?? id] },
+  'AWS::SNS::Topic': { title: 'topics', row: ({ TopicName }) => [TopicName] },
+  'AWS::CloudWatch::Alarm': {
+    title: 'alarms',
+    row: ({ MetricName, Dimensions, ComparisonOperator, Threshold }, id) => [
+      id,
+      Dimensions[0].Value,
+      MetricName,
+      `${ComparisonOperator === 'GreaterThanThreshold' ? 'over' : 'under'} ${Threshold}`,
+    ],
+  },
+  'AWS::CloudWatch::Dashboard': { title: 'dashboards', row: ({ DashboardName }) => [DashboardName] },
+};
+
+const inventoryOf = ({ Resources }: Template): string => {
+  const sections = Object.entries(listed).map(([type, { title, row }]) => {
+    const rows = Object.entries(Resources).flatMap(([id, { Type, Properties }]) =>
+      Type === type ? [row(Properties, id).map(String)] : [],
+    );
+    return rows.length === 0 ? '' : `\n${title} (${rows.length})\n${aligned(rows)}`;
+  });
+  return `\nWhat a deployment makes:\n${sections.join('')}`;
+};
+
+const aligned = (rows: string[][]): string =>
+  rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(Math.max(...rows.map((each) => each[at]?.length ?? 0))))
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `  ${line}\n`)
+    .join('');

@@ -1,0 +1,110 @@
+import { arch, cpus, loadavg, platform } from 'node:os';
+import type { Figure, Floor, Section } from './figures.ts';
+import type { Spread } from './statistics.ts';
+
+export type Results = {
+  at: string;
+  node: string;
+  machine: string;
+  /** Of the machine while it was measured: more than 1 for each core means that others were at work. */
+  loadAverages: number[];
+  sections: Section[];
+};
+
+export const resultsOf = (sections: Section[], loadAverages: number[]): Results => ({
+  at: new Date().toISOString(),
+  node: process.version,
+  machine: `${platform()} ${arch()}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'an unknown processor'}`,
+  loadAverages,
+  sections,
+});
+
+export const loadAverage = (): number => round(loadavg()[0] ?? 0, 1);
+
+export const floorsOf = ({ sections }: Results): Floor[] =>
+  sections.flatMap(({ figures }) => figures.flatMap(({ floors }) => floors));
+
+/** For a terminal: each figure with its floors, and whether they hold. */
+export const textOf = ({ title, figures }: Section): string =>
+  [`\n${title}\n`, ...figures.map(textOfFigure)].join('\n');
+
+const textOfFigure = ({ name, unit, values, floors }: Figure): string => {
+  const width = Math.max(...Object.keys(values).map(({ length }) => length));
+  return [
+    `  ${name}`,
+    ...Object.entries(values).map(
+      ([subject, spread]) => `    ${subject.padEnd(width)}  ${shown(spread, unit).padStart(12)}${range(spread)}`,
+    ),
+    ...floors.map((floor) => `    ${floor.holds ? '✓' : '✗'} ${sentenceOf(floor)}`),
+    '',
+  ].join('\n');
+};
+
+const sentenceOf = ({ name, measured, holds }: Floor): string =>
+  `${name}: ${holds ? 'holds' : 'does not hold'}, ${number(measured.median)}${range(measured)}`;
+
+/** For the README: a table for each section. */
+export const markdownOf = ({ at, node, machine, loadAverages, sections }: Results): string =>
+  [
+    '# Benchmarks',
+    '',
+    `Written by \`npm run bench\` on ${at.slice(0, 10)}: Node ${node.slice(1)} on ${machine}, load average ${Math.min(...loadAverages)} to ${Math.max(...loadAverages)}.`,
+    'Those that are compared take turns in one run, each in a process of its own. A value is the median of the repeats, with',
+    'the quartiles behind it. The ratio of a floor is the median of the ratios of neighbouring repeats: on a shared machine it',
+    'says more than the values themselves.',
+    '',
+    '![The figures as charts](bench.svg)',
+    ...sections.flatMap((section) => ['', ...tableOf(section)]),
+    '',
+  ].join('\n');
+
+const tableOf = ({ title, about, figures }: Section): string[] => {
+  const floors = figures.flatMap(({ name, floors }) => floors.map((floor) => ({ figure: name, floor })));
+  return [
+    `## ${title}`,
+    '',
+    about,
+    ...groupsOf(figures).flatMap((group) => {
+      const subjects = Object.keys(group[0]?.values ?? {});
+      return [
+        '',
+        `| | ${subjects.join(' | ')} |`,
+        `|---|${subjects.map(() => '---:|').join('')}`,
+        ...group.map(({ name, unit, values }) => {
+          const cells = subjects.map((subject) => {
+            const spread = values[subject];
+            return spread ? `${shown(spread, unit)}${range(spread)}` : '';
+          });
+          return `| ${name} | ${cells.join(' | ')} |`;
+        }),
+      ];
+    }),
+    ...(floors.length > 0 ? ['', '| floor | measured | |', '|---|---:|---|'] : []),
+    ...floors.map(
+      ({ figure, floor }) =>
+        `| ${figure}: ${floor.name} | ${number(floor.measured.median)}${range(floor.measured)} | ${floor.holds ? 'holds' : '**does not hold**'} |`,
+    ),
+  ];
+};
+
+/** Figures of the same subjects share a table. */
+const groupsOf = (figures: Figure[]): Figure[][] => {
+  const groups = new Map<string, Figure[]>();
+  for (const figure of figures) {
+    const key = Object.keys(figure.values).join();
+    groups.set(key, [...(groups.get(key) ?? []), figure]);
+  }
+  return [...groups.values()];
+};
+
+export const shown = ({ median }: Spread, unit: Figure['unit']): string => `${number(median)} ${unit}`;
+
+const range = ({ low, high }: Spread): string =>
+  number(low) === number(high) ? '' : ` (${number(low)}–${number(high)})`;
+
+const number = (value: number): string => {
+  const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0;
+  return round(value, digits).toLocaleString('en');
+};
+
+const round = (value: number, digits: number): number => Math.round(value * 10 ** digits) / 10 ** digits;

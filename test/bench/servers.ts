@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { createServer as createTlsServer } from 'node:tls';
+import { startSecretsManager } from '../local/secrets-manager.ts';
+import { answerParent } from './processes.ts';
+
+/** What the functions talk to, in a process of its own, so that only the functions' CPU time is counted. */
+export type Servers = {
+  platform: string;
+  platformTls: string;
+  s3: string;
+  secretsManager: string;
+  /** Requests that the platform has answered so far. */
+  answered: number;
+};
+export type ServersAsked = { latencyMs: number; key: string; cert: string };
+
+let latencyMs = 0;
+let answered = 0;
+
+const answerWith = (body: string): Buffer =>
+  Buffer.from(
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nDate: ${new Date().toUTCString()}\r\n` +
+      'X-Rate-Limit-Remaining: 49990\r\nX-Rate-Limit-Reset: 42\r\nX-Request-Cost: 10\r\n' +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+const whoAmI = answerWith('{"Identifier":"301","UniqueName":"learner"}');
+const accepted = answerWith('{"OrgUnitId":2001,"UserId":301,"RoleId":102}');
+const headEnd = Buffer.from('\r\n\r\n');
+const lastChunk = Buffer.from('0\r\n\r\n');
+
+/** Reads no more of a request than its end, and answers with bytes that lie ready: so the server is never what is measured. */
+const serve = (socket: Socket): void => {
+  let head: Buffer = Buffer.alloc(0);
+  let bodyLeft = 0;
+  let isChunked = false;
+  let answer = accepted;
+  const respond = (bytes: Buffer): void => {
+    answered += 1;
+    if (latencyMs === 0) socket.write(bytes);
+    else setTimeout(() => socket.writable && socket.write(bytes), latencyMs);
+  };
+  socket.setNoDelay(true);
+  socket.on('error', () => {});
+  socket.on('data', (received) => {
+    let piece: Buffer = received;
+    while (piece.length > 0) {
+      if (bodyLeft > 0) {
+        const taken = Math.min(bodyLeft, piece.length);
+        bodyLeft -= taken;
+        piece = piece.subarray(taken);
+        if (bodyLeft === 0) respond(answer);
+        continue;
+      }
+      if (isChunked) {
+        head = Buffer.concat([head, piece]).subarray(-lastChunk.length);
+        if (!head.equals(lastChunk)) return;
+        head = Buffer.alloc(0);
+        isChunked = false;
+        return respond(answer);
+      }
+      head = head.length === 0 ? piece : Buffer.concat([head, piece]);
+      const end = head.indexOf(headEnd);
+      if (end < 0) return;
+      const text = head.toString('latin1', 0, end);
+      piece = head.subarray(end + headEnd.length);
+      head = Buffer.alloc(0);
+      answer = text.includes('/whoami?') ? whoAmI : accepted;
+      bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
+      isChunked = /\r\ntransfer-encoding: *chunked/i.test(text);
+      if (bodyLeft === 0 && !isChunked) respond(answer);
+    }
+  });
+};
+
+const listening = async (server: Server): Promise<number> => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+};
+
+/** S3, whose files are as long as their names say: `/bucket/1024` has 1,024 bytes. */
+const serveFiles = createHttpServer((request, response) => {
+  const bytes = Number(/\/(\d+)(?:\?|$)/.exec(request.url ?? '')?.[1]);
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'content-length': bytes,
+    etag: `"${bytes}"`,
+  });
+  if (request.method === 'HEAD') return response.end();
+  return Readable.from(pieces(bytes)).pipe(response);
+});
+
+function* pieces(bytes: number): Generator<Buffer> {
+  const piece = Buffer.alloc(64 * 1024, 'sis-relay ');
+  for (let left = bytes; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length));
+}
+
+const userOf = (userId: string) => ({
+  type: 'id-key',
+  appId: 'bench-app',
+  appKey: 'bench-app-key',
+  userId,
+  userKey: `bench-key-${userId}`,
+});
+
+let started: Omit<Servers, 'answered'> | undefined;
+
+answerParent(async (asked: ServersAsked): Promise<Servers> => {
+  latencyMs = asked.latencyMs;
+  started ??= {
+    platform: `http://127.0.0.1:${await listening(createServer(serve))}`,
+    platformTls: `https://localhost:${await listening(createTlsServer({ key: asked.key, cert: asked.cert }, serve))}`,
+    s3: `http://127.0.0.1:${await listening(serveFiles)}`,
+    secretsManager: (
+      await startSecretsManager({ 'bench/service': userOf('100'), 'bench/users/301': userOf('301') })
+    ).url,
+  };
+  return { ...started, answered };
+});

@@ -1,0 +1,175 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** The proof must fail of each of these: one place in the code, and what it is replaced by. */
+type Breakage = { title: string; file: string; code: string; by: string; seenBy?: string[] };
+
+const prove = ['node', 'test/prove.ts', '--histories', '20000', '--seed', '1'];
+
+const breakages: Breakage[] = [
+  {
+    title: 'a message is acknowledged before its letter is written',
+    file: 'lib/settle.ts',
+    code: 'await world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() }));',
+    by: 'world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() })).catch(() => {});',
+  },
+  {
+    title: 'the lease is ignored',
+    file: 'lib/ledger-rules.ts',
+    code: 'if (freeMs > nowMs)',
+    by: 'if (freeMs > nowMs && alone && !alone)',
+  },
+  {
+    title: 'versions are compared the wrong way',
+    file: 'lib/ledger-rules.ts',
+    code: 'Buffer.compare(Buffer.from(item.version), Buffer.from(entry.version))',
+    by: 'Buffer.compare(Buffer.from(entry.version), Buffer.from(item.version))',
+  },
+  {
+    title: 'a success is written down before the call',
+    file: 'lib/attempt.ts',
+    code: 'if (!wasDone) await integration.run(message.data, reach);',
+    by: "await ledger.end(claim, 'done'); if (!wasDone) await integration.run(message.data, reach);",
+  },
+  {
+    title: 'a reset is taken for a refusal',
+    file: 'lib/platform/error.ts',
+    code: 'if (this.refused === undefined) return this.sent;',
+    by: 'if (this.refused === undefined) return false;',
+  },
+  {
+    title: 'nobody looks whether it was done',
+    file: 'lib/attempt.ts',
+    code: 'doubt !== undefined && (await lookUp(integration, message.data, { reach, doubt }))',
+    by: 'doubt !== undefined && (await lookUp(integration, message.data, { reach, doubt })) && false',
+  },
+  {
+    title: 'the failed entries of a batch call are dropped',
+    file: 'lib/queues.ts',
+    code: 'return delays.filter((_, at) => failed.has(String(at)));',
+    by: 'return delays.filter((_, at) => failed.has(String(at))).slice(delays.length);',
+    seenBy: ['vitest', 'run', 'test/lib/queues.test.ts'],
+  },
+  {
+    title: 'the messages that wait are not reported',
+    file: 'lib/handler.ts',
+    code: 'batchItemFailures: waiting.map(',
+    by: 'batchItemFailures: waiting.slice(1).map(',
+  },
+  {
+    title: 'a replay is no new life',
+    file: 'lib/ledger-rules.ts',
+    code: 'const newLife = entry.replays > item.replays;',
+    by: 'const newLife = entry.replays > item.replays && false;',
+  },
+  {
+    title: 'an older copy makes the replay forgotten',
+    file: 'lib/ledger-rules.ts',
+    code: 'Math.max(item.replays, entry.replays)',
+    by: 'entry.replays',
+  },
+  {
+    title: 'every replay counts as decided',
+    file: 'lib/ledger-rules.ts',
+    code: 'newLife && (entry.decidedMs ?? 0) >= item.settledMs',
+    by: 'newLife',
+  },
+  {
+    title: 'a decision counts that was taken before it could be seen what was done',
+    file: 'lib/ledger-rules.ts',
+    code: '(entry.decidedMs ?? 0) >= item.settledMs',
+    by: 'entry.decidedMs !== undefined',
+  },
+  {
+    title: 'what was known before a claim is forgotten',
+    file: 'lib/ledger.ts',
+    code: "if (ending === 'undone') return before;",
+    by: "if (ending === 'undone') return { ...item, outcome: 'undone', leaseMs: 0, settledMs: 0 };",
+  },
+  {
+    title: 'a success settles what an earlier attempt has sent',
+    file: 'lib/ledger.ts',
+    code: "ending === 'done' ? before.settledMs",
+    by: "ending === 'done' ? 0",
+  },
+  {
+    title: 'what a dead container has sent is thought to be settled with its lease',
+    file: 'lib/ledger.ts',
+    code: 'settledMs: untilMs + settlingMs,',
+    by: 'settledMs: untilMs,',
+  },
+  {
+    title: 'an unanswered call is thought to be undone',
+    file: 'lib/attempt.ts',
+    code: "calls.some((call) => call.mayHaveActed) ? 'unknown' : 'undone'",
+    by: "calls.some((call) => call.mayHaveActed) ? 'undone' : 'undone'",
+  },
+  {
+    title: 'deaths are not counted',
+    file: 'lib/ledger-rules.ts',
+    code: 'if (deaths >= mostDeaths)',
+    by: 'if (deaths >= 1_000 * mostDeaths)',
+  },
+  {
+    title: 'only the same copy can tell of a death',
+    file: 'lib/ledger-rules.ts',
+    code: '[entry.messageId, anyCopy].includes(item.messageId)',
+    by: 'entry.messageId === item.messageId',
+  },
+  {
+    title: 'any copy can tell of a death',
+    file: 'lib/ledger-rules.ts',
+    code: 'const died = lapsed && [entry.messageId, anyCopy].includes(item.messageId);',
+    by: 'const died = lapsed;',
+  },
+  {
+    title: 'a claim that was written twice is taken for another’s',
+    file: 'lib/ledger.ts',
+    code: 'if (found?.claimId === item.claimId)',
+    by: 'if (found?.claimId === item.messageId)',
+  },
+  {
+    title: 'a claim whose answer got lost is left behind',
+    file: 'lib/ledger.ts',
+    code: 'await put(claim, claim.before).catch(() => false);',
+    by: 'if (false) await put(claim, claim.before).catch(() => false);',
+  },
+];
+
+const root = resolve(import.meta.dirname, '..');
+const copied = ['lib', 'functions', 'events', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+
+/** Runs in a copy of the project, in which this one thing is broken. */
+function seen({ file, code, by, seenBy = prove }: Breakage): { seen: boolean; said: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'sis-relay-broken-'));
+  try {
+    for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    const path = join(folder, file);
+    const parts = readFileSync(path, 'utf8').split(code);
+    if (parts.length !== 2)
+      return { seen: false, said: `the code is there ${parts.length - 1} times: ${code}` };
+    writeFileSync(path, parts.join(by));
+    const [command = '', ...options] = seenBy;
+    const { status, stdout, stderr } = spawnSync(command, options, { cwd: folder, encoding: 'utf8' });
+    const said = /Wrong after (\d+ histories).*\n +(.*)/.exec(stdout);
+    return {
+      seen: status === 1,
+      said: said ? `after ${said[1]}: ${said[2]}` : (stdout + stderr).slice(-300),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const only = process.argv[2];
+let missed = 0;
+for (const breakage of breakages.filter(({ title }) => only === undefined || title.includes(only))) {
+  const result = seen(breakage);
+  if (!result.seen) missed += 1;
+  console.log(`${result.seen ? '✓ seen  ' : '✗ MISSED'} ${breakage.title}\n           ${result.said}`);
+}
+console.log(missed === 0 ? 'Every breakage was seen.' : `${missed} were not seen.`);
+process.exitCode = missed === 0 ? 0 : 1;

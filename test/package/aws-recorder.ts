@@ -1,0 +1,98 @@
+import { createServer, type IncomingMessage, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import type { StackDescription } from '../local/stack.ts';
+import type { AwsCall } from './policies.ts';
+
+/** Stands between a function and the stack's AWS, and writes down every call as IAM would judge it. */
+export async function recordAwsCalls(stack: StackDescription) {
+  const calls: AwsCall[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await buffer(request);
+    const service = serviceOf(request);
+    calls.push(callOf[service](request, body, stack.region));
+    const { method, headers, url = '/' } = request;
+    const onward = send(new URL(url, stack[service]), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    onward.end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export type Recorder = Awaited<ReturnType<typeof recordAwsCalls>>;
+
+type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb';
+
+const target = (request: IncomingMessage): string => `${request.headers['x-amz-target'] ?? ''}`;
+
+function serviceOf(request: IncomingMessage): Service {
+  const [api = ''] = target(request).split('.');
+  if (api === '') return 's3';
+  const services: Record<string, Service> = {
+    AmazonSQS: 'sqs',
+    secretsmanager: 'secretsManager',
+    DynamoDB_20120810: 'dynamodb',
+  };
+  const service = services[api];
+  if (!service) throw new Error(`Calls of ${api} are not known here`);
+  return service;
+}
+
+type Reader = (request: IncomingMessage, body: Buffer, region: string) => AwsCall;
+
+const account = '000000000000';
+const operationOf = (request: IncomingMessage): string => target(request).split('.')[1] ?? '';
+
+/** What each call is about, and the action that it takes: IAM has one for a call and its batch. */
+const callOf: Record<Service, Reader> = {
+  sqs: (request, body, region) => {
+    const { QueueUrl, QueueName } = JSON.parse(`${body}`) as Record<string, string>;
+    return {
+      action: `sqs:${operationOf(request).replace(/Batch$/, '')}`,
+      resource: `arn:aws:sqs:${region}:${account}:${QueueName ?? QueueUrl?.split('/').at(-1)}`,
+    };
+  },
+  secretsManager: (request, body, region) => {
+    const { SecretId, Name } = JSON.parse(`${body}`) as Record<string, string>;
+    const name = SecretId ?? Name ?? '';
+    return {
+      action: `secretsmanager:${operationOf(request)}`,
+      resource: name.startsWith('arn:')
+        ? name
+        : `arn:aws:secretsmanager:${region}:${account}:secret:${name}-AbCdEf`,
+    };
+  },
+  dynamodb: (request, body, region) => {
+    const { TableName, Key } = JSON.parse(`${body}`) as { TableName: string; Key?: { thing: { S: string } } };
+    return {
+      action: `dynamodb:${operationOf(request)}`,
+      resource: `arn:aws:dynamodb:${region}:${account}:table/${TableName}`,
+      ...(Key && { leadingKey: Key.thing.S }),
+    };
+  },
+  s3: ({ method = '', url = '' }) => {
+    const { pathname, searchParams } = new URL(url, 'http://s3');
+    const [, bucket = '', key = ''] = /^\/([^/]+)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
+    if (key === '') return { action: 's3:ListBucket', resource: `arn:aws:s3:::${bucket}` };
+    const actions: Record<string, string> = {
+      GET: 's3:GetObject',
+      HEAD: 's3:GetObject',
+      PUT: 's3:PutObject',
+      POST: 's3:PutObject',
+      DELETE: searchParams.has('uploadId') ? 's3:AbortMultipartUpload' : 's3:DeleteObject',
+    };
+    return { action: actions[method] ?? `s3:${method}`, resource: `arn:aws:s3:::${bucket}/${key}` };
+  },
+};

@@ -1,0 +1,54 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Packaged, packagedAgain, packagedProject } from './packaged.ts';
+import { unzip } from './zip.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const names = (await readdir(join(root, 'functions'))).map((file) => file.replace('.ts', ''));
+
+let packaged: Packaged;
+let again: Awaited<ReturnType<typeof packagedAgain>>;
+beforeAll(async () => {
+  packaged = await packagedProject();
+  again = await packagedAgain();
+});
+afterAll(() => rm(again.project, { recursive: true }));
+
+const zipOf = (from: Packaged, name: string) => readFile(join(from.folder, `${name}.zip`));
+const codeOf = async (name: string) =>
+  new Map(unzip(await zipOf(packaged, name)).map((entry) => [entry.name, `${entry.data}`]));
+
+describe.each(names)('the artefact of %s', (name) => {
+  test('has the same bytes when it is packaged again elsewhere', async () => {
+    expect((await zipOf(packaged, name)).equals(await zipOf(again, name))).toBe(true);
+  });
+
+  test('holds code alone, and its source maps lie aside', async () => {
+    const files = [...(await codeOf(name)).keys()];
+    expect(files).toContain(`functions/${name}.mjs`);
+    expect(files.filter((file) => !file.endsWith('.mjs'))).toEqual([]);
+    const maps = await readdir(join(packaged.folder, 'maps', name), { recursive: true });
+    expect(maps.filter((file) => file.endsWith('.map')).sort()).toEqual(files.map((file) => `${file}.map`).sort());
+  });
+
+  test('holds nothing that looks for credentials elsewhere than in the environment', async () => {
+    const code = [...(await codeOf(name)).values()].join('\n');
+    expect(code).toContain('AWS_SESSION_TOKEN');
+    expect(code).not.toMatch(/169\.254\.170\.2|AWS_WEB_IDENTITY_TOKEN_FILE|sso_start_url|credential_process/);
+  });
+
+  test('loads the clients of SQS, S3 and DynamoDB when they are needed, and not before', async () => {
+    const code = await codeOf(name);
+    const atOnce = new Set<string>();
+    const load = (file: string): void => {
+      if (atOnce.has(file)) return;
+      atOnce.add(file);
+      for (const [, path = ''] of (code.get(file) ?? '').matchAll(/\b(?:from|import)"(\.[^"]+)"/g))
+        load(new URL(path, `file:///${file}`).pathname.slice(1));
+    };
+    load(`functions/${name}.mjs`);
+    const loaded = [...atOnce].map((file) => code.get(file)).join('\n');
+    expect(loaded).not.toMatch(/AmazonSQS|DynamoDB_20120810|ListObjectsV2/);
+  });
+});

@@ -1,0 +1,81 @@
+export type Resource = { Type: string; Properties: Record<string, unknown>; [attribute: string]: unknown };
+export type Template = { Resources: Record<string, Resource> };
+
+/** The account and region of the local stack's queues. */
+const partition = 'aws';
+const region = 'us-east-1';
+const account = '000000000000';
+
+const pseudo: Record<string, string> = {
+  'AWS::Partition': partition,
+  'AWS::Region': region,
+  'AWS::AccountId': account,
+};
+
+const arn = (service: string, rest: string, where = `${region}:${account}`) =>
+  `arn:${partition}:${service}:${where}:${rest}`;
+
+/** By type of resource: the property that names it, and what Ref and its attributes are. */
+const identities: Record<string, { by?: string; is(name: string): Record<string, string> }> = {
+  'AWS::SQS::Queue': {
+    by: 'QueueName',
+    is: (name) => ({ Ref: `https://sqs.${region}.amazonaws.com/${account}/${name}`, Arn: arn('sqs', name) }),
+  },
+  'AWS::DynamoDB::Table': { by: 'TableName', is: (name) => ({ Ref: name, Arn: arn('dynamodb', `table/${name}`) }) },
+  'AWS::S3::Bucket': { by: 'BucketName', is: (name) => ({ Ref: name, Arn: arn('s3', name, ':') }) },
+  'AWS::SNS::Topic': { by: 'TopicName', is: (name) => ({ Ref: arn('sns', name), Arn: arn('sns', name) }) },
+  'AWS::Lambda::Function': { by: 'FunctionName', is: (name) => ({ Ref: name, Arn: arn('lambda', `function:${name}`) }) },
+  'AWS::Logs::LogGroup': { by: 'LogGroupName', is: (name) => ({ Ref: name, Arn: arn('logs', `log-group:${name}:*`) }) },
+  'AWS::IAM::Role': { is: (id) => ({ Ref: id, Arn: arn('iam', `role/${id}`, `:${account}`) }) },
+};
+
+/** What CloudFormation makes of a template: each of its functions is replaced by what it stands for. */
+export function deploy(template: Template) {
+  const attributeOf = (id: string, attribute: string): string => {
+    const resource = template.Resources[id];
+    if (!resource) throw new Error(`There is no resource ${id}`);
+    const { by, is } = identities[resource.Type] ?? {};
+    // A bucket that is given no name gets one of its own.
+    const name = (by && (resolved(resource.Properties?.[by]) as string | undefined)) ?? id;
+    const value = is?.(name)[attribute];
+    if (value === undefined) throw new Error(`What ${attribute} of ${id} (${resource.Type}) is, is not known here`);
+    return value;
+  };
+
+  const substituted = (text: string): string =>
+    text.replace(/\$\{([\w:.]+)\}/g, (_, name: string) => {
+      const [id = '', attribute = 'Ref'] = name.split('.');
+      return pseudo[name] ?? attributeOf(id, attribute);
+    });
+
+  const called = (name: string, given: unknown): unknown => {
+    if (name === 'Ref') return pseudo[given as string] ?? attributeOf(given as string, 'Ref');
+    if (name === 'Fn::GetAtt') return attributeOf(...(given as [string, string]));
+    if (name === 'Fn::Sub') return substituted(given as string);
+    if (name === 'Fn::Join') {
+      const [separator, parts] = given as [string, unknown[]];
+      return parts.map(resolved).join(separator);
+    }
+    throw new Error(`${name} is not known here`);
+  };
+
+  function resolved(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(resolved);
+    if (typeof value !== 'object' || value === null) return value;
+    const [[name, given] = ['', undefined], ...others] = Object.entries(value);
+    if (others.length === 0 && (name === 'Ref' || name.startsWith('Fn::'))) return called(name, given);
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolved(each)]));
+  }
+
+  return {
+    /** The resources of a type, each with its id among its properties. */
+    ofType: (type: string) =>
+      Object.entries(template.Resources)
+        .filter(([, resource]) => resource.Type === type)
+        // biome-ignore lint/suspicious/noExplicitAny: what CloudFormation takes differs by type, and the validator knows it.
+        .map(([id, { Properties }]) => ({ id, ...(resolved(Properties ?? {}) as Record<string, any>) })),
+    arnOf: (id: string) => attributeOf(id, 'Arn'),
+  };
+}
+
+export type Deployment = ReturnType<typeof deploy>;

@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { parseMessage } from '../../lib/message.ts';
+import { contractFiles, contractFolder, contracts } from './contract.ts';
+
+const all = await contracts();
+
+describe('the contract for producers', () => {
+  test('is what the functions’ schemas say: else run node test/package/contract.ts', async () => {
+    const files = await contractFiles();
+    expect(readdirSync(contractFolder).sort()).toEqual(Object.keys(files).sort());
+    for (const [name, content] of Object.entries(files))
+      expect(JSON.parse(readFileSync(join(contractFolder, name), 'utf8')), name).toEqual(content);
+  });
+
+  test('of AsyncAPI refers to nothing that is not there', async () => {
+    const files = await contractFiles();
+    const text = JSON.stringify(files['asyncapi.json']);
+    const references = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = '']) => reference);
+    expect(references).not.toEqual([]);
+    for (const reference of references) {
+      const [file = '', path = ''] = reference.replace(/^\.\//, '').split('#');
+      const steps = path.split('/').slice(1);
+      const found = steps.reduce<unknown>(
+        (at, step) => (at as Record<string, unknown> | undefined)?.[step],
+        files[file || 'asyncapi.json'],
+      );
+      expect(found, reference).toBeDefined();
+    }
+  });
+});
+
+const changes: [what: string, change: (message: Record<string, unknown>) => Record<string, unknown>][] = [
+  ['as it is', (message) => message],
+  ...['specversion', 'id', 'source', 'type', 'time', 'data', 'datacontenttype', 'sequence', 'subject'].flatMap(
+    (name): typeof changes => [
+      [`without ${name}`, ({ [name]: _, ...rest }) => rest],
+      [`with a number for ${name}`, (message) => ({ ...message, [name]: 7 })],
+      [`with null for ${name}`, (message) => ({ ...message, [name]: null })],
+    ],
+  ),
+  ['with an empty id', (message) => ({ ...message, id: '' })],
+  ['with an id of 257 characters', (message) => ({ ...message, id: 'x'.repeat(257) })],
+  ['with a source of 2,049 characters', (message) => ({ ...message, source: 'x'.repeat(2049) })],
+  ['with a sequence of 257 characters', (message) => ({ ...message, sequence: '7'.repeat(257) })],
+  ['with data of XML', (message) => ({ ...message, datacontenttype: 'application/xml' })],
+  ['with data of some JSON', (message) => ({ ...message, datacontenttype: 'application/sis+JSON; charset=utf-8' })],
+  ['of another type', (message) => ({ ...message, type: 'sis.something-else.v1' })],
+  ['with a date for a time', (message) => ({ ...message, time: '2026-01-31' })],
+  ['with a time without a zone', (message) => ({ ...message, time: '2026-01-31T09:30:00' })],
+  ['with a time of another zone', (message) => ({ ...message, time: '2026-01-31T09:30:00-05:00' })],
+  ['with a further attribute', (message) => ({ ...message, partitionkey: 'a' })],
+  ['with an unknown field of data', ({ data, ...rest }) => ({ ...rest, data: { ...(data as object), more: 1 } })],
+  ['with empty data', (message) => ({ ...message, data: {} })],
+];
+
+describe.each(all)('$type', ({ integration, schema, example }) => {
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was written to the file.
+  const validator = z.fromJSONSchema(schema as any);
+  const accepts = (message: unknown): boolean => {
+    try {
+      parseMessage(JSON.stringify(message), integration, Date.now());
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  test('takes the example of events/', () => expect(accepts(example)).toBe(true));
+  test.each(changes)('says of a message %s what the function says', (_, change) => {
+    const message = change(example);
+    expect(validator.safeParse(message).success).toBe(accepts(message));
+  });
+});

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import * as z from 'zod';
+import type { Integration } from '../../lib/integration.ts';
+import { messageType } from '../../lib/message.ts';
+
+type Json = { [name: string]: unknown };
+
+const root = resolve(import.meta.dirname, '../..');
+export const contractFolder = join(root, 'events/contract');
+
+/** Every kind of message, with the schema of its data and an example. */
+export async function contracts() {
+  const names = readdirSync(join(root, 'functions')).map((file) => file.replace('.ts', ''));
+  const found = names.map(async (name) => {
+    const { integration }: { integration?: Integration<unknown> } = await import(`../../functions/${name}.ts`);
+    if (!integration) return [];
+    const event = JSON.parse(readFileSync(join(root, 'events', `${name}.json`), 'utf8'));
+    const example: Json = JSON.parse(event.Records[0].body);
+    return [{ integration, type: messageType(name), schema: schemaOf(integration), example }];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** What producers go by, as files of JSON: a JSON Schema for each kind of message, and an AsyncAPI document of them all. */
+export async function contractFiles(): Promise<Record<string, Json>> {
+  const all = await contracts();
+  return {
+    'asyncapi.json': asyncApi(all),
+    ...Object.fromEntries(all.map(({ type, schema }) => [schemaFile(type), schema])),
+  };
+}
+
+const schemaFile = (type: string): string => `${type}.schema.json`;
+
+/** Draft 7 is what AsyncAPI and most validators understand. */
+function schemaOf({ name, data }: Integration<unknown>): Json {
+  const type = messageType(name);
+  // What zod checks by code has no place in a schema: the function still refuses it, and says so in the letter.
+  const { $schema, ...payload } = z.toJSONSchema(data, { target: 'draft-7', io: 'input', unrepresentable: 'any' });
+  return {
+    $schema,
+    title: type,
+    type: 'object',
+    properties: {
+      specversion: { const: '1.0' },
+      id: { type: 'string', minLength: 1, maxLength: 256, description: 'With source: which message this is.' },
+      source: { type: 'string', minLength: 1, maxLength: 2048, description: 'Who sends it.' },
+      type: { const: type },
+      time: {
+        type: 'string',
+        format: 'date-time',
+        description: 'When it happened: of two messages about the same thing, the later one holds.',
+      },
+      sequence: {
+        type: ['string', 'null'],
+        maxLength: 256,
+        description: 'Orders messages of the same time: numbers by their value, else as text.',
+      },
+      datacontenttype: {
+        type: ['string', 'null'],
+        pattern: '^[\\w.-]+/([\\w.+-]+\\+)?[jJ][sS][oO][nN][ \\t]*(;|$)',
+        description: 'Of JSON, if it is given.',
+      },
+      data: payload,
+    },
+    required: ['specversion', 'id', 'source', 'type', 'time', 'data'],
+  };
+}
+
+function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
+  const { version, description } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const byName = (valueOf: (each: (typeof all)[number]) => Json): Json =>
+    Object.fromEntries(all.map((each) => [each.integration.name, valueOf(each)]));
+  return {
+    asyncapi: '3.0.0',
+    info: { title: 'sis-relay', version, description, license: { name: 'MIT' } },
+    defaultContentType: 'application/json',
+    channels: byName(({ integration: { name } }) => ({
+      address: `sis-relay-{stage}-${name}`,
+      description: `The SQS queue of the function ${name}.`,
+      parameters: { stage: { description: 'The stage that is deployed, such as prod.' } },
+      messages: { [name]: { $ref: `#/components/messages/${name}` } },
+    })),
+    operations: byName(({ integration: { name } }) => ({
+      action: 'receive',
+      channel: { $ref: `#/channels/${name}` },
+      messages: [{ $ref: `#/channels/${name}/messages/${name}` }],
+    })),
+    components: {
+      messages: byName(({ type, example }) => ({
+        name: type,
+        contentType: 'application/cloudevents+json',
+        payload: { $ref: `./${schemaFile(type)}` },
+        examples: [{ payload: example }],
+      })),
+    },
+  };
+}
+
+// `node test/package/contract.ts` writes the files anew.
+if (import.meta.main) {
+  rmSync(contractFolder, { recursive: true, force: true });
+  mkdirSync(contractFolder, { recursive: true });
+  for (const [name, content] of Object.entries(await contractFiles()))
+    writeFileSync(join(contractFolder, name), JSON.stringify(content));
+  execFileSync('biome', ['format', '--write', contractFolder], { stdio: 'inherit' });
+}

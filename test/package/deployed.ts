@@ -1,0 +1,147 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { mapQueue } from '../local/event-source-mapping.ts';
+import { type FunctionConfiguration, type InvokeResult, startLambda } from '../local/lambda.ts';
+import { settingsOf, startStack } from '../local/stack.ts';
+import { type Recorder, recordAwsCalls } from './aws-recorder.ts';
+import { deploy } from './cloudformation.ts';
+import type { Packaged } from './packaged.ts';
+import { unzip } from './zip.ts';
+
+/** A log line of an attempt of a message. */
+type Attempt = { messageId: string; outcome: string; reason?: string };
+
+type Options = {
+  /** In place of what the template says of every function. */
+  change?: Partial<Omit<FunctionConfiguration, 'env'>>;
+  /** Besides what the template and the local stack set. */
+  settings?: Record<string, string>;
+  visibilitySeconds?: number;
+};
+
+/** The functions of a packaged template, brought to life on this machine: zips, settings, limits and mappings. */
+export async function deployLocally(packaged: Packaged, { change = {}, settings = {}, ...options }: Options = {}) {
+  const stack = await startStack({ functions: false, ...options });
+  const deployment = deploy(packaged.template);
+  const recorders: Record<string, Recorder> = {};
+  const functions: Record<string, FunctionConfiguration> = {};
+
+  for (const { FunctionName, Handler, Timeout, MemorySize, Environment } of deployment.ofType('AWS::Lambda::Function')) {
+    const name = FunctionName.replace('sis-relay-local-', '');
+    const recorder = await recordAwsCalls(stack.description);
+    recorders[name] = recorder;
+    functions[name] = {
+      handler: Handler,
+      taskRoot: await unpack(packaged, name),
+      timeoutMs: Timeout * 1000,
+      memoryMb: MemorySize,
+      maximumConcurrency: 2,
+      ...change,
+      env: {
+        ...settingsOf(stack.description, name),
+        ...localised(Environment.Variables, recorder.url),
+        PLATFORM_URL: stack.description.platform,
+        ...Object.fromEntries(services.map((service) => [`AWS_ENDPOINT_URL_${service}`, recorder.url])),
+        ...settings,
+      },
+    };
+  }
+
+  const log = followLog();
+  const lambda = await startLambda({ functions, onLog: log.add });
+  const results: { name: string; result: InvokeResult }[] = [];
+  const mappings = deployment.ofType('AWS::Lambda::EventSourceMapping').map((mapping) => {
+    const name: string = mapping.EventSourceArn.split(':sis-relay-local-').at(-1);
+    return mapQueue({
+      sqs: stack.sqs,
+      queueUrl: stack.description.queues[name] ?? '',
+      queueArn: mapping.EventSourceArn,
+      batchSize: mapping.BatchSize,
+      pollers: mapping.ScalingConfig.MaximumConcurrency,
+      invoke: async (event) => {
+        const result = await lambda.invoke(name, event);
+        results.push({ name, result });
+        return result;
+      },
+      onError: () => {},
+    });
+  });
+
+  return {
+    stack,
+    lambda,
+    deployment,
+    functions,
+    lines: log.lines,
+    /** The types of the errors that a function's invocations ended with. */
+    errorsOf: (name: string): string[] =>
+      results.flatMap((each) => (each.name === name && !each.result.ok ? [each.result.error.errorType] : [])),
+    callsOf: (name: string) => recorders[name]?.calls ?? [],
+    /** Sends a message, and tells when it waits and how it ends. */
+    send: async (name: string, body: string) => {
+      const url = stack.description.queues[name];
+      const { MessageId } = await stack.sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: body }));
+      const until = (isWaiting: boolean, what: string) =>
+        log.until(
+          ({ messageId, outcome }) => messageId === MessageId && (outcome === 'waiting') === isWaiting,
+          `a message of ${name} has not ${what}`,
+        );
+      return { waits: () => until(true, 'waited'), ends: () => until(false, 'ended') };
+    },
+    close: async () => {
+      await Promise.all(mappings.map((mapping) => mapping.stop()));
+      await lambda.close();
+      await Promise.all([stack.close(), ...Object.values(recorders).map((recorder) => recorder.close())]);
+    },
+  };
+}
+
+export type Deployed = Awaited<ReturnType<typeof deployLocally>>;
+
+const services = ['SECRETS_MANAGER', 'S3', 'SQS', 'DYNAMODB'];
+
+/** The addresses of queues lead to AWS: here they lead to the stack. */
+const localised = (variables: Record<string, unknown>, url: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [
+      name,
+      String(value).replace(/^https:\/\/sqs\.[^/]+\.amazonaws\.com/, url),
+    ]),
+  );
+
+/** Puts the content of a function's zip where Lambda would. */
+export async function unpack({ folder }: Packaged, name: string, taskRoot = join(folder, 'unpacked', name)) {
+  for (const { name: file, data } of unzip(await readFile(join(folder, `${name}.zip`)))) {
+    await mkdir(dirname(join(taskRoot, file)), { recursive: true });
+    await writeFile(join(taskRoot, file), data);
+  }
+  return taskRoot;
+}
+
+/** The functions' log, and what it tells of messages. */
+function followLog() {
+  const lines: string[] = [];
+  const attempts: Attempt[] = [];
+  const waiters: { isMet(attempt: Attempt): boolean; met(attempt: Attempt): void }[] = [];
+  return {
+    lines,
+    add: (_name: string, line: string): void => {
+      lines.push(line);
+      if (!line.startsWith('{')) return;
+      const attempt: Attempt = JSON.parse(line);
+      if (attempt.messageId === undefined || attempt.outcome === undefined) return;
+      attempts.push(attempt);
+      for (const { isMet, met } of waiters) if (isMet(attempt)) met(attempt);
+    },
+    until: (isMet: (attempt: Attempt) => boolean, what: string): Promise<Attempt> => {
+      const { promise, resolve, reject } = Promise.withResolvers<Attempt>();
+      const found = attempts.find(isMet);
+      if (found) return Promise.resolve(found);
+      const late = () => reject(new Error(`${what} within 40 s; the log ends with:\n${lines.slice(-5).join('\n')}`));
+      const timer = setTimeout(late, 40_000);
+      waiters.push({ isMet, met: resolve });
+      return promise.finally(() => clearTimeout(timer));
+    },
+  };
+}

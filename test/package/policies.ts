@@ -1,0 +1,61 @@
+import type { Deployment } from './cloudformation.ts';
+
+export type Statement = {
+  effect: 'Allow' | 'Deny';
+  actions: string[];
+  resources: string[];
+  condition?: Record<string, Record<string, string | string[]>>;
+  principal?: unknown;
+};
+
+/** One call of AWS, as IAM sees it: the action that it takes, what it is about, and what conditions may ask for. */
+export type AwsCall = { action: string; resource: string; leadingKey?: string };
+
+type Document = { Statement: Record<string, unknown>[] };
+
+export const statementsOf = ({ Statement }: Document): Statement[] =>
+  Statement.map((statement) => ({
+    effect: statement.Effect as Statement['effect'],
+    actions: [statement.Action].flat() as string[],
+    resources: [statement.Resource].flat() as string[],
+    ...(statement.Condition ? { condition: statement.Condition as NonNullable<Statement['condition']> } : {}),
+    ...(statement.Principal ? { principal: statement.Principal } : {}),
+  }));
+
+/** All that a role allows: its own policies, and those that stand beside it. */
+export const roleStatements = (deployment: Deployment, roleId: string): Statement[] => {
+  const role = deployment.ofType('AWS::IAM::Role').find(({ id }) => id === roleId);
+  const beside = deployment.ofType('AWS::IAM::RolePolicy').filter(({ RoleName }) => RoleName === roleId);
+  return [...(role?.Policies ?? []), ...beside].flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
+};
+
+/** The parts of statements that cover a call: an action with a resource of its statement. */
+export const coverOf = (call: AwsCall, statements: Statement[]): string[] =>
+  statements.flatMap((statement) =>
+    statement.effect === 'Allow' && conditionHolds(statement, call)
+      ? grants(statement)
+          .filter(({ action, resource }) => matches(action, call.action) && matches(resource, call.resource))
+          .map(nameOf)
+      : [],
+  );
+
+export const allGrants = (statements: Statement[]): string[] => statements.flatMap(grants).map(nameOf);
+
+const grants = ({ actions, resources }: Statement) =>
+  actions.flatMap((action) => resources.map((resource) => ({ action, resource })));
+
+const nameOf = ({ action, resource }: { action: string; resource: string }) => `${action} on ${resource}`;
+
+const conditionHolds = ({ condition = {} }: Statement, { leadingKey }: AwsCall): boolean =>
+  Object.entries(condition).every(([operator, wanted]) => {
+    const { 'dynamodb:LeadingKeys': keys, ...others } = wanted;
+    if (operator !== 'ForAllValues:StringLike' || keys === undefined || Object.keys(others).length > 0)
+      throw new Error(`The condition ${operator} ${JSON.stringify(wanted)} is not known here`);
+    return [keys].flat().some((pattern) => matches(pattern, leadingKey ?? ''));
+  });
+
+/** IAM's wildcards: any text, and any one character. */
+export const matches = (pattern: string, text: string): boolean => {
+  const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.');
+  return new RegExp(`^${escaped}$`, 's').test(text);
+};

