@@ -107,7 +107,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       const entry = known && nowMs() < known.lookAgainAtMs ? known : await readOnce(name, actor);
       if (usableUntilMs(entry.credential) <= nowMs()) throw noToken(name, entry.credential);
       if (entry.refusedAtMs === undefined) return entry;
-      if (nowMs() - entry.refusedAtMs < refusedForMs) throw refused(name);
+      if (nowMs() - entry.refusedAtMs < refusedForMs) throw refused(name, entry.credential);
       delete entry.refusedAtMs;
       return entry;
     },
@@ -120,9 +120,9 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
   };
 };
 
-const refused = (name: string): MessageFailure =>
+const refused = (name: string, { type }: Credential): MessageFailure =>
   new MessageFailure('credentials', `The platform refuses the credential in the secret ${name}`, {
-    remedy: `Put a valid credential into the secret ${name}; waiting messages then go on by themselves.`,
+    remedy: `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}, which says whether a person must authorise again' : `Put a valid credential into the secret ${name}`}; waiting messages then go on by themselves.`,
   });
 
 /** A token that is over is not sent: the answer is known. The function token-refresh renews it, or says why it cannot. */

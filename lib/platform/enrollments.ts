@@ -23,7 +23,7 @@ export const createEnrollment = (
   { orgUnitId, userId, roleId }: { orgUnitId: number; userId: number; roleId: number },
 ) => platform.call(postEnrollment, { json: { OrgUnitId: orgUnitId, UserId: userId, RoleId: roleId } });
 
-export const removeEnrollment = reading({
+export const deleteEnrollment = reading({
   name: 'delete-enrollment',
   method: 'DELETE',
   component: 'lp',
@@ -35,10 +35,10 @@ export const removeEnrollment = reading({
 });
 
 /** Removes a user from an org unit; the enrollment as it was, or undefined where there was none. */
-export const deleteEnrollment = (
+export const removeEnrollment = (
   platform: Platform,
   { orgUnitId, userId }: { orgUnitId: number; userId: number },
-) => unlessAbsent(platform.call(removeEnrollment, { path: { orgUnitId, userId } }));
+) => unlessAbsent(platform.call(deleteEnrollment, { path: { orgUnitId, userId } }));
 
 export const getMyEnrollments = reading({
   name: 'list-my-enrollments',

@@ -10,7 +10,7 @@ import { getCourseImage } from './courses.ts';
 import { getDemographicsDataTypes, postDemographicsField } from './demographics.ts';
 import { getDropboxFolder, putDropboxFolder } from './dropbox-folders.ts';
 import { getEPortfolioObject, putEPortfolioObject } from './e-portfolio.ts';
-import { getMyEnrollments, postEnrollment, removeEnrollment } from './enrollments.ts';
+import { deleteEnrollment, getMyEnrollments, postEnrollment } from './enrollments.ts';
 import { getGradeObject, getGradeObjects, postGradeObject } from './grade-objects.ts';
 import { getGradeValue, putGradeValue } from './grades.ts';
 import { getGroups } from './groups.ts';
@@ -43,7 +43,7 @@ export const operations: readonly Operation<unknown>[] = [
   putLtiLink,
   getMyEnrollments,
   postEnrollment,
-  removeEnrollment,
+  deleteEnrollment,
   getClasslist,
   getClasslistPages,
   getGroups,

@@ -2,6 +2,23 @@ import { describe, expect, test } from 'vitest';
 import type { SecretVersions } from '../../lib/secret-versions.ts';
 import { minuteMs, prefix, secretsOf, service, tokenWorld } from './token-fixture.ts';
 
+/** Lets a run come to the moment when it has its new tokens, and stores them only when it is released. */
+const holding = () => {
+  const obtained = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const through = (versions: SecretVersions): SecretVersions => ({
+    ...versions,
+    stage: async (name, version) => {
+      if (version.text.includes('"accessToken"')) {
+        obtained.resolve();
+        await released.promise;
+      }
+      return versions.stage(name, version);
+    },
+  });
+  return { through, obtained: obtained.promise, release: released.resolve };
+};
+
 const nothing = { none: 0, fresh: 0, refreshed: 0, waiting: 0, correct: 0, authorize: 0 };
 
 describe('tokens that are due', () => {
@@ -90,14 +107,15 @@ describe('two runs at once', () => {
     expect(await world.userOf((await world.read(service)).accessToken)).toBe('100');
   });
 
-  test('of which one stands still while it asks leave the asking to it', async () => {
+  test('of which one stands still with its tokens leave the asking to it', async () => {
     const world = await tokenWorld();
     await world.create(service, await world.byRefreshToken());
-    await world.tokenFault({ delayMs: 500 });
-    const slow = world.container().run();
-    while ((await world.counts()).total === 0 && (await requestsOf(world)) === 0) await tick();
+    const { through, obtained, release } = holding();
+    const slow = world.container({ through }).run();
+    await obtained;
     const other = world.container();
     expect(await other.run()).toEqual({ ...nothing, waiting: 1 });
+    release();
     expect(await slow).toEqual({ ...nothing, refreshed: 1 });
     expect(other.errors()).toEqual([]);
     expect((await world.counts()).total).toBe(1);
@@ -107,23 +125,25 @@ describe('two runs at once', () => {
 test('a run that was held up finds out, before it asks, that another has asked since', async () => {
   const world = await tokenWorld();
   await world.create(service, await world.byRefreshToken());
-  await world.tokenFault({ delayMs: 300 });
-  const first = world.container().run();
-  while (!(await world.secretCalls()).some(({ action }) => action === 'PutSecretValue')) await tick();
-  const held = Promise.withResolvers<void>();
+  const { through, obtained, release } = holding();
+  const first = world.container({ through }).run();
+  await obtained;
   const seen = Promise.withResolvers<void>();
-  const through = (versions: SecretVersions): SecretVersions => ({
-    ...versions,
-    pending: async (name) => {
-      const claimed = await versions.pending(name);
-      seen.resolve();
-      await held.promise;
-      return claimed;
-    },
+  const held = Promise.withResolvers<void>();
+  const late = world.container({
+    through: (versions) => ({
+      ...versions,
+      pending: async (name) => {
+        const claimed = await versions.pending(name);
+        seen.resolve();
+        await held.promise;
+        return claimed;
+      },
+    }),
   });
-  const late = world.container({ through });
   const second = late.run({ forMs: 60 * minuteMs });
   await seen.promise;
+  release();
   expect(await first).toEqual({ ...nothing, refreshed: 1 });
   // The claim that it saw is over by now.
   world.clock.nowMs += 20 * minuteMs;
@@ -132,10 +152,6 @@ test('a run that was held up finds out, before it asks, that another has asked s
   expect(late.errors()).toEqual([]);
   expect((await world.counts()).total).toBe(1);
 });
-
-const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
-const requestsOf = async (world: Awaited<ReturnType<typeof tokenWorld>>) =>
-  (await world.tell<unknown[]>('GET requests')).length;
 
 describe('a request without tokens', () => {
   test.each<[string, object]>([
@@ -301,12 +317,13 @@ describe('new tokens that cannot be stored', () => {
   test('are kept by the container and stored by its next run, and nothing is asked for meanwhile', async () => {
     const world = await tokenWorld();
     await world.create(service, await world.byRefreshToken());
-    const { run, errors } = world.container();
+    const { through, obtained, release } = holding();
+    const { run, errors } = world.container({ through });
     // The claim gets through, and what comes after it does not.
-    await world.tokenFault({ delayMs: 300 });
     const running = run();
-    while (!(await world.secretCalls()).some(({ action }) => action === 'PutSecretValue')) await tick();
+    await obtained;
     await world.secretFault({ action: 'PutSecretValue', status: 500, times: 2 });
+    release();
     expect(await running).toEqual({ ...nothing, waiting: 1 });
     expect(errors()).toMatchObject([
       { message: 'new tokens are not stored yet: a refresh token may be lost with this container' },
@@ -338,12 +355,13 @@ describe('a secret that a person changes while its tokens are renewed', () => {
   ) => {
     const world = await tokenWorld();
     await world.create(service, await world.byRefreshToken());
-    await world.tokenFault({ delayMs: 300 });
-    const refresher = world.container();
+    const { through, obtained, release } = holding();
+    const refresher = world.container({ through });
     const running = refresher.run();
-    while (!(await world.secretCalls()).some(({ action }) => action === 'PutSecretValue')) await tick();
+    await obtained;
     const changed = await change(world);
     await world.put(service, changed);
+    release();
     await running;
     return { world, refresher, changed, after: await world.read(service) };
   };

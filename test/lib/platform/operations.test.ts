@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { readAssessment } from '../../../lib/platform/assessments.ts';
@@ -22,7 +24,7 @@ import {
   updateDropboxFolder,
 } from '../../../lib/platform/dropbox-folders.ts';
 import { readEPortfolioObject, updateEPortfolioObject } from '../../../lib/platform/e-portfolio.ts';
-import { createEnrollment, deleteEnrollment, listMyEnrollments } from '../../../lib/platform/enrollments.ts';
+import { createEnrollment, listMyEnrollments, removeEnrollment } from '../../../lib/platform/enrollments.ts';
 import {
   createGradeObject,
   listGradeObjects,
@@ -61,6 +63,17 @@ describe('the list of operations', () => {
   test('has each under a name of its own', () => {
     const names = operations.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  test('has every operation that is declared anywhere', async () => {
+    const folder = join(import.meta.dirname, '../../../lib/platform');
+    const files = (await readdir(folder)).filter((name) => name.endsWith('.ts'));
+    const modules = await Promise.all(files.map((name) => import(join(folder, name))));
+    const declared = modules
+      .flatMap((module: object) => Object.values(module))
+      .filter((each) => typeof each === 'object' && each !== null && 'repeatable' in each && 'path' in each);
+    expect(new Set(declared)).toEqual(new Set(operations));
+    expect(operations.length).toBeGreaterThan(35);
   });
 
   test('has no two with the same method and path', () => {
@@ -161,8 +174,8 @@ describe('enrollments', () => {
     const mine = await collected(listMyEnrollments(local.as(301).platform));
     expect(mine).toMatchObject([{ OrgUnit: { Id: 2001 } }, { OrgUnit: { Id: 3001 } }]);
     const enrollment = { orgUnitId: 3001, userId: 301 };
-    expect(await deleteEnrollment(service(), enrollment)).toMatchObject({ OrgUnitId: 3001, RoleId: 110 });
-    expect(await deleteEnrollment(service(), enrollment)).toBeUndefined();
+    expect(await removeEnrollment(service(), enrollment)).toMatchObject({ OrgUnitId: 3001, RoleId: 110 });
+    expect(await removeEnrollment(service(), enrollment)).toBeUndefined();
   });
 });
 

@@ -40,6 +40,7 @@ export async function startPlatform(
   const closeIdleConnections = () => server.closeIdleConnections();
 
   async function serve(arrival: Arrival, response: ServerResponse) {
+    response.setHeader('Date', new Date(world.nowMs()).toUTCString());
     if (arrival.path.startsWith(controlRoot)) {
       await send(response, await answerControl(arrival, { world, reset, closeIdleConnections }));
     } else {
