@@ -40,7 +40,7 @@ export async function startPlatform(
   const closeIdleConnections = () => server.closeIdleConnections();
 
   async function serve(arrival: Arrival, response: ServerResponse) {
-    response.setHeader('Date', new Date(world.nowMs()).toUTCString());
+    response.setHeader('Date', new Date(world.nowIso()).toUTCString());
     if (arrival.path.startsWith(controlRoot)) {
       await send(response, await answerControl(arrival, { world, reset, closeIdleConnections }));
     } else {
