@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DeleteItemCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
@@ -43,11 +44,20 @@ export function parked({
   return { ...(failure as LetterFailure), requests };
 }
 
+/** Else a test's unanswered call would keep the next one's message waiting. */
+async function forget({ description }: Stack): Promise<void> {
+  const client = new DynamoDBClient(localClient(description.dynamodb));
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: description.table }));
+  for (const { thing } of Items)
+    if (thing) await client.send(new DeleteItemCommand({ TableName: description.table, Key: { thing } }));
+  client.destroy();
+}
+
 type Settings = () => Record<string, string> | Promise<Record<string, string>>;
 
 /**
  * A function in this process, fed from its real queue, for a test file. Before each test the platform is as it was at its
- * start; each message is newer than the one before it.
+ * start and the ledger is empty; each message is newer than the one before it.
  */
 export function functionForTests<Data>(integration: Integration<Data>, settings: Settings = () => ({})) {
   const { name } = integration;
@@ -109,7 +119,10 @@ export function functionForTests<Data>(integration: Integration<Data>, settings:
     };
   });
   const controls = () => controlsOf(stack.description);
-  beforeEach(() => controls().reset());
+  beforeEach(async () => {
+    await controls().reset();
+    await forget(stack);
+  });
   afterAll(() => stop());
 
   const takeLetters = async (): Promise<DeadLetter[]> => {

@@ -33,6 +33,7 @@ export function freshWorld(site: Site) {
     app: { ...site.app },
     state,
     clock,
+    nowMs,
     nowSeconds,
     oauth,
     nowIso: () => new Date(nowMs()).toISOString(),
