@@ -15,6 +15,7 @@ const request = z.strictObject({
   waitSeconds: z.number().positive().max(600).default(60),
   rate: z.number().positive().max(500).default(5),
   stopAfter: z.int().positive().default(5),
+  probe: z.boolean().default(true),
   reason: z.string().optional(),
   /** Who asks, for the audit log. */
   as: z.string().optional(),

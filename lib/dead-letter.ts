@@ -26,7 +26,7 @@ export type DeadLetter = {
 
 type Attributes = Record<string, MessageAttributeValue>;
 
-/** The names of the attributes that are ours; a replayed message carries `replays` alone. */
+/** The names of the attributes that are ours; a replayed message carries `replays`, and `kind` where that was `uncertain`. */
 export const letterAttributes = ['failure', 'kind', 'source', 'replays'] as const;
 
 /** SQS' limits: bytes of a message, its attributes included, and attributes of a message. */

@@ -177,7 +177,7 @@ Examples:
   sis-relay letters discard --kind foreign --reason "another team's test" --dry-run
   sis-relay letters discard --id 3f0c91aa --reason "handed in on paper"
 
-What was discarded lies under discarded/ in the bucket; sis-relay letters import s3://… takes it back.`;
+What was discarded lies under discarded/ in the bucket: letters import s3://… takes it back.`;
 
 const exportExamples = `
 Examples:

@@ -6,6 +6,7 @@ import { Misuse } from './refusal.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { sentenceOf } from './sentence.ts';
 import { addServiceCommands } from './service-commands.ts';
+import { wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** 0: done. 1: there was nothing, or it was refused, or not all was done. 2: it was asked wrongly. */
@@ -44,7 +45,12 @@ export const run = async (args: string[], terminal: Terminal): Promise<number> =
     return done ? 0 : 1;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    terminal.err(`${sentenceOf(error)}\n`);
+    terminal.err(
+      `${sentenceOf(error)
+        .split('\n')
+        .flatMap((line) => wrapped(line, terminal.width))
+        .join('\n')}\n`,
+    );
     return error instanceof Misuse ? 2 : 1;
   }
 };

@@ -69,13 +69,17 @@ export const checkConnection = async (
 
 const problemsOf = (
   report: Omit<ConnectionReport, 'problems'>,
-  failures: { user: Failure | undefined; listed: Failure | undefined },
+  { user, listed }: { user: Failure | undefined; listed: Failure | undefined },
 ): ConnectionReport['problems'] => {
   const { reachable, versions, clockSkewSeconds = 0, authorisationDays = Number.POSITIVE_INFINITY } = report;
   return [
-    ...(failures.user ? [{ what: failures.user.message, remedy: failures.user.remedy }] : []),
-    ...(failures.listed && reachable
-      ? [{ what: failures.listed.message, remedy: 'Look whether the platform lists its versions elsewhere.' }]
+    ...(listed && !reachable ? [{ what: listed.message, remedy: listed.remedy }] : []),
+    // Who cannot be reached cannot say who we are either; only that the secret could not be read is other news.
+    ...(user && (reachable || user.operation === undefined)
+      ? [{ what: user.message, remedy: user.remedy }]
+      : []),
+    ...(listed && reachable
+      ? [{ what: listed.message, remedy: 'Look whether the platform lists its versions elsewhere.' }]
       : []),
     ...versions
       .filter(({ supported }) => supported === false)

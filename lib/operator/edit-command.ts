@@ -90,8 +90,8 @@ const compact = (text: string): string => {
 
 const examples = `
 Examples:
-  sis-relay letters edit 3f0c91aa --reason "points above the maximum" --set data.grade.points=7
-  sis-relay letters edit 3f0c91aa --reason "field misspelt" --unset data.coment --set data.comments="Well done"
+  sis-relay letters edit 3f0c91aa --reason "too many points" --set data.grade.points=7
+  sis-relay letters edit 3f0c91aa --reason typo --unset data.coment --set data.comments="Well done"
   sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
 
 A value is JSON where it reads as such (7, true, "7"), else text.`;

@@ -1,6 +1,6 @@
 import { type Filter, matches } from './filter.ts';
 import type { Letter } from './letter.ts';
-import { Refusal } from './refusal.ts';
+import { Misuse, Refusal } from './refusal.ts';
 import type { Target } from './target.ts';
 import { type Desk, type VisitOptions, visitWith } from './visit.ts';
 
@@ -13,6 +13,7 @@ export const findLetter = async (
   target: Target,
   { id, ...options }: VisitOptions & { id: string },
 ): Promise<Letter> => {
+  if (id.length < 4) throw new Misuse(`${id} is too short for an id: give its first 4 characters or more.`);
   const filter: Filter = { id: [id] };
   const found: Letter[] = [];
   const { hidden } = await visitWith(desk, target, {

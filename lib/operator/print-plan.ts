@@ -92,7 +92,7 @@ const groupRows = (groups: PlannedGroup[], terminal: Terminal): string[] => [
 
 const probeLines = (report: ConnectionReport | undefined, { style }: Terminal): string[] => {
   if (report === undefined)
-    return ['The platform was not asked, as PLATFORM_URL is not set: the canary will tell what still fails.'];
+    return ['The platform was not asked (PLATFORM_URL): the canary will tell what still fails.'];
   if (report.problems.length === 0)
     return [`${style('green', '✓')} The platform answers, and takes the service's credential.`];
   return report.problems.map(({ what }) => `${style('red', '✗')} ${plain(what)}`);

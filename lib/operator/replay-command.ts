@@ -39,6 +39,7 @@ export const addReplayCommand = (letters: Command, around: Around): void => {
       wholeNumber(1, 1_000),
       5,
     )
+    .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
     .option('--reason <text>', 'why, for the audit log')
     .addHelpText('after', examples)
     .action(async ({ canaryWait, goOn, ...given }: Given, command: Command) => {
@@ -100,5 +101,6 @@ Examples:
   sis-relay letters replay --until 2026-01-31T09:30Z --rate 50 --yes
   sis-relay letters replay --id 3f0c91aa --include-uncertain
 
-Only letters that were there when the plan was made are touched. Each is deleted after its message was sent: a crash
-between the two leaves a second copy, which the ledger knows, and never a loss. Ctrl-C stops after what is under way.`;
+Only letters that were there when the plan was made are touched. Each is deleted after its message
+was sent: a crash between the two leaves a second copy, which the ledger knows, and never a loss.
+Ctrl-C stops after what is under way.`;

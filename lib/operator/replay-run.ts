@@ -64,6 +64,7 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
   let setAside = 0;
   let failuresInARow = 0;
   let settled = true;
+  let isDecided = true;
   const returns = watchReturns(desk, target);
 
   const send = async (letters: Selected[]): Promise<void> => {
@@ -111,6 +112,7 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
     const startedMs = Date.now();
     await send(canary);
     const undecided = await awaitOutcome(canary);
+    isDecided = undecided === 0;
     const result: Canary = {
       letters: canary.length,
       cameBack: groupsOf(canary),
@@ -144,7 +146,8 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
       await paced(rest, { rate: options.rate, signal, stop: () => whyStop() !== undefined, work: send });
       const attempted = sent.size + failed.length;
       const why = attempted < toSend.length - setAside ? whyStop() : undefined;
-      settled = (await awaitOutcome([...sent.values()])) === 0;
+      // Of the canary all that can be known is known.
+      settled = (await awaitOutcome(isDecided ? rest : [...sent.values()])) === 0;
       return why;
     } finally {
       await returns.stop();

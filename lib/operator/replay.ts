@@ -19,6 +19,8 @@ export type ReplayOptions = RunOptions & {
   dryRun: boolean;
   /** Also letters of which nobody knows whether they were done. */
   includeUncertain: boolean;
+  /** Whether the platform is asked first what cannot succeed yet. */
+  probe: boolean;
   reason?: string | undefined;
 };
 
@@ -59,7 +61,11 @@ export const replayLetters = async (
   let result: Omit<ReplayResult, 'backLater'>;
   let backLater = 0;
   try {
-    const { obstacles, report } = await findObstacles({ target, selection, integrations });
+    const { obstacles, report } = await findObstacles({
+      target: options.probe ? target : { ...target, platform: undefined },
+      selection,
+      integrations,
+    });
     const { plan, toSend } = planReplay(selection, { ...options, obstacles });
     result = { plan, report, ended: options.dryRun ? 'planned' : 'nothing' };
     const confirmed = await hooks.confirm(plan, report);

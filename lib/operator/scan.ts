@@ -14,9 +14,9 @@ export type ScanOptions = {
 
 /** Of the 120,000 messages that SQS lets a queue have in flight, some are left to others. */
 export const mostHeld = 100_000;
-/** So many receivers ask at once. */
+/** So many ask at once. SQS may answer that it has none while it has some: only when all of them hear that does it count. */
 const receivers = 8;
-/** SQS may answer that it has none while it has some: only so many empty answers in a row count. */
+/** And then not more often than so, where SQS' own count says that there are more. */
 const mostLooks = 5;
 
 /**
@@ -25,14 +25,12 @@ const mostLooks = 5;
  */
 export const scan = async (options: ScanOptions): Promise<{ whole: boolean }> => {
   const { queue, hold, signal } = options;
-  let emptyInARow = 0;
   let enough = false;
   const over = () => enough || signal.aborted || hold.size() >= mostHeld;
 
-  const receiver = async (): Promise<void> => {
-    while (!over() && emptyInARow < receivers) {
-      const messages = await receive(options);
-      emptyInARow = messages.length === 0 ? emptyInARow + 1 : 0;
+  const receiveUntilEmpty = async (): Promise<void> => {
+    for (let messages: Message[] | undefined; messages?.length !== 0 && !over(); ) {
+      messages = await receive(options);
       for (const message of messages) {
         const isNew = hold.add(message.MessageId ?? '', message.ReceiptHandle ?? '');
         if (isNew && !(await options.onLetter(message))) enough = true;
@@ -41,9 +39,8 @@ export const scan = async (options: ScanOptions): Promise<{ whole: boolean }> =>
   };
 
   for (let look = 0; look < mostLooks && !over(); look += 1) {
-    emptyInARow = 0;
     // All must have ended before anything is given back, also where one of them failed.
-    const ends = await Promise.allSettled(Array.from({ length: receivers }, receiver));
+    const ends = await Promise.allSettled(Array.from({ length: receivers }, receiveUntilEmpty));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     if (over() || (await visibleIn(queue)) === 0) break;
   }

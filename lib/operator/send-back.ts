@@ -33,10 +33,17 @@ export const sendBack = async (desk: Desk, letters: Letter[]): Promise<SentBack>
   return { sent, failed, undeleted: [...undeleted.keys()] };
 };
 
-/** The message as it was, byte for byte, one replay later: by that number the ledger knows that it is meant to be done again. */
-export const messageFor = ({ body, attributes, replays }: DeadLetter): Outgoing => {
-  const carried = Object.fromEntries(Object.entries(attributes).slice(0, mostAttributes - 1));
-  const counted = { replays: { DataType: 'Number', StringValue: String(replays + 1) } };
+/**
+ * The message as it was, byte for byte, one replay later: by that number the ledger knows that it is meant to be done again.
+ * One that was `uncertain` says so: who replays it has looked, and found nothing.
+ */
+export const messageFor = ({ body, attributes, replays, failure }: DeadLetter): Outgoing => {
+  const counted = {
+    replays: { DataType: 'Number', StringValue: String(replays + 1) },
+    ...(failure?.kind === 'uncertain' && { kind: { DataType: 'String', StringValue: failure.kind } }),
+  };
+  const room = mostAttributes - Object.keys(counted).length;
+  const carried = Object.fromEntries(Object.entries(attributes).slice(0, room));
   const tellings = [{ ...carried, ...counted }, counted, {}];
   const fitting = tellings.find((each) => bytesOf({ body, attributes: each }) <= mostBytes);
   return { body, attributes: fitting ?? {} };

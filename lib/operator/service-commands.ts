@@ -77,5 +77,7 @@ Examples:
   sis-relay publish grades.csv --function grade-push --dry-run
   sis-relay publish messages.jsonl --valid-only
 
-The columns of a table are the fields of the data, as in orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
-or files.0.uri; id, time and source may be given too. An empty cell is a field that is not given, "" is an empty text.`;
+The columns of a table are the fields of the data, as in
+  orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
+or files.0.uri; id, time and source may be given too. An empty cell is a field that is not given,
+"" is an empty text.`;

@@ -43,7 +43,6 @@ export type TargetOptions = {
   /** A file of `npm run local`; true: the one in this folder. */
   local?: string | true | undefined;
   leaseSeconds?: number | undefined;
-  pollSeconds?: number | undefined;
 };
 
 const environmentSchema = z.object({
@@ -54,6 +53,7 @@ const environmentSchema = z.object({
   PLATFORM_URL: z.string().optional(),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
   AWS_ENDPOINT_URL_S3: z.string().optional(),
+  AWS_ENDPOINT_URL_SQS: z.string().optional(),
   VISUAL: z.string().optional(),
   EDITOR: z.string().optional(),
 });
@@ -72,11 +72,12 @@ export const targetFrom = (options: TargetOptions): Target => {
   const common = {
     who: options.as ?? environment().AWS_LAMBDA_FUNCTION_NAME ?? person(),
     leaseSeconds: options.leaseSeconds ?? 300,
-    pollSeconds: options.pollSeconds ?? 1,
   };
-  return options.local === undefined
-    ? { ...targetOnAws(options), ...common, countsLagSeconds: 10 }
-    : { ...localTarget(options.local), ...common, countsLagSeconds: 0 };
+  const target = options.local === undefined ? targetOnAws(options) : localTarget(options.local);
+  // Queues on this machine say at once, and exactly, what they hold.
+  const isExact =
+    options.local !== undefined || /^http:\/\/127\./.test(environment().AWS_ENDPOINT_URL_SQS ?? '');
+  return { ...target, ...common, pollSeconds: isExact ? 0 : 1, countsLagSeconds: isExact ? 0 : 10 };
 };
 
 /** The command line that opens a file for the operator. */

@@ -191,7 +191,10 @@ describe('the services of a function', () => {
     );
     expect(Messages.map(letterOf)).toEqual([letter]);
 
-    const entry = { thing: 'x#1', version: '1', messageId: 'm', replays: 0, repeatable: true };
+    const entry = {
+      ...{ thing: 'x#1', version: '1', messageId: 'm', replays: 0, repeatable: true },
+      decidedMs: undefined,
+    };
     const attempt = { untilMs: Date.now() + 1_000, alone: false };
     expect(await ledger?.claim(entry, attempt)).toMatchObject({ kind: 'send' });
     await platform.close();

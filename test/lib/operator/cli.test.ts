@@ -1,22 +1,33 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { run } from '../../../lib/operator/cli.ts';
 import type { Terminal } from '../../../lib/operator/terminal.ts';
-import { localOffice } from './local-office.ts';
-import { type Office, officesForTests } from './office.ts';
+import { eventBody, type Office, officesForTests } from './office.ts';
 
 const offices = officesForTests();
-const local = localOffice({ functions: false });
+const folder = mkdtempSync(join(tmpdir(), 'sis-relay-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const bin = resolve(import.meta.dirname, '../../../lib/operator/sis-relay.js');
 
 type Given = { answers?: string[]; edit?: (text: string) => string; signal?: AbortSignal };
 
-/** The command as a person would use it: what it prints, asks and answers. */
-const sisRelay = async (line: string, { answers, edit = (text) => text, signal }: Given = {}) => {
+/** The command as a person uses it, in this process: what it prints, what it asks, and how it ends. */
+const sisRelay = async (
+  line: string,
+  { answers, edit = (text) => text, signal = new AbortController().signal }: Given = {},
+) => {
   const said = { out: '', err: '', asked: [] as string[] };
   const terminal: Terminal = {
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
+    out: (text) => {
+      said.out += text;
+    },
+    err: (text) => {
+      said.err += text;
+    },
     isLive: false,
     style: (_, text) => text,
     width: 100,
@@ -25,8 +36,386 @@ const sisRelay = async (line: string, { answers, edit = (text) => text, signal }
       return answers?.shift();
     },
     edit: async (text) => edit(text),
-    signal: signal ?? new AbortController().signal,
+    signal,
   };
-  const args = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
-  return { status: await run(args, terminal), ...said };
+  const words = [...line.matchAll(/((?:[^\s"]|"[^"]*")+)/g)].map(([word]) => word.replaceAll('"', ''));
+  return { status: await run(words, terminal), ...said };
 };
+
+const stackOf = (office: Office, server?: string): string => {
+  const file = join(folder, `${office.target.prefix}stack.json`);
+  writeFileSync(file, JSON.stringify(office.description(server)));
+  return `--stack ${file}`;
+};
+const documentsIn = (out: string) =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+const opened = async () => {
+  const office = await offices.open();
+  return { office, stack: stackOf(office) };
+};
+
+const commands = [
+  '',
+  'letters',
+  ...['groups', 'list', 'show', 'replay', 'edit', 'discard', 'export', 'import'].map(
+    (each) => `letters ${each}`,
+  ),
+  'status',
+  'publish',
+];
+
+describe('help', () => {
+  test.each(commands)('of “%s” has examples, fits 100 columns and ends well', async (command) => {
+    const { status, out } = await sisRelay(`${command} --help`);
+    expect(status).toBe(0);
+    expect(out).toMatch(/^Usage: sis-relay/);
+    expect(out).toMatch(/Examples:\n {2}sis-relay/);
+    expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  });
+});
+
+describe('whoever asks wrongly is told how to ask, with status 2', () => {
+  test.each([
+    ['', /^Usage:/],
+    ['lettrs', /Did you mean letters\?/],
+    ['letters grups', /Did you mean groups\?/],
+    ['letters groups now', /too many arguments/],
+    ['letters show', /missing required argument 'id'/],
+    ['letters groups --kind reject --stage x', /--kind must be one of invalid, rejected/],
+    ['letters groups --org-unit abc --stage x', /--org-unit must be a positive whole number/],
+    ['letters groups --min-replays=-1 --stage x', /--min-replays must be 0 or more/],
+    ['letters list --limit 0', /whole number from 1 to 10000/],
+    ['letters replay --rate 501', /a number above 0, up to 500/],
+    ['letters replay --canary few', /whole number from 0 to 100/],
+    ['letters edit abcd', /required option '--reason <text>'/],
+    ['letters edit abcd --reason r --set points --stage x', /--set points must be as in data.grade.points=7/],
+    ['letters discard --reason r --stage x', /Which letters\? Give a condition/],
+    ['letters export', /required option '--to <file>'/],
+    ['publish nothing.json --stage x', /There is no file nothing.json/],
+    ['publish x.json --format xml', /Allowed choices are json, jsonl, csv/],
+    ['letters groups --colour red', /unknown option '--colour'/],
+  ])('%s', async (line, reason) => {
+    const { status, err } = await sisRelay(line);
+    expect(status).toBe(2);
+    expect(err).toMatch(reason);
+  });
+});
+
+describe.concurrent('an answer', () => {
+  test('of groups says what failed, how often, and what to do; nothing there is status 1', async () => {
+    const { office, stack } = await opened();
+    expect(await sisRelay(`letters groups ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/there are no dead letters\.\n$/),
+    });
+    await office.park([{}, {}]);
+    const { status, out, err } = await sisRelay(`letters groups ${stack}`);
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(out).toMatch(
+      / {6}2 {2}grade-push {2}rejected +<1 min +<1 min\n {9}404 Not Found\n {9}→ Correct what the platform names, then replay\./,
+    );
+    expect(await sisRelay(`letters groups --kind foreign ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/none of 2 dead letters matches/),
+    });
+  });
+
+  test('fits 100 columns, whatever lies in the queue', async () => {
+    const { office, stack } = await opened();
+    const long = 'a very long word '.repeat(30);
+    await office.park([
+      { failure: { title: long, remedy: long, detail: long, required: 'x:y:z', kind: 'missing-scope' } },
+    ]);
+    await office.send(
+      office.deadLetters.url,
+      [{ MessageBody: '\u001B[31mred\u0007', MessageAttributes: {} }].map((each) => ({
+        ...each,
+        MessageBody: 'garbage',
+      })),
+    );
+    for (const command of ['groups', 'list', 'replay --dry-run', 'discard --all --reason r --dry-run']) {
+      const { out } = await sisRelay(`letters ${command} ${stack}`);
+      expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+    }
+  });
+
+  test('in JSON is one document a line, and nothing else', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, { failure: { kind: 'unavailable' } }]);
+    expect(documentsIn((await sisRelay(`letters groups --json ${stack}`)).out)).toMatchObject([
+      { matching: 2, seen: 2, whole: true },
+    ]);
+    expect(documentsIn((await sisRelay(`letters list --json ${stack}`)).out)).toHaveLength(2);
+    expect(documentsIn((await sisRelay(`status --json ${stack}`)).out)).toMatchObject([
+      { letters: { counts: { visible: 2 } } },
+    ]);
+    const replayed = await sisRelay(
+      `letters replay --no-probe --yes --canary 0 --canary-wait 1 --kind rejected --json ${stack}`,
+    );
+    expect(documentsIn(replayed.out)).toMatchObject([
+      { plan: { matching: 1 } },
+      { audit: 'begin', command: 'letters replay', counts: { planned: 1 } },
+      { audit: 'end', counts: { sent: 1 } },
+      { result: { ended: 'done', counts: { sent: 1 } } },
+    ]);
+    expect(replayed.asked).toEqual([]);
+  });
+});
+
+describe.concurrent('personal data', () => {
+  const body = eventBody('grade-push', { comments: 'Dear Jane' });
+
+  test('is not shown, and revealed only to the audit log’s knowledge', async () => {
+    const { office, stack } = await opened();
+    const [id = ''] = await office.park([
+      { body, attributes: { teacher: { DataType: 'String', StringValue: 'Jim' } } },
+    ]);
+    const masked = await sisRelay(`letters show ${id.slice(0, 8)} ${stack}`);
+    expect(masked.status).toBe(0);
+    expect(masked.out).toMatch(/"userId": 301/);
+    expect(masked.out).not.toMatch(/Jane|8\.5|Jim/);
+    const audited = async () =>
+      [...(await office.objects('audit/')).values()]
+        .map((line) => JSON.parse(line))
+        .filter((entry) => entry.letters?.includes(id));
+    expect(await audited()).toEqual([]);
+    const revealed = await sisRelay(`letters show ${id} --reveal --as jane ${stack}`);
+    expect(revealed.out).toMatch(/Dear Jane[\s\S]*8\.5|8\.5[\s\S]*Dear Jane/);
+    expect(await audited()).toContainEqual(
+      expect.objectContaining({
+        audit: 'begin',
+        command: 'letters show --reveal',
+        who: 'jane',
+        letters: [id],
+      }),
+    );
+    expect(
+      documentsIn((await sisRelay(`letters show ${id} --json ${stack}`)).out)[0].message.data.comments,
+    ).toBe('•••');
+  });
+
+  test('is not revealed where that could not be written down', async () => {
+    const { office } = await opened();
+    const [id] = await office.park([{ body }]);
+    const file = join(folder, 'other-bucket.json');
+    writeFileSync(file, JSON.stringify({ ...office.description(), bucket: 'no-such-bucket' }));
+    const { status, out, err } = await sisRelay(`letters show ${id} --reveal --stack ${file}`);
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(err).toMatch(/no such bucket/);
+  });
+
+  test('that is exported lies in a file that nobody else can read', async () => {
+    const { office, stack } = await opened();
+    await office.park([{ body }]);
+    const file = join(folder, 'export.jsonl');
+    expect(await sisRelay(`letters export --to ${file} ${stack}`)).toMatchObject({ status: 0 });
+    expect(JSON.parse(readFileSync(file, 'utf8')).body).toBe(body);
+    if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await sisRelay(`letters export --to ${file} ${stack}`)).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/is there already/),
+    });
+  });
+});
+
+describe.concurrent('before anything is changed', () => {
+  test('the plan is shown and agreed to', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, {}]);
+    const declined = await sisRelay(`letters replay --no-probe ${stack}`, { answers: ['no'] });
+    expect(declined).toMatchObject({ status: 1, asked: ['Send 2? [y/N] '] });
+    expect(declined.out).toMatch(/will be sent[\s\S]*grade-push +rejected +404 Not Found/);
+    const nobody = await sisRelay(`letters discard --kind rejected --reason r ${stack}`);
+    expect(nobody).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/Nobody can be asked here, so nothing was changed: give --yes/),
+    });
+    expect(await office.take(office.deadLetters.url)).toHaveLength(2);
+  });
+
+  test('and then it is done, and said', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+    const discarded = await sisRelay(`letters discard --kind rejected --reason "not ours" ${stack}`, {
+      answers: ['y'],
+    });
+    expect(discarded).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/2 letters were discarded\. Archived in:\n {2}s3:\/\//),
+    });
+    const address = /s3:\S+/.exec(discarded.out)?.[0];
+    const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
+    expect(imported).toMatchObject({ status: 0, out: '2 letters were imported.\n' });
+    expect(await office.take(office.deadLetters.url)).toHaveLength(3);
+  });
+
+  test('an edit shows what changes, in an editor or without', async () => {
+    const { office, stack } = await opened();
+    const [first = '', second = ''] = await office.park([{}, {}]);
+    const set = await sisRelay(
+      `letters edit ${first} --reason r --wait 1 --set data.grade.points=7 --unset data.comments ${stack}`,
+      { answers: ['y'] },
+    );
+    expect(set.out).toMatch(
+      /data\.grade\.points\n {2}- 8\.5\n {2}\+ 7\ndata\.comments\n {2}- "Well argued, Jane"\n/,
+    );
+    const texts: string[] = [];
+    const typed = await sisRelay(`letters edit ${second} --reason r --wait 1 ${stack}`, {
+      answers: ['y', 'y'],
+      edit: (text) => {
+        texts.push(text);
+        return texts.length === 1 ? text.replace('8.5', '"many"') : text.replace('"many"', '6');
+      },
+    });
+    expect(typed.asked).toEqual(['Open it again? [Y/n] ', 'Send it so? [y/N] ']);
+    expect(typed.err).toMatch(/data\.grade\.points: must be a number/);
+    const points = (await office.take(office.queueOf('grade-push').url)).map(
+      ({ Body = '' }) => JSON.parse(Body).data.grade.points,
+    );
+    expect(points.sort()).toEqual([6, 7]);
+  });
+
+  test('an edit that is not valid sends nothing', async () => {
+    const { office, stack } = await opened();
+    const [id] = await office.park([{}]);
+    const { status, err } = await sisRelay(
+      `letters edit ${id} --reason r --yes --set data.userId=x ${stack}`,
+    );
+    expect(status).toBe(1);
+    expect(err).toMatch(
+      /Nothing was sent\. The message is not valid: data\.userId: must be a positive whole number/,
+    );
+    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+  });
+});
+
+test.concurrent('publish takes the project’s own examples, and tells errors by line', async () => {
+  const { office, stack } = await opened();
+  const example = resolve(import.meta.dirname, '../../../events/grade-push.json');
+  expect(await sisRelay(`publish ${example} ${stack}`)).toMatchObject({
+    status: 0,
+    out: '1 valid message (1 for grade-push), 0 not valid; 1 sent.\n',
+  });
+  const file = join(folder, 'bad.jsonl');
+  writeFileSync(file, `${eventBody()}\n{`);
+  const refused = await sisRelay(`publish ${file} ${stack}`);
+  expect(refused).toMatchObject({
+    status: 1,
+    out: expect.stringMatching(/^line 2: is not JSON\n1 valid message.*0 sent\.\nNothing is sent unless/),
+  });
+  expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
+});
+
+test.concurrent('an import with a bad line changes nothing', async () => {
+  const { stack } = await opened();
+  const file = join(folder, 'letters.jsonl');
+  writeFileSync(file, 'x\n');
+  expect(await sisRelay(`letters import ${file} --yes ${stack}`)).toMatchObject({
+    status: 1,
+    out: expect.stringMatching(/^line 1: is not JSON\n0 letters can be imported: nothing was/),
+  });
+  expect(await sisRelay(`letters import ${join(folder, 'none')} ${stack}`)).toMatchObject({
+    status: 1,
+    err: expect.stringMatching(/There is no /),
+  });
+});
+
+describe.concurrent('what AWS says is told in a sentence, with status 1', () => {
+  test('where nothing answers', async () => {
+    const { office } = await opened();
+    const stack = stackOf(office, 'http://127.0.0.1:9');
+    const { status, err } = await sisRelay(`letters groups ${stack}`);
+    expect(status).toBe(1);
+    expect(err).toMatch(
+      /AWS does not answer \(ECONNREFUSED\)\. With --local: is `npm run local` still running\?/,
+    );
+  });
+
+  test('where something is not allowed', async () => {
+    const { office, stack } = await opened();
+    const name = office.deadLetters.url.split('/').at(-1);
+    await office.fault({ action: 'ReceiveMessage', name, status: 403, type: 'AccessDenied' });
+    expect(await sisRelay(`letters groups ${stack}`)).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/^AWS does not let you do that/),
+    });
+  });
+});
+
+describe.concurrent('the program itself', () => {
+  const started = (args: string[], environment: Record<string, string> = {}) =>
+    spawnSync(process.execPath, [bin, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, ...environment },
+    });
+
+  test('prints no colours into a pipe', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}]);
+    const child = spawn(process.execPath, [bin, 'letters', 'groups', ...stack.split(' ')]);
+    let out = '';
+    child.stdout.on('data', (piece) => {
+      out += piece;
+    });
+    const [status] = await once(child, 'exit');
+    expect(status).toBe(0);
+    expect(out).toMatch(/rejected/);
+    expect(out).not.toContain('\u001B');
+  });
+
+  test('needs Node 24, and says so in words', () => {
+    const older = `Object.defineProperty(process.versions, 'node', { value: '20.1.0' })`;
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(older)}`, bin],
+      { encoding: 'utf8' },
+    );
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringMatching(/^sis-relay needs Node 24 or newer/),
+    });
+  });
+
+  test('ends with the status of what it did', () => {
+    expect(started(['--help']).status).toBe(0);
+    expect(started(['letters', 'groups'], { SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' }).status).toBe(2);
+  });
+
+  test('stops at Ctrl-C, says what was done and what was not, and leaves no letter hidden', async () => {
+    const { office, stack } = await opened();
+    await office.park(Array.from({ length: 60 }, () => ({})));
+    const child = spawn(process.execPath, [
+      bin,
+      'letters',
+      'replay',
+      '--no-probe',
+      '--yes',
+      '--canary',
+      '0',
+      '--rate',
+      '10',
+      ...stack.split(' '),
+    ]);
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (piece) => {
+      out += piece;
+    });
+    child.stderr.on('data', (piece) => {
+      err += piece;
+      if (/"audit":"begin"/.test(String(piece))) setTimeout(() => child.kill('SIGINT'), 500);
+    });
+    const [status] = await once(child, 'exit');
+    expect(status).toBe(1);
+    expect(err).toMatch(/Stopping: what is under way is finished/);
+    const [, sent] = /(\d+) {2}were sent/.exec(out) ?? [];
+    const [, left] = /(\d+) {2}were not sent/.exec(out) ?? [];
+    expect(out).toMatch(/Stopped: it was interrupted\./);
+    expect(Number(sent) + Number(left)).toBe(60);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(Number(left));
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(Number(sent));
+  });
+});

@@ -26,7 +26,7 @@ export function localOffice(options: StackOptions = {}) {
     controls: (): Controls => controlsOf(stack.description),
     /** With other settings of the platform than the local ones. */
     target: (settings: Record<string, string> = {}): Target => {
-      const target = targetFrom({ local: file, pollSeconds: 0, as: 'a test' });
+      const target = targetFrom({ local: file, as: 'a test' });
       return { ...target, platform: { ...target.platform, ...settings } };
     },
   };

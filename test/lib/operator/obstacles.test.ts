@@ -23,7 +23,16 @@ const park = async (name: string, failure: Partial<LetterFailure>, data: object 
 const plan = async (settings: Record<string, string> = {}) => {
   const { plan: made } = await replayLetters(
     office.target({ PLATFORM_CONNECT_TIMEOUT_MS: '500', ...settings }),
-    { filter: {}, dryRun: true, includeUncertain: false, canary: 5, waitSeconds: 1, rate: 5, stopAfter: 5 },
+    {
+      filter: {},
+      dryRun: true,
+      includeUncertain: false,
+      probe: true,
+      canary: 5,
+      waitSeconds: 1,
+      rate: 5,
+      stopAfter: 5,
+    },
     { audit, integrations: await loadIntegrations(), signal: never, confirm: async () => true },
   );
   return {

@@ -22,6 +22,7 @@ const replay = async (
       filter: {},
       dryRun: false,
       includeUncertain: false,
+      probe: true,
       canary: 0,
       waitSeconds: 0.2,
       rate: 500,

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
+import type { Context } from 'aws-lambda';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { handler } from '../../functions/dead-letter-replay.ts';
+import { type LetterFailure, sqsMessageOf } from '../../lib/dead-letter.ts';
+import { listLetters } from '../../lib/operator/list.ts';
+import { localOffice } from '../lib/operator/local-office.ts';
+import { eventBody, failureOf, never } from '../lib/operator/office.ts';
+import { localClient } from '../local/aws.ts';
+import { settingsOf } from '../local/stack.ts';
+
+const office = localOffice();
+const schedule = JSON.parse(
+  readFileSync(resolve(import.meta.dirname, '../../events/dead-letter-replay.json'), 'utf8'),
+);
+const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
+const arn = 'arn:aws:sqs:us-east-1:000000000000:sis-relay-local-grade-push';
+
+/** Parks grades of these users, each with its kind. */
+const park = async (letters: { userId: number; kind: LetterFailure['kind']; replays?: number }[]) => {
+  const Entries = letters.map(({ userId, kind, replays = 0 }, at) => ({
+    Id: String(at),
+    ...sqsMessageOf({
+      ...{ body: eventBody('grade-push', { userId }), source: arn, replays, attributes: {} },
+      failure: failureOf('grade-push', kind),
+    }),
+  }));
+  const { sqs, description } = office.stack();
+  await sqs.send(new SendMessageBatchCommand({ QueueUrl: description.deadLetters, Entries }));
+};
+const graded = async () =>
+  (await office.controls().state()).gradeValues
+    ?.map(({ userId }) => userId)
+    .filter((id) => Number(id) >= 500)
+    .sort();
+const kindsLeft = async () => {
+  const target = office.target();
+  const { letters } = await listLetters(target, { filter: {}, limit: 50 }, { signal: never });
+  return letters.map(({ kind }) => kind).sort();
+};
+
+beforeEach(async () => {
+  const { sqs, description } = office.stack();
+  await office.controls().reset();
+  const userIds = Array.from({ length: 10 }, (_, at) => 500 + at);
+  await office.controls().seed({
+    users: userIds.map((userId) => ({ userId, userName: `u${userId}`, firstName: 'L', lastName: 'L' })),
+    enrollments: userIds.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
+  });
+  await sqs.send(new PurgeQueueCommand({ QueueUrl: description.deadLetters }));
+  const environment = {
+    ...settingsOf(description, 'dead-letter-replay'),
+    SIS_RELAY_BUCKET: description.bucket,
+    AWS_LAMBDA_FUNCTION_NAME: 'sis-relay-local-dead-letter-replay',
+  };
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+describe('on schedule', () => {
+  test('letters that heal by themselves are sent again, and no others', async () => {
+    await park([
+      { userId: 500, kind: 'unavailable' },
+      { userId: 501, kind: 'throttled' },
+      { userId: 502, kind: 'credentials', replays: 2 },
+      { userId: 503, kind: 'rejected' },
+      { userId: 504, kind: 'uncertain' },
+    ]);
+    const { ended, counts } = await handler(schedule, context);
+    expect({ ended, counts }).toMatchObject({
+      ended: 'done',
+      counts: { sent: 3, cameBack: 0, settled: true },
+    });
+    expect(await graded()).toEqual([500, 501, 502]);
+    expect(await kindsLeft()).toEqual(['rejected', 'uncertain']);
+  });
+
+  test('none is tried more than three times', async () => {
+    await park([{ userId: 500, kind: 'unavailable', replays: 3 }]);
+    expect(await handler(schedule, context)).toMatchObject({ ended: 'nothing', plan: { matching: 0 } });
+    expect(await kindsLeft()).toEqual(['unavailable']);
+  });
+
+  test.each([
+    ['the platform does not answer', async () => void vi.stubEnv('PLATFORM_URL', 'http://127.0.0.1:9')],
+    ['the credential is refused', () => office.controls().key(100, 'another')],
+  ])('nothing is sent while %s', async (_, befall) => {
+    await park([
+      { userId: 500, kind: 'unavailable' },
+      { userId: 501, kind: 'credentials' },
+    ]);
+    await befall();
+    const { ended, plan } = await handler(schedule, context);
+    expect(ended).toBe('nothing');
+    expect(plan.notYet).toHaveLength(2);
+    expect(await kindsLeft()).toEqual(['credentials', 'unavailable']);
+    expect((await office.controls().requests()).filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+});
+
+describe('for an operator', () => {
+  test('it answers with the plan, and a dry run ends there', async () => {
+    await park([
+      { userId: 500, kind: 'rejected' },
+      { userId: 501, kind: 'uncertain' },
+    ]);
+    const result = await handler({ filter: { function: ['grade-push'] }, dryRun: true }, context);
+    expect(result).toMatchObject({
+      ended: 'planned',
+      plan: {
+        matching: 2,
+        send: [{ function: 'grade-push', kind: 'rejected', letters: 1 }],
+        uncertain: [{ letters: 1 }],
+      },
+      report: { reachable: true, credentialAccepted: true },
+    });
+    expect(await kindsLeft()).toEqual(['rejected', 'uncertain']);
+  });
+
+  test('it takes the options of the command, and the audit log knows who asked', async () => {
+    await park([
+      { userId: 505, kind: 'rejected' },
+      { userId: 501, kind: 'invalid' },
+    ]);
+    const request = {
+      filter: { kind: ['rejected'] },
+      canary: 1,
+      rate: 50,
+      reason: 'the course exists now',
+      as: 'jane',
+    };
+    expect(await handler(request, context)).toMatchObject({ ended: 'done', counts: { sent: 1 } });
+    expect(await graded()).toEqual([505]);
+    const { description } = office.stack();
+    const s3 = new S3Client({ ...localClient(description.s3), forcePathStyle: true });
+    const { Contents = [] } = await s3.send(
+      new ListObjectsV2Command({ Bucket: description.bucket, Prefix: 'audit/' }),
+    );
+    const entries = await Promise.all(
+      Contents.map(async ({ Key }) => {
+        const { Body } = await s3.send(new GetObjectCommand({ Bucket: description.bucket, Key }));
+        return JSON.parse((await Body?.transformToString()) ?? '');
+      }),
+    );
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        audit: 'end',
+        who: 'jane by sis-relay-local-dead-letter-replay',
+        reason: 'the course exists now',
+        counts: expect.objectContaining({ sent: 1 }),
+      }),
+    );
+  });
+
+  test.each([
+    [{ filter: { kind: ['reject'] } }, /must be one of/],
+    [{ rate: 501 }, /rate/],
+    [{ filtre: {} }, /filtre/],
+    [null, /invalid/i],
+  ])('it refuses %j', async (request, reason) => {
+    await expect(handler(request, context)).rejects.toThrow(reason);
+  });
+});
