@@ -7,7 +7,7 @@ type Serverless = {
   processedInput: { commands: string[] };
   service: {
     functions: Record<string, { package?: { artifact: string } }>;
-    resources: { Resources: unknown };
+    resources: unknown;
     provider: { compiledCloudFormationTemplate: Template };
   };
   pluginManager: { plugins: object[] };
@@ -26,7 +26,7 @@ export default class Packaging {
 
   constructor(serverless: Serverless, _options: object, { writeText }: Utils) {
     const { service, processedInput } = serverless;
-    service.resources.Resources = writeOut(service.resources.Resources, {});
+    service.resources = writeOut(service.resources);
     this.hooks = {
       'before:package:createDeploymentArtifacts': () => bundleAll(serverless),
       'before:package:function:package': () => bundleAll(serverless),
@@ -58,7 +58,7 @@ const bundleAll = async ({ serviceDir, service, pluginManager }: Serverless): Pr
  * template that was tested is the one that is deployed. `${name}` stands for an item of the collection, and `&{name}` for its
  * letters and digits, which is all that a logical id may hold.
  */
-const writeOut = (part: unknown, items: Record<string, string>): unknown => {
+export const writeOut = (part: unknown, items: Record<string, string> = {}): unknown => {
   if (typeof part === 'string')
     return part.replace(/([$&])\{(\w+)\}/g, (text, sign: string, name: string) => {
       const item = items[name];
@@ -69,7 +69,9 @@ const writeOut = (part: unknown, items: Record<string, string>): unknown => {
   const entries = Object.entries(part).flatMap(([key, value]): [string, unknown][] => {
     if (!key.startsWith('Fn::ForEach::')) return [[`${writeOut(key, items)}`, writeOut(value, items)]];
     const [name, collection, fragment] = value as [string, string[], object];
-    return collection.flatMap((item) => Object.entries(writeOut(fragment, { ...items, [name]: item }) as object));
+    return collection.flatMap((item) =>
+      Object.entries(writeOut(fragment, { ...items, [name]: item }) as object),
+    );
   });
   return Object.fromEntries(entries);
 };
@@ -101,9 +103,15 @@ const listed: Record<string, { title: string; row: Row }> = {
   },
   'AWS::IAM::Role': {
     title: 'roles',
-    row: ({ AssumeRolePolicyDocument }, id) => [id, `assumed by ${AssumeRolePolicyDocument.Statement[0].Principal.Service}`],
+    row: ({ AssumeRolePolicyDocument }, id) => [
+      id,
+      `assumed by ${AssumeRolePolicyDocument.Statement[0].Principal.Service}`,
+    ],
   },
-  'AWS::IAM::ManagedPolicy': { title: 'policies for others', row: ({ Description }, id) => [id, Description] },
+  'AWS::IAM::ManagedPolicy': {
+    title: 'policies for others',
+    row: ({ Description }, id) => [id, Description],
+  },
   'AWS::DynamoDB::Table': { title: 'tables', row: ({ TableName }) => [TableName] },
   'AWS::S3::Bucket': { title: 'buckets', row: ({ BucketName }, id) => [BucketName?.['Fn::Sub'] ?? id] },
   'AWS::SNS::Topic': { title: 'topics', row: ({ TopicName }) => [TopicName] },

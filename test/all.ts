@@ -16,7 +16,14 @@ const checks = [
   run('biome', 'check', '--error-on-warnings', '.'),
   run('tsc'),
   run('knip'),
-  run('vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...process.argv.slice(2)),
+  run(
+    'vitest',
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+    ...process.argv.slice(2),
+  ),
 ];
 
 type Report = { numPassedTests: number; numFailedTests: number; numPendingTests: number };
@@ -32,5 +39,7 @@ rmSync(folder, { recursive: true, force: true });
 
 const passed = checks.filter(Boolean).length + numPassedTests;
 const failed = checks.length - checks.filter(Boolean).length + numFailedTests;
-process.stdout.write(`\n${passed} passed, ${failed} failed${numPendingTests > 0 ? `, ${numPendingTests} skipped` : ''}\n`);
+process.stdout.write(
+  `\n${passed} passed, ${failed} failed${numPendingTests > 0 ? `, ${numPendingTests} skipped` : ''}\n`,
+);
 process.exitCode = failed > 0 || numPassedTests === 0 ? 1 : 0;

@@ -58,7 +58,9 @@ const layerOf = (file: string): number => layers.findIndex((layer) => layer.test
 describe('imports', () => {
   test.each(filesIn('lib'))('%s has its layer', (file) => expect(layerOf(file)).toBeGreaterThanOrEqual(0));
   test.each(filesIn('lib'))('%s imports only downwards', (file) => {
-    const upwards = importsOf(file).filter((each) => !each.startsWith('lib/') || layerOf(each) < layerOf(file));
+    const upwards = importsOf(file).filter(
+      (each) => !each.startsWith('lib/') || layerOf(each) < layerOf(file),
+    );
     expect(upwards).toEqual([]);
   });
   test('nothing in lib imports in a circle', () => {
@@ -85,16 +87,19 @@ describe('files', () => {
   test.each(filesIn('functions'))('%s has under 60 lines', (file) => expect(linesOf(file)).toBeLessThan(60));
   test.each(filesIn('lib'))('%s has under 200 lines', (file) => expect(linesOf(file)).toBeLessThan(200));
   test.each(sources)('%s is not a drawer for anything', (file) =>
-    expect(file).not.toMatch(/\b(utils?|helpers?|common|types|index)\.ts$/));
-  test.each(sources)('%s has named exports alone', (file) => expect(read(file)).not.toMatch(/^export default/m));
+    expect(file).not.toMatch(/\b(utils?|helpers?|common|types|index)\.ts$/),
+  );
+  test.each(sources)('%s has named exports alone', (file) =>
+    expect(read(file)).not.toMatch(/^export default/m),
+  );
   test.each(sources)('%s reads no environment but where that is its work', (file) => {
     if (['lib/services.ts', 'lib/operator/target.ts'].includes(file)) return;
     expect(read(file)).not.toMatch(/process\.env/);
   });
   test.each(sources)('%s has no positional parameters beyond three', (file) => {
-    const many = [...read(file).matchAll(/(?:=|\)|function \w+)\s*\(([^(){}[\]<>]*)\)(?::[^=]+)?\s*(?:=>|\{)/g)].filter(
-      ([, parameters = '']) => parameters.split(',').filter((each) => each.trim()).length > 3,
-    );
+    const many = [
+      ...read(file).matchAll(/(?:=|\)|function \w+)\s*\(([^(){}[\]<>]*)\)(?::[^=]+)?\s*(?:=>|\{)/g),
+    ].filter(([, parameters = '']) => parameters.split(',').filter((each) => each.trim()).length > 3);
     expect(many.map(([text]) => text)).toEqual([]);
   });
 });

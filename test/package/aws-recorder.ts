@@ -12,9 +12,16 @@ export async function recordAwsCalls(stack: StackDescription) {
     const service = serviceOf(request);
     calls.push(callOf[service](request, body, stack.region));
     const { method, headers, url = '/' } = request;
-    const onward = send(new URL(url, stack[service]), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    const onward = send(new URL(url, stack[service]), { method, headers }, async (answer) => {
+      // The address of a queue that SQS tells leads past here.
+      const isQueueUrl = operationOf(request) === 'GetQueueUrl';
+      const told = isQueueUrl
+        ? `${await buffer(answer)}`.replace(stack.sqs, `http://${headers.host}`)
+        : undefined;
+      const { 'content-length': length, ...others } = answer.headers;
+      response.writeHead(answer.statusCode ?? 502, told === undefined && length ? answer.headers : others);
+      if (told === undefined) answer.pipe(response);
+      else response.end(told);
     });
     onward.on('error', () => response.destroy());
     onward.end(body);
@@ -79,13 +86,18 @@ const callOf: Record<Service, Reader> = {
     return {
       action: `dynamodb:${operationOf(request)}`,
       resource: `arn:aws:dynamodb:${region}:${account}:table/${TableName}`,
-      ...(Key && { leadingKey: Key.thing.S }),
+      ...(Key && { context: { 'dynamodb:LeadingKeys': Key.thing.S } }),
     };
   },
   s3: ({ method = '', url = '' }) => {
     const { pathname, searchParams } = new URL(url, 'http://s3');
     const [, bucket = '', key = ''] = /^\/([^/]+)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
-    if (key === '') return { action: 's3:ListBucket', resource: `arn:aws:s3:::${bucket}` };
+    if (key === '')
+      return {
+        action: 's3:ListBucket',
+        resource: `arn:aws:s3:::${bucket}`,
+        context: { 's3:prefix': searchParams.get('prefix') ?? '' },
+      };
     const actions: Record<string, string> = {
       GET: 's3:GetObject',
       HEAD: 's3:GetObject',

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Packaged, packagedAgain, packagedProject } from './packaged.ts';
+import { type Packaged, packagedAgain, packagedProject, slowMs } from './packaged.ts';
 import { unzip } from './zip.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -12,7 +12,7 @@ let again: Awaited<ReturnType<typeof packagedAgain>>;
 beforeAll(async () => {
   packaged = await packagedProject();
   again = await packagedAgain();
-});
+}, slowMs);
 afterAll(() => rm(again.project, { recursive: true }));
 
 const zipOf = (from: Packaged, name: string) => readFile(join(from.folder, `${name}.zip`));
@@ -29,7 +29,9 @@ describe.each(names)('the artefact of %s', (name) => {
     expect(files).toContain(`functions/${name}.mjs`);
     expect(files.filter((file) => !file.endsWith('.mjs'))).toEqual([]);
     const maps = await readdir(join(packaged.folder, 'maps', name), { recursive: true });
-    expect(maps.filter((file) => file.endsWith('.map')).sort()).toEqual(files.map((file) => `${file}.map`).sort());
+    expect(maps.filter((file) => file.endsWith('.map')).sort()).toEqual(
+      files.map((file) => `${file}.map`).sort(),
+    );
   });
 
   test('holds nothing that looks for credentials elsewhere than in the environment', async () => {

@@ -1,5 +1,6 @@
-export type Resource = { Type: string; Properties: Record<string, unknown>; [attribute: string]: unknown };
-export type Template = { Resources: Record<string, Resource> };
+// biome-ignore lint/suspicious/noExplicitAny: what properties there are differs by type, and CloudFormation's validator knows it.
+export type Properties = Record<string, any>;
+export type Template = { Resources: Record<string, { Type: string; Properties: Properties }> };
 
 /** The account and region of the local stack's queues. */
 const partition = 'aws';
@@ -21,11 +22,20 @@ const identities: Record<string, { by?: string; is(name: string): Record<string,
     by: 'QueueName',
     is: (name) => ({ Ref: `https://sqs.${region}.amazonaws.com/${account}/${name}`, Arn: arn('sqs', name) }),
   },
-  'AWS::DynamoDB::Table': { by: 'TableName', is: (name) => ({ Ref: name, Arn: arn('dynamodb', `table/${name}`) }) },
+  'AWS::DynamoDB::Table': {
+    by: 'TableName',
+    is: (name) => ({ Ref: name, Arn: arn('dynamodb', `table/${name}`) }),
+  },
   'AWS::S3::Bucket': { by: 'BucketName', is: (name) => ({ Ref: name, Arn: arn('s3', name, ':') }) },
   'AWS::SNS::Topic': { by: 'TopicName', is: (name) => ({ Ref: arn('sns', name), Arn: arn('sns', name) }) },
-  'AWS::Lambda::Function': { by: 'FunctionName', is: (name) => ({ Ref: name, Arn: arn('lambda', `function:${name}`) }) },
-  'AWS::Logs::LogGroup': { by: 'LogGroupName', is: (name) => ({ Ref: name, Arn: arn('logs', `log-group:${name}:*`) }) },
+  'AWS::Lambda::Function': {
+    by: 'FunctionName',
+    is: (name) => ({ Ref: name, Arn: arn('lambda', `function:${name}`) }),
+  },
+  'AWS::Logs::LogGroup': {
+    by: 'LogGroupName',
+    is: (name) => ({ Ref: name, Arn: arn('logs', `log-group:${name}:*`) }),
+  },
   'AWS::IAM::Role': { is: (id) => ({ Ref: id, Arn: arn('iam', `role/${id}`, `:${account}`) }) },
 };
 
@@ -38,7 +48,8 @@ export function deploy(template: Template) {
     // A bucket that is given no name gets one of its own.
     const name = (by && (resolved(resource.Properties?.[by]) as string | undefined)) ?? id;
     const value = is?.(name)[attribute];
-    if (value === undefined) throw new Error(`What ${attribute} of ${id} (${resource.Type}) is, is not known here`);
+    if (value === undefined)
+      throw new Error(`What ${attribute} of ${id} (${resource.Type}) is, is not known here`);
     return value;
   };
 
@@ -69,11 +80,10 @@ export function deploy(template: Template) {
 
   return {
     /** The resources of a type, each with its id among its properties. */
-    ofType: (type: string) =>
+    ofType: (type: string): (Properties & { id: string })[] =>
       Object.entries(template.Resources)
         .filter(([, resource]) => resource.Type === type)
-        // biome-ignore lint/suspicious/noExplicitAny: what CloudFormation takes differs by type, and the validator knows it.
-        .map(([id, { Properties }]) => ({ id, ...(resolved(Properties ?? {}) as Record<string, any>) })),
+        .map(([id, { Properties }]) => ({ id, ...(resolved(Properties ?? {}) as Properties) })),
     arnOf: (id: string) => attributeOf(id, 'Arn'),
   };
 }

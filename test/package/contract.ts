@@ -14,7 +14,9 @@ export const contractFolder = join(root, 'events/contract');
 export async function contracts() {
   const names = readdirSync(join(root, 'functions')).map((file) => file.replace('.ts', ''));
   const found = names.map(async (name) => {
-    const { integration }: { integration?: Integration<unknown> } = await import(`../../functions/${name}.ts`);
+    const { integration }: { integration?: Integration<unknown> } = await import(
+      `../../functions/${name}.ts`
+    );
     if (!integration) return [];
     const event = JSON.parse(readFileSync(join(root, 'events', `${name}.json`), 'utf8'));
     const example: Json = JSON.parse(event.Records[0].body);
@@ -38,14 +40,23 @@ const schemaFile = (type: string): string => `${type}.schema.json`;
 function schemaOf({ name, data }: Integration<unknown>): Json {
   const type = messageType(name);
   // What zod checks by code has no place in a schema: the function still refuses it, and says so in the letter.
-  const { $schema, ...payload } = z.toJSONSchema(data, { target: 'draft-7', io: 'input', unrepresentable: 'any' });
+  const { $schema, ...payload } = z.toJSONSchema(data, {
+    target: 'draft-7',
+    io: 'input',
+    unrepresentable: 'any',
+  });
   return {
     $schema,
     title: type,
     type: 'object',
     properties: {
       specversion: { const: '1.0' },
-      id: { type: 'string', minLength: 1, maxLength: 256, description: 'With source: which message this is.' },
+      id: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 256,
+        description: 'With source: which message this is.',
+      },
       source: { type: 'string', minLength: 1, maxLength: 2048, description: 'Who sends it.' },
       type: { const: type },
       time: {
@@ -71,8 +82,8 @@ function schemaOf({ name, data }: Integration<unknown>): Json {
 
 function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
   const { version, description } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const byName = (valueOf: (each: (typeof all)[number]) => Json): Json =>
-    Object.fromEntries(all.map((each) => [each.integration.name, valueOf(each)]));
+  const byName = (partOf: (each: (typeof all)[number]) => Json): Json =>
+    Object.fromEntries(all.map((each) => [each.integration.name, partOf(each)]));
   return {
     asyncapi: '3.0.0',
     info: { title: 'sis-relay', version, description, license: { name: 'MIT' } },

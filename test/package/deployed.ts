@@ -1,4 +1,5 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { mapQueue } from '../local/event-source-mapping.ts';
@@ -21,19 +22,25 @@ type Options = {
 };
 
 /** The functions of a packaged template, brought to life on this machine: zips, settings, limits and mappings. */
-export async function deployLocally(packaged: Packaged, { change = {}, settings = {}, ...options }: Options = {}) {
+export async function deployLocally(
+  packaged: Packaged,
+  { change = {}, settings = {}, ...options }: Options = {},
+) {
   const stack = await startStack({ functions: false, ...options });
   const deployment = deploy(packaged.template);
+  const code = await mkdtemp(join(tmpdir(), 'sis-relay-deployed-'));
   const recorders: Record<string, Recorder> = {};
   const functions: Record<string, FunctionConfiguration> = {};
 
-  for (const { FunctionName, Handler, Timeout, MemorySize, Environment } of deployment.ofType('AWS::Lambda::Function')) {
+  for (const { FunctionName, Handler, Timeout, MemorySize, Environment } of deployment.ofType(
+    'AWS::Lambda::Function',
+  )) {
     const name = FunctionName.replace('sis-relay-local-', '');
     const recorder = await recordAwsCalls(stack.description);
     recorders[name] = recorder;
     functions[name] = {
       handler: Handler,
-      taskRoot: await unpack(packaged, name),
+      taskRoot: await unpack(packaged, name, join(code, name)),
       timeoutMs: Timeout * 1000,
       memoryMb: MemorySize,
       maximumConcurrency: 2,
@@ -81,18 +88,25 @@ export async function deployLocally(packaged: Packaged, { change = {}, settings 
     /** Sends a message, and tells when it waits and how it ends. */
     send: async (name: string, body: string) => {
       const url = stack.description.queues[name];
-      const { MessageId } = await stack.sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: body }));
-      const until = (isWaiting: boolean, what: string) =>
-        log.until(
-          ({ messageId, outcome }) => messageId === MessageId && (outcome === 'waiting') === isWaiting,
-          `a message of ${name} has not ${what}`,
-        );
-      return { waits: () => until(true, 'waited'), ends: () => until(false, 'ended') };
+      const { MessageId } = await stack.sqs.send(
+        new SendMessageCommand({ QueueUrl: url, MessageBody: body }),
+      );
+      const until = (what: string, isMet: (outcome: string) => boolean) =>
+        log.until(({ messageId, outcome }) => messageId === MessageId && isMet(outcome), {
+          what: `a message of ${name} was not ${what}`,
+          about: `${MessageId}`,
+        });
+      return {
+        isSeen: () => until('seen', () => true),
+        waits: () => until('made to wait', (outcome) => outcome === 'waiting'),
+        ends: () => until('brought to its end', (outcome) => outcome !== 'waiting'),
+      };
     },
     close: async () => {
       await Promise.all(mappings.map((mapping) => mapping.stop()));
       await lambda.close();
       await Promise.all([stack.close(), ...Object.values(recorders).map((recorder) => recorder.close())]);
+      await rm(code, { recursive: true });
     },
   };
 }
@@ -111,7 +125,7 @@ const localised = (variables: Record<string, unknown>, url: string): Record<stri
   );
 
 /** Puts the content of a function's zip where Lambda would. */
-export async function unpack({ folder }: Packaged, name: string, taskRoot = join(folder, 'unpacked', name)) {
+export async function unpack({ folder }: Packaged, name: string, taskRoot: string): Promise<string> {
   for (const { name: file, data } of unzip(await readFile(join(folder, `${name}.zip`)))) {
     await mkdir(dirname(join(taskRoot, file)), { recursive: true });
     await writeFile(join(taskRoot, file), data);
@@ -134,11 +148,14 @@ function followLog() {
       attempts.push(attempt);
       for (const { isMet, met } of waiters) if (isMet(attempt)) met(attempt);
     },
-    until: (isMet: (attempt: Attempt) => boolean, what: string): Promise<Attempt> => {
+    until: (isMet: (attempt: Attempt) => boolean, { what, about }: { what: string; about: string }) => {
       const { promise, resolve, reject } = Promise.withResolvers<Attempt>();
       const found = attempts.find(isMet);
       if (found) return Promise.resolve(found);
-      const late = () => reject(new Error(`${what} within 40 s; the log ends with:\n${lines.slice(-5).join('\n')}`));
+      const late = () =>
+        reject(
+          new Error([`${what} within 40 s`, ...lines.filter((line) => line.includes(about))].join('\n')),
+        );
       const timer = setTimeout(late, 40_000);
       waiters.push({ isMet, met: resolve });
       return promise.finally(() => clearTimeout(timer));

@@ -1,7 +1,18 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +25,9 @@ const sources = [
   ...['serverless.yml', 'package.config.ts', 'esbuild.config.ts', 'package.json', 'package-lock.json'],
   ...['functions', 'lib'],
 ];
+
+/** What packages, or waits for it, may take so long on a machine that is at much else. */
+export const slowMs = 180_000;
 
 export type Packaged = {
   /** What osls wrote: the zips, the template, and the code and source maps of each function. */
@@ -28,7 +42,12 @@ export async function packagedProject(): Promise<Packaged> {
   const project = join(tmpdir(), `sis-relay-packaged-${await fingerprint()}`);
   const lock = `${project}.lock`;
   while (!existsSync(project)) {
-    if (await mkdir(lock).then(() => true, () => false)) {
+    if (
+      await mkdir(lock).then(
+        () => true,
+        () => false,
+      )
+    ) {
       await removeOld();
       await rename(await packageAnew(), project).finally(() => rm(lock, { recursive: true }));
     } else if (await isOlderThan(lock, 5 * minute)) await rm(lock, { recursive: true, force: true });
@@ -53,10 +72,14 @@ async function packageAnew(): Promise<string> {
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
   const serverless = join(project, 'node_modules/serverless/bin/serverless.js');
   const { PATH, SystemRoot } = process.env;
-  const { stdout } = await promisify(execFile)(process.execPath, [serverless, 'package', '--stage', 'local'], {
-    cwd: project,
-    env: { PATH, HOME: project, ...(SystemRoot && { SystemRoot }) },
-  });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [serverless, 'package', '--stage', 'local'],
+    {
+      cwd: project,
+      env: { PATH, HOME: project, ...(SystemRoot && { SystemRoot }) },
+    },
+  );
   await writeFile(join(project, outputFile), stdout);
   return project;
 }
@@ -64,7 +87,11 @@ async function packageAnew(): Promise<string> {
 async function read(project: string): Promise<Packaged> {
   const folder = join(project, '.serverless');
   const template = await readFile(join(folder, 'cloudformation-template-update-stack.json'), 'utf8');
-  return { folder, template: JSON.parse(template), output: await readFile(join(project, outputFile), 'utf8') };
+  return {
+    folder,
+    template: JSON.parse(template),
+    output: await readFile(join(project, outputFile), 'utf8'),
+  };
 }
 
 async function fingerprint(): Promise<string> {

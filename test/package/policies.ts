@@ -9,7 +9,7 @@ export type Statement = {
 };
 
 /** One call of AWS, as IAM sees it: the action that it takes, what it is about, and what conditions may ask for. */
-export type AwsCall = { action: string; resource: string; leadingKey?: string };
+export type AwsCall = { action: string; resource: string; context?: Record<string, string> };
 
 type Document = { Statement: Record<string, unknown>[] };
 
@@ -46,16 +46,25 @@ const grants = ({ actions, resources }: Statement) =>
 
 const nameOf = ({ action, resource }: { action: string; resource: string }) => `${action} on ${resource}`;
 
-const conditionHolds = ({ condition = {} }: Statement, { leadingKey }: AwsCall): boolean =>
+const conditionHolds = ({ condition = {} }: Statement, { context = {} }: AwsCall): boolean =>
   Object.entries(condition).every(([operator, wanted]) => {
-    const { 'dynamodb:LeadingKeys': keys, ...others } = wanted;
-    if (operator !== 'ForAllValues:StringLike' || keys === undefined || Object.keys(others).length > 0)
-      throw new Error(`The condition ${operator} ${JSON.stringify(wanted)} is not known here`);
-    return [keys].flat().some((pattern) => matches(pattern, leadingKey ?? ''));
+    const holds = operators[operator];
+    if (!holds) throw new Error(`The condition ${operator} is not known here`);
+    return Object.entries(wanted).every(([key, values]) =>
+      [values].flat().some((value) => holds(value, context[key] ?? '')),
+    );
   });
+
+const operators: Record<string, (wanted: string, given: string) => boolean> = {
+  StringEquals: (wanted, given) => wanted === given,
+  'ForAllValues:StringLike': (wanted, given) => matches(wanted, given),
+};
 
 /** IAM's wildcards: any text, and any one character. */
 export const matches = (pattern: string, text: string): boolean => {
-  const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.');
+  const escaped = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
   return new RegExp(`^${escaped}$`, 's').test(text);
 };

@@ -4,7 +4,7 @@ import { waitSeconds } from '../../lib/backoff.ts';
 import { dispositions } from '../../lib/failure.ts';
 import { metricDefinitions, metricNamespace } from '../../lib/metrics.ts';
 import { connectionMetrics } from '../../lib/operator/connection-metrics.ts';
-import { settingsFrom } from '../../lib/settings.ts';
+import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/settings.ts';
 import { type Deployment, deploy, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
 
@@ -18,7 +18,9 @@ export const rules: Record<string, Rule> = {
 
   'every action of IAM exists': async (deployment) => {
     const actions = new Set(allStatements(deployment).flatMap(({ statement }) => statement.actions));
-    const unknown = await Promise.all([...actions].map(async (action) => ((await exists(action)) ? [] : [action])));
+    const unknown = await Promise.all(
+      [...actions].map(async (action) => ((await exists(action)) ? [] : [action])),
+    );
     return unknown.flat();
   },
 
@@ -42,12 +44,16 @@ export const rules: Record<string, Rule> = {
     return [...shared, ...open].map(({ FunctionName }) => FunctionName);
   },
 
-  'no function but token-refresh writes a secret, and none but dead-letter-replay reads letters': (deployment) =>
+  'no function but token-refresh writes a secret, and none but dead-letter-replay reads letters': (
+    deployment,
+  ) =>
     deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
       const name = nameOf(each);
       const statements = roleStatements(deployment, roleOf(deployment, each).id);
       const secrets = ['service', 'users/301'].map((secret) => secretArn(deployment, secret));
-      const writes = secretWrites.filter((action) => secrets.some((secret) => allows(statements, action, secret)));
+      const writes = secretWrites.filter((action) =>
+        secrets.some((secret) => allows(statements, action, secret)),
+      );
       const reads = allows(statements, 'sqs:ReceiveMessage', deployment.arnOf('DeadLetters'));
       return [
         ...(writes.length > 0 && name !== 'token-refresh' ? [`${name}: ${writes.join(', ')}`] : []),
@@ -56,7 +62,9 @@ export const rules: Record<string, Rule> = {
     }),
 
   'the replay reads no user’s secret': (deployment) => {
-    const replay = deployment.ofType('AWS::Lambda::Function').find((each) => nameOf(each) === 'dead-letter-replay');
+    const replay = deployment
+      .ofType('AWS::Lambda::Function')
+      .find((each) => nameOf(each) === 'dead-letter-replay');
     const statements = replay ? roleStatements(deployment, roleOf(deployment, replay).id) : [];
     const user = secretArn(deployment, 'users/301');
     return allows(statements, 'secretsmanager:GetSecretValue', user) ? [user] : [];
@@ -67,18 +75,25 @@ export const rules: Record<string, Rule> = {
       queue.VisibilityTimeout >= 6 * lambda.Timeout ? [] : [`${queue.id}: ${queue.VisibilityTimeout} s`],
     ),
 
-  'every queue moves what kills its function to DeadLetters, and not what only waits for a day': (deployment) => {
+  'every queue moves what kills its function to DeadLetters, and not what only waits for a day': (
+    deployment,
+  ) => {
     const enough = 2 * mostReceiptsOfADay();
     return sourceQueues(deployment).flatMap(({ id, RedrivePolicy }) => {
-      if (RedrivePolicy?.deadLetterTargetArn !== deployment.arnOf('DeadLetters')) return [`${id} has no redrive`];
-      return RedrivePolicy.maxReceiveCount >= enough ? [] : [`${id}: ${RedrivePolicy.maxReceiveCount} receipts`];
+      if (RedrivePolicy?.deadLetterTargetArn !== deployment.arnOf('DeadLetters'))
+        return [`${id} has no redrive`];
+      return RedrivePolicy.maxReceiveCount >= enough
+        ? []
+        : [`${id}: ${RedrivePolicy.maxReceiveCount} receipts`];
     });
   },
 
   'a message fits into DeadLetters together with its failure': (deployment) => {
     const [letters] = deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id === 'DeadLetters');
     return sourceQueues(deployment).flatMap(({ id, MaximumMessageSize }) =>
-      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384 ? [] : [`${id}: ${MaximumMessageSize} bytes`],
+      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384
+        ? []
+        : [`${id}: ${MaximumMessageSize} bytes`],
     );
   },
 
@@ -107,12 +122,19 @@ export const rules: Record<string, Rule> = {
   },
 
   'queues, files and alarms are reached over TLS alone': (deployment) => {
-    const policies = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy', 'AWS::SNS::TopicPolicy'].flatMap(deployment.ofType);
+    const policies = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy', 'AWS::SNS::TopicPolicy'].flatMap(
+      deployment.ofType,
+    );
     const denied = policies.flatMap(({ PolicyDocument, ...policy }) => {
       const attached: string[] = [policy.Queues, policy.Topics, policy.Bucket].flat().filter(Boolean);
       return statementsOf(PolicyDocument)
-        .filter(({ effect, condition }) => effect === 'Deny' && `${condition?.Bool?.['aws:SecureTransport']}` === 'false')
-        .flatMap(({ resources }) => resources.filter((each) => attached.some((to) => lastPart(to) === lastPart(each))));
+        .filter(
+          ({ effect, condition }) =>
+            effect === 'Deny' && `${condition?.Bool?.['aws:SecureTransport']}` === 'false',
+        )
+        .flatMap(({ resources }) =>
+          resources.filter((each) => attached.some((to) => lastPart(to) === lastPart(each))),
+        );
     });
     return ['AWS::SQS::Queue', 'AWS::S3::Bucket', 'AWS::SNS::Topic']
       .flatMap(deployment.ofType)
@@ -121,11 +143,15 @@ export const rules: Record<string, Rule> = {
   },
 
   'queues and buckets are encrypted, and buckets are private': (deployment) => [
-    ...deployment.ofType('AWS::SQS::Queue').flatMap(({ id, ...queue }) => (queue.SqsManagedSseEnabled ? [] : [id])),
-    ...deployment.ofType('AWS::S3::Bucket').flatMap(({ id, BucketEncryption, PublicAccessBlockConfiguration }) => {
-      const blocks = Object.values(PublicAccessBlockConfiguration ?? {});
-      return BucketEncryption && blocks.length === 4 && blocks.every(Boolean) ? [] : [id];
-    }),
+    ...deployment
+      .ofType('AWS::SQS::Queue')
+      .flatMap(({ id, ...queue }) => (queue.SqsManagedSseEnabled ? [] : [id])),
+    ...deployment
+      .ofType('AWS::S3::Bucket')
+      .flatMap(({ id, BucketEncryption, PublicAccessBlockConfiguration }) => {
+        const blocks = Object.values(PublicAccessBlockConfiguration ?? {});
+        return BucketEncryption && blocks.length === 4 && blocks.every(Boolean) ? [] : [id];
+      }),
   ],
 
   'every function writes to a log that is not kept for ever': (deployment) => {
@@ -137,20 +163,30 @@ export const rules: Record<string, Rule> = {
   },
 
   'every function runs on Node 24 for arm64, with settings that it understands': (deployment) =>
-    deployment.ofType('AWS::Lambda::Function').flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
-      const given: Record<string, string> = Environment.Variables;
-      // A function that no queue triggers reads its own settings, with those of the others among them.
-      const settings = settingsFrom({ QUEUE_URL: 'https://none.example.org/', ...given });
-      const unknown = Object.keys(given).filter((name) => !(name in settings) && !ofOperators.has(name));
-      return [
-        ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64' ? [] : [`${FunctionName}: ${Runtime}`]),
-        ...unknown.map((name) => `${FunctionName}: ${name} is read by nobody`),
-      ];
-    }),
+    deployment
+      .ofType('AWS::Lambda::Function')
+      .flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
+        const given: Record<string, string> = Environment.Variables;
+        const enough = { QUEUE_URL: 'https://queue.example.edu/', EXPORT_BUCKET: 'a-bucket', ...given };
+        const settings = {
+          ...settingsFrom(enough),
+          ...refreshSettingsFrom(enough),
+          ...exportSettingsFrom(enough),
+        };
+        const unknown = Object.keys(given).filter((name) => !(name in settings) && !ofOperators.has(name));
+        return [
+          ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64'
+            ? []
+            : [`${FunctionName}: ${Runtime}`]),
+          ...unknown.map((name) => `${FunctionName}: ${name} is read by nobody`),
+        ];
+      }),
 
   'a schedule may invoke its function and nothing else': (deployment) =>
     deployment.ofType('AWS::Scheduler::Schedule').flatMap(({ id, Target }) => {
-      const role = deployment.ofType('AWS::IAM::Role').find((each) => deployment.arnOf(each.id) === Target.RoleArn);
+      const role = deployment
+        .ofType('AWS::IAM::Role')
+        .find((each) => deployment.arnOf(each.id) === Target.RoleArn);
       const statements = roleStatements(deployment, role?.id ?? '');
       const scheduled = deployment.ofType('AWS::Scheduler::Schedule').map((each) => each.Target.Arn);
       const wrong = statements.filter(
@@ -179,26 +215,34 @@ export const rules: Record<string, Rule> = {
     const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
       dimensions.map((set) => seriesOf(metricNamespace, name, [...set])),
     );
-    const connection = Object.keys(connectionMetrics).map((name) => seriesOf(metricNamespace, name, ['function']));
+    const connection = Object.keys(connectionMetrics).map((name) =>
+      seriesOf(metricNamespace, name, ['function']),
+    );
     const known = new Set([...own, ...connection, ...awsSeries]);
     const alarms = deployment
       .ofType('AWS::CloudWatch::Alarm')
       .map(({ id, Namespace, MetricName, Dimensions }) => ({
         id,
-        series: seriesOf(Namespace, MetricName, Dimensions.map(({ Name }: { Name: string }) => Name)),
+        series: seriesOf(
+          Namespace,
+          MetricName,
+          Dimensions.map(({ Name }: { Name: string }) => Name),
+        ),
       }));
-    const graphs = deployment.ofType('AWS::CloudWatch::Dashboard').flatMap(({ id, DashboardBody }) =>
-      seriesIn(DashboardBody).map((series) => ({ id, series })),
-    );
+    const graphs = deployment
+      .ofType('AWS::CloudWatch::Dashboard')
+      .flatMap(({ id, DashboardBody }) => seriesIn(DashboardBody).map((series) => ({ id, series })));
     const names = new Set([
       ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
       ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
     ]);
-    const strangers = deployment.ofType('AWS::CloudWatch::Alarm').filter(({ Namespace, Dimensions }) =>
-      Namespace.startsWith('AWS/') && !names.has(Dimensions[0].Value),
-    );
+    const strangers = deployment
+      .ofType('AWS::CloudWatch::Alarm')
+      .filter(({ Namespace, Dimensions }) => Namespace.startsWith('AWS/') && !names.has(Dimensions[0].Value));
     return [
-      ...[...alarms, ...graphs].filter(({ series }) => !known.has(series)).map(({ id, series }) => `${id}: ${series}`),
+      ...[...alarms, ...graphs]
+        .filter(({ series }) => !known.has(series))
+        .map(({ id, series }) => `${id}: ${series}`),
       ...strangers.map(({ id }) => `${id} watches what is not there`),
     ];
   },
@@ -210,7 +254,8 @@ export async function brokenRules(template: Template): Promise<Record<string, st
   const broken: Record<string, string[]> = {};
   for (const [title, rule] of Object.entries(rules)) {
     // A template can be so wrong that a rule finds nothing to judge.
-    const problems = await Promise.try(rule, deployment, template).catch((error: Error) => [error.message]);
+    const judged = (async () => rule(deployment, template))();
+    const problems = await judged.catch((error: Error) => [error.message]);
     if (problems.length > 0) broken[title] = problems;
   }
   return broken;
@@ -269,14 +314,18 @@ function validated(template: Template): string[] {
 function allStatements(deployment: Deployment): { id: string; statement: Statement }[] {
   const types = ['AWS::IAM::RolePolicy', 'AWS::IAM::ManagedPolicy'];
   return [
-    ...deployment.ofType('AWS::IAM::Role').flatMap(({ id, Policies = [] }) =>
-      Policies.flatMap(({ PolicyDocument }: { PolicyDocument: Parameters<typeof statementsOf>[0] }) =>
+    ...deployment
+      .ofType('AWS::IAM::Role')
+      .flatMap(({ id, Policies = [] }) =>
+        Policies.flatMap(({ PolicyDocument }: { PolicyDocument: Parameters<typeof statementsOf>[0] }) =>
+          statementsOf(PolicyDocument).map((statement) => ({ id, statement })),
+        ),
+      ),
+    ...types
+      .flatMap(deployment.ofType)
+      .flatMap(({ id, PolicyDocument }) =>
         statementsOf(PolicyDocument).map((statement) => ({ id, statement })),
       ),
-    ),
-    ...types.flatMap(deployment.ofType).flatMap(({ id, PolicyDocument }) =>
-      statementsOf(PolicyDocument).map((statement) => ({ id, statement })),
-    ),
   ];
 }
 
@@ -298,8 +347,12 @@ const sourceQueues = (deployment: Deployment) =>
 
 const mappings = (deployment: Deployment) =>
   deployment.ofType('AWS::Lambda::EventSourceMapping').flatMap((mapping) => {
-    const queue = deployment.ofType('AWS::SQS::Queue').find(({ id }) => deployment.arnOf(id) === mapping.EventSourceArn);
-    const lambda = deployment.ofType('AWS::Lambda::Function').find(({ id }) => deployment.arnOf(id) === mapping.FunctionName);
+    const queue = deployment
+      .ofType('AWS::SQS::Queue')
+      .find(({ id }) => deployment.arnOf(id) === mapping.EventSourceArn);
+    const lambda = deployment
+      .ofType('AWS::Lambda::Function')
+      .find(({ id }) => deployment.arnOf(id) === mapping.FunctionName);
     return queue && lambda ? [{ mapping, queue, lambda }] : [];
   });
 
@@ -309,11 +362,16 @@ const roleOf = (deployment: Deployment, { Role }: Record<string, unknown>) => {
   return role;
 };
 
-const nameOf = ({ FunctionName }: Record<string, string>): string => `${FunctionName}`.replace('sis-relay-local-', '');
+const nameOf = ({ FunctionName }: Record<string, string>): string =>
+  `${FunctionName}`.replace('sis-relay-local-', '');
 
-const secretWrites = ['PutSecretValue', 'UpdateSecret', 'UpdateSecretVersionStage', 'CreateSecret', 'DeleteSecret'].map(
-  (action) => `secretsmanager:${action}`,
-);
+const secretWrites = [
+  'PutSecretValue',
+  'UpdateSecret',
+  'UpdateSecretVersionStage',
+  'CreateSecret',
+  'DeleteSecret',
+].map((action) => `secretsmanager:${action}`);
 
 const secretArn = (deployment: Deployment, name: string): string =>
   deployment
@@ -321,7 +379,11 @@ const secretArn = (deployment: Deployment, name: string): string =>
     .replace(':sqs:', ':secretsmanager:')
     .replace(/[^:]+$/, `secret:sis-relay/local/${name}-AbCdEf`);
 
-const lastPart = (address: string) => address.split(/[:/]/).filter((part) => part !== '*').at(-1);
+const lastPart = (address: string) =>
+  address
+    .split(/[:/]/)
+    .filter((part) => part !== '*')
+    .at(-1);
 
 /** As often as SQS hands out a message that waits for the longest time, where the platform asks for a second each time. */
 function mostReceiptsOfADay(): number {

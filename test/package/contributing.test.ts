@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { slowMs } from './packaged.ts';
+import { brokenRules } from './rules.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const guide = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
+
+/** The parts of the guide that say what a file must hold. */
+const blocks = [...guide.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].map(
+  ([, kind, path = '', text = '']) => ({
+    kind,
+    path,
+    text,
+  }),
+);
+const commands = [.../^### 5.*?^```sh\n(.*?)^```$/ms.exec(guide)![1]!.trim().split('\n')];
+
+let project: string;
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'sis-relay-contributing-'));
+  const parts = [
+    'functions',
+    'lib',
+    'events',
+    'test',
+    'serverless.yml',
+    'package.config.ts',
+    'esbuild.config.ts',
+  ];
+  for (const name of [
+    ...parts,
+    'package.json',
+    'vitest.config.ts',
+    'tsconfig.json',
+    'biome.json',
+    '.gitignore',
+  ])
+    await cp(join(root, name), join(project, name), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
+  for (const { kind, path, text } of blocks) {
+    const file = join(project, path);
+    await writeFile(file, kind === 'diff' ? patched(await readFile(file, 'utf8'), text) : text);
+  }
+});
+afterAll(() => rm(project, { recursive: true }));
+
+/** Applies the hunks of a diff, each of which must have its place and one alone. */
+const patched = (before: string, diff: string): string =>
+  diff.split(/^@@\n/m).reduce((text, hunk) => {
+    const lines = hunk.trimEnd().split('\n');
+    const side = (other: string) =>
+      lines.filter((line) => !line.startsWith(other)).map((line) => line.slice(1));
+    const [old, now] = [side('+').join('\n'), side('-').join('\n')];
+    expect(text.split(old), old).toHaveLength(2);
+    return text.replace(old, () => now);
+  }, before);
+
+const run = (command: string, ...options: string[]) =>
+  promisify(execFile)(join(project, 'node_modules/.bin', command), options, {
+    cwd: project,
+    env: {
+      ...process.env,
+      PATH: `${join(project, 'node_modules/.bin')}${delimiter}${process.env.PATH}`,
+      NO_COLOR: '1',
+    },
+  });
+
+test(
+  'whoever follows the five steps adds an integration that passes',
+  async () => {
+    expect(blocks.map(({ path }) => path)).toEqual([
+      'functions/configuration-update.ts',
+      'events/configuration-update.json',
+      'test/functions/configuration-update.test.ts',
+      'serverless.yml',
+    ]);
+    expect(commands).toEqual(['node test/package/contract.ts', 'npm test']);
+    await run('node', 'test/package/contract.ts');
+    await run('biome', 'check', ...blocks.map(({ path }) => path).filter((path) => !path.endsWith('.yml')));
+    await run(
+      ...(['vitest', 'run', 'test/house.test.ts', 'test/package/contract.test.ts'] as const),
+      'test/functions/configuration-update.test.ts',
+    );
+    await run('serverless', 'package', '--stage', 'local');
+    const template = join(project, '.serverless/cloudformation-template-update-stack.json');
+    expect(await brokenRules(JSON.parse(await readFile(template, 'utf8')))).toEqual({});
+  },
+  slowMs,
+);

@@ -1,0 +1,187 @@
+import type { Properties, Template } from './cloudformation.ts';
+import type { rules } from './rules.ts';
+
+/** A mistake that somebody could make in serverless.yml, and the rule that must notice it. */
+type Mistake = { title: string; rule: keyof typeof rules; make(template: Template): unknown };
+
+const mistake = (
+  title: string,
+  make: (of: (id: string) => Properties, template: Template) => unknown,
+): Omit<Mistake, 'rule'> => ({
+  title,
+  make: (template) => make((id) => template.Resources[id]!.Properties, template),
+});
+
+/** The statement of a role, or of a policy beside it, that begins with this action. */
+const statement = (of: Properties, action: string): Properties => {
+  const documents = of.Policies?.map(({ PolicyDocument }: Properties) => PolicyDocument) ?? [
+    of.PolicyDocument,
+  ];
+  const statements: Properties[] = documents.flatMap(({ Statement }: Properties) => Statement);
+  return statements.find(({ Action }) => [Action].flat()[0] === action)!;
+};
+
+const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
+  'CloudFormation takes it': [
+    mistake('a misspelt property', (of) => (of('Ledger').BilingMode = 'PAY_PER_REQUEST')),
+    mistake(
+      'a reference to what is not there',
+      (of) => (of('gradepushOldest').AlarmActions = [{ Ref: 'Alarm' }]),
+    ),
+    mistake('a value of the wrong type', (of) => (of('gradepushQueue').VisibilityTimeout = 'long')),
+  ],
+  'every action of IAM exists': [
+    mistake(
+      'a misspelt action',
+      (of) => (statement(of('gradepushRole'), 'sqs:SendMessage').Action = 'sqs:SentMessage'),
+    ),
+  ],
+  'what is allowed is named, and is sis-relay’s own': [
+    mistake(
+      'a wildcard for a resource',
+      (of) => (statement(of('gradepushRole'), 'sqs:SendMessage').Resource = '*'),
+    ),
+    mistake(
+      'a wildcard in an action',
+      (of) => (statement(of('gradepushRole'), 'sqs:SendMessage').Action = 'sqs:*'),
+    ),
+  ],
+  'every function has a role of its own, which Lambda alone assumes': [
+    mistake(
+      'two functions that share a role',
+      (of) => (of('GradeDashpushLambdaFunction').Role = { 'Fn::GetAtt': ['submissionuploadRole', 'Arn'] }),
+    ),
+    mistake(
+      'a role that anybody may assume',
+      (of) => (of('gradepushRole').AssumeRolePolicyDocument.Statement[0].Principal = { AWS: '*' }),
+    ),
+  ],
+  'no function but token-refresh writes a secret, and none but dead-letter-replay reads letters': [
+    mistake(
+      'a function that reads the letters of all',
+      (of) =>
+        (statement(of('gradepushRole'), 'sqs:SendMessage').Action = [
+          'sqs:SendMessage',
+          'sqs:ReceiveMessage',
+        ]),
+    ),
+    mistake(
+      'a function that writes its secret',
+      (of) =>
+        (statement(of('gradepushSignsAsService'), 'secretsmanager:GetSecretValue').Action =
+          'secretsmanager:PutSecretValue'),
+    ),
+  ],
+  'the replay reads no user’s secret': [
+    mistake('a replay that signs as users', (_, { Resources }) => {
+      const policy = structuredClone(Resources.submissionuploadSignsAsUser!);
+      Resources.another = {
+        ...policy,
+        Properties: { ...policy.Properties, RoleName: { Ref: 'deadletterreplayRole' } },
+      };
+    }),
+  ],
+  'a queue hides a message for six times as long as its function may work on it': [
+    mistake(
+      'a visibility timeout of the function’s timeout',
+      (of) => (of('gradepushQueue').VisibilityTimeout = 120),
+    ),
+    mistake('a longer timeout', (of) => (of('GradeDashpushLambdaFunction').Timeout = 300)),
+  ],
+  'a function that a queue triggers has the time for an attempt': [
+    mistake('a shorter timeout', (of) => (of('SubmissionDashuploadLambdaFunction').Timeout = 100)),
+  ],
+  'every queue moves what kills its function to DeadLetters, and not what only waits for a day': [
+    mistake('a queue without redrive', (of) => delete of('enrollmentcreateQueue').RedrivePolicy),
+    mistake(
+      'a redrive after ten receipts',
+      (of) => (of('gradepushQueue').RedrivePolicy.maxReceiveCount = 10),
+    ),
+  ],
+  'a message fits into DeadLetters together with its failure': [
+    mistake(
+      'a queue that takes what no letter can hold',
+      (of) => (of('gradepushQueue').MaximumMessageSize = 1_048_576),
+    ),
+  ],
+  'every queue keeps its messages for 14 days': [
+    mistake(
+      'letters that are forgotten after four days',
+      (of) => delete of('DeadLetters').MessageRetentionPeriod,
+    ),
+  ],
+  'every mapping reports single failures, batches, and bounds its concurrency': [
+    mistake(
+      'a mapping that fails whole batches',
+      (of) => delete of('GradeDashpushEventSourceMappingSQSGradepushQueue').FunctionResponseTypes,
+    ),
+    mistake(
+      'a mapping without a bound',
+      (of) => delete of('GradeDashpushEventSourceMappingSQSGradepushQueue').ScalingConfig,
+    ),
+    mistake(
+      'a queue without a function',
+      (_, { Resources }) => delete Resources.GradeDashpushEventSourceMappingSQSGradepushQueue,
+    ),
+  ],
+  'queues, files and alarms are reached over TLS alone': [
+    mistake('a queue without its policy', (_, { Resources }) => delete Resources.gradepushQueuePolicy),
+    mistake(
+      'a policy that denies nothing',
+      (of) => (of('FilesPolicy').PolicyDocument.Statement[0].Condition.Bool['aws:SecureTransport'] = 'true'),
+    ),
+  ],
+  'queues and buckets are encrypted, and buckets are private': [
+    mistake('a queue that is not encrypted', (of) => (of('DeadLetters').SqsManagedSseEnabled = false)),
+    mistake(
+      'a public bucket',
+      (of) => (of('Files').PublicAccessBlockConfiguration.BlockPublicPolicy = false),
+    ),
+  ],
+  'every function writes to a log that is not kept for ever': [
+    mistake('a log without an end', (of) => delete of('GradeDashpushLogGroup').RetentionInDays),
+  ],
+  'every function runs on Node 24 for arm64, with settings that it understands': [
+    mistake(
+      'a setting that nobody reads',
+      (of) =>
+        (of('GradeDashpushLambdaFunction').Environment.Variables.PLATFORM_ADDRESS = 'https://example.edu'),
+    ),
+    mistake(
+      'a setting that is not usable',
+      (of) => (of('GradeDashpushLambdaFunction').Environment.Variables.PLATFORM_URL = 'platform.example.edu'),
+    ),
+    mistake('another runtime', (of) => (of('GradeDashpushLambdaFunction').Runtime = 'nodejs22.x')),
+  ],
+  'a schedule may invoke its function and nothing else': [
+    mistake('a schedule that may not', (_, { Resources }) => delete Resources.tokenrefreshInvocation),
+    mistake(
+      'a schedule that may do more',
+      (of) => (statement(of('tokenrefreshInvocation'), 'lambda:InvokeFunction').Resource = '*'),
+    ),
+  ],
+  'every queue, function and kind of letter has its alarms, and each tells somebody': [
+    mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
+    mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
+  ],
+  'every alarm and every graph is about a metric that there is': [
+    mistake(
+      'an alarm about a metric that nobody writes',
+      (of) => (of('Lettersinvalid').MetricName = 'DeadLetters'),
+    ),
+    mistake('an alarm about a queue that is not there', (of) => {
+      of('gradepushOldest').Dimensions[0].Value = 'sis-relay-local-grades';
+    }),
+    mistake('a graph of dimensions that nobody writes', (of) => {
+      const { DashboardBody } = of('Dashboard');
+      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll(
+        '{sis-relay,kind}',
+        '{sis-relay,reason}',
+      );
+    }),
+  ],
+};
+
+export const mistakes: Mistake[] = Object.entries(perRule).flatMap(([rule, all]) =>
+  all.map((each) => ({ ...each, rule })),
+);

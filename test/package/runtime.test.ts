@@ -1,0 +1,86 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { controlsOf } from '../local/controls.ts';
+import { type Deployed, deployLocally } from './deployed.ts';
+import { packagedProject, slowMs } from './packaged.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+let deployed: Deployed;
+
+beforeAll(async () => {
+  deployed = await deployLocally(await packagedProject(), {
+    change: { timeoutMs: 5_000 },
+    settings: { ATTEMPT_TIMEOUT_MS: '1000', RESERVE_MS: '500' },
+    visibilitySeconds: 2,
+  });
+}, slowMs);
+afterAll(() => deployed?.close());
+
+const send = async (name: string) => {
+  const event = JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
+  return deployed.send(name, event.Records[0].body);
+};
+const until = (holds: () => boolean | Promise<boolean>) =>
+  vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 40_000, interval: 100 });
+const failed = (name: string, errorType: string) => until(() => deployed.errorsOf(name).includes(errorType));
+
+/** A message that is being handled when its container meets this end: the platform does not answer until then. */
+const endDuringCall = async (name: string, { path, signal }: { path: string; signal: NodeJS.Signals }) => {
+  const controls = controlsOf(deployed.stack.description);
+  await controls.fault({ delayMs: 60_000 }, { path });
+  const message = await send(name);
+  await until(async () => (await controls.requests()).some((request) => new RegExp(path).test(request.path)));
+  deployed.lambda.kill(name, signal);
+  return message;
+};
+
+describe.concurrent('a message outlives', () => {
+  test('a bundle that fails to load', async () => {
+    const file = join(deployed.functions['enrollment-create']!.taskRoot!, 'functions/enrollment-create.mjs');
+    const code = await readFile(file);
+    await writeFile(file, 'throw new RangeError("a broken bundle");');
+    const message = await send('enrollment-create');
+    await failed('enrollment-create', 'RangeError');
+    await writeFile(file, code);
+    expect(await message.ends()).toMatchObject({ outcome: 'done' });
+  });
+
+  test('a bundle that lacks a part of itself', async () => {
+    const file = join(deployed.functions['org-unit-move']!.taskRoot!, 'functions/org-unit-move.mjs');
+    const code = await readFile(file, 'utf8');
+    await writeFile(file, `import "../chunks/missing.mjs";${code}`);
+    const message = await send('org-unit-move');
+    await failed('org-unit-move', 'Runtime.ImportModuleError');
+    await writeFile(file, code);
+    expect(await message.ends()).toMatchObject({ outcome: 'done' });
+  });
+
+  test('an error that the handler throws', async () => {
+    const name = 'profile-image-update';
+    const { PLATFORM_URL, ...rest } = deployed.functions[name]!.env;
+    await deployed.lambda.recycle(name, rest);
+    const message = await send(name);
+    await failed(name, 'Error');
+    await deployed.lambda.recycle(name, { PLATFORM_URL: `${PLATFORM_URL}`, ...rest });
+    expect(await message.ends()).toMatchObject({ outcome: 'done' });
+    expect(deployed.lines.join('\n')).toContain('PLATFORM_URL is missing');
+  });
+
+  test('a container that hangs until its time is over', async () => {
+    const message = await endDuringCall('grade-push', {
+      path: '/grades/5001/values/301$',
+      signal: 'SIGSTOP',
+    });
+    await failed('grade-push', 'Sandbox.Timedout');
+    expect(await message.ends()).toMatchObject({ outcome: 'done' });
+  });
+
+  test('a container that dies, and a submission is handed in once all the same', async () => {
+    const message = await endDuringCall('submission-upload', { path: '/mysubmissions/$', signal: 'SIGKILL' });
+    await failed('submission-upload', 'Runtime.ExitError');
+    expect(await message.ends()).toMatchObject({ outcome: 'done' });
+    const { submissions } = await controlsOf(deployed.stack.description).state();
+    expect(submissions).toHaveLength(1);
+  });
+});

@@ -1,0 +1,38 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { controlsOf } from '../local/controls.ts';
+import { collectLetters, createFollower, play } from '../local/play.ts';
+import { acts, type Scenario, scenarioSeed } from '../local/scenarios.ts';
+import { type Stack, startStack } from '../local/stack.ts';
+import { unpack } from './deployed.ts';
+import { packagedProject, slowMs } from './packaged.ts';
+
+const program = await acts();
+const problems = new Map<Scenario, string[]>();
+let stack: Stack;
+let taskRoot: string;
+
+beforeAll(async () => {
+  const packaged = await packagedProject();
+  taskRoot = await mkdtemp(join(tmpdir(), 'sis-relay-scenarios-'));
+  for (const file of await readdir(resolve(import.meta.dirname, '../../functions')))
+    await unpack(packaged, file.replace('.ts', ''), taskRoot);
+  const follower = createFollower();
+  stack = await startStack({ containersPerFunction: 1, taskRoot, onLog: follower.onLog });
+  await controlsOf(stack.description).seed(scenarioSeed);
+  const letters = collectLetters(stack);
+  const perform = async (scenario: Scenario) =>
+    problems.set(scenario, await play(scenario, { stack, follower, letters }));
+  for (const act of program) await Promise.all(act.map(perform));
+  await letters.end();
+}, slowMs);
+afterAll(async () => {
+  await stack?.close();
+  await rm(taskRoot, { recursive: true });
+});
+
+test.each(program.flat())('the packaged functions end as their sources do: $title', (scenario) => {
+  expect(problems.get(scenario)).toEqual([]);
+});
