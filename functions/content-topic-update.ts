@@ -51,7 +51,6 @@ export const integration: Integration<z.infer<typeof data>> = {
         ? `a topic with this message's title in module ${data.moduleId} of org unit ${data.orgUnitId}`
         : `the file of topic ${data.topicId}`,
     // The platform lists no topics.
-    look: async () => 'unclear',
   },
 };
 

@@ -46,7 +46,6 @@ export const integration: Integration<z.infer<typeof data>> = {
   verify: {
     // The platform has no way to read news back.
     subject: ({ orgUnitId }) => `a news item with this message's title in org unit ${orgUnitId}`,
-    look: async () => 'unclear',
   },
 };
 

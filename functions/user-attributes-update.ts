@@ -42,7 +42,6 @@ export const integration: Integration<z.infer<typeof data>> = {
   verify: {
     subject: () => "a demographics field with this message's name",
     // The platform lists no fields.
-    look: async () => 'unclear',
   },
 };
 

@@ -98,8 +98,9 @@ const lookUp = async <Data>(
   const subject = verify?.subject(data) ?? 'its effect';
   let why = 'the platform does not tell';
   try {
-    const found = (await verify?.look(data, { ...reach, sinceMs: doubt.sinceMs })) ?? 'unclear';
+    const found = (await verify?.look?.(data, { ...reach, sinceMs: doubt.sinceMs })) ?? 'unclear';
     if (found !== 'unclear') return found === 'found';
+    if (verify?.look) why = 'something is there that may be its effect';
   } catch (error) {
     const failure = failureOf(error);
     if (dispositions[failure.kind] === 'wait') throw error;

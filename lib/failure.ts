@@ -89,9 +89,9 @@ const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
   };
 };
 
-/** Only a title that reads as the name of an error: the first words of a plain text may be those of the message. */
-const nameOfRefusal = ({ title = '' }: RefusedCall): string =>
-  /^[A-Za-z][A-Za-z -]{2,39}$/.test(title) ? ` ${title}` : '';
+/** Only a title that is an error's name: a text that is nothing but its first line may repeat the message's words. */
+const nameOfRefusal = ({ title = '', type, detail }: RefusedCall): string =>
+  (type ?? detail) !== undefined && /^[A-Za-z][A-Za-z -]{2,39}$/.test(title) ? ` ${title}` : '';
 
 const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
   const { status } = refused;
@@ -128,6 +128,8 @@ const remedyFor = (kind: FailureKind, refused: RefusedCall): string => {
     return `Grant the scope ${refused.required} to the client registered for sis-relay, then replay.`;
   if (kind === 'missing-permission' && refused.required)
     return `Give the signing user's role the permission ${refused.required} on the platform, then replay.`;
+  if (refused.status < 400)
+    return 'Look at the address of the platform in the configuration and at its state: it answers with a redirect. Then replay.';
   return remedies[kind];
 };
 
@@ -143,7 +145,7 @@ const remedies: Record<FailureKind, string> = {
   defect:
     'This is a bug of sis-relay: report it with the log of this message, deploy the correction, then replay.',
   credentials:
-    'Rotate or restore the credential in Secrets Manager; waiting messages then go on by themselves.',
+    'Rotate or restore the credential in Secrets Manager; of an OAuth client, see what token-refresh says, and invoke it with {"force":true}. Waiting messages then go on by themselves.',
   throttled: 'Nothing, unless it lasts: the platform asked to wait. Lower the concurrency if it comes often.',
   unavailable:
     'Nothing, unless it lasts: the message goes on by itself when the platform or AWS answers again.',

@@ -1,7 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { MessageFailure } from './failure.ts';
+import { collectGarbage } from './garbage.ts';
 
 /** A file whose size is known and whose bytes may come when `stream` is read, which it can be once. */
 export type OpenedFile = { readonly bytes: number; stream(): AsyncIterable<Uint8Array> };
@@ -81,7 +80,6 @@ async function* pieces(
 
 const collectEveryBytes = 16 * 1024 * 1024;
 let passedBytes = 0;
-let collect: ((options: { type: 'minor' }) => void) | undefined;
 
 /**
  * Pieces that were handed on are garbage outside of V8's heap, and V8 begins to look for it after 64 MB: a 200 MB file
@@ -92,13 +90,7 @@ const collectPieces = (bytes: number): void => {
   passedBytes += bytes;
   if (passedBytes < collectEveryBytes) return;
   passedBytes = 0;
-  if (!collect) {
-    // The way to it that needs no flag on the command line, and so works wherever the function runs.
-    setFlagsFromString('--expose-gc');
-    collect = runInNewContext('globalThis.gc') ?? (() => undefined);
-    setFlagsFromString('--no-expose-gc');
-  }
-  collect?.({ type: 'minor' });
+  collectGarbage('minor');
 };
 
 /** Runs something with a signal that ends it after a time, and not a moment after it is done. */

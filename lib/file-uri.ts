@@ -50,7 +50,7 @@ const locateObject = (uri: string): FileLocation | string => {
   // In a path-style request such a segment could climb into another bucket.
   if (key.split('/').some((segment) => segment === '.' || segment === '..'))
     return `The uri's key in the bucket ${bucket} has a segment of periods only, which names no object`;
-  return { scheme: 's3', bucket, key, name: printable(`s3://${bucket}/${key}`) };
+  return { scheme: 's3', bucket, key, name: quoted(`s3://${bucket}/${key}`) };
 };
 
 const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | string => {
@@ -62,7 +62,7 @@ const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | st
   if (url.username || url.password) return `The uri holds a user name or a password for ${url.host}`;
   if (rules && !rules.hosts.some((host) => matches(url.host, listedHost(host))))
     return `The uri's host ${url.host} is not on the list of file hosts`;
-  return { scheme: 'https', url, name: `${url.origin}${url.pathname}` };
+  return { scheme: 'https', url, name: quoted(`${url.origin}${url.pathname}`) };
 };
 
 /** `*.example.org` stands for every name below example.org, and not for example.org itself. */
@@ -87,6 +87,9 @@ export const addressIn = (hostname: string): string | undefined => {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) ? bare : undefined;
 };
+
+/** In ‹›, as a file's name may be a person's: logs leave it out, letters do not. */
+const quoted = (name: string): string => `‹${printable(name).replaceAll('›', '>')}›`;
 
 // SQS refuses a letter with such characters in an attribute, and a terminal obeys some of them.
 const printable = (text: string): string => text.replace(/[\p{Cc}\p{Noncharacter_Code_Point}]/gu, '\u{fffd}');

@@ -40,5 +40,5 @@ export type Verification<Data> = {
   /** What a person would look for, as in `a submission of user 7 in folder 8`. */
   subject(data: Data): string;
   /** Looks on the platform for the effect of an attempt that began at `sinceMs` on our clock. */
-  look(data: Data, world: World & { sinceMs: number }): Promise<'found' | 'absent' | 'unclear'>;
+  look?(data: Data, world: World & { sinceMs: number }): Promise<'found' | 'absent' | 'unclear'>;
 };

@@ -32,7 +32,8 @@ export const settle = async <Data>(
       messageId: record.messageId,
       eventId,
       kind: failure?.kind,
-      reason: failure?.message,
+      // A file is named in ‹›, and its name may be a person's.
+      reason: failure?.message.replace(/‹[^›]*›/g, 'a file'),
       operation: failure?.operation ?? last?.call,
       status: failure?.status ?? last?.status,
       requestId: failure?.requestId,

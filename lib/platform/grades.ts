@@ -35,8 +35,9 @@ export const getGradeValue = reading({
     PointsNumerator: z.number().nullish(),
     PointsDenominator: z.number().nullish(),
     LastModified: z.string().nullish(),
-    Comments: richText.nullish(),
-    PrivateComments: richText.nullish(),
+    // Both, be they null: of a comment that cannot be read it is not known what the PUT would wipe out.
+    Comments: richText.nullable(),
+    PrivateComments: richText.nullable(),
   }),
 });
 

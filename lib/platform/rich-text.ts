@@ -14,5 +14,15 @@ export const textContent = (text: string): TextContent => ({ Content: text, Type
 export const contentOf = (text: RichText): TextContent =>
   text.Html ? { Content: text.Html, Type: 'Html' } : textContent(text.Text ?? '');
 
-/** The words of a text. What has HTML alone is kept with its markup: dropping the words would be worse. */
-export const plainText = (text: RichText | null | undefined): string => text?.Text || text?.Html || '';
+/** The words of a text. Of one that has HTML alone, the words between its tags: an empty one is often an empty paragraph. */
+export const plainText = (text: RichText | null | undefined): string =>
+  text?.Text || wordsOf(text?.Html ?? '');
+
+const wordsOf = (html: string): string =>
+  html
+    .replace(/<br\s*\/?>|<\/(p|div|li)>/gi, '\n')
+    .replace(/<[a-z/!][^>]*>/gi, '')
+    .replace(/&(lt|gt|quot|#39|nbsp|amp);/g, (_, name: string) => entities[name] ?? '')
+    .trim();
+
+const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ', amp: '&' };

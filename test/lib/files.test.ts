@@ -193,7 +193,7 @@ describe('a file in S3', () => {
     await expect(filesWith({ s3 }).open(uri, limits)).rejects.toMatchObject({
       name: 'MessageFailure',
       kind: 'invalid',
-      message: expect.stringContaining(`${uri}: not there`),
+      message: expect.stringContaining(`‹${uri}›: not there`),
       remedy: expect.stringContaining('s3:GetObject'),
     });
   });
@@ -204,7 +204,7 @@ describe('a file in S3', () => {
       filesWith({ s3 }).open('s3://files/large', { ...limits, maximumBytes: 10 }),
     ).rejects.toMatchObject({
       kind: 'invalid',
-      message: 's3://files/large has 11 bytes, and at most 10 are taken',
+      message: '‹s3://files/large› has 11 bytes, and at most 10 are taken',
     });
     await put('large', 'x'.repeat(10));
     expect((await filesWith({ s3 }).open('s3://files/large', { ...limits, maximumBytes: 10 })).bytes).toBe(
@@ -218,7 +218,7 @@ describe('a file in S3', () => {
     await put('changing', 'other version');
     await expect(bytesOf(file)).rejects.toMatchObject({
       kind: 'unavailable',
-      message: expect.stringContaining('s3://files/changing: changed'),
+      message: expect.stringContaining('‹s3://files/changing›: changed'),
     });
   });
 
@@ -243,7 +243,7 @@ describe('a file in S3', () => {
     const s3 = await s3Answering((_request, answer) => answerAs(answer, status));
     await expect(filesWith({ s3 }).open('s3://files/key', limits)).rejects.toMatchObject({
       kind,
-      message: expect.stringContaining('s3://files/key'),
+      message: expect.stringContaining('‹s3://files/key›'),
     });
   });
 
@@ -251,7 +251,7 @@ describe('a file in S3', () => {
     const s3 = clientOf('http://127.0.0.1:1');
     await expect(filesWith({ s3 }).open('s3://files/key', limits)).rejects.toMatchObject({
       kind: 'unavailable',
-      message: 's3://files/key: S3 did not answer (ECONNREFUSED)',
+      message: '‹s3://files/key›: S3 did not answer (ECONNREFUSED)',
     });
   });
 
@@ -277,7 +277,7 @@ describe('a file in S3', () => {
     const file = await filesWith({ s3, timeoutMs: 400 }).open('s3://files/key', limits);
     await expect(bytesOf(file)).rejects.toMatchObject({
       kind: 'unavailable',
-      message: expect.stringContaining('s3://files/key: cut off while it was read'),
+      message: expect.stringContaining('‹s3://files/key›: cut off while it was read'),
     });
   });
 
@@ -427,7 +427,7 @@ describe('a file on a web server', () => {
       filesWith({ hosts: [host] }).open(`http://${host}/a?b`, { ...limits, maximumBytes: 10 }),
     ).rejects.toMatchObject({
       kind: 'invalid',
-      message: `http://${host}/a has 11 bytes, and at most 10 are taken`,
+      message: `‹http://${host}/a› has 11 bytes, and at most 10 are taken`,
     });
   });
 
@@ -465,7 +465,7 @@ describe('a file on a web server', () => {
     const files = filesWith({ hosts: ['127.0.0.1:1'] });
     await expect(files.open('http://127.0.0.1:1/a', limits)).rejects.toMatchObject({
       kind: 'unavailable',
-      message: 'http://127.0.0.1:1/a: no answer (ECONNREFUSED)',
+      message: '‹http://127.0.0.1:1/a›: no answer (ECONNREFUSED)',
     });
   });
 

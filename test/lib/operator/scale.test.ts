@@ -17,9 +17,13 @@ const bin = resolve(import.meta.dirname, '../../../lib/operator/sis-relay.js');
 
 const tellMemory = `process.on('exit', () => process.stderr.write('maxRSS ' + process.resourceUsage().maxRSS + '\\n'))`;
 
+/** Of all that 100,000 letters are made of, so little may be in memory at once; a process that wants more dies. */
+const heapMb = 128;
+
 /** The command in a process of its own: its answer, how long it took, and the most memory that it had. */
 const measured = async (file: string, command: string) => {
   const args = [
+    `--max-old-space-size=${heapMb}`,
     '--import',
     `data:text/javascript,${encodeURIComponent(tellMemory)}`,
     bin,

@@ -41,6 +41,17 @@ describe('a grade value', () => {
 
 describe('the comments of a grade value', () => {
   const text = (Text: string | null, Html: string | null = null) => ({ Text, Html });
+  test.each([
+    { message: 'maintenance' },
+    {},
+    { Comments: text('a', null) },
+    { PrivateComments: text('a', null) },
+  ])('are not taken for empty where the answer does not tell them: %j', async (found) => {
+    const { url } = await answering(() => ({ body: JSON.stringify(found) }));
+    const asked = readGradeComments(clientAt(url).platform, ids);
+    await expect(asked).rejects.toThrow(/lacks what it must carry/);
+  });
+
   test.each<[string, object, { comments: string; privateComments: string }]>([
     [
       'as text',
@@ -48,9 +59,14 @@ describe('the comments of a grade value', () => {
       { comments: 'a\nb', privateComments: 'c' },
     ],
     [
-      'with their markup, where there is nothing else',
-      { Comments: text('', '<p>a</p>'), PrivateComments: text(null, '<b>c</b>') },
-      { comments: '<p>a</p>', privateComments: '<b>c</b>' },
+      'without their tags, where there is nothing else',
+      { Comments: text('', '<p>a &lt; b</p><p>c</p>'), PrivateComments: text(null, '<b>c</b>') },
+      { comments: 'a < b\nc', privateComments: 'c' },
+    ],
+    [
+      'as empty where they are an empty paragraph',
+      { Comments: text('', '<p></p>'), PrivateComments: text('', '<p>&nbsp;<br/></p>') },
+      { comments: '', privateComments: '' },
     ],
     [
       'as empty where they are empty',
@@ -62,7 +78,6 @@ describe('the comments of a grade value', () => {
       { Comments: null, PrivateComments: null },
       { comments: '', privateComments: '' },
     ],
-    ['as empty where they are not told', { PointsNumerator: 0 }, { comments: '', privateComments: '' }],
     [
       'as empty where they have no fields',
       { Comments: {}, PrivateComments: {} },

@@ -1,0 +1,110 @@
+import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createExportStore, type ExportStore } from '../../lib/export-store.ts';
+import { localClient, startQueuesAndFiles } from '../local/aws.ts';
+
+const Bucket = 'sis-relay-exports';
+const mebibyte = 1024 ** 2;
+let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
+let s3: S3Client;
+let store: ExportStore;
+/** What was asked of S3, by name. */
+const commands: string[] = [];
+
+beforeAll(async () => {
+  aws = await startQueuesAndFiles();
+  s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  s3.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (input) => {
+        commands.push(commandName);
+        return next(input);
+      },
+    { step: 'initialize' },
+  );
+  store = createExportStore({ s3, bucket: Bucket });
+});
+afterAll(async () => {
+  s3.destroy();
+  await aws.close();
+});
+
+const stored = async (Key: string) => {
+  const { Body, ContentType } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+  return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), ContentType };
+};
+async function* pieces(sizes: number[], error?: Error): AsyncGenerator<Buffer> {
+  for (const [at, size] of sizes.entries()) yield Buffer.alloc(size, at + 1);
+  if (error) throw error;
+}
+const whole = (sizes: number[]) => Buffer.concat(sizes.map((size, at) => Buffer.alloc(size, at + 1)));
+const asked = async (work: Promise<unknown>): Promise<string[]> => {
+  commands.length = 0;
+  await work.catch(() => {});
+  return commands.slice();
+};
+
+describe('an upload', () => {
+  test.each<[string, number[], string[]]>([
+    ['of nothing', [], ['PutObjectCommand']],
+    ['of nothing, in pieces', [0, 0], ['PutObjectCommand']],
+    ['of a little', [10, 0, 20], ['PutObjectCommand']],
+    ['of a byte less than a part', [5 * mebibyte - 1], ['PutObjectCommand']],
+    [
+      'of exactly a part',
+      [5 * mebibyte],
+      ['CreateMultipartUploadCommand', 'UploadPartCommand', 'CompleteMultipartUploadCommand'],
+    ],
+    [
+      'of more',
+      [3 * mebibyte, 3 * mebibyte, 7 * mebibyte, 1],
+      [
+        'CreateMultipartUploadCommand',
+        ...['UploadPartCommand', 'UploadPartCommand', 'UploadPartCommand'],
+        'CompleteMultipartUploadCommand',
+      ],
+    ],
+  ])('%s is stored as one object', async (title, sizes, expected) => {
+    const key = `uploads/${title}`;
+    let told: { bytes: number } | undefined;
+    const work = store.upload(key, 'application/x-ndjson', pieces(sizes)).then((answer) => {
+      told = answer;
+    });
+    expect(await asked(work)).toEqual(expected);
+    const { bytes, ContentType } = await stored(key);
+    expect(told).toEqual({ bytes: bytes.length });
+    expect(ContentType).toBe('application/x-ndjson');
+    expect(bytes.equals(whole(sizes))).toBe(true);
+  });
+
+  test.each([
+    ['a little', [10], []],
+    [
+      'a part',
+      [6 * mebibyte],
+      ['CreateMultipartUploadCommand', 'UploadPartCommand', 'AbortMultipartUploadCommand'],
+    ],
+  ])('that breaks off after %s leaves no object behind, and says why', async (title, sizes, expected) => {
+    const key = `broken/${title}`;
+    const work = store.upload(key, 'text/plain', pieces(sizes, new Error('cut off')));
+    expect(await asked(work)).toEqual(expected);
+    await expect(work).rejects.toThrow('cut off');
+    expect(await store.list('broken/')).toEqual([]);
+  });
+});
+
+describe('JSON', () => {
+  test('is read as it was written, and undefined where there is none', async () => {
+    await store.writeJson('a/1.json', { name: 'Prüfung 🎓', ids: [1, 2] });
+    expect(await store.readJson('a/1.json')).toEqual({ name: 'Prüfung 🎓', ids: [1, 2] });
+    expect(await store.readJson('a/none.json')).toBeUndefined();
+  });
+
+  test('is listed in the order of its keys, and gone when it is removed', async () => {
+    for (const key of ['b/2.json', 'b/1.json', 'c/1.json']) await store.writeJson(key, {});
+    expect(await store.list('b/')).toEqual(['b/1.json', 'b/2.json']);
+    await store.remove('b/1.json');
+    expect(await store.list('b/')).toEqual(['b/2.json']);
+  });
+});
