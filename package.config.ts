@@ -7,7 +7,7 @@ type Serverless = {
   processedInput: { commands: string[] };
   service: {
     functions: Record<string, { package?: { artifact: string } }>;
-    resources: unknown;
+    resources: object;
     provider: { compiledCloudFormationTemplate: Template };
   };
   pluginManager: { plugins: object[] };
@@ -26,7 +26,8 @@ export default class Packaging {
 
   constructor(serverless: Serverless, _options: object, { writeText }: Utils) {
     const { service, processedInput } = serverless;
-    service.resources = writeOut(service.resources);
+    // osls keeps this very object in other places too.
+    Object.assign(service.resources, writeOut(service.resources));
     this.hooks = {
       'before:package:createDeploymentArtifacts': () => bundleAll(serverless),
       'before:package:function:package': () => bundleAll(serverless),

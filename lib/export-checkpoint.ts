@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Failure } from './failure.ts';
 import { exportDetails } from './export-parts.ts';
+import type { Failure } from './failure.ts';
 import { platformId } from './message.ts';
 import { courseOffering } from './platform/org-units.ts';
 
@@ -14,7 +14,9 @@ export const exportRequest = z.strictObject({
     .optional(),
   orgUnitType: platformId.default(courseOffering),
   /** By org unit. */
-  details: z.record(z.string().regex(/^[1-9]\d*$/, 'must be the id of an org unit'), exportDetails).default({}),
+  details: z
+    .record(z.string().regex(/^[1-9]\d*$/, 'must be the id of an org unit'), exportDetails)
+    .default({}),
 });
 
 export type ExportRequest = z.infer<typeof exportRequest>;
@@ -66,7 +68,10 @@ export const checkpointSchema = z.object({
 
 export type Checkpoint = z.infer<typeof checkpointSchema>;
 
-export const newCheckpoint = (request: ExportRequest, { runId, nowMs }: { runId: string; nowMs: number }): Checkpoint => ({
+export const newCheckpoint = (
+  request: ExportRequest,
+  { runId, nowMs }: { runId: string; nowMs: number },
+): Checkpoint => ({
   ...{ runId, request, startedAt: new Date(nowMs).toISOString(), leaseMs: 0, next: 0 },
   ...{ orgUnitIds: request.orgUnitIds, again: [], counts: {}, failures: [] },
 });

@@ -9,15 +9,16 @@ import { getCourseImage, readCourseImage } from './platform/courses.ts';
 import { getGradeObjects, listGradeObjects } from './platform/grade-objects.ts';
 import { getGroups, listGroups } from './platform/groups.ts';
 import type { Operation } from './platform/operation.ts';
-import { getOrgUnit } from './platform/org-units.ts';
+import { getOrgUnit, getOrgUnits } from './platform/org-units.ts';
 import { getQuizAttempts, listQuizAttempts } from './platform/quiz-attempts.ts';
 
+const ids = z.array(platformId).transform((all) => [...new Set(all)]);
 const word = z.string().regex(/^\w+$/, 'must be one word');
 
 /** What is exported of an org unit beside what each has: the platform does not list these, so somebody has to name them. */
 export const exportDetails = z.strictObject({
-  groupCategoryIds: z.array(platformId).default([]),
-  quizIds: z.array(platformId).default([]),
+  groupCategoryIds: ids.default([]),
+  quizIds: ids.default([]),
   /** The assessment of each user of the classlist. */
   assessments: z
     .array(
@@ -30,18 +31,18 @@ export type ExportDetails = z.infer<typeof exportDetails>;
 
 const noDetails: ExportDetails = { groupCategoryIds: [], quizIds: [], assessments: [] };
 
+/** All that an export may call of the platform. */
 export const exportOperations: readonly Operation<unknown>[] = [
   ...[getOrgUnit, getClasslistPages, getGroups, getGradeObjects, getQuizAttempts, getAssessment],
-  getCourseImage,
+  ...[getCourseImage, getOrgUnits],
 ];
 
 /** One file of an export. */
 export type Part = {
-  orgUnitId: number;
-  /** Such as `classlists`: the folder that its file goes to. */
-  kind: string;
-  /** The file's name within its folder, without its ending: the org unit's id, and that of what is in it. */
-  name: string;
+  /** `classlists/2001`, `quiz-attempts/2001-9201`: where it goes, without its ending. */
+  file: string;
+  /** It is the org unit itself. */
+  isOrgUnit: boolean;
   /** Stores it under this key, to which it adds the ending; undefined where there is no such thing. */
   store(key: string, reach: { platform: Platform; store: ExportStore }): Promise<Stored | undefined>;
 };
@@ -50,29 +51,32 @@ export type Stored = { lines: number; bytes: number };
 
 /** Everything that is exported of an org unit, itself first. */
 export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): Part[] => {
-  const lines = (kind: string, thing: string, items: (platform: Platform) => AsyncIterable<object>): Part => ({
-    orgUnitId,
-    kind,
-    name: thing === '' ? String(orgUnitId) : `${orgUnitId}-${thing}`,
-    store: (key, { platform, store }) => storeLines(`${key}.jsonl`, inOrgUnit(orgUnitId, items(platform)), store),
+  const lines = (file: string, items: (platform: Platform) => AsyncIterable<object>): Part => ({
+    file,
+    isOrgUnit: false,
+    store: (key, { platform, store }) =>
+      storeLines(`${key}.jsonl`, inOrgUnit(orgUnitId, items(platform)), store),
+  });
+  const orgUnit = lines(`org-units/${orgUnitId}`, async function* (platform) {
+    yield await platform.call(getOrgUnit, { path: { orgUnitId } });
   });
   return [
-    lines('org-units', '', async function* (platform) {
-      yield await platform.call(getOrgUnit, { path: { orgUnitId } });
-    }),
-    lines('classlists', '', (platform) => listClasslist(platform, orgUnitId)),
-    lines('grade-objects', '', (platform) => listGradeObjects(platform, orgUnitId)),
+    { ...orgUnit, isOrgUnit: true },
+    lines(`classlists/${orgUnitId}`, (platform) => listClasslist(platform, orgUnitId)),
+    lines(`grade-objects/${orgUnitId}`, (platform) => listGradeObjects(platform, orgUnitId)),
     ...details.groupCategoryIds.map((groupCategoryId) =>
-      lines('groups', String(groupCategoryId), async function* (platform) {
+      lines(`groups/${orgUnitId}-${groupCategoryId}`, async function* (platform) {
         for await (const group of listGroups(platform, { orgUnitId, groupCategoryId }))
           yield { groupCategoryId, ...group };
       }),
     ),
     ...details.quizIds.map((quizId) =>
-      lines('quiz-attempts', String(quizId), (platform) => listQuizAttempts(platform, { orgUnitId, quizId })),
+      lines(`quiz-attempts/${orgUnitId}-${quizId}`, (platform) =>
+        listQuizAttempts(platform, { orgUnitId, quizId }),
+      ),
     ),
     ...details.assessments.map((query) =>
-      lines('assessments', Object.values(query).join('-'), async function* (platform) {
+      lines(`assessments/${[orgUnitId, ...Object.values(query)].join('-')}`, async function* (platform) {
         for await (const { Identifier } of listClasslist(platform, orgUnitId)) {
           const userId = Number(Identifier);
           const assessment = await unlessAbsent(readAssessment(platform, orgUnitId, { ...query, userId }));
@@ -81,7 +85,7 @@ export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): 
       }),
     ),
     {
-      ...{ orgUnitId, kind: 'course-images', name: String(orgUnitId) },
+      ...{ file: `course-images/${orgUnitId}`, isOrgUnit: false },
       store: (key, { platform, store }) => storeImage(key, orgUnitId, { platform, store }),
     },
   ];
@@ -127,7 +131,9 @@ const storeImage = (
 ): Promise<Stored | undefined> =>
   unlessAbsent(
     readCourseImage(platform, orgUnitId, async ({ contentType, stream }) => {
-      const ending = endings[contentType.replace(/;.*/s, '').trim().toLowerCase()] ?? 'image';
-      return { lines: 0, ...(await store.upload(`${key}.${ending}`, contentType, stream())) };
+      const known = contentType.replace(/;.*/s, '').trim().toLowerCase();
+      const ending = endings[known];
+      const as = ending === undefined ? 'application/octet-stream' : known;
+      return { lines: 0, ...(await store.upload(`${key}.${ending ?? 'image'}`, as, stream())) };
     }),
   );

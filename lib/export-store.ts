@@ -1,52 +1,60 @@
-import type { CompletedPart, S3Client } from '@aws-sdk/client-s3';
-
-export type Upload = { bytes: number };
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { keepMemoryBelow } from './garbage.ts';
 
 /** The bucket that exports go to. */
 export type ExportStore = {
-  /** Undefined where there is no such object. */
+  /** Undefined where there is no such object, or no JSON in it. */
   readJson(key: string): Promise<unknown>;
   writeJson(key: string, value: unknown): Promise<void>;
   remove(key: string): Promise<void>;
   /** The keys that begin so, in their order. */
   list(prefix: string): Promise<string[]>;
   /** Stores what comes as one object: as a whole, or not at all. No more than one part of it is held. */
-  upload(key: string, contentType: string, pieces: AsyncIterable<Uint8Array>): Promise<Upload>;
+  upload(key: string, contentType: string, pieces: AsyncIterable<Uint8Array>): Promise<{ bytes: number }>;
   /** As people write it. */
   addressOf(key: string): string;
 };
 
+/** Beside the 120 MB that a container has before it begins, so that 2,000 org units take less than 200 MB, and not 340. */
+const garbageMb = 64;
+
 type StoreOptions = {
-  s3: () => Promise<S3Client>;
+  s3: S3Client;
   bucket: string;
   /** Default: the least that S3 takes for any part but the last, in bytes. */
   partBytes?: number;
 };
 
 export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: StoreOptions): ExportStore => {
-  const aws = async () => ({ client: await s3(), ...(await import('@aws-sdk/client-s3')) });
-
   const put = async (key: string, Body: Uint8Array, ContentType: string): Promise<void> => {
-    const { client, PutObjectCommand } = await aws();
-    await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body, ContentType }));
+    await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body, ContentType }));
   };
 
   /** An upload in parts: nothing of it is seen before its end. */
   const multipart = async (key: string, ContentType: string) => {
-    const { client, ...commands } = await aws();
     const object = { Bucket: bucket, Key: key };
-    const begin = new commands.CreateMultipartUploadCommand({ ...object, ContentType });
-    const upload = { ...object, UploadId: (await client.send(begin)).UploadId };
+    const begun = await s3.send(new CreateMultipartUploadCommand({ ...object, ContentType }));
+    const upload = { ...object, UploadId: begun.UploadId };
     const Parts: CompletedPart[] = [];
     return {
       add: async (Body: Uint8Array) => {
         const PartNumber = Parts.length + 1;
-        const { ETag } = await client.send(new commands.UploadPartCommand({ ...upload, PartNumber, Body }));
+        const { ETag } = await s3.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
         Parts.push({ ETag, PartNumber });
       },
-      end: () =>
-        client.send(new commands.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } })),
-      abort: () => client.send(new commands.AbortMultipartUploadCommand(upload)),
+      end: () => s3.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } })),
+      abort: () => s3.send(new AbortMultipartUploadCommand(upload)),
     };
   };
 
@@ -54,12 +62,12 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
     addressOf: (key) => `s3://${bucket}/${key}`,
 
     readJson: async (key) => {
-      const { client, GetObjectCommand } = await aws();
       try {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+        const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
         return JSON.parse((await Body?.transformToString()) ?? '');
       } catch (error) {
-        if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
+        if (error instanceof SyntaxError || (error instanceof Error && error.name === 'NoSuchKey'))
+          return undefined;
         throw error;
       }
     },
@@ -67,13 +75,11 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
     writeJson: (key, value) => put(key, Buffer.from(JSON.stringify(value, null, 2)), 'application/json'),
 
     remove: async (key) => {
-      const { client, DeleteObjectCommand } = await aws();
-      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
+      await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
     },
 
     list: async (prefix) => {
-      const { client, ListObjectsV2Command } = await aws();
-      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
+      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
       return Contents.flatMap(({ Key }) => Key ?? []);
     },
 
@@ -84,6 +90,7 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
       let bytes = 0;
       try {
         for await (const piece of pieces) {
+          keepMemoryBelow(garbageMb);
           held.push(piece);
           heldBytes += piece.byteLength;
           bytes += piece.byteLength;

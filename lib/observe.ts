@@ -1,5 +1,5 @@
-import { LogFormatter, Logger, LogItem, LogLevelThreshold } from '@aws-lambda-powertools/logger';
-import type { LogAttributes, UnformattedAttributes } from '@aws-lambda-powertools/logger/types';
+import { Logger, LogItem, LogLevelThreshold } from '@aws-lambda-powertools/logger';
+import type { LogItemExtraInput, LogItemMessage } from '@aws-lambda-powertools/logger/types';
 import type { FailureKind, Outcome } from './failure.ts';
 import { errorFactsOf, type Facts, factsOf, safeText } from './log-facts.ts';
 import { createTally, metricNamespace } from './metrics.ts';
@@ -35,6 +35,7 @@ export type MessageReport = {
 export type Observe = {
   /** One line a message and attempt, and its counts. */
   message(report: MessageReport): void;
+  info(text: string, facts?: Facts): void;
   warn(text: string, facts?: Facts): void;
   /** Of the error its name, code, message and stack are logged, and of its cause all but the stack. */
   error(text: string, facts?: Facts, error?: unknown): void;
@@ -73,6 +74,7 @@ export const createObserve = (options: ObserveOptions): Observe => {
       if (outcome !== 'waiting' && ageSeconds !== undefined)
         tally.add('MessageAge', { function: name }, ageSeconds);
     },
+    info: (text, facts = {}) => logger.info(safeText(text), { facts: factsOf(facts) }),
     warn: (text, facts = {}) => logger.warn(safeText(text), { facts: factsOf(facts) }),
     error: (text, facts = {}, error) => {
       const known = factsOf(facts);
@@ -133,19 +135,27 @@ const createLines = (write?: (line: string) => void): Lines => {
   };
 };
 
-/** The library's own Console and JSON replacer cost 2.5 µs a line; ours is one flat object, ready to be written. */
+/** The library's own way to a line, its Console and its JSON replacer cost 4.5 µs; ours is one flat object. */
 const createLogger = (name: string, level: ObserveOptions['level'], print: Lines['add']): Logger => {
   class LineLogger extends Logger {
+    protected override createAndPopulateLogItem(
+      levelNumber: number,
+      message: LogItemMessage,
+      [extra]: LogItemExtraInput,
+    ): LogItem {
+      const head = { level: levelNames.get(levelNumber), timestamp: new Date().toISOString(), message };
+      // The library's own warnings come without facts.
+      const { facts } = (extra ?? {}) as { facts?: object };
+      return new LogItem({ attributes: { ...head, function: name, ...facts } });
+    }
     protected override printLog(levelNumber: number, item: LogItem): void {
       print(JSON.stringify(item.getAttributes()), levelNumber >= LogLevelThreshold.WARN);
     }
   }
-  class FlatFormatter extends LogFormatter {
-    override formatAttributes(line: UnformattedAttributes, { facts }: LogAttributes): LogItem {
-      const head = { level: line.logLevel, timestamp: line.timestamp.toISOString(), message: line.message };
-      return new LogItem({ attributes: { ...head, function: name, ...(facts as object) } });
-    }
-  }
   const logLevel = level.toUpperCase() as Uppercase<typeof level>;
-  return new LineLogger({ logLevel, logFormatter: new FlatFormatter() });
+  return new LineLogger({ logLevel });
 };
+
+const levelNames = new Map<number, string>(
+  Object.entries(LogLevelThreshold).map(([name, number]) => [number, name]),
+);

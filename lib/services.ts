@@ -5,11 +5,11 @@ import { createLedger, type Ledger } from './ledger.ts';
 import { createLedgerTable } from './ledger-table.ts';
 import { createObserve, type Observe } from './observe.ts';
 import { createAuthenticator } from './platform/auth.ts';
-import { createPlatformClient, type PlatformClient, type PlatformOptions } from './platform/client.ts';
+import { createPlatformClient, type PlatformClient } from './platform/client.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { createSecretReader, type ReadSecret } from './secret-value.ts';
 import { createCredentials } from './secrets.ts';
-import { type Settings, settingsFrom } from './settings.ts';
+import { platformOptionsOf, type Settings, settingsFrom } from './settings.ts';
 
 /** The real world of one container. Tests hand in another. */
 export type Services = {
@@ -88,18 +88,6 @@ export const createServices = (functionName: string, settings: Settings): Servic
     nowMs: Date.now,
   };
 };
-
-type PlatformSettings = Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>;
-
-export const platformOptionsOf = (settings: PlatformSettings): PlatformOptions => ({
-  baseUrl: settings.PLATFORM_URL,
-  apiRoot: settings.PLATFORM_API_ROOT,
-  versions: { lp: settings.PLATFORM_LP_VERSION, le: settings.PLATFORM_LE_VERSION },
-  overrides: settings.PLATFORM_OPERATIONS,
-  connectTimeoutMs: settings.PLATFORM_CONNECT_TIMEOUT_MS,
-  headersTimeoutMs: settings.PLATFORM_HEADERS_TIMEOUT_MS,
-  bodyTimeoutMs: settings.PLATFORM_BODY_TIMEOUT_MS,
-});
 
 const ledgerOf = (settings: Settings, observe: Observe): Ledger | undefined => {
   if (settings.LEDGER_TABLE === undefined) {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { checkFileHosts } from './file-uri.ts';
+import type { PlatformOptions } from './platform/client.ts';
 
 const fileHosts = z
   .string()
@@ -102,6 +103,19 @@ const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_
 });
 
 export type ExportSettings = z.infer<typeof exportSettingsSchema>;
+
+/** What the API client is made with. */
+export const platformOptionsOf = (
+  settings: Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>,
+): PlatformOptions => ({
+  baseUrl: settings.PLATFORM_URL,
+  apiRoot: settings.PLATFORM_API_ROOT,
+  versions: { lp: settings.PLATFORM_LP_VERSION, le: settings.PLATFORM_LE_VERSION },
+  overrides: settings.PLATFORM_OPERATIONS,
+  connectTimeoutMs: settings.PLATFORM_CONNECT_TIMEOUT_MS,
+  headersTimeoutMs: settings.PLATFORM_HEADERS_TIMEOUT_MS,
+  bodyTimeoutMs: settings.PLATFORM_BODY_TIMEOUT_MS,
+});
 
 type Environment = Record<string, string | undefined>;
 

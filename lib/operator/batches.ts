@@ -62,18 +62,38 @@ export const bytesOf = ({ body, attributes }: Outgoing): number =>
 const attempts = 3;
 /** So many batch calls are under way at once. */
 const parallel = 8;
+/** After so many calls in a row that got no answer, no more are made: the SDK has tried each of them several times. */
+const mostUnanswered = 16;
 
 type Call<Item> = (batch: Item[]) => Promise<BatchResultErrorEntry[] | undefined>;
 
 const inBatches = async <Item>(items: Item[], call: Call<Item>): Promise<Failures> => {
   const failures: Failures = new Map();
   const batches = batchesOf(items);
+  const patient = givingUp(call);
   const worker = async (): Promise<void> => {
     for (let batch = batches.shift(); batch; batch = batches.shift())
-      for (const [at, reason] of await untilDone(batch.items, call)) failures.set(batch.from + at, reason);
+      for (const [at, reason] of await untilDone(batch.items, patient)) failures.set(batch.from + at, reason);
   };
   await Promise.all(Array.from({ length: Math.min(parallel, batches.length) }, worker));
   return failures;
+};
+
+const givingUp = <Item>(call: Call<Item>): Call<Item> => {
+  let unanswered = 0;
+  let lastError: unknown;
+  return async (batch) => {
+    if (unanswered >= mostUnanswered) throw lastError;
+    try {
+      const failed = await call(batch);
+      unanswered = 0;
+      return failed;
+    } catch (error) {
+      unanswered += 1;
+      lastError = error;
+      throw error;
+    }
+  };
 };
 
 const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { bundle } from '../../esbuild.config.ts';
 
@@ -14,9 +14,12 @@ export type Bundle = {
   importedBytes: number;
 };
 
-/** A function, or a peer of this folder (`../test/bench/peers/…`), bundled by the project's own packaging. */
-export const built = async (name: string, folder: string): Promise<Bundle> => {
-  const codeDir = join(folder, name.replaceAll(/\W+/g, '-'));
+const functions = resolve(import.meta.dirname, '../../functions');
+
+/** A file, be it a function or a peer of one, bundled by the project's own packaging. */
+export const built = async (source: URL, folder: string): Promise<Bundle> => {
+  const name = relative(functions, fileURLToPath(source)).replace(/\.ts$/, '');
+  const codeDir = join(folder, basename(name));
   await bundle(name, { codeDir, mapDir: `${codeDir}-maps` });
   const entry = resolve(codeDir, 'functions', `${name}.mjs`);
   const files = readdirSync(codeDir, { recursive: true, encoding: 'utf8' })

@@ -2,7 +2,7 @@ import type { Bundle } from './build.ts';
 import type { Environment } from './environment.ts';
 import { eventsOf } from './events.ts';
 import { atMostTimes, type Figure, type Section, spreadsOf } from './figures.ts';
-import { team } from './messages.ts';
+import { team, teamSource } from './messages.ts';
 import { launch } from './processes.ts';
 
 type ColdAnswered = {
@@ -23,21 +23,22 @@ export const measureColdStart = async (
   { functions, repeats }: ColdStartScale,
 ): Promise<Section> => {
   const bundles: Record<string, Bundle> = {
-    [team]: await environment.bundleOf('../test/bench/peers/team-stack'),
+    [team]: await environment.bundleOf(teamSource),
   };
-  for (const name of functions) bundles[name] = await environment.bundleOf(name);
+  for (const name of functions)
+    bundles[name] = await environment.bundleOf(new URL(`../../functions/${name}.ts`, import.meta.url));
   const names = Object.keys(bundles);
-  const answers: Record<string, ColdAnswered[]> = {};
+  const answers = new Map(names.map((name): [string, ColdAnswered[]] => [name, []]));
   for (let repeat = 0; repeat <= repeats; repeat += 1)
     for (const name of repeat % 2 === 0 ? names : names.toReversed()) {
       const withMessage = name === team || name === peered;
       const answer = await startCold(bundles[name]?.url ?? '', { withMessage, env: environment.settings });
       // The first time of all also reads the files from the disk.
-      if (repeat > 0) (answers[name] ??= []).push(answer);
+      if (repeat > 0) answers.get(name)?.push(answer);
     }
 
   const each = (value: (answer: ColdAnswered) => number, of: string[] = names): Record<string, number[]> =>
-    Object.fromEntries(of.map((name) => [name, (answers[name] ?? []).map(value)]));
+    Object.fromEntries(of.map((name) => [name, (answers.get(name) ?? []).map(value)]));
   const figure = (name: string, unit: Figure['unit'], values: Record<string, number[]>): Figure => ({
     name,
     unit,
@@ -45,7 +46,11 @@ export const measureColdStart = async (
     floors: [],
   });
   const size = (name: string, value: (bundle: Bundle) => number): Figure =>
-    figure(name, 'KB', Object.fromEntries(Object.entries(bundles).map(([of, bundle]) => [of, [value(bundle) / 1000]])));
+    figure(
+      name,
+      'KB',
+      Object.fromEntries(Object.entries(bundles).map(([of, bundle]) => [of, [value(bundle) / 1000]])),
+    );
   const imports = each(({ importMs }) => importMs);
   const floors = functions.map((name) => {
     const floor = atMostTimes(0.65, { peer: team, ours: imports[name] ?? [], theirs: imports[team] ?? [] });
@@ -59,11 +64,31 @@ export const measureColdStart = async (
       'bundled by the same packaging.',
     figures: [
       { ...figure('Import', 'ms', imports), floors },
-      figure('Import, CPU', 'ms', each(({ importCpuMs }) => importCpuMs)),
-      figure('Import and first message', 'ms', each(({ firstMs }) => firstMs, both)),
-      figure('Import and first message, CPU', 'ms', each(({ firstCpuMs }) => firstCpuMs, both)),
-      figure('Resident memory after the import', 'MB', each(({ residentBytes }) => residentBytes / 1e6)),
-      figure('Of it by the import', 'MB', each(({ grownBytes }) => grownBytes / 1e6)),
+      figure(
+        'Import, CPU',
+        'ms',
+        each(({ importCpuMs }) => importCpuMs),
+      ),
+      figure(
+        'Import and first message',
+        'ms',
+        each(({ firstMs }) => firstMs, both),
+      ),
+      figure(
+        'Import and first message, CPU',
+        'ms',
+        each(({ firstCpuMs }) => firstCpuMs, both),
+      ),
+      figure(
+        'Resident memory after the import',
+        'MB',
+        each(({ residentBytes }) => residentBytes / 1e6),
+      ),
+      figure(
+        'Of it by the import',
+        'MB',
+        each(({ grownBytes }) => grownBytes / 1e6),
+      ),
       size('Code that the import evaluates', ({ importedBytes }) => importedBytes),
       size('Code in all', ({ bytes }) => bytes),
       size('Code in all, zipped', ({ zippedBytes }) => zippedBytes),

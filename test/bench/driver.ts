@@ -15,6 +15,7 @@ export type DriveAsked = {
 };
 
 export type DriveAnswered = {
+  messages: number;
   cpuMs: number;
   wallMs: number;
   /** Messages that were not acknowledged. */
@@ -69,7 +70,7 @@ answerParent(async (asked: DriveAsked): Promise<DriveAnswered> => {
   }
   if (asked.collects) globalThis.gc?.();
   const { rss: residentBytes, heapUsed: heapBytes } = process.memoryUsage();
-  return { ...total, residentBytes, heapBytes };
+  return { ...total, messages: asked.messages, residentBytes, heapBytes };
 });
 
 /** The most that was resident, as Linux counts it, else since the process began. */

@@ -4,7 +4,7 @@ import { launch, type Program } from './processes.ts';
 type Driver = Program<DriveAsked, DriveAnswered>;
 
 /** A handler in a process of its own, to be driven with messages. */
-export type DriverOptions = { module: string; env: Record<string, string>; collects?: boolean };
+type DriverOptions = { module: string; env: Record<string, string>; collects?: boolean };
 
 export const startDriver = ({ module, env, collects = false }: DriverOptions): Driver => {
   const driver = launch<DriveAsked, DriveAnswered>({
@@ -18,35 +18,53 @@ export const startDriver = ({ module, env, collects = false }: DriverOptions): D
     ask: async (asked) => {
       const answer = await driver.ask(asked);
       // What was not sent costs nothing, and would be praised for it.
-      if (answer.failed > 0) throw new Error(`${answer.failed} of ${asked.messages} messages failed in ${module}`);
+      if (answer.failed > 0)
+        throw new Error(`${answer.failed} of ${asked.messages} messages failed in ${module}`);
       return answer;
     },
   };
 };
 
-type Round<Name extends string> = { drivers: Record<Name, Driver>; asked(name: Name): DriveAsked };
+type Drivers = Record<string, Driver>;
+
+/** Each in a process of its own, for as long as the work takes. */
+export const withDrivers = async <Result>(
+  subjects: Record<string, DriverOptions>,
+  work: (drivers: Drivers) => Promise<Result>,
+): Promise<Result> => {
+  const drivers = Object.fromEntries(
+    Object.entries(subjects).map(([name, subject]) => [name, startDriver(subject)]),
+  );
+  try {
+    return await work(drivers);
+  } finally {
+    await Promise.all(Object.values(drivers).map((driver) => driver.close()));
+  }
+};
+
+type Repeats = { asked(name: string): DriveAsked; rounds: number; warmUps: number };
 
 /**
  * Repeats that take turns, each time in the other order: the machine is shared, and whatever else it does at a moment falls
  * on all of them alike. The first repeats warm up and do not count.
  */
-export const interleaved = async <Name extends string>(
-  { drivers, asked }: Round<Name>,
-  { rounds, warmUps }: { rounds: number; warmUps: number },
-): Promise<Record<Name, DriveAnswered[]>> => {
-  const names = Object.keys(drivers) as Name[];
-  const answers = Object.fromEntries(names.map((name) => [name, [] as DriveAnswered[]])) as Record<
-    Name,
-    DriveAnswered[]
-  >;
+export const interleaved = async (
+  drivers: Drivers,
+  { asked, rounds, warmUps }: Repeats,
+): Promise<Record<string, DriveAnswered[]>> => {
+  const all = Object.entries(drivers);
+  const answers = new Map(all.map(([name]): [string, DriveAnswered[]] => [name, []]));
   for (let round = 0; round < warmUps + rounds; round += 1)
-    for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const answer = await drivers[name].ask(asked(name));
-      if (round >= warmUps) answers[name].push(answer);
+    for (const [name, driver] of round % 2 === 0 ? all : all.toReversed()) {
+      const answer = await driver.ask(asked(name));
+      if (round >= warmUps) answers.get(name)?.push(answer);
     }
-  return answers;
+  return Object.fromEntries(answers);
 };
 
-export const closeAll = async (drivers: Record<string, Driver>): Promise<void> => {
-  await Promise.all(Object.values(drivers).map((driver) => driver.close()));
-};
+/** One number of each repeat. */
+export const valuesOf = (
+  answers: Record<string, DriveAnswered[]>,
+  value: (answer: DriveAnswered) => number,
+): Record<string, number[]> =>
+  Object.fromEntries(Object.entries(answers).map(([name, all]) => [name, all.map(value)]));

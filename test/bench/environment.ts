@@ -8,8 +8,8 @@ import type { Servers, ServersAsked } from './servers.ts';
 
 /** What every benchmark stands on: the servers, the bundles, and the settings of a function that talks to those servers. */
 export type Environment = {
-  /** A function, or a file of peers/, as the packaging makes it; made once. */
-  bundleOf(name: string): Promise<Bundle>;
+  /** A function, or a peer of one, as the packaging makes it; made once. */
+  bundleOf(source: URL): Promise<Bundle>;
   servers: Servers;
   settings: Record<string, string>;
   /** From now on the platform answers after so long; tells how many requests it has answered so far. */
@@ -26,9 +26,9 @@ export const startEnvironment = async (): Promise<Environment> => {
   const setLatency = (latencyMs: number) => program.ask({ latencyMs, ...certificate });
   const servers = await setLatency(0);
   const bundles = new Map<string, Promise<Bundle>>();
-  const bundleOf = (name: string): Promise<Bundle> => {
-    const bundle = bundles.get(name) ?? built(name, folder);
-    bundles.set(name, bundle);
+  const bundleOf = (source: URL): Promise<Bundle> => {
+    const bundle = bundles.get(source.href) ?? built(source, folder);
+    bundles.set(source.href, bundle);
     return bundle;
   };
   return {

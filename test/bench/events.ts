@@ -9,11 +9,13 @@ type Wanted = { kind: Kind; messages: number; batchSize: number; fileBytes?: num
 /** Whole events as Lambda hands them over, each message about another thing. */
 export const eventsOf = ({ messages, batchSize, ...wanted }: Wanted): SQSEvent[] =>
   Array.from({ length: Math.ceil(messages / batchSize) }, (_, batch) => ({
-    Records: Array.from({ length: Math.min(batchSize, messages - batch * batchSize) }, () => recordOf(wanted)),
+    Records: Array.from({ length: Math.min(batchSize, messages - batch * batchSize) }, () =>
+      recordOf(wanted),
+    ),
   }));
 
-/** How many things the messages have been about. */
-let things = 0;
+/** Another thing for each message, and others in each process: the ledger holds those of an earlier one for its lease. */
+let things = process.pid * 1_000_000;
 
 const recordOf = ({ kind, fileBytes = 1024 }: Omit<Wanted, 'messages' | 'batchSize'>): SQSRecord => ({
   messageId: randomUUID(),

@@ -10,7 +10,9 @@ export type GrowthScale = {
 
 /** Whether a container that has handled much pays more for each message, or keeps more. */
 export const measureGrowth = async (environment: Environment, { sizes }: GrowthScale): Promise<Section> => {
-  const { url: module } = await environment.bundleOf('grade-push');
+  const { url: module } = await environment.bundleOf(
+    new URL('../../functions/grade-push.ts', import.meta.url),
+  );
   const driver = startDriver({ module, env: environment.settings, collects: true });
   const drive: Drive = (messages, collects = false) =>
     driver.ask({ kind: 'grade-push', messages, batchSize: 10, collects });

@@ -14,14 +14,20 @@ export const plotOf = ({ sections }: Results): string => {
     bars(figureIn(upload, 'Memory growth'), { title: `Memory growth, ${lowered(upload?.title)}`, leave: [] }),
     lines(
       [
-        { figure: figureIn(growth, 'CPU a message, from the first one on'), name: 'from the first one on', mark: 'peer' },
+        {
+          figure: figureIn(growth, 'CPU a message, from the first one on'),
+          name: 'from the first one on',
+          mark: 'peer',
+        },
         { figure: figureIn(growth, 'CPU a message, once warm'), name: 'once warm', mark: 'ours' },
       ],
       'CPU a message, by how many there are',
     ),
   ];
   const width = 2 * (chartWidth + gap) + gap;
-  const rows = [0, 1].map((row) => Math.max(...charts.slice(2 * row, 2 * row + 2).map(({ height }) => height)));
+  const rows = [0, 1].map((row) =>
+    Math.max(...charts.slice(2 * row, 2 * row + 2).map(({ height }) => height)),
+  );
   const [first = 0, second = 0] = rows;
   const height = first + second + 3 * gap;
   const placed = charts.map(({ svg }, at) => {
@@ -92,7 +98,9 @@ const bars = (figure: Figure | undefined, { title, leave }: { title: string; lea
       spread.high > spread.low
         ? `<path class="spread" d="M${fixed(across(spread.low))} ${y + 10}H${fixed(across(spread.high))}"/>`
         : '',
-      ...(isOurs ? limits.map(({ at }) => `<path class="floor" d="M${fixed(across(at))} ${y - 4}v28"/>`) : []),
+      ...(isOurs
+        ? limits.map(({ at }) => `<path class="floor" d="M${fixed(across(at))} ${y - 4}v28"/>`)
+        : []),
       `<text class="value ${isOurs ? 'value-ours' : ''}" x="${chartWidth}" y="${y + 14}" text-anchor="end">${shown(spread, figure.unit)}</text>`,
     ].join('');
   });
@@ -137,7 +145,8 @@ const lines = (series: Series[], title: string): Chart => {
   const top = 40;
   const bottom = top + 120;
   const left = 56;
-  const across = (at: number): number => left + 16 + (at * (chartWidth - left - 110)) / Math.max(1, steps.length - 1);
+  const across = (at: number): number =>
+    left + 16 + (at * (chartWidth - left - 110)) / Math.max(1, steps.length - 1);
   const up = (value: number): number => bottom - (value / most) * (bottom - top);
   const unit = first?.figure?.unit ?? 'µs';
   const grid = [0, 0.5, 1].map(
@@ -146,12 +155,18 @@ const lines = (series: Series[], title: string): Chart => {
       `<text class="small" x="${left - 8}" y="${fixed(up(part * most) + 4)}" text-anchor="end">${shown({ median: part * most, low: 0, high: 0 }, unit)}</text>`,
   );
   const labels = steps.map(
-    (step, at) => `<text class="small" x="${fixed(across(at))}" y="${bottom + 18}" text-anchor="middle">${step}</text>`,
+    (step, at) =>
+      `<text class="small" x="${fixed(across(at))}" y="${bottom + 18}" text-anchor="middle">${step}</text>`,
   );
   const drawn = series.map(({ figure, name, mark }, nth) => {
-    const points = Object.values(figure?.values ?? {}).map(({ median }, at): [number, number] => [across(at), up(median)]);
+    const points = Object.values(figure?.values ?? {}).map(({ median }, at): [number, number] => [
+      across(at),
+      up(median),
+    ]);
     const path = points.map(([x, y], at) => `${at === 0 ? 'M' : 'L'}${fixed(x)} ${fixed(y)}`).join('');
-    const dots = points.map(([x, y]) => `<circle class="dot-${mark}" cx="${fixed(x)}" cy="${fixed(y)}" r="4"/>`);
+    const dots = points.map(
+      ([x, y]) => `<circle class="dot-${mark}" cx="${fixed(x)}" cy="${fixed(y)}" r="4"/>`,
+    );
     const legend =
       `<circle class="dot-${mark}" cx="${left + 8 + nth * 170}" cy="${bottom + 38}" r="4"/>` +
       `<text class="${mark === 'ours' ? 'name-ours' : 'name'}" x="${left + 18 + nth * 170}" y="${bottom + 42}">${name}</text>`;
@@ -166,7 +181,7 @@ const lines = (series: Series[], title: string): Chart => {
 /** The next number that is easy to read. */
 const roundedUp = (value: number): number => {
   const power = 10 ** Math.floor(Math.log10(value || 1));
-  return (([1, 2, 4, 5, 10].find((times) => times * power >= value) ?? 10) * power) || 1;
+  return ([1, 2, 4, 5, 10].find((times) => times * power >= value) ?? 10) * power || 1;
 };
 
 const fixed = (value: number): string => value.toFixed(1);

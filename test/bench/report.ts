@@ -33,7 +33,8 @@ const textOfFigure = ({ name, unit, values, floors }: Figure): string => {
   return [
     `  ${name}`,
     ...Object.entries(values).map(
-      ([subject, spread]) => `    ${subject.padEnd(width)}  ${shown(spread, unit).padStart(12)}${range(spread)}`,
+      ([subject, spread]) =>
+        `    ${subject.padEnd(width)}  ${shown(spread, unit).padStart(12)}${range(spread)}`,
     ),
     ...floors.map((floor) => `    ${floor.holds ? '✓' : '✗'} ${sentenceOf(floor)}`),
     '',

@@ -95,7 +95,8 @@ const serveFiles = createHttpServer((request, response) => {
 
 function* pieces(bytes: number): Generator<Buffer> {
   const piece = Buffer.alloc(64 * 1024, 'sis-relay ');
-  for (let left = bytes; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length));
+  for (let left = bytes; left > 0; left -= piece.length)
+    yield piece.subarray(0, Math.min(left, piece.length));
 }
 
 const userOf = (userId: string) => ({

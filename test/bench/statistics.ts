@@ -11,6 +11,13 @@ export const spreadOf = (values: number[]): Spread => ({
 export const ratioOf = (ours: number[], theirs: number[]): Spread =>
   spreadOf(ours.map((value, at) => value / (theirs[at] ?? Number.NaN)));
 
+/** The repeats of each, continued by more of them. */
+export const continued = <Value>(
+  before: Record<string, Value[]>,
+  more: Record<string, Value[]>,
+): Record<string, Value[]> =>
+  Object.fromEntries(Object.entries(more).map(([name, all]) => [name, [...(before[name] ?? []), ...all]]));
+
 const quantile = (values: number[], part: number): number => {
   const sorted = values.toSorted((one, other) => one - other);
   const at = (sorted.length - 1) * part;

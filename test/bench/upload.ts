@@ -1,8 +1,9 @@
 import type { DriveAnswered } from './driver.ts';
-import { closeAll, interleaved, startDriver } from './drivers.ts';
+import { interleaved, valuesOf, withDrivers } from './drivers.ts';
 import type { Environment } from './environment.ts';
 import { atMost, type Section, spreadsOf } from './figures.ts';
 import { ours } from './messages.ts';
+import { continued } from './statistics.ts';
 
 export type UploadScale = { bytes: number; repeats: number };
 
@@ -12,34 +13,31 @@ export const measureUpload = async (
   { bytes, repeats }: UploadScale,
 ): Promise<Section> => {
   const { settings } = environment;
-  const axios = (await environment.bundleOf('../test/bench/peers/upload-axios')).url;
+  const axios = (await environment.bundleOf(new URL('peers/upload-axios.ts', import.meta.url))).url;
   const subjects = {
-    [ours]: { module: (await environment.bundleOf('submission-upload')).url, env: settings },
+    [ours]: {
+      module: (await environment.bundleOf(new URL('../../functions/submission-upload.ts', import.meta.url)))
+        .url,
+      env: settings,
+    },
     'axios, no redirects': { module: axios, env: settings },
     axios: { module: axios, env: { ...settings, FOLLOW_REDIRECTS: 'true' } },
     'fetch and FormData': {
-      module: (await environment.bundleOf('../test/bench/peers/upload-fetch')).url,
+      module: (await environment.bundleOf(new URL('peers/upload-fetch.ts', import.meta.url))).url,
       env: settings,
     },
   };
-  const answers: Record<string, DriveAnswered[]> = {};
+  let answers: Record<string, DriveAnswered[]> = {};
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     // A process that has grown once does not grow again: each repeat has fresh ones.
-    const drivers = Object.fromEntries(
-      Object.entries(subjects).map(([name, subject]) => [name, startDriver(subject)]),
-    );
-    const asked = { kind: 'submission-upload' as const, messages: 1, batchSize: 1 };
-    await interleaved({ drivers, asked: () => ({ ...asked, fileBytes: 1024 }) }, { rounds: 0, warmUps: 2 });
-    const measured = await interleaved(
-      { drivers, asked: () => ({ ...asked, fileBytes: bytes }) },
-      { rounds: 1, warmUps: 0 },
-    );
-    for (const [name, all] of Object.entries(measured)) (answers[name] ??= []).push(...all);
-    await closeAll(drivers);
+    const measured = await withDrivers(subjects, async (drivers) => {
+      const asked = { kind: 'submission-upload' as const, messages: 1, batchSize: 1 };
+      await interleaved(drivers, { asked: () => ({ ...asked, fileBytes: 1024 }), rounds: 0, warmUps: 2 });
+      return interleaved(drivers, { asked: () => ({ ...asked, fileBytes: bytes }), rounds: 1, warmUps: 0 });
+    });
+    answers = continued(answers, measured);
   }
-  const each = (value: (answer: DriveAnswered) => number): Record<string, number[]> =>
-    Object.fromEntries(Object.entries(answers).map(([name, all]) => [name, all.map(value)]));
-  const grown = each(({ grownBytes }) => grownBytes / 1e6);
+  const grown = valuesOf(answers, ({ grownBytes }) => grownBytes / 1e6);
   return {
     title: `An upload of ${bytes >= 2 ** 30 ? `${bytes / 2 ** 30} GiB` : `${bytes / 2 ** 20} MiB`}`,
     about:
@@ -52,8 +50,18 @@ export const measureUpload = async (
         values: spreadsOf(grown),
         floors: [atMost(80, '≤ 80 MB', grown[ours] ?? [])],
       },
-      { name: 'Time', unit: 's', values: spreadsOf(each(({ wallMs }) => wallMs / 1000)), floors: [] },
-      { name: 'CPU', unit: 's', values: spreadsOf(each(({ cpuMs }) => cpuMs / 1000)), floors: [] },
+      {
+        name: 'Time',
+        unit: 's',
+        values: spreadsOf(valuesOf(answers, ({ wallMs }) => wallMs / 1000)),
+        floors: [],
+      },
+      {
+        name: 'CPU',
+        unit: 's',
+        values: spreadsOf(valuesOf(answers, ({ cpuMs }) => cpuMs / 1000)),
+        floors: [],
+      },
     ],
   };
 };

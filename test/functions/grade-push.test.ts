@@ -361,3 +361,24 @@ describe('what may pass is waited for, and the grade sent again', () => {
     expect(await values()).toMatchObject([{ writes: 1 }]);
   });
 });
+
+describe('a message that has waited for as long as it may', () => {
+  const impatient = functionForTests(integration, () => ({ WAIT_LONGEST_HOURS: '0.0004' }));
+
+  test('is parked with its last failure', async () => {
+    await impatient.controls().fault({ status: 503, body: 'Down for maintenance' }, { times: 1_000 });
+    const { outcomes, requests, letters } = await impatient.deliver(message);
+    expect(outcomes).toEqual([...outcomes.slice(1).fill('waiting'), 'parked']);
+    expect(outcomes.length).toBeGreaterThan(1);
+    expect(requests).toEqual(outcomes.map(() => 'PUT 503'));
+    const told = {
+      kind: 'unavailable',
+      status: 503,
+      title: 'Down for maintenance',
+      attempts: outcomes.length,
+    };
+    expect(letters).toMatchObject([{ failure: told }]);
+    const { firstAt = '', lastAt = '' } = letters[0]?.failure ?? {};
+    expect(Date.parse(lastAt) - Date.parse(firstAt)).toBeGreaterThan(1_400);
+  });
+});

@@ -182,7 +182,7 @@ describe('what is no news item is parked, and nothing is sent', () => {
     [
       'an attachment that is not there',
       { attachments: [attachment(uri)] },
-      /none\.pdf: not there, or not readable/,
+      /none\.pdf\S*: not there, or not readable/,
     ],
     ['an unknown field', { pinned: true }, /data\.pinned: is not a known field/],
   ])('%s', async (_, wrong, says) => {

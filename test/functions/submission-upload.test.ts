@@ -322,7 +322,7 @@ describe('what names no file that can be had is parked, and nothing is uploaded'
     [
       'a missing object',
       () => 's3://sis-relay-uploads/none.pdf',
-      /none\.pdf: not there, or not readable/,
+      /none\.pdf.* not there, or not readable/,
       /Put the file there/,
     ],
     [

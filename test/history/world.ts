@@ -22,6 +22,7 @@ const integrations = {
 
 const nothing = () => {};
 const silence = {
+  info: nothing,
   warn: nothing,
   call: nothing,
   flush: nothing,

@@ -241,6 +241,26 @@ describe('a message that must not be sent twice and left no outcome', () => {
   });
 });
 
+describe('a letter that is three days old', () => {
+  test('is superseded when it is replayed after a newer message, which stays', async () => {
+    const refusals = new Set(['old']);
+    const run = async (say: string) => {
+      if (refusals.has(say)) throw new MessageFailure('rejected', 'not now');
+    };
+    const handle = container(run, { key: () => 'the grade' });
+    const old = { time: '2026-03-01T09:00:00Z' };
+    await handle(recordOf('old', old));
+    await handle(recordOf('new'));
+    refusals.clear();
+    nowMs += 3 * 24 * 3_600 * second;
+    await container(run, { key: () => 'the grade' })(
+      recordOf('old', { ...old, replays: 1, kind: 'rejected' }),
+    );
+    expect(outcomes()).toEqual(['parked rejected', 'done', 'superseded']);
+    expect(story.filter((each) => each.startsWith('run'))).toEqual(['run old', 'run new']);
+  });
+});
+
 describe('the key of a thing', () => {
   test('fits DynamoDB’s 2,048 bytes however long it is, and stays apart from every other', async () => {
     const keys = [

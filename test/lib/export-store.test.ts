@@ -99,6 +99,8 @@ describe('JSON', () => {
     await store.writeJson('a/1.json', { name: 'Prüfung 🎓', ids: [1, 2] });
     expect(await store.readJson('a/1.json')).toEqual({ name: 'Prüfung 🎓', ids: [1, 2] });
     expect(await store.readJson('a/none.json')).toBeUndefined();
+    await store.upload('a/half.json', 'application/json', pieces([10]));
+    expect(await store.readJson('a/half.json')).toBeUndefined();
   });
 
   test('is listed in the order of its keys, and gone when it is removed', async () => {

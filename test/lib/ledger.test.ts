@@ -302,13 +302,16 @@ describe('the order of messages', () => {
 });
 
 describe('a hot key', () => {
-  test('whose hundred messages come in any order to four containers ends with the newest, one after the other', async () => {
-    const containers = Array.from({ length: 4 }, () => container());
-    let waiting = Array.from({ length: 100 }, (_, at) => String((at * 37) % 100).padStart(3, '0'));
+  test.each([
+    [100, 4],
+    [1_000, 2],
+  ])('whose %i versions come in any order to %i containers ends with the newest', async (count, many) => {
+    const containers = Array.from({ length: many }, () => container());
+    let waiting = Array.from({ length: count }, (_, at) => String((at * 37) % count).padStart(3, '0'));
     const acted: string[] = [];
     let underWay = 0;
     const handle = async (version: string, at: number): Promise<string[]> => {
-      const ledger = containers[at % 4]!;
+      const ledger = containers[at % many]!;
       const verdict = await claim(ledger, repeatable(version));
       if (verdict.kind === 'wait') return [version];
       if (verdict.kind !== 'send') return [];
@@ -326,7 +329,7 @@ describe('a hot key', () => {
       pass(settled);
     }
     expect(acted).toEqual([...acted].sort());
-    expect(acted.at(-1)).toBe('099');
+    expect(acted.at(-1)).toBe(`${count - 1}`.padStart(3, '0'));
     expect(await told(container(), repeatable('098'))).toBe('superseded');
   });
 });

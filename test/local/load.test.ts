@@ -20,7 +20,12 @@ const lengthOf = async (url: string | undefined): Promise<number> => {
 };
 
 test('1,000 grades all arrive while a fifth of the requests fails', async () => {
-  stack = await startStack({ containersPerFunction: 8, visibilitySeconds: 30 });
+  stack = await startStack({
+    functions: ['grade-push'],
+    containersPerFunction: 8,
+    visibilitySeconds: 30,
+    settings: { WAIT_MAXIMUM_SECONDS: '2' },
+  });
   const controls = controlsOf(stack.description);
   const users = Array.from({ length: 1_000 }, (_, at) => 10_001 + at);
   await controls.seed({ users: users.map((userId) => ({ userId })) });
@@ -91,6 +96,7 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     const follower = createFollower();
     stack = await startStack({
+      functions: ['submission-upload'],
       containersPerFunction: 1,
       onLog: follower.onLog,
       settings: { ATTEMPT_TIMEOUT_MS: '60000', FILE_TIMEOUT_MS: '30000' },
@@ -114,7 +120,7 @@ test.skipIf(process.platform !== 'linux')(
       return { name, contentType: 'video/mp4', bytes, sha256: sha256(Body) };
     };
 
-    const warm = await submit('warm-up.mp4', megabyte);
+    const warm = await submit('warm-up.mp4', 10 * megabyte);
     const [{ pid } = { pid: 0 }] = stack.lambda?.containers('submission-upload') ?? [];
     const before = await memoryOf(pid);
     // From now on its peak is that of the large upload.

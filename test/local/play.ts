@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../../lib/dead-letter.ts';
 import { controlsOf } from './controls.ts';
-import type { Scenario } from './scenarios.ts';
+import type { Invocation, Scenario } from './scenarios.ts';
 import type { Stack } from './stack.ts';
 
 /** A log line of one attempt of a message. */
@@ -160,15 +160,17 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
   const { waits: least = 0 } = scenario;
   expect('how often it waited', waits, Math.max(waits, least));
   expect('the failure', ends.at(-1)?.kind, scenario.letter?.kind);
-  const requests = (await controls.requests()).filter(
-    ({ path, userId }) =>
-      scenario.requests.path.test(path) && userId === (scenario.requests.userId ?? userId),
-  );
-  expect(
-    'its requests',
-    requests.map(({ method, status }) => `${method} ${status}`),
-    scenario.requests.are,
-  );
+  if (scenario.requests) {
+    const { path, userId, are } = scenario.requests;
+    const made = (await controls.requests()).filter(
+      (request) => path.test(request.path) && request.userId === (userId ?? request.userId),
+    );
+    expect(
+      'its requests',
+      made.map(({ method, status }) => `${method} ${status}`),
+      are,
+    );
+  }
   if (scenario.holds) {
     const { table, where, rows } = scenario.holds;
     const all = (await controls.state())[table] ?? [];
@@ -187,6 +189,17 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
   );
   for (const letter of written) problems.push(...letterProblems(letter, scenario));
   return problems;
+}
+
+/** Invokes a function, and tells what is not as it must be. */
+export async function playInvocation(
+  { function: name, event, answers }: Invocation,
+  { lambda }: Stack,
+): Promise<string[]> {
+  const result = await lambda?.invoke(name, event);
+  const answer = Object(result?.ok ? result.payload : result?.error);
+  if (isDeepStrictEqual(like(answer, answers), answers)) return [];
+  return [`its answer: ${JSON.stringify(answer)} and not ${JSON.stringify(answers)}`];
 }
 
 /** As much of a row as the other one tells. */

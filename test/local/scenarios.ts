@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Controls } from './controls.ts';
-import type { StackDescription } from './stack.ts';
+import { integrationNames, type StackDescription } from './stack.ts';
 
 type Intervention = (controls: Controls, description: StackDescription) => Promise<unknown>;
 type Row = Record<string, unknown>;
@@ -25,7 +25,7 @@ export type Scenario = {
   /** What the one letter must tell, of a last message that is parked. */
   letter?: { kind: string; status?: number; says: RegExp };
   /** What they cost, as `METHOD status`: the requests whose path matches, of one signer if it is named. */
-  requests: { path: RegExp; userId?: number; are: string[] };
+  requests?: { path: RegExp; userId?: number; are: string[] };
   /** The rows that the platform must hold in the end, of those in the table that are like `where`. */
   holds?: { table: string; where: Row; rows: Row[] };
 };
@@ -76,7 +76,86 @@ const examples = async (): Promise<Scenario[]> => [
     requests: { path: /user\/301\/image$/, are: ['POST 200'] },
     holds: held('profileImages', { userId: 301 }, { contentType: 'image/png', writes: 1 }),
   },
+  {
+    title: 'a grade object for a folder',
+    function: 'grade-object-create',
+    bodies: [await example('grade-object-create')],
+    outcomes: ['done'],
+    requests: {
+      path: /2001\/grades\/$|folders\/7001$/,
+      are: ['GET 200', 'GET 200', 'POST 200', 'GET 200', 'PUT 200'],
+    },
+    holds: held('gradeObjects', { name: 'Lab report 1' }, { orgUnitId: course, maxPoints: 20 }),
+  },
+  {
+    title: 'a section that moves to another course',
+    function: 'org-unit-move',
+    bodies: [await example('org-unit-move')],
+    outcomes: ['done'],
+    requests: { path: /orgstructure\/3001/, are: ['POST 200', 'DELETE 200'] },
+    holds: held('orgUnits', { orgUnitId: 3001 }, { parents: [2002] }),
+  },
+  {
+    title: 'a topic that is a file',
+    function: 'content-topic-update',
+    bodies: [await example('content-topic-update')],
+    outcomes: ['done'],
+    requests: { path: /modules\/8001\/structure\/$/, are: ['POST 200'] },
+    holds: held('topics', { title: 'Lab safety' }, { moduleId: 8001, topicType: 1, writes: 1 }),
+  },
+  {
+    title: 'news with a picture',
+    function: 'news-item-create',
+    bodies: [await example('news-item-create')],
+    outcomes: ['done'],
+    requests: { path: /2001\/news\/$/, are: ['POST 200'] },
+    holds: held('newsItems', {}, { orgUnitId: course }),
+  },
+  {
+    title: 'an LTI link, its secret from Secrets Manager',
+    function: 'lti-link-update',
+    bodies: [await example('lti-link-update')],
+    outcomes: ['done'],
+    requests: { path: /lti\/link\/9001$/, are: ['PUT 200'] },
+    holds: held('ltiLinks', { linkId: 9001 }, { writes: 1 }),
+  },
+  {
+    title: 'the attributes of a user',
+    function: 'user-attributes-update',
+    bodies: [await example('user-attributes-update')],
+    outcomes: ['done'],
+    requests: { path: /attributes\/users\/301$/, are: ['PUT 200'] },
+    holds: held('userAttributes', { userId: 301 }, { writes: 1 }),
+  },
 ];
+
+/** A function that no queue triggers, and what it must answer. */
+export type Invocation = { title: string; function: string; event: unknown; answers: Row };
+
+export const invocations = async (): Promise<Invocation[]> => [
+  {
+    title: 'an export of two courses',
+    function: 'course-export',
+    event: JSON.parse(await readFile(join(root, 'events/course-export.json'), 'utf8')),
+    answers: { state: 'finished', message: '2 of 2 org units are complete.' },
+  },
+];
+
+/** Of the functions without a scenario of their own: whoever adds one finds its message played. */
+const furtherExamples = async (): Promise<Scenario[]> => {
+  const known = (await examples()).map((scenario) => scenario.function);
+  const names = (await integrationNames()).filter((name) => !known.includes(name));
+  return Promise.all(
+    names.map(async (name) => {
+      return {
+        title: `the example of ${name}`,
+        function: name,
+        bodies: [await example(name)],
+        outcomes: ['done'],
+      };
+    }),
+  );
+};
 
 const rotation: Scenario = {
   title: 'the service’s key was rotated',
@@ -281,7 +360,12 @@ const misfortunes: Scenario[] = [
 ];
 
 /** All of them: those of one act may happen at once. What changes the world for everybody comes last. */
-export const acts = async (): Promise<Scenario[][]> => [await examples(), misfortunes, [rotation], [clock]];
+export const acts = async (): Promise<Scenario[][]> => [
+  [...(await examples()), ...(await furtherExamples())],
+  misfortunes,
+  [rotation],
+  [clock],
+];
 
 async function example(name: string): Promise<string> {
   const { Records } = JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));

@@ -23,10 +23,15 @@ export function createScreen(longestTitle: number, stream: NodeJS.WriteStream = 
 
   /** Words in lines that fit, all but the first behind the indent. */
   const paragraph = (text: string, indent: number): string => {
+    if (width === Number.POSITIVE_INFINITY) return text;
+    const room = width - indent;
     const lines = [''];
-    for (const word of text.split(/\s+/)) {
+    // A word longer than a line, such as a path, goes on in the next.
+    for (const word of text
+      .split(/\s+/)
+      .flatMap((each) => each.match(new RegExp(`.{1,${room}}`, 'gu')) ?? [])) {
       const line = `${lines.at(-1)} ${word}`.trimStart();
-      if (lines.at(-1) !== '' && indent + line.length > width) lines.push(word);
+      if (lines.at(-1) !== '' && line.length > room) lines.push(word);
       else lines[lines.length - 1] = line;
     }
     return lines.join(`\n${' '.repeat(indent)}`);
@@ -39,8 +44,8 @@ export function createScreen(longestTitle: number, stream: NodeJS.WriteStream = 
     count[outcome] = (count[outcome] ?? 0) + 1;
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
     const shown = outcome === 'waiting' ? `waits ${waitSeconds} s` : outcome;
-    const head = `${seconds.padStart(5)} s  ${paint(colours[outcome] ?? 'cyan', shown.padEnd(10))}  `;
-    const indent = 21;
+    const head = `${seconds.padStart(5)} s  ${paint(colours[outcome] ?? 'cyan', shown.padEnd(12))}  `;
+    const indent = 23;
     const room = width - indent - longestTitle - 2;
     // Too narrow for both, the title comes first and what was done for it below.
     if (room < 50) {

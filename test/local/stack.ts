@@ -34,8 +34,8 @@ export type Stack = {
 };
 
 export type StackOptions = {
-  /** Default: each has processes that poll its queue. */
-  functions?: boolean;
+  /** Which of them have processes that poll their queues; default: all. */
+  functions?: boolean | readonly string[];
   /** Over the local settings, for every function. */
   settings?: Record<string, string>;
   /** Where the code lies, sources or bundles. */
@@ -73,6 +73,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       // User 302 has none, so that a submission of hers cannot be sent.
       [`${prefix}/users/301`]: keyOf('301'),
       [`${prefix}/users/303`]: keyOf('303'),
+      [`${prefix}/lti-links/9001`]: { key: 'local-key', plainSecret: 'local-secret' },
     }),
     startLedgerTable(table),
   ]);
@@ -106,13 +107,19 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     secrets: { service: `${prefix}/service`, userPrefix: `${prefix}/users/` },
   };
 
-  const { onError = () => {}, containersPerFunction = 2 } = options;
-  const lambda = options.functions === false ? undefined : await startFunctions(description, options);
+  const { functions = true, onError = () => {}, containersPerFunction = 2 } = options;
+  const lambda = functions === false ? undefined : await startFunctions(description, options);
+  const polled = typeof functions === 'boolean' ? queues.map(({ name }) => name) : functions;
+  // Each of them holds a connection all the time: with those of a shared client they would keep it from all others.
+  const polling = new SQSClient({
+    ...localClient(aws.url),
+    requestHandler: { httpAgent: { maxSockets: 1_000 } },
+  });
   const mappings = queues.map(({ name, url, arn }) =>
-    lambda === undefined
+    lambda === undefined || !polled.includes(name)
       ? undefined
       : mapQueue({
-          sqs,
+          sqs: polling,
           queueUrl: url,
           queueArn: arn,
           batchSize: 10,
@@ -130,6 +137,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       await Promise.all(mappings.map((mapping) => mapping?.stop()));
       await lambda?.close();
       sqs.destroy();
+      polling.destroy();
       await Promise.all([platform, aws, secretsManager, dynamodb].map((server) => server.close()));
     },
   };
@@ -151,6 +159,7 @@ export function settingsOf(description: StackDescription, name: string): Record<
     DEAD_LETTER_QUEUE_URL: description.deadLetters,
     LEDGER_TABLE: description.table,
     LEDGER_SETTLING_SECONDS: '2',
+    EXPORT_BUCKET: description.bucket,
     PLATFORM_HEADERS_TIMEOUT_MS: '2000',
     PLATFORM_BODY_TIMEOUT_MS: '2000',
     ATTEMPT_TIMEOUT_MS: '6000',
@@ -160,7 +169,7 @@ export function settingsOf(description: StackDescription, name: string): Record<
   };
 }
 
-function startFunctions(description: StackDescription, options: StackOptions): Promise<Lambda> {
+async function startFunctions(description: StackDescription, options: StackOptions): Promise<Lambda> {
   const {
     taskRoot = root,
     functionTimeoutMs = 20_000,
@@ -168,7 +177,8 @@ function startFunctions(description: StackDescription, options: StackOptions): P
     freeze = false,
     onLog,
   } = options;
-  const functions = Object.keys(description.queues).map((name) => [
+  // Also those that no queue triggers: they wait to be invoked.
+  const functions = (await eventNames()).map((name) => [
     name,
     {
       handler: `functions/${name}.handler`,
@@ -182,18 +192,21 @@ function startFunctions(description: StackDescription, options: StackOptions): P
 }
 
 /** The functions that a queue triggers: those whose example event comes from one. */
-async function integrationNames(): Promise<string[]> {
-  const folder = join(root, 'events');
-  const names = (await readdir(folder))
-    .filter((file) => file.endsWith('.json'))
-    .map((file) => file.slice(0, -5));
+export async function integrationNames(): Promise<string[]> {
+  const names = await eventNames();
   const triggered = await Promise.all(
     names.map(async (name) => {
-      const event = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
+      const event = JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
       return event.Records?.[0]?.eventSource === 'aws:sqs';
     }),
   );
   return names.filter((_, at) => triggered[at]);
+}
+
+/** Of every function there is an example event. */
+async function eventNames(): Promise<string[]> {
+  const files = await readdir(join(root, 'events'));
+  return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -5));
 }
 
 /** The files that the example events name. */

@@ -1,16 +1,17 @@
 import { parseArgs } from 'node:util';
 import { controlsOf } from './controls.ts';
-import { collectLetters, createFollower, play } from './play.ts';
-import { acts, type Scenario, scenarioSeed } from './scenarios.ts';
+import { collectLetters, createFollower, play, playInvocation } from './play.ts';
+import { acts, type Invocation, invocations, type Scenario, scenarioSeed } from './scenarios.ts';
 import { createScreen } from './screen.ts';
 import { startStack } from './stack.ts';
 
 const wanted = wordsGiven().toLowerCase();
 const program = (await acts()).map((act) => act.filter(({ title }) => title.toLowerCase().includes(wanted)));
 const scenarios = program.flat();
-if (scenarios.length === 0) fail(`There is no scenario whose title holds “${wanted}”.`);
+const invoked = (await invocations()).filter(({ title }) => title.toLowerCase().includes(wanted));
+if (scenarios.length + invoked.length === 0) fail(`There is no scenario whose title holds “${wanted}”.`);
 
-const screen = createScreen(Math.max(...scenarios.map(({ title }) => title.length)));
+const screen = createScreen(Math.max(...[...scenarios, ...invoked].map(({ title }) => title.length)));
 const follower = createFollower({ onAttempt: screen.attempt, onOther: showTrouble });
 const stack = await startStack({
   onLog: follower.onLog,
@@ -20,9 +21,10 @@ const stack = await startStack({
 await controlsOf(stack.description).seed(scenarioSeed);
 
 const messages = scenarios.flatMap(({ bodies }) => bodies).length;
+const functions = new Set(scenarios.map((scenario) => scenario.function));
 screen.heading('sis-relay, all of it on this machine');
 screen.say(
-  `${counted(messages, 'message')} for the queues of ${Object.keys(stack.description.queues).join(', ')}. Each ends as ` +
+  `${counted(messages, 'message')} for the queues of ${[...functions].join(', ')}. Each ends as ` +
     'done (its effect is on the platform), duplicate or superseded (rightly not sent), or parked (a dead letter says why). ' +
     'Until then it waits on its queue.',
 );
@@ -38,18 +40,28 @@ interrupted.then(async (status) => {
   await stack.close();
   process.exit(status);
 });
-const results: { scenario: Scenario; problems: string[] }[] = [];
+const results: { scenario: Scenario | Invocation; problems: string[] }[] = [];
 for (const act of program)
   await Promise.all(
     act.map(async (scenario) => {
       results.push({ scenario, problems: await play(scenario, { stack, follower, letters }) });
     }),
   );
+for (const scenario of invoked) {
+  const problems = await playInvocation(scenario, stack);
+  const outcome = problems.length === 0 ? 'done' : 'failed';
+  screen.attempt({ messageId: '', function: scenario.function, outcome }, scenario.title);
+  results.push({ scenario, problems });
+}
 const written = await letters.end();
 await stack.close();
 
 screen.say();
-screen.heading(`${counted(written.length, 'dead letter')}, with the parsed error and what to do about it`);
+screen.heading(
+  written.length === 0
+    ? 'No dead letters'
+    : `${counted(written.length, 'dead letter')}, with the parsed error and what to do about it`,
+);
 for (const letter of written) screen.letter(letter, titleOf(letter.body) ?? 'a letter that nobody expected');
 screen.say();
 screen.table();

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
@@ -115,6 +114,5 @@ if (import.meta.main) {
   rmSync(contractFolder, { recursive: true, force: true });
   mkdirSync(contractFolder, { recursive: true });
   for (const [name, content] of Object.entries(await contractFiles()))
-    writeFileSync(join(contractFolder, name), JSON.stringify(content));
-  execFileSync('biome', ['format', '--write', contractFolder], { stdio: 'inherit' });
+    writeFileSync(join(contractFolder, name), `${JSON.stringify(content, null, 2)}\n`);
 }

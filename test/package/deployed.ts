@@ -154,9 +154,9 @@ function followLog() {
       if (found) return Promise.resolve(found);
       const late = () =>
         reject(
-          new Error([`${what} within 40 s`, ...lines.filter((line) => line.includes(about))].join('\n')),
+          new Error([`${what} within 90 s`, ...lines.filter((line) => line.includes(about))].join('\n')),
         );
-      const timer = setTimeout(late, 40_000);
+      const timer = setTimeout(late, 90_000);
       waiters.push({ isMet, met: resolve });
       return promise.finally(() => clearTimeout(timer));
     },

@@ -42,15 +42,12 @@ export async function packagedProject(): Promise<Packaged> {
   const project = join(tmpdir(), `sis-relay-packaged-${await fingerprint()}`);
   const lock = `${project}.lock`;
   while (!existsSync(project)) {
-    if (
-      await mkdir(lock).then(
-        () => true,
-        () => false,
-      )
-    ) {
-      await removeOld();
-      await rename(await packageAnew(), project).finally(() => rm(lock, { recursive: true }));
-    } else if (await isOlderThan(lock, 5 * minute)) await rm(lock, { recursive: true, force: true });
+    const isMine = await mkdir(lock).then(
+      () => true,
+      () => false,
+    );
+    if (isMine) await packageInto(project).finally(() => rm(lock, { recursive: true, force: true }));
+    else if (await isOlderThan(lock, 5 * minute)) await rm(lock, { recursive: true, force: true });
     else await sleep(50);
   }
   return read(project);
@@ -60,6 +57,11 @@ export async function packagedProject(): Promise<Packaged> {
 export async function packagedAgain(): Promise<Packaged & { project: string }> {
   const project = await packageAnew();
   return { project, ...(await read(project)) };
+}
+
+async function packageInto(project: string): Promise<void> {
+  await removeOld();
+  await rename(await packageAnew(), project);
 }
 
 const minute = 60_000;
@@ -72,14 +74,13 @@ async function packageAnew(): Promise<string> {
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
   const serverless = join(project, 'node_modules/serverless/bin/serverless.js');
   const { PATH, SystemRoot } = process.env;
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [serverless, 'package', '--stage', 'local'],
-    {
-      cwd: project,
-      env: { PATH, HOME: project, ...(SystemRoot && { SystemRoot }) },
-    },
-  );
+  const packaging = promisify(execFile)(process.execPath, [serverless, 'package', '--stage', 'local'], {
+    cwd: project,
+    env: { PATH, HOME: project, ...(SystemRoot && { SystemRoot }) },
+  });
+  const { stdout } = await packaging.catch(({ stdout, stderr }) => {
+    throw new Error(`serverless package failed:\n${stdout}${stderr}`);
+  });
   await writeFile(join(project, outputFile), stdout);
   return project;
 }

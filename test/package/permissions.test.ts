@@ -101,11 +101,13 @@ const scheduled: Record<string, () => Promise<void>> = {
   'token-refresh': async () => {
     const { platform } = deployed.stack.description;
     const { tokenUrl } = (await (await fetch(`${platform}/_local/oauth`)).json()) as { tokenUrl: string };
-    await controlsOf(deployed.stack.description).secret('sis-relay/local/users/303', {
-      ...{ type: 'oauth', grant: 'client_credentials', tokenUrl },
-      ...{ clientId: 'local-client', clientSecret: 'local-client-secret' },
-    });
-    expect(await invoke('token-refresh')).toMatchObject({ refreshed: 1 });
+    const client = { type: 'oauth', grant: 'client_credentials', tokenUrl, clientId: 'local-client' };
+    for (const name of ['service', 'users/303'])
+      await controlsOf(deployed.stack.description).secret(`sis-relay/local/${name}`, {
+        ...client,
+        clientSecret: 'local-client-secret',
+      });
+    expect(await invoke('token-refresh')).toMatchObject({ refreshed: 2 });
   },
 
   'connection-check': async () => {

@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto';
 
 export type Keys = { appId: string; appKey: string; userId: string; userKey: string };
 
-const sign = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
+const sign = (key: string, text: string): string =>
+  createHmac('sha256', key).update(text).digest('base64url');
 
 /** A path with the query that proves it, as briefly as it can be written. */
 export const signedPath = (method: string, path: string, keys: Keys): string => {

@@ -73,6 +73,17 @@ describe('sending many messages', () => {
   });
 });
 
+test('a queue that does not answer at all is not asked for ever', async () => {
+  const { office, url, queue: at } = await queue();
+  const name = url.split('/').at(-1);
+  let asked = 0;
+  await office.fault({ action: 'SendMessageBatch', name, status: 403, type: 'AccessDenied' });
+  const sqs = Object.create(at.sqs, { send: { value: (command: never) => (++asked, at.sqs.send(command)) } });
+  expect((await sendAll({ sqs, url }, messages(1_000))).size).toBe(1_000);
+  expect(asked).toBeLessThan(30);
+  await office.clearFaults();
+});
+
 test('deleting and hiding look at failed entries in the same way', async () => {
   const { office, url, queue: at } = await queue();
   await sendAll(at, messages(1));

@@ -1,0 +1,44 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { ExportServices } from './export-run.ts';
+import { createExportStore } from './export-store.ts';
+import { createObserve } from './observe.ts';
+import { createAuthenticator } from './platform/auth.ts';
+import { createPlatformClient } from './platform/client.ts';
+import { createCredentials } from './secrets.ts';
+import { type ExportSettings, platformOptionsOf } from './settings.ts';
+
+/** A part of an upload takes longer than a call of Secrets Manager. */
+const awsClient = {
+  maxAttempts: 3,
+  requestHandler: { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
+};
+
+/** The real world of a container that exports. */
+export const createExportServices = (settings: ExportSettings): ExportServices => {
+  const observe = createObserve({ function: 'course-export', level: settings.LOG_LEVEL });
+  const credentials = createCredentials({
+    client: new SecretsManagerClient(awsClient),
+    prefix: settings.SECRET_PREFIX,
+    timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
+    warn: observe.warn,
+  });
+  // A store at an address of its own has no DNS name for each bucket.
+  const s3 = new S3Client({ ...awsClient, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined });
+  return {
+    platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
+    store: createExportStore({ s3, bucket: settings.EXPORT_BUCKET }),
+    observe,
+    limits: {
+      prefix: settings.EXPORT_PREFIX,
+      concurrency: settings.EXPORT_CONCURRENCY,
+      reserveMs: settings.RESERVE_MS,
+      backoff: {
+        minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
+        maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
+      },
+      longestWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
+    },
+    nowMs: Date.now,
+  };
+};

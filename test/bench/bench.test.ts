@@ -1,0 +1,95 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { bench } from './bench.ts';
+import { startDriver } from './drivers.ts';
+import { atMostTimes } from './figures.ts';
+import { ledger, ours, raw, team } from './messages.ts';
+import { plotOf } from './plot.ts';
+import { floorsOf, markdownOf, type Results } from './report.ts';
+import { tiny } from './scale.ts';
+import { spreadOf } from './statistics.ts';
+
+describe('the benchmarks, in their smallest form', () => {
+  let results: Results;
+  const printed: string[] = [];
+
+  beforeAll(async () => {
+    results = await bench(tiny, (text) => printed.push(text));
+  }, 180_000);
+
+  test('each part is measured, told and written', () => {
+    const titles = ['A message', 'A cold start', 'An upload of 1 MiB', 'Growth', 'A connection of its own'];
+    expect(results.sections.map(({ title }) => title)).toEqual(titles);
+    expect(printed.map((text) => text.trim().split('\n')[0])).toEqual(titles);
+    for (const title of titles) expect(markdownOf(results)).toContain(`## ${title}`);
+  });
+
+  test('a message has its peers beside it, with and without the ledger', () => {
+    const figures = results.sections[0]?.figures ?? [];
+    expect(figures).toHaveLength(4);
+    for (const { values } of figures)
+      expect(Object.keys(values).sort()).toEqual([ours, ledger, raw, team].sort());
+  });
+
+  test('every value is a number', () => {
+    const values = results.sections.flatMap(({ figures }) =>
+      figures.flatMap((each) => Object.values(each.values)),
+    );
+    expect(values.length).toBeGreaterThan(60);
+    for (const { low, median, high } of values) {
+      expect(low).toBeGreaterThanOrEqual(0);
+      expect(median).toBeGreaterThanOrEqual(low);
+      expect(high).toBeGreaterThanOrEqual(median);
+    }
+  });
+
+  test('every floor is told with what was measured', () => {
+    expect(floorsOf(results).map(({ name }) => name)).toEqual([
+      `≤ 1.5 × ${raw}`,
+      `≤ 0.35 × ${team}`,
+      `≤ 1.5 × ${raw}`,
+      `≤ 0.35 × ${team}`,
+      `grade-push ≤ 0.65 × ${team}`,
+      '≤ 80 MB',
+      'within ± 10 %',
+      'within ± 10 %',
+    ]);
+    for (const { name, measured } of floorsOf(results)) {
+      expect(Number.isFinite(measured.median)).toBe(true);
+      expect(printed.join('\n')).toContain(`${name}: `);
+    }
+  });
+
+  test('the picture draws them all', () => {
+    const picture = plotOf(results);
+    expect(picture).not.toMatch(/NaN|undefined|Infinity/);
+    expect(picture.match(/<rect class="(ours|peer)"/g)).toHaveLength(3 + 2 + 4);
+    expect(picture.match(/<circle/g)).toHaveLength(2 * (2 + 1));
+  });
+});
+
+describe('what is compared', () => {
+  test('is the middle of the repeats, and the quartiles', () =>
+    expect(spreadOf([9, 1, 3, 2, 4])).toEqual({ median: 3, low: 2, high: 4 }));
+
+  test('holds by the ratios of neighbours, so that a slow moment of the machine does not decide', () => {
+    const compared = { peer: 'peer', ours: [10, 100, 11], theirs: [10, 100, 10] };
+    expect(atMostTimes(1.05, compared)).toMatchObject({ measured: { median: 1 }, holds: true });
+    expect(atMostTimes(0.95, compared)).toMatchObject({ holds: false });
+  });
+
+  test('is nothing that failed', async () => {
+    const refusing =
+      'data:text/javascript,export const handler = async () => ({ batchItemFailures: [{ itemIdentifier: "1" }] })';
+    const driver = startDriver({ module: refusing, env: {} });
+    await expect(driver.ask({ kind: 'grade-push', messages: 1, batchSize: 1 })).rejects.toThrow(
+      '1 of 1 messages failed',
+    );
+    await driver.close();
+  });
+
+  test('is nothing that ended', async () => {
+    const driver = startDriver({ module: 'data:text/javascript,throw new Error("broken")', env: {} });
+    await expect(driver.ask({ kind: 'grade-push', messages: 1, batchSize: 1 })).rejects.toThrow('broken');
+    await driver.close();
+  });
+});

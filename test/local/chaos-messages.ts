@@ -1,0 +1,183 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { PlatformState } from './controls.ts';
+
+export const kinds = [
+  'grade-push',
+  'enrollment-create',
+  'submission-upload',
+  'profile-image-update',
+] as const;
+export type Kind = (typeof kinds)[number];
+
+/** A message of the run: one version of the thing that it changes. */
+export type Message = {
+  id: string;
+  kind: Kind;
+  thing: string;
+  version: number;
+  body: string;
+  /** The platform refuses it for good. */
+  wrong: boolean;
+};
+
+export type Random = () => number;
+
+/** As many versions as a thing has at most. */
+const versions = 8;
+const course = 2001;
+const learner = 110;
+const submitters = Array.from({ length: 10 }, (_, at) => 6_001 + at);
+const roleOf = (version: number): number => 1_000 + version;
+
+/** So many files of different sizes there are to hand in: by name and size the function knows its own again. */
+export const sizes = 97;
+
+/** The image of a version: a picture, with something behind it that no viewer shows. */
+export const imageOf = (picture: Buffer, version: number): Buffer =>
+  Buffer.concat([picture, Buffer.from(`version ${version}`)]);
+
+/** What must be on the platform, and in Secrets Manager, for all messages to be possible. */
+export const chaosSeed = (messages: number) => {
+  const users = Array.from({ length: messages }, (_, at) => ({ userId: 10_000 + at }));
+  return {
+    submitters,
+    versions,
+    platform: {
+      roles: range(versions).map((version) => ({ roleId: roleOf(version), name: `Role ${version}` })),
+      users: [...users, ...submitters.map((userId) => ({ userId }))],
+      enrollments: [...users, ...submitters.map((userId) => ({ userId }))].map(({ userId }) => ({
+        orgUnitId: course,
+        userId,
+        roleId: learner,
+      })),
+    },
+  };
+};
+
+/** Messages of the four kinds: things of one to eight versions each. */
+export function plan(count: number, random: Random, bucket: string): Message[] {
+  const messages: Message[] = [];
+  for (let thing = 0; messages.length < count; thing += 1) {
+    const kind = pick([...kinds, 'grade-push'] as const, random);
+    const wrong = kind === 'grade-push' && random() < 0.25;
+    const last = kind === 'submission-upload' || wrong ? 1 : 1 + Math.floor(random() * versions);
+    for (let version = 0; version < last && messages.length < count; version += 1)
+      messages.push(messageOf({ kind, thing, version, wrong }, bucket));
+  }
+  return messages;
+}
+
+function messageOf(
+  { kind, thing, version, wrong }: { kind: Kind; thing: number; version: number; wrong: boolean },
+  bucket: string,
+): Message {
+  const id = randomUUID();
+  const userId = 10_000 + thing;
+  const upload = (name: string) => `s3://${bucket}/${name}`;
+  const data = {
+    'grade-push': {
+      orgUnitId: course,
+      gradeObjectId: wrong ? 5_999 : 5_001,
+      userId,
+      grade: { type: 'numeric', points: version },
+      // Without one of the two, what is there is read first.
+      ...(version % 2 === 0 ? { comments: '', privateComments: '' } : { comments: '' }),
+    },
+    'enrollment-create': { orgUnitId: course, userId, roleId: roleOf(version) },
+    'submission-upload': {
+      orgUnitId: course,
+      folderId: 7_001,
+      userId: submitters[thing % submitters.length],
+      files: [
+        { uri: upload(`chaos/${thing % sizes}.pdf`), name: `${id}.pdf`, contentType: 'application/pdf' },
+      ],
+    },
+    'profile-image-update': {
+      userId,
+      file: { uri: upload(`chaos/${version}.png`), contentType: 'image/png' },
+    },
+  }[kind];
+  const time = new Date(Date.UTC(2026, 2, 1, 9, version)).toISOString();
+  const body = JSON.stringify({ specversion: '1.0', id, source: '/sis', type: `sis.${kind}.v1`, time, data });
+  return { id, kind, thing: `${kind} ${kind === 'submission-upload' ? id : userId}`, version, body, wrong };
+}
+
+export type Verdict = { lost: string[]; stale: string[]; twice: string[] };
+
+/** The ids of the submissions that the platform holds. */
+export const handedIn = ({ submissions = [] }: PlatformState): string[] =>
+  submissions.flatMap(({ files }) =>
+    (files as { name: string }[]).map(({ name }) => name.replace('.pdf', '')),
+  );
+
+/** What is not as it must be, by what the platform holds and which messages are letters: `parked` are their ids. */
+export function judge(
+  messages: Message[],
+  state: PlatformState,
+  { parked, picture }: { parked: Set<string>; picture: Buffer },
+): Verdict {
+  const held = versionsIn(state, picture);
+  const verdict: Verdict = { lost: [], stale: [], twice: [] };
+  for (const [thing, all] of Map.groupBy(messages, (message) => message.thing)) {
+    const there = held.get(thing) ?? [];
+    if (thing.startsWith('submission') && there.length > 1) verdict.twice.push(thing);
+    const newest = all.filter(({ id }) => !parked.has(id)).sort((a, b) => b.version - a.version)[0];
+    if (newest === undefined) continue;
+    const has = Math.max(-1, ...there);
+    // A letter may have had its effect: then what is there is newer still.
+    if (has < 0) verdict.lost.push(newest.id);
+    else if (has < newest.version) verdict.stale.push(newest.id);
+  }
+  return verdict;
+}
+
+/** By thing: the version that the platform holds; of submissions, one for each time that it was handed in. */
+function versionsIn(state: PlatformState, picture: Buffer): Map<string, number[]> {
+  const held = new Map<string, number[]>();
+  const add = (thing: string, version: number) => held.set(thing, [...(held.get(thing) ?? []), version]);
+  const images = new Map(
+    range(versions).map((version) => [
+      createHash('sha256').update(imageOf(picture, version)).digest('hex'),
+      version,
+    ]),
+  );
+  for (const { userId, pointsNumerator, gradeObjectId } of state.gradeValues ?? [])
+    if (gradeObjectId === 5_001) add(`grade-push ${userId}`, Number(pointsNumerator));
+  for (const { userId, roleId } of state.enrollments ?? [])
+    if (Number(roleId) >= 1_000) add(`enrollment-create ${userId}`, Number(roleId) - 1_000);
+  for (const id of handedIn(state)) add(`submission-upload ${id}`, 0);
+  for (const { userId, sha256, file } of state.profileImages ?? [])
+    add(`profile-image-update ${userId}`, images.get(String(sha256 ?? (file as Row)?.sha256)) ?? -1);
+  return held;
+}
+
+type Row = Record<string, unknown>;
+
+function range(length: number): number[] {
+  return Array.from({ length }, (_, at) => at);
+}
+
+export function pick<Value>(values: readonly Value[], random: Random): Value {
+  return values[Math.floor(random() * values.length)] as Value;
+}
+
+/** In any order, one in twenty twice; those about one thing come so close to each other that they meet. */
+export function inTurmoil(messages: Message[], random: Random): Message[] {
+  const near = 40;
+  return messages
+    .flatMap((message, at) =>
+      (random() < 0.05 ? [message, message] : [message]).map((copy) => ({ copy, at })),
+    )
+    .map(({ copy, at }) => ({ copy, at: at + random() * near }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ copy }) => copy);
+}
+
+/** A small generator of reproducible randomness: the same seed gives the same messages and misfortunes. */
+export function randomFrom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 4_294_967_296;
+  };
+}

@@ -1,0 +1,306 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { letterOf } from '../../lib/dead-letter.ts';
+import { controlsOf } from './controls.ts';
+import { event } from './scenarios.ts';
+import type { StackDescription } from './stack.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+let project: string;
+
+// A checkout of its own: a developer's stack may be up in this one.
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'sis-relay-checkout-'));
+  for (const name of ['package.json', 'lib', 'functions', 'events', 'test'])
+    await cp(join(root, name), join(project, name), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
+});
+afterAll(() => rm(project, { recursive: true }));
+
+const started: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of started.splice(0)) signalAll(child, 'SIGKILL');
+});
+
+/** To a program and all that it started, as a terminal does; false: there is nothing left of them. */
+function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** A program of the project, with what it says so far. */
+function run(command: string, ...parameters: string[]) {
+  const child = spawn(command, parameters, {
+    cwd: project,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  started.push(child);
+  const said = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => (said.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text) => (said.err += text));
+  const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  const up = async () => {
+    await Promise.race([expect.poll(() => said.out, { timeout: 30_000 }).toMatch(/\n/), ended]);
+    return JSON.parse(said.out) as StackDescription;
+  };
+  return { child, said, ended, up };
+}
+
+const local = (...options: string[]) => run(process.execPath, 'test/local/local.js', ...options);
+const stackFile = () => join(project, '.local/stack.json');
+
+/** What /proc tells of the living processes, where there is one. */
+async function livingProcesses(): Promise<{ pid: number; parent: number }[]> {
+  const all = await Promise.all(
+    globSync('/proc/[0-9]*/stat').map(async (file) => {
+      const stat = await readFile(file, 'utf8').catch(() => '');
+      const [, pid, state, parent] = /^(\d+) \(.*\) (\S) (\d+)/s.exec(stat) ?? [];
+      return state === 'Z' ? [] : [{ pid: Number(pid), parent: Number(parent) }];
+    }),
+  );
+  return all.flat();
+}
+
+async function processesBelow(pid: number | undefined): Promise<number[]> {
+  const children = (await livingProcesses()).filter(({ parent }) => parent === pid);
+  return (
+    await Promise.all(children.map(async (child) => [child.pid, ...(await processesBelow(child.pid))]))
+  ).flat();
+}
+
+async function livingOf(pids: number[]): Promise<number[]> {
+  const living = await livingProcesses();
+  return pids.filter((each) => living.some(({ pid }) => pid === each));
+}
+
+const clientOptions = (endpoint: string, { region }: StackDescription) => ({
+  ...{ endpoint, region, credentials: { accessKeyId: 'any', secretAccessKey: 'any' } },
+});
+
+const grade = (userId: number, points: number | null) =>
+  event('grade-push', {
+    ...{ orgUnitId: 2001, gradeObjectId: 5001, userId, comments: '', privateComments: '' },
+    grade: { type: 'numeric', points },
+  });
+
+describe('npm run local', () => {
+  test('tells where everything is, in one line and in .local/stack.json, until Ctrl-C', async () => {
+    const stack = run('npm', 'run', '--silent', 'local');
+    const description = await stack.up();
+    expect(stack.said.out).toBe(`${JSON.stringify(description)}\n`);
+    expect(await readFile(stackFile(), 'utf8')).toBe(stack.said.out);
+    const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const queue = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/\d+\/[\w-]+$/);
+    expect(description).toMatchObject({
+      ...{ platform: url, sqs: url, s3: url, secretsManager: url, region: expect.any(String) },
+      queues: {
+        ...{ 'grade-push': queue, 'enrollment-create': queue },
+        ...{ 'submission-upload': queue, 'profile-image-update': queue },
+      },
+      ...{ deadLetters: queue, bucket: expect.any(String) },
+      secrets: { service: expect.any(String), userPrefix: expect.any(String) },
+    });
+    signalAll(stack.child, 'SIGINT');
+    await expect.poll(() => signalAll(stack.child, 0), { timeout: 20_000 }).toBe(false);
+    expect(existsSync(stackFile())).toBe(false);
+  });
+
+  test('serves plain clients of AWS: what they put in its queues is done', async () => {
+    const stack = local();
+    const description = await stack.up();
+    const sqs = new SQSClient(clientOptions(description.sqs, description));
+    const s3 = new S3Client({ ...clientOptions(description.s3, description), forcePathStyle: true });
+    const secrets = new SecretsManagerClient(clientOptions(description.secretsManager, description));
+    const send = (name: string, MessageBody: string) =>
+      sqs.send(new SendMessageCommand({ QueueUrl: description.queues[name], MessageBody }));
+
+    await s3.send(
+      new PutObjectCommand({ Bucket: description.bucket, Key: 'a.gif', Body: Buffer.from('GIF89a') }),
+    );
+    const file = { uri: `s3://${description.bucket}/a.gif`, contentType: 'image/gif' };
+    await send('profile-image-update', event('profile-image-update', { userId: 302, file }));
+    await send('grade-push', grade(302, 0));
+    await send('grade-push', grade(301, null));
+
+    const state = () => controlsOf(description).state();
+    const patient = { timeout: 30_000 };
+    await expect
+      .poll(async () => (await state()).profileImages, patient)
+      .toMatchObject([{ userId: 302, bytes: 6 }]);
+    await expect
+      .poll(async () => (await state()).gradeValues, patient)
+      .toMatchObject([{ userId: 302, pointsNumerator: 0 }]);
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl: description.deadLetters,
+        WaitTimeSeconds: 20,
+        MessageAttributeNames: ['All'],
+      }),
+    );
+    expect(Messages.map(letterOf)).toMatchObject([{ failure: { kind: 'invalid' } }]);
+    const { service, userPrefix } = description.secrets;
+    for (const SecretId of [service, `${userPrefix}301`]) {
+      const { SecretString = '' } = await secrets.send(new GetSecretValueCommand({ SecretId }));
+      expect(JSON.parse(SecretString)).toMatchObject({ type: 'id-key' });
+    }
+    for (const client of [sqs, s3, secrets]) client.destroy();
+    // What the functions log is beside the one line, not below it.
+    expect(stack.said.out.split('\n')).toHaveLength(2);
+    expect(stack.said.err).toMatch(/^grade-push \{.*"outcome":"done"/m);
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'ends at %s with status 0, and leaves nothing behind',
+    async (signal) => {
+      const stack = local();
+      const description = await stack.up();
+      const sqs = new SQSClient(clientOptions(description.sqs, description));
+      const QueueUrl = description.queues['grade-push'];
+      await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: grade(301, 7) }));
+      sqs.destroy();
+      await expect
+        .poll(async () => (await controlsOf(description).state()).gradeValues, { timeout: 30_000 })
+        .toHaveLength(1);
+      const processes = await processesBelow(stack.child.pid);
+      if (process.platform === 'linux') expect(processes.length).toBeGreaterThan(0);
+      stack.child.kill(signal);
+      // A terminal and npm make two signals of one Ctrl-C.
+      stack.child.kill(signal);
+      expect(await stack.ended).toEqual([0, null]);
+      expect(existsSync(stackFile())).toBe(false);
+      await expect.poll(() => livingOf(processes), { timeout: 20_000 }).toEqual([]);
+      await expect(fetch(description.platform)).rejects.toThrow('fetch failed');
+    },
+  );
+
+  test('with --no-functions polls nothing, and takes the place of a stack that was killed', async () => {
+    const killed = local('--no-functions');
+    await killed.up();
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    expect(existsSync(stackFile())).toBe(true);
+
+    const stack = local('--no-functions');
+    const description = await stack.up();
+    expect(await readFile(stackFile(), 'utf8')).toBe(stack.said.out);
+    const sqs = new SQSClient(clientOptions(description.sqs, description));
+    const QueueUrl = description.queues['grade-push'];
+    await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: grade(301, 7) }));
+    await sleep(1_500);
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, MessageSystemAttributeNames: ['ApproximateReceiveCount'] }),
+    );
+    expect(Messages).toMatchObject([{ Attributes: { ApproximateReceiveCount: '1' } }]);
+    expect(await controlsOf(description).requests()).toEqual([]);
+    sqs.destroy();
+  });
+
+  test('started twice at once is up once, and the other says so', async () => {
+    const both = [local('--no-functions'), local('--no-functions')];
+    const first = await Promise.race(both.map(async (stack) => (await stack.ended) && stack));
+    const other = both.find((stack) => stack !== first);
+    const { platform } = (await other?.up()) ?? {};
+    expect(await first.ended).toEqual([1, null]);
+    expect(first.said).toEqual({
+      out: '',
+      err: `A stack is up already: its platform is ${platform}, and .local/stack.json tells the rest. Use it, or end it first (Ctrl-C, or SIGTERM).\n`,
+    });
+    expect(await readFile(stackFile(), 'utf8')).toBe(other?.said.out);
+  });
+
+  test.each([
+    [
+      '--functions=none',
+      /^Option '--functions' does not take an argument\. The one option is --no-functions: .*\n$/,
+    ],
+    ['--port', /^Unknown option '--port'\. The one option is --no-functions: .*\n$/],
+    ['grade-push', /^Unexpected argument 'grade-push'\. .*The one option is --no-functions: .*\n$/],
+  ])('with %s says which option there is', async (option, says) => {
+    const stack = local(option);
+    expect(await stack.ended).toEqual([2, null]);
+    expect(stack.said).toEqual({ out: '', err: expect.stringMatching(says) });
+  });
+});
+
+describe('npm start', () => {
+  const start = (...words: string[]) => run(process.execPath, 'test/local/start.js', ...words);
+  const last = (text: string) => text.trimEnd().split('\n').at(-1);
+
+  test('ends with status 0 where each message ended as expected, in plain lines without a terminal', async () => {
+    const { said, ended } = start('null', 'grade');
+    expect(await ended).toEqual([0, null]);
+    expect(said.err).toBe('');
+    expect(said.out).toMatch(/^ +[\d.]+ s {2}parked +a null grade {2}grade-push · invalid$/m);
+    expect(said.out).toMatch(/^1 dead letter, with the parsed error and what to do about it$/m);
+    expect(said.out).toMatch(/^ {2}what happened {2}.*the platform cannot clear a grade$/m);
+    expect(said.out).toMatch(/^ {2}what to do {5}Correct the message at its producer/m);
+    expect(said.out).toMatch(/^grade-push {13} +· +· +· +1 +·$/m);
+    expect(last(said.out)).toMatch(/^✓ 1 of 1 scenario ended as they must, in [\d.]+ s$/);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what begins a colour
+    expect(said.out).not.toMatch(/\u001b/);
+  });
+
+  test('ends with status 1 where one did not, and tells what is otherwise', async () => {
+    const file = join(project, 'test/local/scenarios.ts');
+    const good = await readFile(file, 'utf8');
+    await writeFile(file, good.replace("outcomes: ['parked']", "outcomes: ['done']"));
+    const { said, ended } = start('null', 'grade');
+    expect(await ended).toEqual([1, null]);
+    expect(said.out).toMatch(/^✗ a null grade: how it ended: \["parked"\] and not \["done"\]$/m);
+    expect(last(said.out)).toMatch(/^✗ 0 of 1 scenario ended as they must/);
+    await writeFile(file, good);
+  });
+
+  test.each([
+    ['--fast', /^npm start takes no options\./],
+    ['no such misfortune', /^There is no scenario whose title holds “no such misfortune”\.$/m],
+  ])('with %s says what it takes', async (word, says) => {
+    const { said, ended } = start(word);
+    expect(await ended).toEqual([2, null]);
+    expect(said).toEqual({ out: '', err: expect.stringMatching(says) });
+  });
+});
+
+describe('a node below 24, called directly', () => {
+  test.for(['start', 'local'])(
+    '%s.js fails with a sentence that says what to run',
+    async (name, { skip }) => {
+      const node = await oldNode();
+      if (node === undefined) return skip('there is no node below 24 on this machine');
+      const { said, ended } = run(node, `test/local/${name}.js`);
+      expect(await ended).toEqual([1, null]);
+      expect(said).toEqual({
+        out: '',
+        err: expect.stringMatching(
+          /^sis-relay needs Node 24 or newer, and this is v\d+\.\d+\.\d+\. Run `npm .*`: it brings its own\.\n$/,
+        ),
+      });
+    },
+  );
+});
+
+/** The machine's own node, if it is an old one. */
+async function oldNode(): Promise<string | undefined> {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/local/bin', '/usr/bin'];
+  for (const folder of new Set(folders)) {
+    const node = join(folder, 'node');
+    if (folder.includes('node_modules') || !existsSync(node)) continue;
+    const { stdout } = await promisify(execFile)(node, ['--version']);
+    if (Number(/^v(\d+)/.exec(stdout)?.[1]) < 24) return node;
+  }
+  return undefined;
+}
