@@ -58,7 +58,11 @@ export const settle = async <Data>(
     const seconds =
       lookUpSeconds ?? waitSeconds({ receiveCount: story.attempts, retryAfterSeconds }, limits.backoff);
     const waits = dispositions[failure.kind] === 'wait' || lookUpSeconds !== undefined;
-    if (waits && story.startedMs - story.sentMs < limits.longestWaitMs) return wait(seconds, failure);
+    const hasWaitedMs = story.startedMs - story.sentMs;
+    if (waits && hasWaitedMs < limits.longestWaitMs) return wait(seconds, failure);
+    // What a waiting message would have done by itself is now for somebody to do.
+    if (dispositions[failure.kind] === 'wait')
+      failure.remedy = `It waited for ${Math.round(hasWaitedMs / 3_600_000)} h. When its cause is gone, replay this letter.`;
     try {
       await world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() }));
     } catch (unsent) {

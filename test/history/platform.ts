@@ -10,8 +10,6 @@ export const wrong = 1_000;
 /** What acted on the platform, in its order: of which message, and on which thing. */
 export type Act = { thing: string; message: number; atMs: number };
 
-export type PlatformModel = ReturnType<typeof createPlatformModel>;
-
 type Numbers = Record<string, number | undefined>;
 type Options = { lookalike: boolean; deadly(message: number): boolean };
 

@@ -20,8 +20,6 @@ export type Copy = {
 
 export type Letter = DeadLetter & { message: number };
 
-export type QueueModel = ReturnType<typeof createQueueModel>;
-
 export const visibilityMs = 360_000;
 
 /** SQS: the queue of the messages, and that of the letters. */

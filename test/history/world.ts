@@ -54,8 +54,6 @@ export type Watch = {
   problem(text: string): void;
 };
 
-export type World = ReturnType<typeof createWorld>;
-
 /** Everything that the functions touch, in memory and on a clock of its own; and the functions, as they are. */
 export function createWorld(history: History, watch: Watch) {
   const integration = integrations[history.integration] as Integration<unknown>;

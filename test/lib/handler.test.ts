@@ -172,7 +172,7 @@ const handleOne = async (
 describe('a batch', () => {
   const fates: Record<string, Run> = {
     done: async (_, { platform }) => platform.call(putThing),
-    rejected: throwing(refusedBy({ status: 404, title: 'Not Found' })),
+    rejected: throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' })),
     throttled: throwing(refusedBy({ status: 429, retryAfterSeconds: 7 })),
     unavailable: throwing(refusedBy({ status: 503 })),
     credentials: throwing(refusedBy({ status: 401 })),
@@ -480,7 +480,15 @@ describe('the line of a message', () => {
 
   test('that waits tells why and for how long', async () => {
     const { reports } = await handleOne(
-      throwing(refusedBy({ status: 429, title: 'Too Many', requestId: 'r-1', retryAfterSeconds: 9 })),
+      throwing(
+        refusedBy({
+          status: 429,
+          type: 'too-many',
+          title: 'Too Many',
+          requestId: 'r-1',
+          retryAfterSeconds: 9,
+        }),
+      ),
     );
     const more = ['eventId', 'kind', 'reason', 'operation', 'status', 'requestId', 'waitSeconds'];
     expect(keys(reports()[0])).toEqual([...always, ...more].sort());
@@ -497,7 +505,9 @@ describe('the line of a message', () => {
   });
 
   test('that is parked tells why', async () => {
-    const { reports } = await handleOne(throwing(refusedBy({ status: 404, title: 'Not Found' })));
+    const { reports } = await handleOne(
+      throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' })),
+    );
     expect(keys(reports()[0])).toEqual(
       [...always, 'eventId', 'kind', 'reason', 'operation', 'status'].sort(),
     );
@@ -763,7 +773,7 @@ describe('through SQS', () => {
   ])('a message whose letter cannot be written stays on its queue, as waiting: SQS %s', async (_, then) => {
     await send(bodyOf('a'));
     await fault({ action: 'SendMessage', ...then });
-    const run = throwing(refusedBy({ status: 404, title: 'Not Found' }));
+    const run = throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' }));
     const { failed, reports, records } = await poll(run);
     expect([...failed]).toEqual(records.map(({ messageId }) => messageId));
     expect(reports()).toMatchObject([

@@ -155,7 +155,7 @@ export function functionForTests<Data>(integration: Integration<Data>, settings:
 
   const event = (data: unknown, attributes: object = {}): string => {
     hour += 1;
-    const time = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
+    const time = new Date(Date.UTC(2024, 0, 1, hour)).toISOString();
     const type = `sis.${name}.v1`;
     return JSON.stringify({
       specversion: '1.0',

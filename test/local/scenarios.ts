@@ -375,7 +375,7 @@ async function example(name: string): Promise<string> {
 /** The body of a message as the SIS sends it; a later hour makes it newer. */
 export function event(name: string, data: object, hour = 9): string {
   const id = randomUUID();
-  const time = new Date(Date.UTC(2026, 2, 1, hour)).toISOString();
+  const time = new Date(Date.UTC(2024, 2, 1, hour)).toISOString();
   return JSON.stringify({ specversion: '1.0', id, source: '/sis/local', type: `sis.${name}.v1`, time, data });
 }
 

@@ -1,0 +1,125 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
+import { run } from '../../../lib/operator/cli.ts';
+import { listLetters } from '../../../lib/operator/list.ts';
+import { localOffice } from './local-office.ts';
+import { eventBody, failureOf, never } from './office.ts';
+
+/** The operators' chapter of the README: what it says is typed here as it stands. */
+const file = process.env.RUNBOOK ?? resolve(import.meta.dirname, '../../../README.md');
+const text = readFileSync(file, 'utf8').replaceAll('\r', '');
+const chapter = /^## Operate the dead letters\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text)?.[1] ?? '';
+const situations = chapter
+  .split(/^### /m)
+  .slice(1)
+  .map((section) => ({
+    title: section.split('\n')[0] ?? '',
+    commands: [...section.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+      block.split('\n').filter((line) => line.startsWith('npx sis-relay')),
+    ),
+  }));
+
+const office = localOffice();
+const kinds = [
+  'rejected',
+  'invalid',
+  'missing-scope',
+  'missing-permission',
+  'missing-credential',
+  'uncertain',
+  'crashed',
+  'defect',
+  'credentials',
+  'throttled',
+  'unavailable',
+] as const;
+const archives: string[] = [];
+
+const send = async (messages: object[]) => {
+  const { sqs, description } = office.stack();
+  const Entries = messages.map((message, at) => ({ Id: String(at), MessageBody: '', ...message }));
+  await sqs.send(new SendMessageBatchCommand({ QueueUrl: description.deadLetters, Entries }));
+};
+const parked = (kind: LetterFailure['kind'], userId: number, more: object = {}) =>
+  sqsMessageOf({
+    ...{
+      body: eventBody('grade-push', { userId, ...more }),
+      replays: kind === 'rejected' ? 5 : 0,
+      attributes: {},
+    },
+    source: 'arn:aws:sqs:us-east-1:000000000000:sis-relay-local-grade-push',
+    failure: failureOf('grade-push', kind),
+  });
+
+/** A letter of each kind, two that are uncertain, one that is wrong in its points, and one that is not ours. */
+beforeEach(async () => {
+  const users = Array.from({ length: 20 }, (_, at) => 800 + at);
+  await office.controls().seed({
+    users: users.map((userId) => ({ userId, userName: `u${userId}`, firstName: 'L', lastName: 'L' })),
+    enrollments: users.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
+  });
+  const wrong = { grade: { type: 'numeric', points: null } };
+  await send(kinds.slice(0, 6).map((kind, at) => parked(kind, 800 + at, kind === 'invalid' ? wrong : {})));
+  await send(kinds.slice(6).map((kind, at) => parked(kind, 810 + at)));
+  await send([parked('uncertain', 816), { MessageBody: 'garbage' }]);
+  writeFileSync(
+    join(office.folder, 'grades.csv'),
+    'orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments\n2001,5001,818,numeric,8.5,Well done\n',
+  );
+});
+
+const idOf = async (command: string): Promise<string> => {
+  const kind = /letters (edit)/.test(command)
+    ? 'invalid'
+    : /uncertain|discard/.test(command)
+      ? 'uncertain'
+      : 'rejected';
+  const { letters } = await listLetters(office.target(), { filter: {}, limit: 100 }, { signal: never });
+  return letters.find((letter) => letter.kind === kind)?.id.slice(0, 8) ?? letters[0]?.id ?? '';
+};
+
+/** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. */
+const typed = async (command: string) => {
+  const line = command
+    .replace('npx sis-relay ', '')
+    .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
+    .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
+    .replace(/\b(grades\.csv|letters\.jsonl|foreign\.jsonl)/, (name) => join(office.folder, name))
+    // Here no letter is twelve days old.
+    .replace('--until 12d', '--until 0m');
+  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+  let out = '';
+  let err = '';
+  const status = await run([...words, '--stack', office.file], {
+    out: (piece) => {
+      out += piece;
+    },
+    err: (piece) => {
+      err += piece;
+    },
+    isLive: false,
+    style: (_, styled) => styled,
+    width: 100,
+    ask: async () => 'y',
+    edit: async (message) => message,
+    signal: never,
+  });
+  archives.push(...(out.match(/s3:\/\/\S+discarded\S+/g) ?? []));
+  return { status, out, err };
+};
+
+test('the runbook has a heading for each situation, and an answer under each', () => {
+  expect(situations.length).toBeGreaterThan(10);
+  for (const kind of [...kinds, 'native', 'foreign']) expect(chapter).toContain(`\`${kind}\``);
+});
+
+describe.each(situations.filter(({ commands }) => commands.length > 0))('“$title”', ({ commands }) => {
+  test.each(commands)('%s', async (command) => {
+    const { status, out, err } = await typed(command);
+    expect({ status, err: status === 0 ? '' : err + out }).toEqual({ status: 0, err: '' });
+    expect(out).not.toBe('');
+  });
+});
