@@ -67,22 +67,48 @@ async function packageInto(project: string): Promise<void> {
 const minute = 60_000;
 const outputFile = 'output.txt';
 
-/** In a copy, as packaging writes into its folder. There is no AWS account to ask: the environment holds no credentials. */
 async function packageAnew(): Promise<string> {
+  const project = await copyOfProject();
+  await writeFile(join(project, outputFile), await serverless(project, ['package', '--stage', 'local']));
+  return project;
+}
+
+/** A folder with all that packaging reads, as it writes into its folder; it is the caller's to remove. */
+export async function copyOfProject(): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), 'sis-relay-packaging-'));
   for (const name of sources) await cp(join(root, name), join(project, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
-  const serverless = join(project, 'node_modules/serverless/bin/serverless.js');
-  const { PATH, SystemRoot } = process.env;
-  const packaging = promisify(execFile)(process.execPath, [serverless, 'package', '--stage', 'local'], {
-    cwd: project,
-    env: { PATH, HOME: project, ...(SystemRoot && { SystemRoot }) },
-  });
-  const { stdout } = await packaging.catch(({ stdout, stderr }) => {
-    throw new Error(`serverless package failed:\n${stdout}${stderr}`);
-  });
-  await writeFile(join(project, outputFile), stdout);
   return project;
+}
+
+/**
+ * What a command of osls prints. There is no AWS account to ask: the environment holds no credentials but those that are
+ * given, and nobody looks for some elsewhere.
+ */
+export async function serverless(
+  project: string,
+  options: string[],
+  environment: Record<string, string> = {},
+): Promise<string> {
+  const { PATH, SystemRoot } = process.env;
+  const run = promisify(execFile)(
+    process.execPath,
+    [join(project, 'node_modules/serverless/bin/serverless.js'), ...options],
+    {
+      cwd: project,
+      env: {
+        PATH,
+        HOME: project,
+        AWS_EC2_METADATA_DISABLED: 'true',
+        ...(SystemRoot && { SystemRoot }),
+        ...environment,
+      },
+    },
+  );
+  const { stdout, stderr } = await run.catch(({ stdout, stderr }) => {
+    throw new Error(`serverless ${options.join(' ')} failed:\n${stdout}${stderr}`);
+  });
+  return `${stdout}${stderr}`;
 }
 
 async function read(project: string): Promise<Packaged> {

@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { localClient, localRegion, startQueuesAndFiles } from '../local/aws.ts';
+
+const bucket = 'deployment-bucket';
+
+/**
+ * What a deployment meets in an account of AWS that holds nothing yet: S3 as it is, and of CloudFormation and Lambda the
+ * answers alone. Whatever CloudFormation is told to make, it says at once that it made it.
+ */
+export async function startEmptyAccount() {
+  const files = await startQueuesAndFiles();
+  const s3 = new S3Client({ ...localClient(files.url), forcePathStyle: true });
+  const updatedFunctions: Record<string, string> = {};
+  let stack: string | undefined;
+  let event = 'CREATE_COMPLETE';
+
+  const answerOf: Record<string, (form: URLSearchParams) => string | undefined> = {
+    GetCallerIdentity: () => '<Account>000000000000</Account><Arn>arn:aws:iam::000000000000:user/local</Arn>',
+    DescribeStacks: () => stack && described(stack, event),
+    CreateChangeSet: (form) => {
+      stack = form.get('StackName') ?? '';
+      event = `${form.get('ChangeSetType')}_COMPLETE`;
+      return `<StackId>${stack}</StackId>`;
+    },
+    DescribeChangeSet: () => `<StackId>${stack}</StackId><Status>CREATE_COMPLETE</Status>`,
+    ExecuteChangeSet: () => '',
+    DeleteChangeSet: () => '',
+    ValidateTemplate: () => '',
+    DescribeStackEvents: () => `<StackEvents><member>${eventOf(stack ?? '', event)}</member></StackEvents>`,
+    ListStackResources: () => '',
+    DescribeStackResource: () =>
+      `<StackResourceDetail><PhysicalResourceId>${bucket}</PhysicalResourceId></StackResourceDetail>`,
+  };
+
+  const server = createServer(async (request, response) => {
+    const { method, url = '' } = request;
+    const [, name, update] = /^\/2015-03-31\/functions\/([^/]+)(\/code)?/.exec(url) ?? [];
+    if (name !== undefined) {
+      if (update && method === 'PUT') updatedFunctions[name] = JSON.parse(await text(request)).ZipFile;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return response.end(JSON.stringify(functionOf(name)));
+    }
+    const form = await formOf(request);
+    const action = form.get('Action') ?? `${method} ${url}`;
+    const answer = answerOf[action]?.(form);
+    response.writeHead(answer === undefined ? 400 : 200, { 'content-type': 'text/xml' });
+    return response.end(
+      answer === undefined
+        ? refusal(`Stack with id ${form.get('StackName')} does not exist`)
+        : `<${action}Response><${action}Result>${answer}</${action}Result></${action}Response>`,
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    /** The environment in which AWS' clients come here and nowhere else. */
+    environment: {
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+      AWS_REGION: localRegion,
+      AWS_ENDPOINT_URL: url,
+      AWS_ENDPOINT_URL_S3: files.url,
+      SLS_AWS_MONITORING_FREQUENCY: '50',
+    },
+    /** The zips that functions were given beside a deployment, in Base64. */
+    updatedFunctions,
+    /** What was uploaded, by the name of its file. */
+    uploads: async () => {
+      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket }));
+      const read = async (Key = ''): Promise<[string, Buffer]> => {
+        const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
+        return [Key.split('/').at(-1) ?? '', Buffer.from((await Body?.transformToByteArray()) ?? [])];
+      };
+      return Object.fromEntries(await Promise.all(Contents.map(({ Key }) => read(Key))));
+    },
+    close: async () => {
+      s3.destroy();
+      server.closeAllConnections();
+      server.close();
+      await files.close();
+    },
+  };
+}
+
+const formOf = async (request: IncomingMessage) => new URLSearchParams(await text(request));
+
+const described = (name: string, status: string) =>
+  `<Stacks><member><StackName>${name}</StackName><StackId>${name}</StackId><StackStatus>${status}</StackStatus></member></Stacks>`;
+
+const eventOf = (name: string, status: string) =>
+  `<EventId>${status}</EventId><StackName>${name}</StackName><LogicalResourceId>${name}</LogicalResourceId><ResourceType>AWS::CloudFormation::Stack</ResourceType><ResourceStatus>${status}</ResourceStatus>`;
+
+const refusal = (message: string) =>
+  `<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code><Message>${message}</Message></Error></ErrorResponse>`;
+
+const functionOf = (name: string) => ({
+  Configuration: { FunctionName: name, State: 'Active', LastUpdateStatus: 'Successful', CodeSha256: 'old' },
+  FunctionName: name,
+  State: 'Active',
+  LastUpdateStatus: 'Successful',
+});
