@@ -168,8 +168,12 @@ describe('what is no grade is parked, and nothing is sent', () => {
     ['a null pass', { grade: { type: 'pass-fail', pass: null } }, cleared],
     ['a null value', { grade: { type: 'selectbox', value: null } }, cleared],
     ['a null text', { grade: { type: 'text', text: null } }, cleared],
-    ['no grade', { grade: undefined }, /data\.grade: is missing/],
-    ['no points', { grade: { type: 'numeric' } }, /data\.grade\.points: is missing/],
+    ['no grade', { grade: undefined }, /data\.grade: is missing: the platform cannot clear a grade/],
+    [
+      'no points',
+      { grade: { type: 'numeric' } },
+      /data\.grade\.points: is missing: the platform cannot clear a grade/,
+    ],
     ['points as text', { grade: numeric('8.5') }, /data\.grade\.points: must be a number/],
     [
       'pass as text',
@@ -182,7 +186,12 @@ describe('what is no grade is parked, and nothing is sent', () => {
       /data\.grade\.value: must not be empty/,
     ],
     ['a bare number', { grade: 8.5 }, /data\.grade: must be an object/],
-    ['an unknown type', { grade: { type: 'formula', points: 1 } }, /numeric, pass-fail, selectbox or text/],
+    [
+      'an unknown type',
+      { grade: { type: 'formula', points: 1 } },
+      /data\.grade\.type: must be numeric, pass-fail, selectbox or text/,
+    ],
+    ['a grade without a type', { grade: { points: 1 } }, /data\.grade\.type: must be numeric, pass-fail/],
     [
       'two grades in one',
       { grade: { ...numeric(8), text: 'good' } },

@@ -398,8 +398,9 @@ describe('a grade', () => {
   });
 
   test('that is missing is refused', () => {
-    expect(gradeProblems({})).toMatch(/^data\.grade: is missing: /);
-    expect(gradeProblems({ grade: { type: 'numeric' } })).toMatch(/^data\.grade\.points: is missing: /);
+    const cannot = 'is missing: the platform cannot clear a grade';
+    expect(gradeProblems({})).toBe(`data.grade: ${cannot}`);
+    expect(gradeProblems({ grade: { type: 'numeric' } })).toBe(`data.grade.points: ${cannot}`);
   });
 
   test.each([
