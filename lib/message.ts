@@ -47,18 +47,29 @@ export const contentType = z
 /** How far ahead of our clock a producer's may be, in milliseconds. */
 const aheadMs = 3_600_000;
 
-const envelope = z.looseObject({
+const eventId = z.string().min(1).max(256);
+
+/** What every message must carry around its data; the descriptions are for the contract that producers are given. */
+export const envelope = z.looseObject({
   specversion: z.literal('1.0'),
-  id: z.string().min(1).max(256),
-  source: z.string().min(1).max(2048),
+  id: eventId.describe('With source: which message this is.'),
+  source: z.string().min(1).max(2048).describe('Who sends it.'),
   type: z.string(),
-  time: z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' }),
+  time: z.iso
+    .datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' })
+    .describe('When it happened: of two messages about the same thing, the later one holds.'),
   // CloudEvents lets a producer write an attribute that it leaves out as null.
+  sequence: z
+    .string()
+    .max(256)
+    .nullish()
+    .describe('Orders messages of the same time: numbers by their value, else as text.'),
+  // Without a flag for the case of letters, which the contract's schemas cannot carry.
   datacontenttype: z
     .string()
-    .regex(/^[\w.-]+\/([\w.+-]+\+)?json[ \t]*(;|$)/i, 'must be application/json')
-    .nullish(),
-  sequence: z.string().max(256).nullish(),
+    .regex(/^[\w.-]+\/([\w.+-]+\+)?[jJ][sS][oO][nN][ \t]*(;|$)/, 'must be application/json')
+    .nullish()
+    .describe('Of JSON, if it is given.'),
 });
 
 /** The type of an integration's messages. */
@@ -89,6 +100,15 @@ export const parseMessage = <Data>(
   const data = integration.data.safeParse(head.data.data, reporting);
   if (!data.success) throw invalid(problemsOf(data.error, ['data']));
   return { id, source, time, sequence: sequence ?? undefined, data: data.data };
+};
+
+/** The id of a message that may be anything; undefined where it has none that is usable. */
+export const eventIdIn = (body: string): string | undefined => {
+  try {
+    return z.object({ id: eventId }).safeParse(JSON.parse(body)).data?.id;
+  } catch {
+    return undefined;
+  }
 };
 
 const invalid = (problems: string[]): MessageFailure =>

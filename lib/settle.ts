@@ -4,7 +4,7 @@ import { waitSeconds } from './backoff.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import { dispositions, type Failure, failureOf, type Outcome } from './failure.ts';
 import type { Integration } from './integration.ts';
-import { parseMessage } from './message.ts';
+import { eventIdIn, parseMessage } from './message.ts';
 import type { CallReport } from './platform/client.ts';
 import type { Delay } from './queues.ts';
 import { attributesOf, type Story, storyOf } from './record.ts';
@@ -23,14 +23,15 @@ export const settle = async <Data>(
   const story = storyOf(record, world.nowMs());
   const calls: CallReport[] = [];
   const over = new AbortController();
-  let eventId: string | undefined;
 
+  let eventId: string | undefined;
   const report = (outcome: Outcome, failure?: Failure, seconds?: number): void => {
     const last = calls.at(-1);
     observe.message({
       outcome,
       messageId: record.messageId,
-      eventId,
+      // Of a message that is not valid, the producer still wants to know which it was.
+      eventId: eventId ?? eventIdIn(record.body),
       kind: failure?.kind,
       // A file is named in ‹›, and its name may be a person's.
       reason: failure?.message.replace(/‹[^›]*›/g, 'a file'),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { eventIdIn } from '../message.ts';
 import { type Letter, type LetterKind, letterKinds } from './letter.ts';
 
 const minutes = { m: 1, h: 60, d: 1_440 } as const;
@@ -54,7 +55,7 @@ export const matches = (filter: Filter, letter: Letter): boolean =>
   (filter.minReplays ?? 0) <= letter.replays &&
   letter.replays <= (filter.maxReplays ?? Number.POSITIVE_INFINITY) &&
   keyMatches(filter, letter) &&
-  oneOf(filter.id, (each) => letter.id.startsWith(each) || eventIdOf(letter.body) === each);
+  oneOf(filter.id, (each) => letter.id.startsWith(each) || eventIdIn(letter.body) === each);
 
 const oneOf = <Each>(wanted: Each[] | undefined, holds: (each: Each) => boolean): boolean =>
   wanted === undefined || wanted.some(holds);
@@ -88,12 +89,6 @@ type Ids = { orgUnitId?: unknown; userId?: unknown };
 const dataIn = (body: string): Ids => {
   const { data } = jsonIn(body) as { data?: unknown };
   return typeof data === 'object' && data !== null ? data : {};
-};
-
-/** The CloudEvents id of a message, if its body has one. */
-export const eventIdOf = (body: string): string | undefined => {
-  const { id: eventId } = jsonIn(body) as { id?: unknown };
-  return typeof eventId === 'string' ? eventId : undefined;
 };
 
 const jsonIn = (body: string): object => {

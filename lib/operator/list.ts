@@ -1,4 +1,5 @@
-import { eventIdOf, type Filter, matches } from './filter.ts';
+import { eventIdIn } from '../message.ts';
+import { type Filter, matches } from './filter.ts';
 import type { Letter } from './letter.ts';
 import type { Target } from './target.ts';
 import { type Visit, type VisitOptions, visit } from './visit.ts';
@@ -61,5 +62,5 @@ const factsOf = ({
   remedy,
   replays,
   status: failure?.status,
-  eventId: eventIdOf(body),
+  eventId: eventIdIn(body),
 });

@@ -293,6 +293,18 @@ describe('a message that is not valid', () => {
     expect(reports()).toMatchObject([{ outcome: 'parked', kind: 'invalid', reason, requests: 0 }]);
     expect(lines.join('\n')).not.toContain('geheim');
   });
+
+  test.each<[string, string, string | undefined]>([
+    ['the field that is wrong is another one', bodyOf('a', { time: 'yesterday' }), 'event-a'],
+    ['it has nothing else', '{"id":"alone"}', 'alone'],
+    ['it is empty', bodyOf('a', { id: '' }), undefined],
+    ['it is longer than an id may be', bodyOf('a', { id: 'x'.repeat(257) }), undefined],
+    ['it is no text', bodyOf('a', { id: { name: 'geheim' } }), undefined],
+    ['the body is not JSON', '{"id":"event-a"', undefined],
+  ])('is told by its id wherever that can be read: %s', async (_, body, eventId) => {
+    const { reports } = await handleOne(throwing(new Error('was run')), { record: { body } });
+    expect(reports().map((report: { eventId?: string }) => report.eventId)).toEqual([eventId]);
+  });
 });
 
 describe('what an integration throws', () => {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Integration } from '../../lib/integration.ts';
-import { messageType } from '../../lib/message.ts';
+import { envelope, messageType } from '../../lib/message.ts';
 
 type Json = { [name: string]: unknown };
 
@@ -38,45 +38,14 @@ const schemaFile = (type: string): string => `${type}.schema.json`;
 /** Draft 7 is what AsyncAPI and most validators understand. */
 function schemaOf({ name, data }: Integration<unknown>): Json {
   const type = messageType(name);
+  const whole = envelope.extend({ type: z.literal(type), data });
   // What zod checks by code has no place in a schema: the function still refuses it, and says so in the letter.
-  const { $schema, ...payload } = z.toJSONSchema(data, {
+  const { $schema, ...schema } = z.toJSONSchema(whole, {
     target: 'draft-7',
     io: 'input',
     unrepresentable: 'any',
   });
-  return {
-    $schema,
-    title: type,
-    type: 'object',
-    properties: {
-      specversion: { const: '1.0' },
-      id: {
-        type: 'string',
-        minLength: 1,
-        maxLength: 256,
-        description: 'With source: which message this is.',
-      },
-      source: { type: 'string', minLength: 1, maxLength: 2048, description: 'Who sends it.' },
-      type: { const: type },
-      time: {
-        type: 'string',
-        format: 'date-time',
-        description: 'When it happened: of two messages about the same thing, the later one holds.',
-      },
-      sequence: {
-        type: ['string', 'null'],
-        maxLength: 256,
-        description: 'Orders messages of the same time: numbers by their value, else as text.',
-      },
-      datacontenttype: {
-        type: ['string', 'null'],
-        pattern: '^[\\w.-]+/([\\w.+-]+\\+)?[jJ][sS][oO][nN][ \\t]*(;|$)',
-        description: 'Of JSON, if it is given.',
-      },
-      data: payload,
-    },
-    required: ['specversion', 'id', 'source', 'type', 'time', 'data'],
-  };
+  return { $schema, title: type, ...schema };
 }
 
 function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
