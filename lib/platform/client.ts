@@ -28,7 +28,7 @@ export type CallReport = {
   operation: string;
   /** `METHOD /path`, without query. */
   call: string;
-  /** Undefined where no answer came. */
+  /** Undefined where no answer came; of one that is not usable it is told all the same. */
   status: number | undefined;
   durationMs: number;
   /** False only if the platform certainly did not change anything because of it. */
@@ -103,6 +103,7 @@ export const createPlatformClient = (
         const path = query.size > 0 ? `${request.path}?${query}` : request.path;
         const outgoing = { ...about, path, headers: proof.headers, payload };
         const receive = async (incoming: Dispatcher.ResponseData) => {
+          status = incoming.statusCode;
           learnClock(incoming.headers.date);
           return input.use && isSuccess(incoming.statusCode)
             ? { head: incoming, used: await useFile(incoming, about, input.use) }
@@ -110,14 +111,13 @@ export const createPlatformClient = (
         };
         const received = await exchange(outgoing, receive, attempt.signal);
         const { statusCode, headers } = received.head;
-        status = statusCode;
         if (received.used) return received.used;
-        if (isSuccess(status)) return { status: 'fulfilled', value: parseAnswer(about, received.answer) };
-        const refused = parseRefusal({ status, headers, ...received.answer }, [
+        if (isSuccess(statusCode)) return { status: 'fulfilled', value: parseAnswer(about, received.answer) };
+        const refused = parseRefusal({ status: statusCode, headers, ...received.answer }, [
           ...longWordsOf(proof),
           ...(input.secrets ?? []).filter(Boolean).flatMap(spellings),
         ]);
-        throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${status}` });
+        throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${statusCode}` });
       } catch (error) {
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);

@@ -27,6 +27,7 @@ function shownOn(columns?: number): string {
       title,
     );
   screen.attempt({ ...made, operation: `GET ${path}` }, title);
+  screen.attempt({ ...made, kind: 'unavailable', operation: `PUT ${path}`, status: 200 }, title);
   screen.letter(letter, title);
   screen.letter({ ...letter, failure: null }, title);
   screen.table();
@@ -45,6 +46,8 @@ test('elsewhere each attempt and each fact of a letter is one plain line, uncut'
   const shown = shownOn();
   expect(shown).toBe(stripVTControlCharacters(shown));
   expect(shown).toMatch(new RegExp(`parked +${title} .*POST ${path} → 503$`, 'm'));
+  expect(shown).toMatch(new RegExp(`GET ${path} → no usable answer$`, 'm'));
+  expect(shown).toMatch(new RegExp(`PUT ${path} → 200, no usable answer$`, 'm'));
   expect(shown).toMatch(/^ {2}what to do .*(Give the role the permission\. ?){9}$/m);
 });
 
@@ -58,7 +61,7 @@ test('a table counts messages by function and outcome, and how often they waited
     .filter((line) => /^(messages|profile-image-update|all) /.test(line));
   expect(rows.map((row) => row.split(/ +/))).toEqual([
     ['messages', 'done', 'duplicate', 'superseded', 'parked', 'waits'],
-    ['profile-image-update', '1', '·', '1', '1', '2'],
-    ['all', '1', '·', '1', '1', '2'],
+    ['profile-image-update', '1', '·', '1', '1', '3'],
+    ['all', '1', '·', '1', '1', '3'],
   ]);
 });

@@ -105,10 +105,11 @@ export function createScreen(longestTitle: number, stream: NodeJS.WriteStream = 
 /** What was done last, and what came of it, in so many characters: of a path its end tells the most. */
 function detailOf({ function: name, kind, operation, status }: Attempt, room: number): string {
   const [method = '', path = ''] = operation?.split(' ') ?? [];
+  // A success that was none, such as a proxy's page.
+  const isUsable = !(kind === 'unavailable' && status !== undefined && status < 300);
+  const answer = [status, isUsable && status ? undefined : 'no usable answer'].filter(Boolean).join(', ');
   const withPath = (shown: string) =>
-    [name, kind, operation && `${method} ${shown} → ${status ?? 'no usable answer'}`]
-      .filter(Boolean)
-      .join(' · ');
+    [name, kind, operation && `${method} ${shown} → ${answer}`].filter(Boolean).join(' · ');
   if (withPath(path).length <= room) return withPath(path);
   const ends = path.split('/').map((_, at, parts) => parts.slice(at + 1).join('/'));
   const shown = ends.map((end) => (end === '' ? '…' : `…/${end}`));

@@ -230,12 +230,13 @@ describe('a success that is none', () => {
     ['words labelled as a page', page, 'Maintenance', 'answered 200 with an HTML page'],
   ])('is no success for any call: %s', async (_, headers, body, message) => {
     const { url, requests } = await answering(() => ({ headers, body }));
-    const { platform } = clientAt(url);
+    const { platform, reports } = clientAt(url);
     for (const declared of Object.values(operations)) {
       const error = await errorOf(platform.call(declared, { path }));
       expect(error).toMatchObject({ message, refused: undefined, sent: true });
     }
     expect(requests).toHaveLength(4);
+    expect(reports.map(({ status }) => status)).toEqual(Array(4).fill(200));
   });
 
   test('is a page of which not a word came', async () => {

@@ -159,7 +159,7 @@ describe('what goes wrong', () => {
       expect(error.message).toMatch(/^cut off before the answer was complete/);
       expect(error.refused).toBeUndefined();
     }
-    expect(reports).toMatchObject([{ status: undefined }, { status: undefined }]);
+    expect(reports).toMatchObject([{ status: 200 }, { status: 200 }]);
   });
 
   test('at the end of the attempt ends the file, too', async () => {
