@@ -61,7 +61,7 @@ export async function answerControl(arrival: Arrival, operator: Operator) {
     const body = bytes.length === 0 ? {} : parseJson(bytes);
     return json(control({ ...operator, query: arrival.query, body }) ?? {});
   } catch (error) {
-    return errorAnswer(error, operator.world.site.docsUrl);
+    return errorAnswer(error, operator.world.site);
   }
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,12 @@ import { type Arrival, arrivalOf } from './http/arrival.ts';
 import { answerTo } from './site.ts';
 import { freshWorld, type World } from './world.ts';
 
-export type LocalPlatform = { url: string; tokenUrl: string; close(): Promise<void> };
+export type LocalPlatform = {
+  url: string;
+  tokenUrl: string;
+  /** @throws AggregateError if the platform itself met with a bug: that must not pass for an outage. */
+  close(): Promise<void>;
+};
 
 /** Starts a learning platform on 127.0.0.1 that holds the default seed and obeys its control API, `/_local/`. */
 export async function startPlatform(
@@ -22,13 +27,21 @@ export async function startPlatform(
 ): Promise<LocalPlatform> {
   const { port = 0, segment = 'svc', app = { appId: 'local-app', appKey: 'local-app-key' } } = options;
   const server = createServer((request, response) => {
-    serve(arrivalOf(request), response).catch(() => request.socket.destroy());
+    serve(arrivalOf(request), response).catch((error: unknown) => {
+      if (!isDeparture(error, request.socket)) onBug(error);
+      request.socket.destroy();
+    });
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const spool = await mkdtemp(join(tmpdir(), 'local-platform-'));
-  const site = { url, segment, spool, app };
+  const bugs: unknown[] = [];
+  function onBug(error: unknown) {
+    console.error('The local platform is broken:', error);
+    bugs.push(error);
+  }
+  const site = { url, segment, spool, app, onBug };
   let world = freshWorld(site);
 
   // Requests still under way end in the world that they began in, so that nothing of them is left after a reset.
@@ -56,9 +69,15 @@ export async function startPlatform(
     server.closeAllConnections();
     await once(server, 'close');
     await rm(spool, { recursive: true, force: true });
+    if (bugs.length > 0) throw new AggregateError(bugs, `The local platform is broken: ${bugs.join('; ')}`);
   }
 
   return { url, tokenUrl: `${url}${tokenPath}`, close };
+}
+
+/** The caller went away, or the world was reset under its request. */
+function isDeparture(error: unknown, socket: Socket): boolean {
+  return socket.destroyed || (error instanceof Error && error.name === 'AbortError');
 }
 
 async function answerWithFaults(

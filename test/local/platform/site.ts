@@ -15,7 +15,7 @@ export async function answerTo(arrival: Arrival, world: World): Promise<Answer> 
     return withHeaders(await dispatch(arrival, world), headers);
   } catch (error) {
     if (arrival.request.socket.destroyed) throw error;
-    return withHeaders(errorAnswer(error, world.site.docsUrl), headers);
+    return withHeaders(errorAnswer(error, world.site), headers);
   }
 }
 

@@ -11,7 +11,14 @@ import { defaultSettings } from './settings.ts';
 import { emptyState } from './state.ts';
 
 /** What stays the same from the platform's start to its end. */
-type Site = { url: string; segment: string; spool: string; app: App };
+type Site = {
+  url: string;
+  segment: string;
+  spool: string;
+  app: App;
+  /** Told of what is a fault of this program, not of its caller. */
+  onBug(error: unknown): void;
+};
 export type World = ReturnType<typeof freshWorld>;
 
 /** The platform as it is at its start, and again after each reset. */
