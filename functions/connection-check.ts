@@ -1,7 +1,14 @@
 import { connectionOf } from '../lib/operator/connection.ts';
-import { type ConnectionReport, checkConnection } from '../lib/operator/connection-check.ts';
+import {
+  type ConnectionReport,
+  checkConnection,
+  connectionOperations,
+} from '../lib/operator/connection-check.ts';
 import { metricLineOf } from '../lib/operator/connection-metrics.ts';
 import { targetFrom } from '../lib/operator/target.ts';
+
+/** What it may call of the platform, and so the scopes that it needs. */
+export const operations = connectionOperations;
 
 /**
  * On schedule, and whenever somebody asks: can messages get through? Its metrics page a person before messages suffer.

@@ -1,9 +1,13 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { createAudit } from '../lib/operator/audit.ts';
+import { connectionOperations } from '../lib/operator/connection-check.ts';
 import { filterSchema } from '../lib/operator/filter.ts';
 import { type ReplayResult, replayLetters } from '../lib/operator/replay.ts';
 import { targetFrom } from '../lib/operator/target.ts';
+
+/** What it needs of the platform. Beyond it, it reads what a refused letter names: a refusal is an answer, too. */
+export const operations = connectionOperations;
 
 /** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
 const request = z.strictObject({

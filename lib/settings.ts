@@ -130,6 +130,10 @@ export const refreshSettingsFrom = (environment: Environment): RefreshSettings =
 export const exportSettingsFrom = (environment: Environment): ExportSettings =>
   checked(exportSettingsSchema, environment);
 
+/** @throws Error where the setting is wrong. */
+export const operationOverridesFrom = (environment: Environment): PlatformOptions['overrides'] =>
+  checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;
+
 const checked = <Checked>(schema: z.ZodType<Checked>, environment: Environment): Checked => {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = schema.safeParse(given);

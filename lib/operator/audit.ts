@@ -10,6 +10,8 @@ export type AuditEntry = {
   reason?: string | undefined;
   /** How many letters, by what became or will become of them. */
   counts?: Record<string, number> | undefined;
+  /** Name of a secret that is written. */
+  secret?: string | undefined;
   /** Single letters, where there are few. */
   letters?: string[] | undefined;
 };

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { type Around, globalOptions } from './around.ts';
 import { addChangeCommands } from './change-commands.ts';
 import { addLetterCommands } from './letter-commands.ts';
+import { addPlatformCommands } from './platform-commands.ts';
 import { Misuse } from './refusal.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { sentenceOf } from './sentence.ts';
@@ -39,6 +40,7 @@ export const run = async (args: string[], terminal: Terminal): Promise<number> =
   addReplayCommand(letters, around);
   addChangeCommands(letters, around);
   addServiceCommands(program, around);
+  addPlatformCommands(program, around);
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -61,6 +63,7 @@ Examples:
   sis-relay letters groups --stage prod         what failed, how often, and who must do what
   sis-relay letters replay --kind unavailable   sends what failed for that reason again
   sis-relay publish grades.csv --function grade-push --dry-run
+  sis-relay scopes                              which OAuth scopes to ask for
 
 It uses the AWS configuration of this machine, as the AWS CLI does.
 Exit status: 0 done, 1 nothing to do or refused, 2 asked wrongly.`;

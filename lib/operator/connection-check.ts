@@ -1,7 +1,7 @@
 import { type Failure, failureOf } from '../failure.ts';
 import type { Credential } from '../platform/auth.ts';
-import { whoAmI } from '../platform/users.ts';
-import { listVersions } from '../platform/versions.ts';
+import { getWhoAmI, whoAmI } from '../platform/users.ts';
+import { getVersions, listVersions } from '../platform/versions.ts';
 import type { Connection } from './connection.ts';
 
 /** Whether messages can get through at all, as far as can be told without changing anything. */
@@ -31,6 +31,9 @@ type CheckOptions = {
 const muchSkewSeconds = 60;
 const fewDays = 7;
 
+/** All that it calls of the platform. */
+export const connectionOperations = [getVersions, getWhoAmI];
+
 /** Reads the service's credential, asks the platform who that is and which versions it has. */
 export const checkConnection = async (
   connection: Connection,
@@ -38,6 +41,7 @@ export const checkConnection = async (
 ): Promise<ConnectionReport> => {
   const platform = connection.client.for({
     actor: undefined,
+    operations: connectionOperations,
     signal: AbortSignal.timeout(30_000),
     onCall: () => {},
   });

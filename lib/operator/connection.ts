@@ -7,11 +7,12 @@ import {
 } from '../platform/auth.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
 import { skewToldBy } from '../platform/id-key.ts';
+import { createSecretReader, type ReadSecret } from '../secret-value.ts';
 import { createSecretVersions } from '../secret-versions.ts';
 import { createCredentials } from '../secrets.ts';
-import { settingsFrom } from '../settings.ts';
+import { platformOptionsOf, settingsFrom } from '../settings.ts';
 import { Misuse } from './refusal.ts';
-import type { Target } from './target.ts';
+import { asMisuse, type Target } from './target.ts';
 
 /** The platform as the functions reach it. */
 export type Connection = {
@@ -22,6 +23,11 @@ export type Connection = {
   versions: { lp: string; le: string };
   /** How far the platform's clock is ahead of ours, by the refusal of a signature that was too old or too new, if there was one. */
   toldSkewSeconds(): number | undefined;
+  /** Another client, which proves what it sends by this credential. */
+  clientAs(credential: Credential): PlatformClient;
+  /** Reads a secret below the prefix that is no credential. */
+  readSecret: ReadSecret;
+  secretPrefix: string;
   /** What the service's secret holds; undefined where it is not readable as a credential. */
   serviceCredential(): Promise<Credential | undefined>;
 };
@@ -37,23 +43,21 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: () => {},
   });
-  const versions = { lp: settings.PLATFORM_LP_VERSION, le: settings.PLATFORM_LE_VERSION };
-  const site = {
-    baseUrl: settings.PLATFORM_URL,
-    apiRoot: settings.PLATFORM_API_ROOT,
-    versions,
-    overrides: settings.PLATFORM_OPERATIONS,
-    connectTimeoutMs: settings.PLATFORM_CONNECT_TIMEOUT_MS,
-    headersTimeoutMs: settings.PLATFORM_HEADERS_TIMEOUT_MS,
-    bodyTimeoutMs: settings.PLATFORM_BODY_TIMEOUT_MS,
-  };
+  const site = platformOptionsOf(settings);
   const { authenticate, toldSkewSeconds } = hearingTheClock(createAuthenticator(credentials));
   return {
     client: createPlatformClient(site, authenticate),
     toldSkewSeconds,
     url: site.baseUrl,
     apiRoot: site.apiRoot,
-    versions,
+    versions: site.versions,
+    clientAs: (credential) =>
+      createPlatformClient(
+        site,
+        createAuthenticator({ read: async () => ({ credential, version: '' }), refuse: () => {} }),
+      ),
+    readSecret: createSecretReader({ client: secretsManager, prefix: settings.SECRET_PREFIX }),
+    secretPrefix: settings.SECRET_PREFIX,
     serviceCredential: async () => {
       try {
         const secret = await createSecretVersions(secretsManager).current(
@@ -89,6 +93,6 @@ const platformSettings = (platform: Record<string, string>, queueUrl: string) =>
   try {
     return settingsFrom({ ...platform, QUEUE_URL: queueUrl, DEAD_LETTER_QUEUE_URL: queueUrl });
   } catch (error) {
-    throw new Misuse(error instanceof Error ? error.message.replace("The function's", 'The') : String(error));
+    throw new Misuse(asMisuse(error));
   }
 };

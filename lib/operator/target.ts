@@ -3,6 +3,8 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
+import type { OperationOverride } from '../platform/operation.ts';
+import { operationOverridesFrom } from '../settings.ts';
 import { localTarget } from './local-target.ts';
 import { once } from './once.ts';
 import { Misuse, Refusal } from './refusal.ts';
@@ -79,6 +81,19 @@ export const targetFrom = (options: TargetOptions): Target => {
     options.local !== undefined || /^http:\/\/127\./.test(environment().AWS_ENDPOINT_URL_SQS ?? '');
   return { ...target, ...common, pollSeconds: isExact ? 0 : 1, countsLagSeconds: isExact ? 0 : 10 };
 };
+
+/** What the site does otherwise than the operations declare; it needs no target. */
+export const operationOverrides = (): Record<string, OperationOverride> => {
+  try {
+    return operationOverridesFrom(given());
+  } catch (error) {
+    throw new Misuse(asMisuse(error));
+  }
+};
+
+/** The functions' own check of their settings, as it is told to a person. */
+export const asMisuse = (error: unknown): string =>
+  error instanceof Error ? error.message.replace("The function's", 'The') : String(error);
 
 /** The command line that opens a file for the operator. */
 export const editorCommand = (): string => {

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -65,6 +66,8 @@ const commands = [
   ),
   'status',
   'publish',
+  'scopes',
+  'auth-url',
 ];
 
 describe('help', () => {
@@ -96,11 +99,37 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['letters export', /required option '--to <file>'/],
     ['publish nothing.json --stage x', /There is no file nothing.json/],
     ['publish x.json --format xml', /Allowed choices are json, jsonl, csv/],
+    ['scopes grade-pish', /There is no function grade-pish\. There are: connection-check,/],
+    ['auth-url --local', /required option '--callback <url>'/],
     ['letters groups --colour red', /unknown option '--colour'/],
   ])('%s', async (line, reason) => {
     const { status, err } = await sisRelay(line);
     expect(status).toBe(2);
     expect(err).toMatch(reason);
+  });
+});
+
+describe('scopes', () => {
+  test('are told of each function, with what needs them, and together as a client asks for them', async () => {
+    const { status, out, err } = await sisRelay('scopes grade-push submission-upload token-refresh');
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(out).toMatch(/^grade-push\n {2}grades:gradevalues:read {3}read-grade-value$/m);
+    expect(out).toMatch(/^submission-upload {2}signed by the user whom it is about$/m);
+    expect(out).toMatch(/^token-refresh\n {2}none/m);
+    expect(out).toMatch(
+      /for all of these\n {2}grades:gradevalues:read grades:gradevalues:write\n.*single users\n {2}dropbox:folders:read /,
+    );
+  });
+
+  test('are those of every function in JSON, and of a site that names them otherwise', async () => {
+    const functions = (await readdir(resolve(bin, '../../../functions'))).map((file) => file.slice(0, -3));
+    process.env.PLATFORM_OPERATIONS = '{"set-grade-value":{"scope":"grades:all:write"}}';
+    const { out } = await sisRelay('scopes --json');
+    delete process.env.PLATFORM_OPERATIONS;
+    const [scopes] = documentsIn(out);
+    expect(Object.keys(scopes.functions)).toEqual(functions.sort());
+    expect(scopes.service.split(' ')).toEqual(expect.arrayContaining(['grades:all:write', 'core:*:*']));
+    expect(scopes.service).not.toContain('grades:gradevalues:write');
   });
 });
 
