@@ -28,8 +28,8 @@ export type Attempt = {
   decidedMs: number | undefined;
   /** The calls of the platform that it has made. */
   calls: CallReport[];
-  /** Lets go of files that were opened and not read. */
-  over: AbortSignal;
+  /** The files that it has opened: what was not read of them is let go of when it ends. */
+  opened: AbortController[];
 };
 
 /** Where a message has got to. */
@@ -134,7 +134,7 @@ const entryOf = <Data>(integration: Integration<Data>, message: Message<Data>, c
 const reachOf = <Data>(
   integration: Integration<Data>,
   message: Message<Data>,
-  { world, batch: { signal }, calls, over }: Attempt,
+  { world, batch: { signal }, calls, opened }: Attempt,
 ): World => ({
   platform: world.platform.for({
     actor: integration.actor?.(message.data),
@@ -145,8 +145,11 @@ const reachOf = <Data>(
       world.observe.call(call);
     },
   }),
-  openFile: (uri, maximumBytes) =>
-    world.files.open(uri, { maximumBytes, signal: AbortSignal.any([signal, over]) }),
+  openFile: (uri, maximumBytes) => {
+    const file = new AbortController();
+    opened.push(file);
+    return world.files.open(uri, { maximumBytes, signal: AbortSignal.any([signal, file.signal]) });
+  },
   readSecret: world.readSecret,
   limits: world.limits,
 });

@@ -22,7 +22,7 @@ export const settle = async <Data>(
   const { observe, limits } = world;
   const story = storyOf(record, world.nowMs());
   const calls: CallReport[] = [];
-  const over = new AbortController();
+  const opened: AbortController[] = [];
 
   let eventId: string | undefined;
   const report = (outcome: Outcome, failure?: Failure, seconds?: number): void => {
@@ -89,7 +89,7 @@ export const settle = async <Data>(
       // Whoever replays a letter that says so has looked and found nothing.
       decidedMs: record.messageAttributes?.kind?.stringValue === 'uncertain' ? story.sentMs : undefined,
       calls,
-      over: over.signal,
+      opened,
     };
     const progress = await attempt(integration, message, context);
     if (progress.state === 'alone') return { alone: record };
@@ -100,7 +100,7 @@ export const settle = async <Data>(
   } catch (error) {
     return fail(error);
   } finally {
-    over.abort();
+    for (const file of opened) file.abort();
   }
 };
 
