@@ -1,5 +1,4 @@
-import type { Dispatcher } from 'undici';
-import { isSuccess, parseAnswer, readAnswer } from './answer.ts';
+import { type Headers, isSuccess, parseAnswer, readStart } from './answer.ts';
 import type { Actor, Auth, Authenticator, Proof } from './auth.ts';
 import { type Use, useFile } from './download.ts';
 import { PlatformError, parseRefusal } from './error.ts';
@@ -90,7 +89,9 @@ export const createPlatformClient = (
     const auth = operation.anonymous ? anonymous : authenticate(attempt.actor);
 
     const send = async (proof: Proof): Promise<PromiseSettledResult<Answer>> => {
-      const query = new URLSearchParams([...request.query, ...Object.entries(proof.query)]);
+      const query = [...request.query, ...Object.entries(proof.query)].map(
+        ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
+      );
       const payload = input.payload
         ? await input.payload()
         : input.json === undefined
@@ -100,30 +101,37 @@ export const createPlatformClient = (
       let status: number | undefined;
       let mayHaveActed = request.method !== 'GET';
       try {
-        const path = query.size > 0 ? `${request.path}?${query}` : request.path;
-        const outgoing = { ...about, path, headers: proof.headers, payload };
-        const receive = async (incoming: Dispatcher.ResponseData) => {
-          status = incoming.statusCode;
-          learnClock(incoming.headers.date);
-          return input.use && isSuccess(incoming.statusCode)
-            ? { head: incoming, used: await useFile(incoming, about, input.use) }
-            : { head: incoming, answer: await readAnswer(incoming, about) };
+        const path = query.length > 0 ? `${request.path}?${query.join('&')}` : request.path;
+        const onHead = (told: number, headers: Headers): void => {
+          status = told;
+          learnClock(headers.date);
         };
-        const received = await exchange(outgoing, receive, attempt.signal);
-        const { statusCode, headers } = received.head;
-        if (received.used) return received.used;
-        if (isSuccess(statusCode)) return { status: 'fulfilled', value: parseAnswer(about, received.answer) };
-        const refused = parseRefusal({ status: statusCode, headers, ...received.answer }, [
+        const outgoing = { ...about, path, headers: proof.headers, payload, onHead };
+        const { use } = input;
+        const received = use
+          ? await exchange.stream(
+              outgoing,
+              async (incoming) =>
+                isSuccess(incoming.statusCode)
+                  ? { used: await useFile(incoming, about, use) }
+                  : readStart(incoming),
+              attempt.signal,
+            )
+          : await exchange.send(outgoing, attempt.signal);
+        if ('used' in received) return received.used;
+        if (isSuccess(received.status)) return { status: 'fulfilled', value: parseAnswer(about, received) };
+        const refused = parseRefusal(received, [
           ...longWordsOf(proof),
           ...(input.secrets ?? []).filter(Boolean).flatMap(spellings),
         ]);
-        throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${statusCode}` });
+        throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${received.status}` });
       } catch (error) {
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
-        const durationMs = performance.now() - startedMs;
+        // Further digits are noise, and each is written to the logs and paid for.
+        const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
         attempt.onCall({ operation: name, call: about.call, status, durationMs, mayHaveActed });
       }
     };

@@ -1,7 +1,8 @@
 import { Client, type Dispatcher, Pool } from 'undici';
+import { type Answer, type Headers, receive, refusePage } from './answer.ts';
 import { PlatformError } from './error.ts';
 import type { Operation } from './operation.ts';
-import { codeOf, isNeverConnected, reasonOf } from './silence.ts';
+import { codeOf, reasonOf } from './silence.ts';
 
 /** A body of known size, whole or as a stream; `complete` tells whether a stream was handed over to its last byte. */
 export type Payload = {
@@ -19,10 +20,12 @@ type Outgoing = {
   path: string;
   headers: Record<string, string>;
   payload: Payload | undefined;
+  /** Told what heads the answer, when it comes. */
+  onHead?(status: number, headers: Headers): void;
 };
 
 /** Reads an answer, of which the status and the headers are there and the body comes. */
-type Receive<Received> = (answer: Dispatcher.ResponseData) => Promise<Received>;
+type Read<Result> = (answer: Dispatcher.ResponseData) => Promise<Result>;
 
 export type ExchangeOptions = {
   baseUrl: string;
@@ -34,7 +37,7 @@ export type ExchangeOptions = {
 /** The longest that an idle connection is trusted, in milliseconds: shorter than the common servers' own limits. */
 const keepAliveMs = 4_000;
 
-/** Sends one request and has its answer read, whatever its status. Redirects are answers like any other. */
+/** Sends one request and reads its answer, whatever its status. Redirects are answers like any other. */
 export const createExchange = (options: ExchangeOptions) => {
   const settings = {
     headersTimeout: options.headersTimeoutMs,
@@ -62,15 +65,11 @@ export const createExchange = (options: ExchangeOptions) => {
     return pool;
   };
 
-  const viaPool = async <Received>(
-    outgoing: Outgoing,
-    receive: Receive<Received>,
-    signal: AbortSignal,
-  ): Promise<Received> => {
+  const viaPool = async <Result>(work: (dispatcher: Dispatcher) => Promise<Result>): Promise<Result> => {
     const dispatcher = trustedPool();
     underWay += 1;
     try {
-      return await roundTrip(dispatcher, outgoing, { receive, signal, connected: () => true });
+      return await work(dispatcher);
     } finally {
       underWay -= 1;
       idleSinceMs = Date.now();
@@ -78,46 +77,54 @@ export const createExchange = (options: ExchangeOptions) => {
   };
 
   /** A call that must not be sent twice gets a connection of its own: a cut is then never that of a stale one. */
-  const viaOwnConnection = async <Received>(
-    outgoing: Outgoing,
-    receive: Receive<Received>,
-    signal: AbortSignal,
-  ): Promise<Received> => {
+  const viaOwnConnection = async <Result>(
+    work: (dispatcher: Dispatcher) => Promise<Result>,
+  ): Promise<Result> => {
     const client = new Client(options.baseUrl, settings);
-    let connected = false;
-    client.once('connect', () => {
-      connected = true;
-    });
     try {
-      return await roundTrip(client, outgoing, { receive, signal, connected: () => connected });
+      return await work(client);
     } finally {
       void client.destroy();
     }
   };
 
-  const exchange = <Received>(
-    outgoing: Outgoing,
-    receive: Receive<Received>,
-    signal: AbortSignal,
-  ): Promise<Received> =>
-    outgoing.operation.repeatable
-      ? viaPool(outgoing, receive, signal)
-      : viaOwnConnection(outgoing, receive, signal);
-  return Object.assign(exchange, { close: () => pool.destroy() });
+  return {
+    /** @throws PlatformError where no answer comes, or a success is a web page. */
+    send: (outgoing: Outgoing, signal: AbortSignal): Promise<Answer> => {
+      const via = outgoing.operation.repeatable ? viaPool : viaOwnConnection;
+      return via((dispatcher) =>
+        roundTrip(outgoing, signal, async (request, onStart) => {
+          const answer = await receive(dispatcher, request, { ...outgoing, signal, onStart });
+          refusePage(answer, outgoing);
+          return answer;
+        }),
+      );
+    },
+    /** The answer is read while it comes. */
+    stream: <Result>(outgoing: Outgoing, read: Read<Result>, signal: AbortSignal): Promise<Result> =>
+      viaPool((dispatcher) =>
+        roundTrip(outgoing, signal, async (request, onStart) => {
+          onStart();
+          const answer = await unlessAborted(dispatcher.request({ ...request, signal }), signal);
+          outgoing.onHead?.(answer.statusCode, answer.headers);
+          return read(answer);
+        }),
+      ),
+    close: () => pool.destroy(),
+  };
 };
 
-const roundTrip = async <Received>(
-  dispatcher: Dispatcher,
-  outgoing: Outgoing,
-  context: { receive: Receive<Received>; signal: AbortSignal; connected(): boolean },
-): Promise<Received> => {
-  const { operation, call, path, headers, payload } = outgoing;
-  const { signal } = context;
+const roundTrip = async <Result>(
+  { operation, call, path, headers, payload }: Outgoing,
+  signal: AbortSignal,
+  work: (request: Dispatcher.DispatchOptions, onStart: () => void) => Promise<Result>,
+): Promise<Result> => {
   if (signal.aborted)
     throw new PlatformError({ operation, call, sent: false, message: reasonOf(codeOf(signal.reason)) });
   const source = payload && watched(payload.body);
+  let started = false;
   try {
-    const answering = dispatcher.request({
+    const request = {
       method: operation.method,
       path,
       headers: payload
@@ -125,16 +132,17 @@ const roundTrip = async <Received>(
         : headers,
       // undici takes any async iterable; its types name Readable only.
       body: (source?.body as Buffer | undefined) ?? null,
-      signal,
+    };
+    return await work(request, () => {
+      started = true;
     });
-    return await context.receive(await unlessAborted(answering, signal));
   } catch (error) {
     if (error instanceof PlatformError) throw error;
     // A file that cannot be read to its end is not the platform's silence, and nor is a call that undici will not make.
     if (source?.broken()) throw source.broken();
     const code = codeOf(error);
     if (code === 'UND_ERR_INVALID_ARG') throw error;
-    const sent = context.connected() && !isNeverConnected(code) && (payload?.complete?.() ?? true);
+    const sent = started && (payload?.complete?.() ?? true);
     // Without its cause: a parser's error holds the answer's bytes, which may repeat the query.
     throw new PlatformError({ operation, call, sent, message: reasonOf(code) });
   }

@@ -76,16 +76,26 @@ const isPlain = (value: number | string | undefined): boolean =>
     ? Number.isSafeInteger(value) && value > 0
     : value !== undefined && /^[A-Za-z0-9-]+([._][A-Za-z0-9-]+)*$/.test(value);
 
+const known = new Map<string, string[]>();
+
+/** A path taken apart, once: at odd places stand the names of its placeholders. */
+const partsOf = (path: string): string[] => {
+  const parts = known.get(path) ?? path.split(/\{(\w+)\}/);
+  known.set(path, parts);
+  return parts;
+};
+
 /** Placeholders take positive integers and plain words only, so that nothing in a message can alter a path. */
 export const pathOf = (
   operation: Configured<unknown>,
   options: { apiRoot: string; versions: Versions },
   values: Record<string, number | string>,
 ): string => {
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (!isPlain(value)) throw new TypeError(`${operation.name}: no usable value for {${name}} of its path`);
-    return String(value);
+  const path = partsOf(operation.path).reduce((before, part, at) => {
+    if (at % 2 === 0) return before + part;
+    const value = Object.hasOwn(values, part) ? values[part] : undefined;
+    if (!isPlain(value)) throw new TypeError(`${operation.name}: no usable value for {${part}} of its path`);
+    return before + value;
   });
   const { component, defaultVersion } = operation;
   const version = operation.version ?? (component && options.versions[component]) ?? defaultVersion;

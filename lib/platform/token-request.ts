@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
-import { isSuccess, readAnswer } from './answer.ts';
+import { isSuccess } from './answer.ts';
 import { clientAuthentication, UnusableKey } from './client-authentication.ts';
 import { PlatformError, parseRefusal } from './error.ts';
 import { createExchange, wholePayload } from './exchange.ts';
@@ -120,18 +120,12 @@ const transport =
     });
     const payload = wholePayload(body.toString(), headers['content-type'] ?? '');
     try {
-      return await exchange(
-        { ...about, path: pathname + search, headers, payload },
-        async (answer) => {
-          const { text } = await readAnswer(answer, about);
-          const told = Object.entries(answer.headers).map(([name, value]): [string, string] => [
-            name,
-            String(value),
-          ]);
-          return new Response(text || null, { status: answer.statusCode, headers: told });
-        },
-        signal,
-      );
+      const answer = await exchange.send({ ...about, path: pathname + search, headers, payload }, signal);
+      const told = Object.entries(answer.headers).map(([name, value]): [string, string] => [
+        name,
+        String(value),
+      ]);
+      return new Response(answer.text || null, { status: answer.status, headers: told });
     } finally {
       void exchange.close();
     }
