@@ -43,7 +43,8 @@ export const createTally = (namespace: string): Tally => {
     add: (metric, dimensions, value) => {
       // JSON would turn it into null, for which CloudWatch drops the whole line.
       if (!Number.isFinite(value)) return;
-      const key = `${metric} ${Object.values(dimensions).join(' ')}`;
+      let key: string = metric;
+      for (const value of Object.values(dimensions)) key += ` ${value}`;
       const series = collected.get(key);
       if (series === undefined) collected.set(key, { metric, dimensions, values: [value] });
       else if (metricDefinitions[metric].unit === 'Count') series.values[0] = (series.values[0] ?? 0) + value;

@@ -29,9 +29,7 @@ export type DriveAnswered = {
 const mostAtOnce = 1_000;
 
 type Subject = {
-  handler(event: unknown, context: object): Promise<SQSBatchResponse>;
-  /** What a subject that does less than a whole handler is given ready. */
-  prepare?(event: SQSEvent): unknown;
+  handler(event: SQSEvent, context: object): Promise<SQSBatchResponse>;
 };
 
 const [module = ''] = process.argv.slice(2);
@@ -54,7 +52,7 @@ answerParent(async (asked: DriveAsked): Promise<DriveAnswered> => {
   for (let left = asked.messages; left > 0; left -= mostAtOnce) {
     // Made beforehand, as Lambda makes them before the handler runs, and in portions, as they take memory.
     const messages = Math.min(left, mostAtOnce);
-    const events = eventsOf({ ...asked, messages }).map((event) => subject.prepare?.(event) ?? event);
+    const events = eventsOf({ ...asked, messages });
     const beforeBytes = process.memoryUsage.rss();
     forgetPeak();
     const startedMs = performance.now();
