@@ -124,7 +124,12 @@ export const createPlatformClient = (
           ...longWordsOf(proof),
           ...(input.secrets ?? []).filter(Boolean).flatMap(spellings),
         ]);
-        throw new PlatformError({ ...about, refused, sent: true, message: `answered with ${received.status}` });
+        throw new PlatformError({
+          ...about,
+          refused,
+          sent: true,
+          message: `answered with ${received.status}`,
+        });
       } catch (error) {
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
