@@ -29,7 +29,7 @@ const services = onceFromEnvironment((environment) => createExportServices(expor
  */
 export const handler = async (event: unknown, context: Context): Promise<ExportAnswer> => {
   const request = requestIn(event);
-  const world = services();
+  const world = await services();
   const leftMs = context.getRemainingTimeInMillis() - world.limits.reserveMs;
   try {
     return await runExport(request, world, world.nowMs() + leftMs);

@@ -48,11 +48,11 @@ const invoke = (event: unknown, leftMs = 30_000): Promise<ExportAnswer> => {
 };
 
 /** In another container, with its own settings. */
-const invokeElsewhere = (
+const invokeElsewhere = async (
   event: object,
   { leftMs = 20_000, ...more }: { leftMs?: number; WAIT_LONGEST_HOURS?: string } = {},
 ): Promise<ExportAnswer> => {
-  const services = createExportServices(exportSettingsFrom({ ...settings(), ...more }));
+  const services = await createExportServices(exportSettingsFrom({ ...settings(), ...more }));
   return runExport(exportRequest.parse(event), services, Date.now() + leftMs);
 };
 
