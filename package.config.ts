@@ -6,9 +6,13 @@ type Serverless = {
   serviceDir: string;
   processedInput: { commands: string[] };
   service: {
-    functions: Record<string, { package?: { artifact: string } }>;
+    functions: Record<string, { package?: { artifact: string }; role: string }>;
     resources: object;
-    provider: { compiledCloudFormationTemplate: Template };
+    provider: {
+      compiledCloudFormationTemplate: Template;
+      /** What Lambda has, where one function is deployed. */
+      remoteFunctionData?: { Configuration: { Role: string } };
+    };
   };
   pluginManager: { plugins: object[] };
 };
@@ -24,13 +28,21 @@ type Template = { Resources: Record<string, { Type: string; Properties: any }> }
 export default class Packaging {
   readonly hooks: Record<string, () => Promise<void> | void>;
 
-  constructor(serverless: Serverless, _options: object, { writeText }: Utils) {
+  constructor(serverless: Serverless, options: { function?: string }, { writeText }: Utils) {
     const { service, processedInput } = serverless;
     // osls keeps this very object in other places too.
     Object.assign(service.resources, writeOut(service.resources));
     this.hooks = {
       'before:package:createDeploymentArtifacts': () => bundleAll(serverless),
       'before:package:function:package': () => bundleAll(serverless),
+      // Its role stays the stack's. osls would look for a name, which CloudFormation gives, and then for a role of that name.
+      'before:deploy:function:deploy': () => {
+        const [stanza, remote] = [
+          service.functions[options.function ?? ''],
+          service.provider.remoteFunctionData,
+        ];
+        if (stanza && remote) stanza.role = remote.Configuration.Role;
+      },
       finalize: () => {
         if (processedInput.commands[0] === 'package')
           writeText(inventoryOf(service.provider.compiledCloudFormationTemplate));

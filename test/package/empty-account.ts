@@ -99,7 +99,13 @@ const refusal = (message: string) =>
   `<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code><Message>${message}</Message></Error></ErrorResponse>`;
 
 const functionOf = (name: string) => ({
-  Configuration: { FunctionName: name, State: 'Active', LastUpdateStatus: 'Successful', CodeSha256: 'old' },
+  Configuration: {
+    FunctionName: name,
+    Role: `arn:aws:iam::000000000000:role/${name}-1A2B3C`,
+    State: 'Active',
+    LastUpdateStatus: 'Successful',
+    CodeSha256: 'old',
+  },
   FunctionName: name,
   State: 'Active',
   LastUpdateStatus: 'Successful',
