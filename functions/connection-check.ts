@@ -19,12 +19,12 @@ export const handler = async (): Promise<ConnectionReport> => {
   const connection = await connectionOf(target);
   if (connection === undefined) throw new Error('PLATFORM_URL is missing');
   try {
-    const days = Number(target.platform?.REFRESH_TOKEN_DAYS);
-    const report = await checkConnection(connection, days > 0 ? { refreshTokenDays: days } : {});
+    const report = await checkConnection(connection);
     const level = report.problems.length > 0 ? 'ERROR' : 'INFO';
     const facts = { level, timestamp: new Date().toISOString(), function: 'connection-check' };
     const message = level === 'INFO' ? 'the connection is well' : 'the connection has problems';
-    process.stdout.write(`${JSON.stringify({ ...facts, message, ...report })}\n${metricLineOf(report)}\n`);
+    const metrics = metricLineOf(report, connection.metricNamespace);
+    process.stdout.write(`${JSON.stringify({ ...facts, message, ...report })}\n${metrics}\n`);
     return report;
   } finally {
     await connection.client.close();

@@ -19,7 +19,11 @@ export const createExportServices = async (settings: ExportSettings): Promise<Ex
     import('@aws-sdk/client-s3'),
     import('./export-store.ts'),
   ]);
-  const observe = createObserve({ function: 'course-export', level: settings.LOG_LEVEL });
+  const observe = createObserve({
+    function: 'course-export',
+    level: settings.LOG_LEVEL,
+    namespace: settings.METRIC_NAMESPACE,
+  });
   const credentials = createCredentials({
     client: new SecretsManagerClient(awsClient),
     prefix: settings.SECRET_PREFIX,

@@ -1,7 +1,5 @@
 import { Metrics } from '@aws-lambda-powertools/metrics';
 
-export const metricNamespace = 'sis-relay';
-
 /** Every metric with the sets of dimensions under which it is published: what alarms and dashboards may ask for. */
 export const metricDefinitions = {
   /** Attempts by what came of them; `kind` is `none` where nothing failed. */

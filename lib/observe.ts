@@ -2,7 +2,7 @@ import { Logger, LogItem, LogLevelThreshold } from '@aws-lambda-powertools/logge
 import type { LogItemExtraInput, LogItemMessage } from '@aws-lambda-powertools/logger/types';
 import type { FailureKind, Outcome } from './failure.ts';
 import { errorFactsOf, type Facts, factsOf, safeText } from './log-facts.ts';
-import { createTally, metricNamespace } from './metrics.ts';
+import { createTally } from './metrics.ts';
 
 export type MessageReport = {
   /** Default: the function that observes. */
@@ -53,14 +53,14 @@ export type ObserveOptions = {
   function: string;
   /** Of log lines; metrics go out at every level but `silent`, and each call of the platform has a line at `debug`. */
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Default: `sis-relay`. Two stages in one account need two. */
-  namespace?: string;
+  /** Of the metrics. Two stages in one account need two. */
+  namespace: string;
   write?: (line: string) => void;
 };
 
 /** Logs and metrics of one function, as lines of JSON on stdout, where CloudWatch reads both. */
 export const createObserve = (options: ObserveOptions): Observe => {
-  const { level, namespace = metricNamespace } = options;
+  const { level, namespace } = options;
   const lines = createLines(options.write);
   const logger = createLogger(options.function, level, lines.add);
   const tally = createTally(namespace);

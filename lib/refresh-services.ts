@@ -21,8 +21,12 @@ export const createRefreshServices = (
   settings: RefreshSettings,
   { nowMs = Date.now, write }: { nowMs?: () => number; write?: (line: string) => void } = {},
 ): RefreshServices => {
-  const level = settings.LOG_LEVEL;
-  const observe = createObserve({ function: 'token-refresh', level, ...(write ? { write } : {}) });
+  const observe = createObserve({
+    function: 'token-refresh',
+    level: settings.LOG_LEVEL,
+    namespace: settings.METRIC_NAMESPACE,
+    ...(write ? { write } : {}),
+  });
   const versions = createSecretVersions(new SecretsManagerClient(awsClient));
   const tokenTimeoutMs = settings.TOKEN_TIMEOUT_MS;
   const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });

@@ -43,7 +43,11 @@ const awsClient = {
 };
 
 export const createServices = (functionName: string, settings: Settings): Services => {
-  const observe = createObserve({ function: functionName, level: settings.LOG_LEVEL });
+  const observe = createObserve({
+    function: functionName,
+    level: settings.LOG_LEVEL,
+    namespace: settings.METRIC_NAMESPACE,
+  });
   const secrets = { client: new SecretsManagerClient(awsClient), prefix: settings.SECRET_PREFIX };
   const credentials = createCredentials({
     ...secrets,

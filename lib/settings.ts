@@ -78,6 +78,11 @@ const settingsSchema = z.object({
   WAIT_MINIMUM_SECONDS: count.default(5),
   WAIT_MAXIMUM_SECONDS: count.default(1_800),
   WAIT_LONGEST_HOURS: z.coerce.number().positive().default(24),
+  METRIC_NAMESPACE: z
+    .string()
+    .regex(/^(?!AWS\/)[\w./-]+$/, 'must be letters, digits and _./- alone')
+    .default('sis-relay'),
+  REFRESH_TOKEN_DAYS: z.coerce.number().positive().optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   AWS_ENDPOINT_URL_S3: z.string().optional(),
 });
@@ -86,7 +91,7 @@ export type Settings = z.infer<typeof settingsSchema>;
 
 /** What token-refresh reads, which has no queue. */
 const refreshSettingsSchema = settingsSchema
-  .pick({ SECRET_PREFIX: true, LOG_LEVEL: true })
+  .pick({ SECRET_PREFIX: true, METRIC_NAMESPACE: true, LOG_LEVEL: true })
   .extend({ TOKEN_TIMEOUT_MS: count.default(30_000) });
 
 export type RefreshSettings = z.infer<typeof refreshSettingsSchema>;

@@ -22,11 +22,6 @@ export type ConnectionReport = {
   problems: { what: string; remedy: string }[];
 };
 
-type CheckOptions = {
-  /** How many days a refresh token lives that nobody uses, where the site tells. */
-  refreshTokenDays?: number | undefined;
-};
-
 /** Clocks may differ by so much without harm: the platform takes a timestamp that is minutes off. */
 const muchSkewSeconds = 60;
 const fewDays = 7;
@@ -35,10 +30,7 @@ const fewDays = 7;
 export const connectionOperations = [getVersions, getWhoAmI];
 
 /** Reads the service's credential, asks the platform who that is and which versions it has. */
-export const checkConnection = async (
-  connection: Connection,
-  { refreshTokenDays }: CheckOptions = {},
-): Promise<ConnectionReport> => {
+export const checkConnection = async (connection: Connection): Promise<ConnectionReport> => {
   const platform = connection.client.for({
     actor: undefined,
     operations: connectionOperations,
@@ -65,7 +57,7 @@ export const checkConnection = async (
     clockSkewSeconds:
       connection.toldSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
     versions,
-    authorisationDays: daysLeft(credential, refreshTokenDays),
+    authorisationDays: daysLeft(credential, connection.refreshTokenDays),
     scopes: credential?.type === 'oauth' ? credential.scopes : undefined,
   };
   return { ...report, problems: problemsOf(report, { user: user.failure, listed: listed.failure }) };

@@ -1,5 +1,4 @@
 import { Metrics } from '@aws-lambda-powertools/metrics';
-import { metricNamespace } from '../metrics.ts';
 import type { ConnectionReport } from './connection-check.ts';
 
 /** What alarms may ask for: each under the dimension `function` = `connection-check`. A value that is not known is not sent. */
@@ -17,7 +16,7 @@ export const connectionMetrics = {
 } as const;
 
 /** The report as one line of CloudWatch's embedded metric format. */
-export const metricLineOf = (report: ConnectionReport): string => {
+export const metricLineOf = (report: ConnectionReport, namespace: string): string => {
   const known = report.versions.flatMap(({ supported }) => supported ?? []);
   const values: Record<keyof typeof connectionMetrics, number | undefined> = {
     PlatformReachable: Number(report.reachable),
@@ -28,7 +27,7 @@ export const metricLineOf = (report: ConnectionReport): string => {
     AuthorisationDays: report.authorisationDays,
   };
   const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-  const metrics = new Metrics({ namespace: metricNamespace, logger: quiet });
+  const metrics = new Metrics({ namespace, logger: quiet });
   metrics.clearDefaultDimensions();
   metrics.addDimension('function', 'connection-check');
   for (const [name, value] of Object.entries(values))

@@ -53,11 +53,15 @@ test('a function that is not told which platform it is for says so', async () =>
 
 test('the days that the site gives a refresh token are counted down', async () => {
   vi.stubEnv('REFRESH_TOKEN_DAYS', '30');
+  vi.stubEnv('METRIC_NAMESPACE', 'sis-relay/local');
   const obtainedAt = new Date(Date.now() - 10.5 * 86_400_000).toISOString();
   await office.controls().secret('sis-relay/local/service', {
     ...{ type: 'oauth', grant: 'refresh_token', tokenUrl: 'https://auth.example.edu/token' },
     ...{ clientId: 'c', clientSecret: 's', refreshToken: 'r', accessToken: 'none', obtainedAt },
   });
   expect(await handler()).toMatchObject({ authorisationDays: 19 });
-  expect(JSON.parse(lines[1] ?? '')).toMatchObject({ AuthorisationDays: 19 });
+  expect(JSON.parse(lines[1] ?? '')).toMatchObject({
+    AuthorisationDays: 19,
+    _aws: { CloudWatchMetrics: [{ Namespace: 'sis-relay/local' }] },
+  });
 });

@@ -105,7 +105,12 @@ const worldWith = (more: Partial<Services>) => {
     readSecret: async () => Promise.reject(new Error('no secret was to be read')),
     queues: fakeQueues().queues,
     ledger: undefined,
-    observe: createObserve({ function: 'try-out', level: 'info', write: (line) => lines.push(line) }),
+    observe: createObserve({
+      function: 'try-out',
+      namespace: 'sis-relay',
+      level: 'info',
+      write: (line) => lines.push(line),
+    }),
     limits,
     nowMs: Date.now,
     ...more,

@@ -23,7 +23,12 @@ const report: MessageReport = {
 
 const observing = (level: ObserveOptions['level'] = 'info') => {
   const lines: string[] = [];
-  const observe = createObserve({ function: 'grade-push', level, write: (line) => lines.push(line) });
+  const observe = createObserve({
+    function: 'grade-push',
+    namespace: 'sis-relay',
+    level,
+    write: (line) => lines.push(line),
+  });
   const entries = (): Record<string, unknown>[] => lines.map((line) => JSON.parse(line));
   return {
     observe,
@@ -158,7 +163,7 @@ describe('a log line', () => {
   test('goes to stdout by itself', async () => {
     const script = `
       import { createObserve } from './lib/observe.ts';
-      const observe = createObserve({ function: 'grade-push', level: 'info' });
+      const observe = createObserve({ function: 'grade-push', namespace: 'sis-relay', level: 'info' });
       observe.message(${JSON.stringify(report)});
       observe.warn('a warning', { count: 2 });
       observe.message(${JSON.stringify(report)});

@@ -99,7 +99,12 @@ export const tokenWorld = async () => {
   } = {}) => {
     const lines: string[] = [];
     const write = (line: string) => void lines.push(line);
-    const observe = createObserve({ function: 'token-refresh', level: 'info', write });
+    const observe = createObserve({
+      function: 'token-refresh',
+      namespace: 'sis-relay',
+      level: 'info',
+      write,
+    });
     const versions = through(createSecretVersions(client));
     const nowMs = () => clock.nowMs;
     const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });

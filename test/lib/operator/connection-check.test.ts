@@ -9,11 +9,11 @@ const office = localOffice({ functions: false });
 const serviceKey = (userKey = 'local-key-100') => ({
   ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey },
 });
-const check = async (settings: Record<string, string> = {}, refreshTokenDays?: number) => {
+const check = async (settings: Record<string, string> = {}) => {
   const connection = await connectionOf(office.target({ PLATFORM_CONNECT_TIMEOUT_MS: '500', ...settings }));
   if (connection === undefined) throw new Error('no platform');
   try {
-    return await checkConnection(connection, { refreshTokenDays });
+    return await checkConnection(connection);
   } finally {
     await connection.client.close();
   }
@@ -136,7 +136,7 @@ describe('the authorisation', () => {
     ],
   ])('%s', async (_, more, lifeDays, expected) => {
     await office.controls().secret('sis-relay/local/service', oauth(more));
-    const report = await check({}, lifeDays);
+    const report = await check(lifeDays === undefined ? {} : { REFRESH_TOKEN_DAYS: `${lifeDays}` });
     expect(report.authorisationDays).toBe(expected);
     const told = report.problems.some(({ what }) => what.startsWith('The authorisation ends'));
     expect(told).toBe(expected !== undefined);
@@ -144,7 +144,7 @@ describe('the authorisation', () => {
 });
 
 test('its metrics are one line for CloudWatch; what is not known is not in it', async () => {
-  const line = JSON.parse(metricLineOf(await check()));
+  const line = JSON.parse(metricLineOf(await check(), 'sis-relay/test'));
   expect(line).toMatchObject({
     function: 'connection-check',
     PlatformReachable: 1,
@@ -154,9 +154,11 @@ test('its metrics are one line for CloudWatch; what is not known is not in it', 
   });
   expect(line).not.toHaveProperty('AuthorisationDays');
   const [{ Namespace, Dimensions, Metrics }] = line._aws.CloudWatchMetrics;
-  expect({ Namespace, Dimensions }).toEqual({ Namespace: 'sis-relay', Dimensions: [['function']] });
+  expect({ Namespace, Dimensions }).toEqual({ Namespace: 'sis-relay/test', Dimensions: [['function']] });
   expect(Metrics).toContainEqual({ Name: 'ClockSkew', Unit: 'Seconds' });
-  const unreachable = JSON.parse(metricLineOf(await check({ PLATFORM_URL: 'http://127.0.0.1:9' })));
+  const unreachable = JSON.parse(
+    metricLineOf(await check({ PLATFORM_URL: 'http://127.0.0.1:9' }), 'sis-relay/test'),
+  );
   expect(unreachable).toMatchObject({ PlatformReachable: 0 });
   expect(unreachable).not.toHaveProperty('CredentialAccepted');
 });
