@@ -83,7 +83,9 @@ export const addFailure = (groups: FailureGroup[], file: string, failure: Failur
     group.part === part &&
     (['kind', 'status', 'type', 'title', 'required'] as const).every((name) => group[name] === failure[name]);
   const group = groups.find(isAlike);
-  if (group === undefined) groups.push({ part, ...failure, count: 1, files: [file] });
+  // There is no letter to replay: the export is asked for again.
+  const remedy = failure.remedy.replace(/\b(then )?replay\b/, '$1export again');
+  if (group === undefined) groups.push({ part, ...failure, remedy, count: 1, files: [file] });
   else {
     group.count += 1;
     group.files.push(file);

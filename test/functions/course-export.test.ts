@@ -283,6 +283,8 @@ describe('what is refused is written down once, with why and what to do, and all
           part: 'classlists',
           kind: 'missing-permission',
           required: 'SeeClasslist',
+          remedy:
+            "Give the signing user's role the permission SeeClasslist on the platform, then export again.",
           status: 403,
           count: 3,
         },

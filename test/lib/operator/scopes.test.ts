@@ -1,14 +1,24 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { integration as enrollmentCreate } from '../../../functions/enrollment-create.ts';
 import { integration as gradePush } from '../../../functions/grade-push.ts';
-import { integration as profileImageUpdate } from '../../../functions/profile-image-update.ts';
-import { integration as submissionUpload } from '../../../functions/submission-upload.ts';
-import type { Integration } from '../../../lib/integration.ts';
+import type { LetterFailure } from '../../../lib/dead-letter.ts';
+import { runExport } from '../../../lib/export.ts';
+import { exportRequest, type FailureGroup } from '../../../lib/export-checkpoint.ts';
+import { exportOperations } from '../../../lib/export-parts.ts';
+import { createExportServices } from '../../../lib/export-services.ts';
+import { connectionOf } from '../../../lib/operator/connection.ts';
+import { checkConnection, connectionOperations } from '../../../lib/operator/connection-check.ts';
+import { loadFunctions, loadIntegrations } from '../../../lib/operator/integrations.ts';
 import { scopesByFunction, scopesOf, scopeText } from '../../../lib/operator/scopes.ts';
+import type { Operation } from '../../../lib/platform/operation.ts';
 import { operations } from '../../../lib/platform/operations.ts';
+import { exportSettingsFrom } from '../../../lib/settings.ts';
+import type { Controls } from '../../local/controls.ts';
 import { functionForTests, parked } from '../../local/inline.ts';
+import { type StackDescription, settingsOf } from '../../local/stack.ts';
+import { localOffice } from './local-office.ts';
 
 describe('the scopes of a function', () => {
   test('are those of the operations that it declares, each with what needs it', () => {
@@ -49,95 +59,32 @@ describe('the scopes of a function', () => {
   });
 });
 
-/** A list of them cares for none of their messages' data. */
-const any = <Data>(integration: Integration<Data>) => integration as unknown as Integration<unknown>;
+type Site = { controls(): Controls; description(): StackDescription };
 
-type Relay = ReturnType<typeof functionForTests>;
-
-/** A message that each function takes, and the user who signs. */
-const cases: [Integration<unknown>, number, (relay: Relay) => Promise<object>][] = [
-  [any(enrollmentCreate), 100, async () => ({ orgUnitId: 2001, userId: 303, roleId: 110 })],
-  [
-    any(gradePush),
-    100,
-    async () => ({
-      ...{ orgUnitId: 2001, gradeObjectId: 5001, userId: 301 },
-      grade: { type: 'numeric', points: 7 },
-    }),
-  ],
-  [
-    any(submissionUpload),
-    301,
-    async (relay) => ({
-      ...{ orgUnitId: 2001, folderId: 7001, userId: 301 },
-      files: [{ uri: await relay.putFile('a.txt', 'text'), name: 'a.txt', contentType: 'text/plain' }],
-    }),
-  ],
-  [
-    any(profileImageUpdate),
-    100,
-    async (relay) => ({
-      userId: 301,
-      file: { uri: await relay.putFile('face.png', await png()), contentType: 'image/png' },
-    }),
-  ],
-];
-
-/** The first bytes of a picture are enough to be known as one. */
-const png = () => Promise.resolve(Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'));
-
-describe.each(cases)('$name', (integration, userId, dataOf) => {
-  const relay = functionForTests(integration, () => ({
-    LEDGER_SETTLING_SECONDS: '1',
-  }));
-  const needed = scopesOf(integration).map(({ scope }) => scope);
-
-  /** From now on the function has a token with these scopes alone. */
-  const grant = async (scopes: string[]) => {
-    const { platform, secrets } = relay.description();
-    const client = { clientId: 'narrow', clientSecret: 'the-client-secret' };
-    await fetch(`${platform}/_local/oauth/clients`, {
-      method: 'POST',
-      body: JSON.stringify({ ...client, userId, scopes }),
-    });
-    const { tokenUrl } = (await (await fetch(`${platform}/_local/oauth`)).json()) as { tokenUrl: string };
-    const form = {
-      grant_type: 'client_credentials',
-      client_id: 'narrow',
-      client_secret: client.clientSecret,
-    };
-    const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) });
-    const { access_token: accessToken } = (await answer.json()) as { access_token: string };
-    const name = userId === 100 ? secrets.service : `${secrets.userPrefix}${userId}`;
-    const credential = { type: 'oauth', grant: 'client_credentials', tokenUrl, ...client, accessToken };
-    await relay.controls().secret(name, credential);
+/** From now on a secret has a token with these scopes alone. */
+const grantAt = async (site: Site, { userId, scopes }: { userId: number; scopes: string[] }) => {
+  const { platform, secrets } = site.description();
+  const client = { clientId: 'narrow', clientSecret: 'the-client-secret' };
+  await fetch(`${platform}/_local/oauth/clients`, {
+    method: 'POST',
+    body: JSON.stringify({ ...client, userId, scopes }),
+  });
+  const { tokenUrl } = (await (await fetch(`${platform}/_local/oauth`)).json()) as { tokenUrl: string };
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: 'narrow',
+    client_secret: client.clientSecret,
   };
-
-  test('does its work with exactly the scopes that are listed', async () => {
-    await grant(needed);
-    expect(await relay.deliver(await dataOf(relay))).toMatchObject({
-      outcomes: expect.arrayContaining(['done']),
-      letters: [],
-    });
-  });
-
-  test.each(needed)('parks its message and names the scope where %s is missing', async (missing) => {
-    await grant(needed.filter((scope) => scope !== missing));
-    // The specification names no scope for this call, and so the local platform asks for none: this site does.
-    if (missing === 'users:own_profile:read')
-      await relay.controls().fault(refusedFor(missing), { path: '/users/whoami$' });
-    // What is only read to look up the outcome of a call is read when that call was not answered.
-    if (missing === 'dropbox:folders:read')
-      await relay.controls().fault({ reset: 'after' }, { method: 'POST' });
-    const failure = parked(await relay.deliver(await dataOf(relay)));
-    if (missing === 'dropbox:folders:read') {
-      expect(failure).toMatchObject({ kind: 'uncertain', message: expect.stringContaining(missing) });
-    } else {
-      expect(failure).toMatchObject({ kind: 'missing-scope', required: missing });
-      expect(failure.remedy).toContain(`Grant the scope ${missing}`);
-    }
-  });
-});
+  const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) });
+  const { access_token: accessToken } = (await answer.json()) as { access_token: string };
+  const name = userId === 100 ? secrets.service : `${secrets.userPrefix}${userId}`;
+  const credential = { type: 'oauth', grant: 'client_credentials', tokenUrl, ...client, accessToken };
+  await site.controls().secret(name, credential);
+  // The specification names no scope for this call, and so the local platform asks for none: this site does.
+  const own = 'users:own_profile:read';
+  if (!scopes.includes(own))
+    await site.controls().fault(refusedFor(own), { path: '/users/whoami$', times: 9 });
+};
 
 const refusedFor = (scope: string) => ({
   status: 403,
@@ -149,10 +96,132 @@ const refusedFor = (scope: string) => ({
   },
 });
 
+const exampleOf = (name: string) =>
+  JSON.parse(readFileSync(join(import.meta.dirname, '../../../events', `${name}.json`), 'utf8'));
+
+/** Beside its example, what makes a function call the rest of what it may. */
+const further: Record<string, object[]> = {
+  'content-topic-update': [
+    {
+      ...{ action: 'replace-file', orgUnitId: 2001, topicId: 8101 },
+      file: { uri: 's3://sis-relay-uploads/events/essay.pdf', name: 'a.pdf', contentType: 'application/pdf' },
+    },
+  ],
+  'user-attributes-update': [
+    { field: { name: 'x', description: 'y', dataTypeId: '6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01' } },
+  ],
+};
+
+describe.each([...(await loadIntegrations()).values()])('$name', (integration) => {
+  const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+  const needed = scopesOf(integration).map(({ scope }) => scope);
+  const [{ body }] = exampleOf(integration.name).Records;
+  const messages: object[] = [JSON.parse(body).data, ...(further[integration.name] ?? [])];
+  const userId = integration.actor === undefined ? 100 : 301;
+  const grant = (scopes: string[]) => grantAt(relay, { userId, scopes });
+
+  beforeEach(async () => {
+    // Else the platform answers 500 to it.
+    const url = `${relay.description().platform}/_local/settings`;
+    await fetch(url, { method: 'POST', body: JSON.stringify({ demographicsFields: 'create' }) });
+  });
+
+  test('does its work with exactly the scopes that are listed', async () => {
+    await grant(needed);
+    for (const message of messages) {
+      const { outcomes, letters } = await relay.deliver(message);
+      expect([outcomes.at(-1), letters]).toEqual(['done', []]);
+    }
+  });
+
+  test.each(needed)('parks a message and names the scope where %s is missing', async (missing) => {
+    await grant(needed.filter((scope) => scope !== missing));
+    // What is only read to look up the outcome of a call is read when that call was not answered.
+    const isLookedUp = integration.name === 'submission-upload' && missing === 'dropbox:folders:read';
+    if (isLookedUp) await relay.controls().fault({ reset: 'after' }, { method: 'POST' });
+    const failures: LetterFailure[] = [];
+    for (const message of messages) {
+      const delivery = await relay.deliver(message);
+      if (delivery.letters.length > 0) failures.push(parked(delivery));
+    }
+    expect(failures).toHaveLength(1);
+    const [failure] = failures;
+    if (isLookedUp)
+      return expect(failure).toMatchObject({ kind: 'uncertain', message: expect.stringContaining(missing) });
+    expect(failure).toMatchObject({ kind: 'missing-scope', required: missing });
+    expect(failure?.remedy).toContain(`Grant the scope ${missing}`);
+  });
+});
+
+describe('what no queue triggers', () => {
+  const office = localOffice({ functions: false });
+  const site = { controls: office.controls, description: () => office.stack().description };
+  beforeEach(() => office.controls().reset());
+  const grant = (scopes: string[]) => grantAt(site, { userId: 100, scopes });
+  const neededBy = (operations: readonly Operation<unknown>[]) =>
+    scopesOf({ operations }).map(({ scope }) => scope);
+
+  const example = exampleOf('course-export');
+  const exported = async (event: object) => {
+    const settings = settingsOf(site.description(), 'course-export');
+    for (const [name, value] of Object.entries(settings))
+      if (name.startsWith('AWS_')) process.env[name] = value;
+    const services = createExportServices(exportSettingsFrom({ ...settings, LOG_LEVEL: 'silent' }));
+    const answer = await runExport(exportRequest.parse(event), services, Date.now() + 20_000);
+    const manifest = await services.store.readJson(`course-exports/${answer.runId}/manifest.json`);
+    await services.platform.close();
+    return { state: answer.state, failures: (manifest as { failures: FailureGroup[] }).failures };
+  };
+
+  test.each([
+    ['of all courses', {}],
+    ['with details', example],
+  ])('course-export %s does its work with exactly the scopes that are listed', async (_, event) => {
+    await grant(neededBy(exportOperations));
+    expect(await exported(event)).toEqual({ state: 'finished', failures: [] });
+  });
+
+  test.each(neededBy(exportOperations))(
+    'course-export writes into its manifest that the scope %s is missing',
+    async (missing) => {
+      await grant(neededBy(exportOperations).filter((scope) => scope !== missing));
+      const { failures } = await exported(example);
+      const told = failures.map(({ kind, required }) => `${kind}: ${required}`);
+      expect(new Set(told)).toEqual(new Set([`missing-scope: ${missing}`]));
+    },
+  );
+
+  const checked = async () => {
+    const connection = await connectionOf(office.target());
+    if (connection === undefined) throw new Error('no platform');
+    const { problems } = await checkConnection(connection);
+    await connection.client.close();
+    return problems;
+  };
+
+  test('connection-check, and the probe of dead-letter-replay, are well with exactly the scopes that are listed', async () => {
+    await grant(neededBy(connectionOperations));
+    expect(await checked()).toEqual([]);
+  });
+
+  test.each(neededBy(connectionOperations))('and name the scope where %s is missing', async (missing) => {
+    await grant(neededBy(connectionOperations).filter((scope) => scope !== missing));
+    expect(await checked()).toMatchObject([{ remedy: expect.stringContaining(missing) }]);
+  });
+
+  test('is all that is there', async () => {
+    const integrations = await loadIntegrations();
+    const others = (await loadFunctions()).filter(({ name }) => !integrations.has(name));
+    expect(Object.fromEntries(others.map(({ name, operations }) => [name, operations]))).toEqual({
+      'connection-check': connectionOperations,
+      'course-export': exportOperations,
+      'dead-letter-replay': connectionOperations,
+      'token-refresh': [],
+    });
+  });
+});
+
 test('every function declares what it calls from the one list of operations', async () => {
-  for (const [{ operations: declared, name }] of cases) {
+  for (const { operations: declared } of await loadFunctions())
     expect(declared.every((each) => operations.includes(each))).toBe(true);
-    const source = await readFile(join(import.meta.dirname, '../../../functions', `${name}.ts`), 'utf8');
-    expect(source).toContain('operations: [');
-  }
 });
