@@ -77,7 +77,7 @@ test('whoever follows the five steps adds an integration that passes', { timeout
     'test/functions/configuration-update.test.ts',
     'serverless.yml',
   ]);
-  expect(commands).toEqual(['node test/package/contract.ts', 'npm test']);
+  expect(commands).toEqual(['node test/package/contract.ts', 'node test/package/operations.ts', 'npm test']);
   await run('node', 'test/package/contract.ts');
   await run('biome', 'check', ...blocks.map(({ path }) => path).filter((path) => !path.endsWith('.yml')));
   const files = [

@@ -18,6 +18,7 @@ import { exportSettingsFrom } from '../../../lib/settings.ts';
 import type { Controls } from '../../local/controls.ts';
 import { functionForTests, parked } from '../../local/inline.ts';
 import { type StackDescription, settingsOf } from '../../local/stack.ts';
+import { calledOperations } from '../platform/called-operations.ts';
 import { localOffice } from './local-office.ts';
 
 describe('the scopes of a function', () => {
@@ -126,17 +127,20 @@ describe.each([...(await loadIntegrations()).values()])('$name', (integration) =
     await fetch(url, { method: 'POST', body: JSON.stringify({ demographicsFields: 'create' }) });
   });
 
-  test('does its work with exactly the scopes that are listed', async () => {
+  test('does its work with exactly the scopes that are listed, and calls all that it declares', async () => {
     await grant(needed);
+    // What is only read to look up the outcome of a call is read when that call was not answered.
+    if (integration.verify?.look) await relay.controls().fault({ reset: 'after' }, { method: 'POST' });
     for (const message of messages) {
       const { outcomes, letters } = await relay.deliver(message);
       expect([outcomes.at(-1), letters]).toEqual(['done', []]);
     }
+    const called = calledOperations(await relay.requests());
+    expect(new Set(called)).toEqual(new Set(integration.operations));
   });
 
   test.each(needed)('parks a message and names the scope where %s is missing', async (missing) => {
     await grant(needed.filter((scope) => scope !== missing));
-    // What is only read to look up the outcome of a call is read when that call was not answered.
     const isLookedUp = integration.name === 'submission-upload' && missing === 'dropbox:folders:read';
     if (isLookedUp) await relay.controls().fault({ reset: 'after' }, { method: 'POST' });
     const failures: LetterFailure[] = [];
@@ -181,6 +185,13 @@ describe('what no queue triggers', () => {
     expect(await exported(event)).toEqual({ state: 'finished', failures: [] });
   });
 
+  test('course-export calls all that it declares', async () => {
+    await grant(neededBy(exportOperations));
+    for (const event of [{}, example]) await exported(event);
+    const called = calledOperations(await office.controls().requests());
+    expect(new Set(called)).toEqual(new Set(exportOperations));
+  });
+
   test.each(neededBy(exportOperations))(
     'course-export writes into its manifest that the scope %s is missing',
     async (missing) => {
@@ -202,6 +213,8 @@ describe('what no queue triggers', () => {
   test('connection-check, and the probe of dead-letter-replay, are well with exactly the scopes that are listed', async () => {
     await grant(neededBy(connectionOperations));
     expect(await checked()).toEqual([]);
+    const called = calledOperations(await office.controls().requests());
+    expect(new Set(called)).toEqual(new Set(connectionOperations));
   });
 
   test.each(neededBy(connectionOperations))('and name the scope where %s is missing', async (missing) => {
