@@ -5,54 +5,19 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { run } from '../../../lib/operator/cli.ts';
-import type { Terminal } from '../../../lib/operator/terminal.ts';
 import { eventBody, type Office, officesForTests } from './office.ts';
+import { documentsIn, typed as sisRelay } from './typed.ts';
 
 const offices = officesForTests();
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-cli-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const bin = resolve(import.meta.dirname, '../../../lib/operator/sis-relay.js');
 
-type Given = { answers?: string[]; edit?: (text: string) => string; signal?: AbortSignal };
-
-/** The command as a person uses it, in this process: what it prints, what it asks, and how it ends. */
-const sisRelay = async (
-  line: string,
-  { answers, edit = (text) => text, signal = new AbortController().signal }: Given = {},
-) => {
-  const said = { out: '', err: '', asked: [] as string[] };
-  const terminal: Terminal = {
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    isLive: false,
-    style: (_, text) => text,
-    width: 100,
-    ask: async (question) => {
-      said.asked.push(question);
-      return answers?.shift();
-    },
-    edit: async (text) => edit(text),
-    signal,
-  };
-  const words = [...line.matchAll(/((?:[^\s"]|"[^"]*")+)/g)].map(([word]) => word.replaceAll('"', ''));
-  return { status: await run(words, terminal), ...said };
-};
-
 const stackOf = (office: Office, server?: string): string => {
   const file = join(folder, `${office.target.prefix}stack.json`);
   writeFileSync(file, JSON.stringify(office.description(server)));
   return `--stack ${file}`;
 };
-const documentsIn = (out: string) =>
-  out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
 const opened = async () => {
   const office = await offices.open();
   return { office, stack: stackOf(office) };
@@ -221,9 +186,9 @@ describe.concurrent('personal data', () => {
         letters: [id],
       }),
     );
-    expect(
-      documentsIn((await sisRelay(`letters show ${id} --json ${stack}`)).out)[0].message.data.comments,
-    ).toBe('•••');
+    expect(documentsIn((await sisRelay(`letters show ${id} --json ${stack}`)).out)).toMatchObject([
+      { message: { data: { comments: '•••' } } },
+    ]);
   });
 
   test('is not revealed where that could not be written down', async () => {

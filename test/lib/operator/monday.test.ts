@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sendAll } from '../../../lib/operator/batches.ts';
-import { run } from '../../../lib/operator/cli.ts';
 import type { Groups } from '../../../lib/operator/groups.ts';
 import type { ReplayResult } from '../../../lib/operator/replay.ts';
 import { countsOf } from '../../../lib/operator/scan.ts';
 import { settingsOf } from '../../local/stack.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody } from './office.ts';
+import { documentsIn, typed } from './typed.ts';
 
-/** Letters of each kind; `npm run prove:operators` asks for 300. */
+/** Letters of each kind; `npm run monday` asks for 300. */
 const each = Number(process.env.LETTERS_PER_KIND ?? 6);
 
 type Attempt = { eventId: string; outcome: string; replays: number };
@@ -89,25 +89,14 @@ const key = (userId: number | string, userKey = `local-key-${userId}`) => ({
   ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: String(userId), userKey },
 });
 
-/** The command with these words, its JSON documents, and what is to happen when one of them is printed. */
+/** The command's JSON documents, and what is to happen when one of them is printed. */
 const sisRelay = async <Document>(line: string, onDocument: (document: object) => void = () => {}) => {
-  const documents: Document[] = [];
-  const status = await run([...line.trim().split(/ +/), '--json', '--stack', office.file], {
-    out: (text) => {
-      for (const each of text.trim().split('\n')) {
-        documents.push(JSON.parse(each));
-        onDocument(JSON.parse(each));
-      }
+  const { status, out } = await typed(`${line} --json --stack ${office.file}`, {
+    onOut: (piece) => {
+      for (const document of documentsIn(piece)) onDocument(document);
     },
-    err: () => {},
-    isLive: false,
-    style: (_, text) => text,
-    width: 100,
-    ask: async () => undefined,
-    edit: async (text) => text,
-    signal: new AbortController().signal,
   });
-  return { status, documents };
+  return { status, documents: documentsIn<Document>(out) };
 };
 const replay = async (options: string, onDocument?: (document: object) => void) => {
   const { status, documents } = await sisRelay<{ plan?: ReplayResult['plan']; result?: ReplayResult }>(

@@ -3,10 +3,10 @@ import { join, resolve } from 'node:path';
 import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { run } from '../../../lib/operator/cli.ts';
 import { listLetters } from '../../../lib/operator/list.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';
+import { typed } from './typed.ts';
 
 /** The operators' chapter of the README: what it says is typed here as it stands. */
 const file = process.env.RUNBOOK ?? resolve(import.meta.dirname, '../../../README.md');
@@ -82,7 +82,7 @@ const idOf = async (command: string): Promise<string> => {
 };
 
 /** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. */
-const typed = async (command: string) => {
+const followed = async (command: string) => {
   const line = command
     .replace('npx sis-relay ', '')
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
@@ -90,25 +90,9 @@ const typed = async (command: string) => {
     .replace(/\b(grades\.csv|letters\.jsonl|foreign\.jsonl)/, (name) => join(office.folder, name))
     // Here no letter is twelve days old.
     .replace('--until 12d', '--until 0m');
-  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
-  let out = '';
-  let err = '';
-  const status = await run([...words, '--stack', office.file], {
-    out: (piece) => {
-      out += piece;
-    },
-    err: (piece) => {
-      err += piece;
-    },
-    isLive: false,
-    style: (_, styled) => styled,
-    width: 100,
-    ask: async () => 'y',
-    edit: async (message) => message,
-    signal: never,
-  });
-  archives.push(...(out.match(/s3:\/\/\S+discarded\S+/g) ?? []));
-  return { status, out, err };
+  const said = await typed(`${line} --stack ${office.file}`, { answers: ['y', 'y'] });
+  archives.push(...(said.out.match(/s3:\/\/\S+discarded\S+/g) ?? []));
+  return said;
 };
 
 test('the runbook has a heading for each situation, and an answer under each', () => {
@@ -118,7 +102,7 @@ test('the runbook has a heading for each situation, and an answer under each', (
 
 describe.each(situations.filter(({ commands }) => commands.length > 0))('“$title”', ({ commands }) => {
   test.each(commands)('%s', async (command) => {
-    const { status, out, err } = await typed(command);
+    const { status, out, err } = await followed(command);
     expect({ status, err: status === 0 ? '' : err + out }).toEqual({ status: 0, err: '' });
     expect(out).not.toBe('');
   });

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest';
 import { countsOf } from '../../../lib/operator/scan.ts';
 import { officesForTests } from './office.ts';
 
-/** `npm run prove:operators` asks for 100,000. */
+/** `npm run measure-letters` asks for 100,000. */
 const letters = Number(process.env.SCALE_LETTERS ?? 1_000);
 
 const offices = officesForTests();
