@@ -58,8 +58,8 @@ export const letterOf = (message: {
 };
 
 /** A producer may have an attribute of this name: what SQS would not take back as a number counts as none. */
-export const replaysIn = (text: string | undefined): number => {
-  const replays = Number(text ?? 0);
+export const replaysIn = (told: unknown): number => {
+  const replays = typeof told === 'string' ? Number(told) : 0;
   return Number.isSafeInteger(replays) && replays > 0 ? replays : 0;
 };
 

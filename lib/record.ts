@@ -16,11 +16,15 @@ export type Story = {
 
 /** Events made by hand, to try a function, may lack what SQS always tells. */
 export const storyOf = (record: SQSRecord, nowMs: number): Story => ({
-  sentMs: new Date(Number(record.attributes?.SentTimestamp)).getTime() || nowMs,
+  sentMs: new Date(numberIn(record.attributes?.SentTimestamp)).getTime() || nowMs,
   startedMs: nowMs,
-  attempts: Number(record.attributes?.ApproximateReceiveCount) || 1,
+  attempts: numberIn(record.attributes?.ApproximateReceiveCount) || 1,
   replays: replaysIn(record.messageAttributes?.replays?.stringValue),
 });
+
+/** Of an object not even a number can be asked without an error, if it has a `toString` of its own. */
+const numberIn = (told: unknown): number =>
+  typeof told === 'string' || typeof told === 'number' ? Number(told) : Number.NaN;
 
 /** The record's attributes as SQS takes them back: Lambda hands them over under other names, bytes as base64. */
 export const attributesOf = (record: SQSRecord): Record<string, MessageAttributeValue> =>

@@ -568,6 +568,15 @@ describe('a handler', () => {
       },
       { requiredKeys: ['messageId'] },
     );
+    // What JSON can hold, and what throws where a text or a number is asked of it.
+    const objection = { toString: 1 };
+    const unaskable = {
+      messageId: 'm',
+      body: objection,
+      attributes: { SentTimestamp: objection, ApproximateReceiveCount: objection },
+      messageAttributes: { replays: { dataType: 'Number', stringValue: objection as unknown as string } },
+      eventSourceARN: objection,
+    };
     await fc.assert(
       fc.asyncProperty(fc.array(record, { maxLength: 5 }), fc.boolean(), async (Records, parks) => {
         const refuse = { park: () => Promise.reject(new Error('no letter today')) };
@@ -579,7 +588,7 @@ describe('a handler', () => {
         )(event, plentyOfTime);
         expect(failedIds(response)).toEqual(parks ? [] : Records.map(({ messageId }) => messageId));
       }),
-      { numRuns: 300 },
+      { numRuns: 300, examples: [[[unaskable], true]] },
     );
   });
 
