@@ -36,9 +36,13 @@ export type Attempt = {
 export type Progress =
   | { state: 'done' | 'duplicate' | 'superseded' | 'alone' }
   /** Another attempt on the same thing is under way, or what it sent may still act. */
-  | { state: 'waiting'; seconds: number }
+  | { state: 'waiting'; seconds: number; reason: string }
   /** It must not be sent twice and no answer came: to be looked up when the platform has had time to finish. */
   | { state: 'unanswered'; error: unknown; lookUpSeconds: number };
+
+/** Why a message waits that did not fail. */
+export const noTime = 'Too little time was left in this invocation: the next one takes it';
+const busy = 'What another attempt on the same thing has sent may still act: it waits for that to be over';
 
 /** What cannot finish in the time left is not started. */
 export const hasTime = ({ world, batch }: Pick<Attempt, 'world' | 'batch'>): boolean =>
@@ -62,7 +66,7 @@ export const attempt = async <Data>(
     untilMs,
     alone: context.alone,
   });
-  if (verdict.kind === 'wait') return { state: 'waiting', seconds: verdict.seconds };
+  if (verdict.kind === 'wait') return { state: 'waiting', seconds: verdict.seconds, reason: busy };
   if (verdict.kind === 'crashed')
     throw new MessageFailure('crashed', 'The function died three times while it handled this message');
   if (verdict.kind !== 'send') return { state: verdict.kind };
@@ -71,7 +75,7 @@ export const attempt = async <Data>(
   let { doubt } = verdict;
   if (!hasTime(context)) {
     await ledger.end(claim, 'undone');
-    return { state: 'waiting', seconds: 1 };
+    return { state: 'waiting', seconds: 1, reason: noTime };
   }
   try {
     const wasDone = doubt !== undefined && (await lookUp(integration, message.data, { reach, doubt }));

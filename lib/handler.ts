@@ -12,7 +12,13 @@ export const handlerOf =
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const world = services();
-    const leftMs = context.getRemainingTimeInMillis() - world.limits.reserveMs;
+    const remainingMs = context.getRemainingTimeInMillis();
+    const leftMs = remainingMs - world.limits.reserveMs;
+    if (leftMs < world.limits.attemptTimeoutMs)
+      world.observe.error(
+        'no message is started, as the function has less time than ATTEMPT_TIMEOUT_MS and RESERVE_MS: raise its timeout',
+        { remainingMs },
+      );
     const batch: Batch = {
       deadlineMs: world.nowMs() + leftMs,
       signal: AbortSignal.timeout(Math.max(1, leftMs)),

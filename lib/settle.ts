@@ -1,5 +1,5 @@
 import type { SQSRecord } from 'aws-lambda';
-import { type Attempt, attempt, hasTime } from './attempt.ts';
+import { type Attempt, attempt, hasTime, noTime } from './attempt.ts';
 import { waitSeconds } from './backoff.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import { dispositions, type Failure, failureOf, type Outcome } from './failure.ts';
@@ -25,7 +25,9 @@ export const settle = async <Data>(
   const opened: AbortController[] = [];
 
   let eventId: string | undefined;
-  const report = (outcome: Outcome, failure?: Failure, seconds?: number): void => {
+  const report = (outcome: Outcome, why?: Failure | string, seconds?: number): void => {
+    const failure = typeof why === 'object' ? why : undefined;
+    const reason = typeof why === 'object' ? why.message : why;
     const last = calls.at(-1);
     observe.message({
       outcome,
@@ -34,7 +36,7 @@ export const settle = async <Data>(
       eventId: eventId ?? eventIdIn(record.body),
       kind: failure?.kind,
       // A file is named in ‹›, and its name may be a person's.
-      reason: failure?.message.replace(/‹[^›]*›/g, 'a file'),
+      reason: reason?.replace(/‹[^›]*›/g, 'a file'),
       operation: failure?.operation ?? last?.call,
       status: failure?.status ?? last?.status,
       requestId: failure?.requestId,
@@ -47,8 +49,8 @@ export const settle = async <Data>(
       waitSeconds: seconds,
     });
   };
-  const wait = (seconds: number, failure?: Failure): Delay => {
-    report('waiting', failure, seconds);
+  const wait = (seconds: number, why: Failure | string): Delay => {
+    report('waiting', why, seconds);
     return { messageId: record.messageId, receiptHandle: record.receiptHandle, seconds };
   };
   const fail = async (error: unknown, lookUpSeconds?: number): Promise<Delay | undefined> => {
@@ -78,7 +80,7 @@ export const settle = async <Data>(
     return undefined;
   };
 
-  if (!hasTime(around)) return wait(1);
+  if (!hasTime(around)) return wait(1, noTime);
   try {
     const message = parseMessage(record.body, integration, story.startedMs);
     eventId = message.id;
@@ -93,7 +95,7 @@ export const settle = async <Data>(
     };
     const progress = await attempt(integration, message, context);
     if (progress.state === 'alone') return { alone: record };
-    if (progress.state === 'waiting') return wait(progress.seconds);
+    if (progress.state === 'waiting') return wait(progress.seconds, progress.reason);
     if (progress.state === 'unanswered') return await fail(progress.error, progress.lookUpSeconds);
     report(progress.state);
     return undefined;

@@ -158,6 +158,7 @@ describe('a message that the ledger holds back', () => {
     expect(response.batchItemFailures).toHaveLength(1);
     expect(delays.map(({ seconds }) => seconds)).toEqual([60]);
     expect(outcomes()).toEqual(['waiting']);
+    expect(reports[0]?.reason).toContain('another attempt on the same thing');
     expect(story).toEqual([]);
   });
 

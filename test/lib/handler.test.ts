@@ -233,27 +233,31 @@ describe('a batch', () => {
     const began: string[] = [];
     const batch = async (remainingMs: number) => {
       const { queues, delays, letters } = fakeQueues();
-      const { services, reports } = worldWith({ queues, nowMs: () => 1_800_000_000_000 });
+      const { services, reports, logged } = worldWith({ queues, nowMs: () => 1_800_000_000_000 });
       const event = { Records: [recordOf(bodyOf('a')), recordOf('malformed')] };
       const handler = handlerOf(
         integrationOf(async (say) => void began.push(say)),
         () => services,
       );
-      return { response: await handler(event, contextWith(remainingMs)), delays, letters, reports };
+      return { response: await handler(event, contextWith(remainingMs)), delays, letters, reports, logged };
     };
     const late = await batch(limits.attemptTimeoutMs + limits.reserveMs - 1);
     expect(began).toEqual([]);
     expect(failedIds(late.response)).toHaveLength(2);
     expect(late.delays.map(({ seconds }) => seconds)).toEqual([1, 1]);
     expect(late.letters).toEqual([]);
-    expect(late.reports().map(({ outcome, requests }) => [outcome, requests])).toEqual([
-      ['waiting', 0],
-      ['waiting', 0],
-    ]);
+    const waiting = { outcome: 'waiting', requests: 0, reason: expect.stringContaining('time was left') };
+    expect(late.reports()).toMatchObject([waiting, waiting]);
+    expect(late.logged()[0]).toMatchObject({
+      level: 'ERROR',
+      message: expect.stringContaining('raise its timeout'),
+      remainingMs: limits.attemptTimeoutMs + limits.reserveMs - 1,
+    });
     const inTime = await batch(limits.attemptTimeoutMs + limits.reserveMs);
     expect(began).toEqual(['a']);
     expect(failedIds(inTime.response)).toEqual([]);
     expect(inTime.letters).toHaveLength(1);
+    expect(JSON.stringify(inTime.logged())).not.toContain('raise its timeout');
   });
 
   test('gives each of its calls a signal that ends them before the time is over', async () => {
