@@ -170,7 +170,7 @@ describe('what no queue triggers', () => {
     const settings = settingsOf(site.description(), 'course-export');
     for (const [name, value] of Object.entries(settings))
       if (name.startsWith('AWS_')) process.env[name] = value;
-    const services = createExportServices(exportSettingsFrom({ ...settings, LOG_LEVEL: 'silent' }));
+    const services = await createExportServices(exportSettingsFrom({ ...settings, LOG_LEVEL: 'silent' }));
     const answer = await runExport(exportRequest.parse(event), services, Date.now() + 20_000);
     const manifest = await services.store.readJson(`course-exports/${answer.runId}/manifest.json`);
     await services.platform.close();
