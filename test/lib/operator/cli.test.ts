@@ -91,7 +91,7 @@ describe('scopes', () => {
     process.env.PLATFORM_OPERATIONS = '{"set-grade-value":{"scope":"grades:all:write"}}';
     const { out } = await sisRelay('scopes --json');
     delete process.env.PLATFORM_OPERATIONS;
-    const scopes = documentsIn(out)[0]!;
+    const scopes = documentsIn(out)[0] as { functions: object; service: string };
     expect(Object.keys(scopes.functions)).toEqual(functions.sort());
     expect(scopes.service.split(' ')).toEqual(expect.arrayContaining(['grades:all:write', 'core:*:*']));
     expect(scopes.service).not.toContain('grades:gradevalues:write');
