@@ -17,12 +17,12 @@ type About = { operation: Operation<unknown>; call: string };
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-type Receipt = {
+export type Receipt = {
   operation: Operation<unknown>;
   signal: AbortSignal;
   /** Told before the first byte goes out. */
   onStart(): void;
-  onHead?(status: number, headers: Headers): void;
+  onHead: ((status: number, headers: Headers) => void) | undefined;
 };
 
 /**

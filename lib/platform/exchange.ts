@@ -1,5 +1,5 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import { type Answer, type Headers, receive, refusePage } from './answer.ts';
+import { type Answer, type Headers, type Receipt, receive, refusePage } from './answer.ts';
 import { PlatformError } from './error.ts';
 import type { Operation } from './operation.ts';
 import { codeOf, reasonOf } from './silence.ts';
@@ -57,73 +57,71 @@ export const createExchange = (options: ExchangeOptions) => {
    * A frozen function notices only after its next request that the platform has closed the idle connection, and cannot
    * tell that from a lost answer. So connections that may have been idle for too long are not used at all.
    */
-  const trustedPool = (): Pool => {
+  const pooled = (): Connection => {
     if (underWay === 0 && Date.now() - idleSinceMs > keepAliveMs) {
       void pool.destroy();
       pool = new Pool(options.baseUrl, settings);
     }
-    return pool;
-  };
-
-  const viaPool = async <Result>(work: (dispatcher: Dispatcher) => Promise<Result>): Promise<Result> => {
-    const dispatcher = trustedPool();
+    const dispatcher = pool;
     underWay += 1;
-    try {
-      return await work(dispatcher);
-    } finally {
-      underWay -= 1;
-      idleSinceMs = Date.now();
-    }
+    return {
+      dispatcher,
+      release: () => {
+        underWay -= 1;
+        idleSinceMs = Date.now();
+      },
+    };
   };
 
   /** A call that must not be sent twice gets a connection of its own: a cut is then never that of a stale one. */
-  const viaOwnConnection = async <Result>(
-    work: (dispatcher: Dispatcher) => Promise<Result>,
-  ): Promise<Result> => {
-    const client = new Client(options.baseUrl, settings);
-    try {
-      return await work(client);
-    } finally {
-      void client.destroy();
-    }
+  const own = (): Connection => {
+    const dispatcher = new Client(options.baseUrl, settings);
+    return { dispatcher, release: () => void dispatcher.destroy() };
   };
 
   return {
     /** @throws PlatformError where no answer comes, or a success is a web page. */
-    send: (outgoing: Outgoing, signal: AbortSignal): Promise<Answer> => {
-      const via = outgoing.operation.repeatable ? viaPool : viaOwnConnection;
-      return via((dispatcher) =>
-        roundTrip(outgoing, signal, async (request, onStart) => {
-          const answer = await receive(dispatcher, request, { ...outgoing, signal, onStart });
-          refusePage(answer, outgoing);
-          return answer;
-        }),
-      );
+    send: async (outgoing: Outgoing, signal: AbortSignal): Promise<Answer> => {
+      const connection = outgoing.operation.repeatable ? pooled() : own();
+      const answer = await roundTrip(outgoing, { connection, signal, work: receive });
+      refusePage(answer, outgoing);
+      return answer;
     },
     /** The answer is read while it comes. */
     stream: <Result>(outgoing: Outgoing, read: Read<Result>, signal: AbortSignal): Promise<Result> =>
-      viaPool((dispatcher) =>
-        roundTrip(outgoing, signal, async (request, onStart) => {
+      roundTrip(outgoing, {
+        connection: pooled(),
+        signal,
+        work: async (dispatcher, request, { onStart, onHead }) => {
           onStart();
           const answer = await unlessAborted(dispatcher.request({ ...request, signal }), signal);
-          outgoing.onHead?.(answer.statusCode, answer.headers);
+          onHead?.(answer.statusCode, answer.headers);
           return read(answer);
-        }),
-      ),
+        },
+      }),
     close: () => pool.destroy(),
   };
 };
 
+type Connection = { dispatcher: Dispatcher; release(): void };
+
+type RoundTrip<Result> = {
+  connection: Connection;
+  signal: AbortSignal;
+  work(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, receipt: Receipt): Promise<Result>;
+};
+
 const roundTrip = async <Result>(
-  { operation, call, path, headers, payload }: Outgoing,
-  signal: AbortSignal,
-  work: (request: Dispatcher.DispatchOptions, onStart: () => void) => Promise<Result>,
+  { operation, call, path, headers, payload, onHead }: Outgoing,
+  { connection: { dispatcher, release }, signal, work }: RoundTrip<Result>,
 ): Promise<Result> => {
-  if (signal.aborted)
-    throw new PlatformError({ operation, call, sent: false, message: reasonOf(codeOf(signal.reason)) });
   const source = payload && watched(payload.body);
   let started = false;
+  const onStart = (): void => {
+    started = true;
+  };
   try {
+    signal.throwIfAborted();
     const request = {
       method: operation.method,
       path,
@@ -133,9 +131,7 @@ const roundTrip = async <Result>(
       // undici takes any async iterable; its types name Readable only.
       body: (source?.body as Buffer | undefined) ?? null,
     };
-    return await work(request, () => {
-      started = true;
-    });
+    return await work(dispatcher, request, { operation, signal, onStart, onHead });
   } catch (error) {
     if (error instanceof PlatformError) throw error;
     // A file that cannot be read to its end is not the platform's silence, and nor is a call that undici will not make.
@@ -145,6 +141,8 @@ const roundTrip = async <Result>(
     const sent = started && (payload?.complete?.() ?? true);
     // Without its cause: a parser's error holds the answer's bytes, which may repeat the query.
     throw new PlatformError({ operation, call, sent, message: reasonOf(code) });
+  } finally {
+    release();
   }
 };
 
