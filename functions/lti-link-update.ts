@@ -31,6 +31,7 @@ const sendFlags = (flags: Record<string, boolean>): Pick<LtiLink, `Send${string}
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'lti-link-update',
   data,
+  forbidden: ['key', 'secret', 'plainSecret', 'sharedSecret', 'consumerKey'],
   key: ({ linkId }) => String(linkId),
   operations: [putLtiLink],
   repeatable: true,

@@ -13,6 +13,8 @@ export type Integration<Data> = {
   name: string;
   /** What the message must carry. */
   data: z.ZodType<Data>;
+  /** Fields that no message may carry, as they are secrets: where one does, its letter is without what they hold. */
+  forbidden?: readonly string[];
   /** The one thing on the platform that the message changes; of one that is not repeatable, the message itself. */
   key(data: Data, message: Message<Data>): string;
   /** All that it may call of the platform, and so the scopes that it needs; any other call is a defect. */

@@ -3,6 +3,7 @@ import { type Attempt, attempt, hasTime, noTime } from './attempt.ts';
 import { waitSeconds } from './backoff.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import { dispositions, type Failure, failureOf, type Outcome } from './failure.ts';
+import { withoutFields } from './forbidden-fields.ts';
 import type { Integration } from './integration.ts';
 import { eventIdIn, parseMessage } from './message.ts';
 import type { CallReport } from './platform/client.ts';
@@ -107,19 +108,27 @@ export const settle = async <Data>(
 };
 
 const letterFor = (
-  { name }: { name: string },
+  { name, forbidden }: { name: string; forbidden?: readonly string[] },
   record: SQSRecord,
   { story, failure, lastMs }: { story: Story; failure: Failure; lastMs: number },
-): DeadLetter => ({
-  body: record.body,
-  source: record.eventSourceARN,
-  replays: story.replays,
-  attributes: attributesOf(record),
-  failure: {
-    ...failure,
-    function: name,
-    attempts: story.attempts,
-    firstAt: new Date(story.sentMs).toISOString(),
-    lastAt: new Date(lastMs).toISOString(),
-  },
-});
+): DeadLetter => {
+  const { body, fields } = withoutFields(record.body, forbidden);
+  const remedy =
+    fields.length === 0
+      ? failure.remedy
+      : `Rotate what it brought as ${fields.join(', ')}: its queue had it in clear, and this letter is without it. Have its producer send it again without, or edit and replay this letter.`;
+  return {
+    body,
+    source: record.eventSourceARN,
+    replays: story.replays,
+    attributes: attributesOf(record),
+    failure: {
+      ...failure,
+      remedy,
+      function: name,
+      attempts: story.attempts,
+      firstAt: new Date(story.sentMs).toISOString(),
+      lastAt: new Date(lastMs).toISOString(),
+    },
+  };
+};

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { withoutFields } from '../../lib/forbidden-fields.ts';
+
+const names = ['key', 'plainSecret'];
+
+describe('a body without forbidden fields stays as it is, to the byte', () => {
+  test.each([
+    ['{ "data" : {"keys":1, "monkey":"key"},  "é":"\\u00e9" }'],
+    ['{"data":'],
+    ['the key is under the mat'],
+    [''],
+    ['"key"'],
+    ['null'],
+  ])('%s', (body) => {
+    expect(withoutFields(body, names)).toEqual({ body, fields: [] });
+  });
+
+  test('and any body where nothing is forbidden', () => {
+    expect(withoutFields('{"key":"k"}')).toEqual({ body: '{"key":"k"}', fields: [] });
+  });
+});
+
+test.each<[string, string, string, string[]]>([
+  ['at the top', '{"key":"k","a":1}', '{"key":"…","a":1}', ['key']],
+  [
+    'deep inside, and in lists',
+    '{"a":[{"b":{"plainSecret":"s"}}]}',
+    '{"a":[{"b":{"plainSecret":"…"}}]}',
+    ['plainSecret'],
+  ],
+  [
+    'in another case',
+    '{"KEY":"k","PlainSecret":"s"}',
+    '{"KEY":"…","PlainSecret":"…"}',
+    ['KEY', 'PlainSecret'],
+  ],
+  ['of any type', '{"key":{"id":"k","of":["k"]}}', '{"key":"…"}', ['key']],
+  ['written with escapes', '{"k\\u0065y":"k"}', '{"key":"…"}', ['key']],
+  ['in JSON that is cut off', '{"a":1,"key":"k \\"quoted\\" k', '{"a":1,"key":"…"', ['key']],
+  ['in JSON with a comma too many', '{"key": "k", "a": 1,}', '{"key": "…", "a": 1,}', ['key']],
+  ['in what is no JSON', 'a: 1, key: abc, b: 2', 'a: 1, key: "…", b: 2', ['key']],
+])('a forbidden field is without its value %s', (_, body, masked, fields) => {
+  expect(withoutFields(body, names)).toEqual({ body: masked, fields });
+});
