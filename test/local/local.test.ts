@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/c
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { letterOf } from '../../lib/dead-letter.ts';
 import { controlsOf } from './controls.ts';
-import { event } from './scenarios.ts';
+import { acts, event, invocations } from './scenarios.ts';
 import type { StackDescription } from './stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -254,10 +254,29 @@ describe('npm start', () => {
     expect(said.out).not.toMatch(/\u001b/);
   });
 
+  test('invokes what has no queue: the schedule’s functions, and a replay of what was parked', async () => {
+    const { said, ended } = start('a replay:');
+    expect(await ended).toEqual([0, null]);
+    expect(said.out).toMatch(/^Functions without a queue are invoked: dead-letter-replay\.$/m);
+    expect(said.out).toMatch(
+      / parked +an unknown grade object .*\n.* done +a replay: .*dead-letter-replay$/m,
+    );
+    expect(last(said.out)).toMatch(/^✓ 2 of 2 scenarios ended as they must/);
+  });
+
+  test('plays every function', async () => {
+    const played = [...(await acts()).flat(), ...(await invocations())].map((each) => each.function);
+    const files = await readdir(join(project, 'functions'));
+    expect([...new Set(played)].sort()).toEqual(files.map((file) => file.replace('.ts', '')).sort());
+  });
+
   test('ends with status 1 where one did not, and tells what is otherwise', async () => {
     const file = join(project, 'test/local/scenarios.ts');
     const good = await readFile(file, 'utf8');
-    await writeFile(file, good.replace("outcomes: ['parked']", "outcomes: ['done']"));
+    await writeFile(
+      file,
+      good.replace(/(title: 'a null grade'[^[]*\[[^[]*outcomes: \[)'parked'/, "$1'done'"),
+    );
     const { said, ended } = start('null', 'grade');
     expect(await ended).toEqual([1, null]);
     expect(said.out).toMatch(/^✗ a null grade: how it ended: \["parked"\] and not \["done"\]$/m);

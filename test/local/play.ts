@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import {
+  ChangeMessageVisibilityCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+} from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../../lib/dead-letter.ts';
-import { controlsOf } from './controls.ts';
+import { type Controls, controlsOf } from './controls.ts';
 import type { Invocation, Scenario } from './scenarios.ts';
 import type { Stack } from './stack.ts';
 
@@ -79,6 +83,7 @@ function attemptIn(line: string): Attempt | undefined {
 /** Collects the dead letters as they come. Who receives one hides it from everybody else, so one reader serves all. */
 export function collectLetters({ sqs, description }: Stack) {
   const letters: DeadLetter[] = [];
+  const receipts = new Map<string, string>();
   let stopped = false;
   const collecting = collect();
   async function collect() {
@@ -94,10 +99,22 @@ export function collectLetters({ sqs, description }: Stack) {
         }),
       );
       letters.push(...Messages.map(letterOf));
+      for (const { Body = '', ReceiptHandle = '' } of Messages) receipts.set(Body, ReceiptHandle);
     }
   }
   return {
     of: (bodies: string[]): DeadLetter[] => letters.filter(({ body }) => bodies.includes(body)),
+    /** Shows letters with these bodies to everybody again; only once nothing is collected any more. */
+    giveBack: async (bodies: string[]): Promise<void> => {
+      for (const body of bodies)
+        await sqs.send(
+          new ChangeMessageVisibilityCommand({
+            QueueUrl: description.deadLetters,
+            ReceiptHandle: receipts.get(body),
+            VisibilityTimeout: 0,
+          }),
+        );
+    },
     /** All of them, once nothing more comes. */
     end: async (): Promise<DeadLetter[]> => {
       stopped = true;
@@ -148,10 +165,8 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
   }
 
   const problems: string[] = [];
-  const expect = (fact: string, actual: unknown, wanted: unknown) => {
-    if (!isDeepStrictEqual(actual, wanted))
-      problems.push(`${fact}: ${JSON.stringify(actual)} and not ${JSON.stringify(wanted)}`);
-  };
+  const expect = (fact: string, actual: unknown, wanted: unknown) =>
+    problems.push(...problemOf(fact, actual, wanted));
   expect(
     'how it ended',
     ends.map(({ outcome }) => outcome),
@@ -171,16 +186,7 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
       are,
     );
   }
-  if (scenario.holds) {
-    const { table, where, rows } = scenario.holds;
-    const all = (await controls.state())[table] ?? [];
-    const found = all.filter((row) => isDeepStrictEqual(like(row, where), where));
-    expect(
-      `the platform’s ${table}`,
-      found.map((row, at) => like(row, rows[at] ?? row)),
-      rows,
-    );
-  }
+  problems.push(...(await holdsProblems(scenario.holds, controls)));
   const written = await lettersOf(scenario, letters);
   expect(
     'its letters',
@@ -193,18 +199,48 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
 
 /** Invokes a function, and tells what is not as it must be. */
 export async function playInvocation(
-  { function: name, event, answers }: Invocation,
-  { lambda }: Stack,
+  { function: name, event, prepare, letterOf, answers, holds }: Invocation,
+  { stack, letters }: Omit<PlayOptions, 'follower'>,
 ): Promise<string[]> {
+  const { lambda, description } = stack;
+  const controls = controlsOf(description);
+  await prepare?.(controls, description);
+  if (letterOf) await letters.giveBack(letterOf.bodies);
   const result = await lambda?.invoke(name, event);
   const answer = Object(result?.ok ? result.payload : result?.error);
-  if (isDeepStrictEqual(like(answer, answers), answers)) return [];
-  return [`its answer: ${JSON.stringify(answer)} and not ${JSON.stringify(answers)}`];
+  const problems: string[] = [];
+  if (!isDeepStrictEqual(like(answer, answers), answers))
+    problems.push(`its answer: ${JSON.stringify(answer)} and not ${JSON.stringify(answers)}`);
+  return [...problems, ...(await holdsProblems(holds, controls))];
 }
 
-/** As much of a row as the other one tells. */
-function like(row: Record<string, unknown>, other: Record<string, unknown>) {
-  return Object.fromEntries(Object.keys(other).map((name) => [name, row[name]]));
+/** What the platform does not hold as it must. */
+async function holdsProblems(holds: Scenario['holds'], controls: Controls): Promise<string[]> {
+  if (holds === undefined) return [];
+  const { table, where, rows } = holds;
+  const all = (await controls.state())[table] ?? [];
+  const found = all.filter((row) => isDeepStrictEqual(like(row, where), where));
+  const shown = found.map((row, at) => like(row, rows[at] ?? row));
+  return problemOf(`the platform’s ${table}`, shown, rows);
+}
+
+function problemOf(fact: string, actual: unknown, wanted: unknown): string[] {
+  if (isDeepStrictEqual(actual, wanted)) return [];
+  return [`${fact}: ${JSON.stringify(actual)} and not ${JSON.stringify(wanted)}`];
+}
+
+/** As much of a row as the other one tells, also of what it holds. */
+function like(row: Record<string, unknown>, other: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(other).map(([name, wanted]) => {
+      const isNested = isRecord(wanted) && isRecord(row[name]);
+      return [name, isNested ? like(row[name] as Record<string, unknown>, wanted) : row[name]];
+    }),
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The letter is written before its outcome is told, and yet it may take a moment until the collector has it. */

@@ -130,16 +130,73 @@ const examples = async (): Promise<Scenario[]> => [
 ];
 
 /** A function that no queue triggers, and what it must answer. */
-export type Invocation = { title: string; function: string; event: unknown; answers: Row };
+export type Invocation = {
+  title: string;
+  function: string;
+  event: unknown;
+  prepare?: Intervention;
+  /** The scenario whose letter lies in the dead-letter queue. */
+  letterOf?: Scenario;
+  answers: Row;
+  holds?: Scenario['holds'];
+  /** What is possible because of it. */
+  enables?: Scenario;
+};
 
 export const invocations = async (): Promise<Invocation[]> => [
   {
     title: 'an export of two courses',
     function: 'course-export',
-    event: JSON.parse(await readFile(join(root, 'events/course-export.json'), 'utf8')),
+    event: await eventOf('course-export'),
     answers: { state: 'finished', message: '2 of 2 org units are complete.' },
   },
+  {
+    title: 'whether the platform takes us, on schedule',
+    function: 'connection-check',
+    event: await eventOf('connection-check'),
+    prepare: (controls) => controls.clock(0),
+    answers: { reachable: true, credentialAccepted: true, problems: [] },
+  },
+  {
+    title: 'tokens for a new OAuth client, on schedule',
+    function: 'token-refresh',
+    event: await eventOf('token-refresh'),
+    // The old key is taken back, so that nothing else can prove a call.
+    prepare: async (controls, { secrets, platform }) => {
+      await controls.key(100, 'taken back');
+      await controls.secret(secrets.service, { ...oauthClient, tokenUrl: `${platform}/core/connect/token` });
+    },
+    answers: { refreshed: 1, correct: 0, authorize: 0 },
+    enables: {
+      title: 'attributes, proved by the new token',
+      function: 'user-attributes-update',
+      bodies: [
+        event('user-attributes-update', {
+          userId: 403,
+          attributes: [{ attributeId: 'campus', value: ['North'] }],
+        }),
+      ],
+      outcomes: ['done'],
+      requests: { path: /attributes\/users\/403$/, are: ['PUT 403', 'PUT 200'] },
+      holds: held('userAttributes', { userId: 403 }, { writes: 1 }),
+    },
+  },
+  {
+    title: 'a replay: the unknown grade object is there now',
+    function: 'dead-letter-replay',
+    event: { filter: { kind: ['rejected'] }, reason: 'the grade object exists now', as: 'npm start' },
+    prepare: (controls) =>
+      controls.seed({ gradeObjects: [{ gradeObjectId: 5999, orgUnitId: course, maxPoints: 10 }] }),
+    letterOf: unknownGradeObject,
+    answers: { ended: 'done', counts: { sent: 1, cameBack: 0 } },
+    holds: held('gradeValues', { userId: 404 }, { gradeObjectId: 5999, pointsNumerator: 4, writes: 1 }),
+  },
 ];
+
+const oauthClient = {
+  ...{ type: 'oauth', grant: 'client_credentials' },
+  ...{ clientId: 'local-client', clientSecret: 'local-client-secret' },
+};
 
 /** Of the functions without a scenario of their own: whoever adds one finds its message played. */
 const furtherExamples = async (): Promise<Scenario[]> => {
@@ -180,6 +237,16 @@ const clock: Scenario = {
   holds: gradeHeld(402, 2),
 };
 
+const unknownGradeObject: Scenario = {
+  title: 'an unknown grade object',
+  function: 'grade-push',
+  bodies: [event('grade-push', { ...gradeOf(404, 4), gradeObjectId: 5999 })],
+  outcomes: ['parked'],
+  letter: { kind: 'rejected', status: 404, says: /Resource Not Found.*Grade object not found/ },
+  requests: { path: /5999\/values\/404$/, are: ['PUT 404'] },
+  holds: held('gradeValues', { userId: 404 }),
+};
+
 const misfortunes: Scenario[] = [
   {
     title: 'a null grade',
@@ -199,15 +266,7 @@ const misfortunes: Scenario[] = [
     requests: { path: /values\/405$/, are: [] },
     holds: held('gradeValues', { userId: 405 }),
   },
-  {
-    title: 'an unknown grade object',
-    function: 'grade-push',
-    bodies: [event('grade-push', { ...gradeOf(404, 4), gradeObjectId: 5999 })],
-    outcomes: ['parked'],
-    letter: { kind: 'rejected', status: 404, says: /Resource Not Found.*Grade object not found/ },
-    requests: { path: /5999\/values\/404$/, are: ['PUT 404'] },
-    holds: held('gradeValues', { userId: 404 }),
-  },
+  unknownGradeObject,
   {
     title: 'a Learner role’s key',
     function: 'grade-push',
@@ -367,9 +426,12 @@ export const acts = async (): Promise<Scenario[][]> => [
   [clock],
 ];
 
+async function eventOf(name: string) {
+  return JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
+}
+
 async function example(name: string): Promise<string> {
-  const { Records } = JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
-  return Records[0].body;
+  return (await eventOf(name)).Records[0].body;
 }
 
 /** The body of a message as the SIS sends it; a later hour makes it newer. */

@@ -58,9 +58,9 @@ test('of a path that does not fit, the end is shown', () => {
 test('a table counts messages by function and outcome, and how often they waited', () => {
   const rows = shownOn()
     .split('\n')
-    .filter((line) => /^(messages|profile-image-update|all) /.test(line));
+    .filter((line) => /^(function|profile-image-update|all) /.test(line));
   expect(rows.map((row) => row.split(/ +/))).toEqual([
-    ['messages', 'done', 'duplicate', 'superseded', 'parked', 'waits'],
+    ['function', 'done', 'duplicate', 'superseded', 'parked', 'waits'],
     ['profile-image-update', '1', '·', '1', '1', '3'],
     ['all', '1', '·', '1', '1', '3'],
   ]);

@@ -85,7 +85,7 @@ export function createScreen(longestTitle: number, stream: NodeJS.WriteStream = 
       name.padEnd(22) + cells.map((cell) => cell.padStart(11)).join('');
     const cellsOf = (count: Counts) =>
       [...outcomes, 'waiting'].map((outcome) => String(count[outcome] ?? '·'));
-    say(paint('bold', line('messages', columns)));
+    say(paint('bold', line('function', columns)));
     for (const [name, count] of rows) say(line(name, cellsOf(count)));
     say(paint('bold', line('all', cellsOf(all))));
   };

@@ -160,6 +160,7 @@ export function settingsOf(description: StackDescription, name: string): Record<
     LEDGER_TABLE: description.table,
     LEDGER_SETTLING_SECONDS: '2',
     EXPORT_BUCKET: description.bucket,
+    SIS_RELAY_BUCKET: description.bucket,
     PLATFORM_HEADERS_TIMEOUT_MS: '2000',
     PLATFORM_BODY_TIMEOUT_MS: '2000',
     ATTEMPT_TIMEOUT_MS: '6000',
@@ -184,7 +185,8 @@ async function startFunctions(description: StackDescription, options: StackOptio
       handler: `functions/${name}.handler`,
       taskRoot,
       env: { ...settingsOf(description, name), ...options.settings },
-      timeoutMs: functionTimeoutMs,
+      // Those that no queue triggers have longer work to do.
+      timeoutMs: name in description.queues ? functionTimeoutMs : 6 * functionTimeoutMs,
       maximumConcurrency: containersPerFunction,
     },
   ]);

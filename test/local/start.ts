@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { DeadLetter } from '../../lib/dead-letter.ts';
 import { controlsOf } from './controls.ts';
 import { collectLetters, createFollower, play, playInvocation } from './play.ts';
 import { acts, type Invocation, invocations, type Scenario, scenarioSeed } from './scenarios.ts';
@@ -6,9 +7,11 @@ import { createScreen } from './screen.ts';
 import { startStack } from './stack.ts';
 
 const wanted = wordsGiven().toLowerCase();
-const program = (await acts()).map((act) => act.filter(({ title }) => title.toLowerCase().includes(wanted)));
-const scenarios = program.flat();
-const invoked = (await invocations()).filter(({ title }) => title.toLowerCase().includes(wanted));
+const isWanted = ({ title }: { title: string }) => title.toLowerCase().includes(wanted);
+const invoked = (await invocations()).filter(isWanted);
+const neededFor = new Set(invoked.map(({ letterOf }) => letterOf));
+const program = (await acts()).map((act) => act.filter((each) => isWanted(each) || neededFor.has(each)));
+const scenarios = [...program.flat(), ...invoked.flatMap(({ enables }) => enables ?? [])];
 if (scenarios.length + invoked.length === 0) fail(`There is no scenario whose title holds “${wanted}”.`);
 
 const screen = createScreen(Math.max(...[...scenarios, ...invoked].map(({ title }) => title.length)));
@@ -21,13 +24,14 @@ const stack = await startStack({
 await controlsOf(stack.description).seed(scenarioSeed);
 
 const messages = scenarios.flatMap(({ bodies }) => bodies).length;
-const functions = new Set(scenarios.map((scenario) => scenario.function));
 screen.heading('sis-relay, all of it on this machine');
-screen.say(
-  `${counted(messages, 'message')} for the queues of ${[...functions].join(', ')}. Each ends as ` +
-    'done (its effect is on the platform), duplicate or superseded (rightly not sent), or parked (a dead letter says why). ' +
-    'Until then it waits on its queue.',
-);
+if (messages > 0)
+  screen.say(
+    `${counted(messages, 'message')} for the queues of ${functionsOf(scenarios)}. Each ends as done ` +
+      '(its effect is on the platform), duplicate or superseded (rightly not sent), or parked (a dead letter says why). ' +
+      'Until then it waits on its queue.',
+  );
+if (invoked.length > 0) screen.say(`Functions without a queue are invoked: ${functionsOf(invoked)}.`);
 screen.say();
 
 const letters = collectLetters(stack);
@@ -41,19 +45,21 @@ interrupted.then(async (status) => {
   process.exit(status);
 });
 const results: { scenario: Scenario | Invocation; problems: string[] }[] = [];
-for (const act of program)
-  await Promise.all(
-    act.map(async (scenario) => {
-      results.push({ scenario, problems: await play(scenario, { stack, follower, letters }) });
-    }),
-  );
+async function perform(scenario: Scenario): Promise<void> {
+  results.push({ scenario, problems: await play(scenario, { stack, follower, letters }) });
+}
+for (const act of program) await Promise.all(act.map(perform));
+let written: DeadLetter[] | undefined;
 for (const scenario of invoked) {
-  const problems = await playInvocation(scenario, stack);
+  // From now on letters are for others to take.
+  if (scenario.letterOf) written = await letters.end();
+  const problems = await playInvocation(scenario, { stack, letters });
   const outcome = problems.length === 0 ? 'done' : 'failed';
   screen.attempt({ messageId: '', function: scenario.function, outcome }, scenario.title);
   results.push({ scenario, problems });
+  if (scenario.enables) await perform(scenario.enables);
 }
-const written = await letters.end();
+written ??= await letters.end();
 await stack.close();
 
 screen.say();
@@ -78,6 +84,10 @@ const well = results.filter((result) => result.problems.length === 0).length;
 const summary = `${well} of ${counted(results.length, 'scenario')} ended as they must, in ${screen.seconds()} s`;
 screen.verdict(isGood, `${isGood ? '✓' : '✗'} ${summary}`);
 process.exitCode = isGood ? 0 : 1;
+
+function functionsOf(played: { function: string }[]): string {
+  return [...new Set(played.map((each) => each.function))].join(', ');
+}
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
