@@ -4,7 +4,7 @@ import { createAuthenticator } from '../../lib/platform/auth.ts';
 import { createPlatformClient } from '../../lib/platform/client.ts';
 import { getTopicFile } from '../../lib/platform/content.ts';
 import { whoAmI } from '../../lib/platform/users.ts';
-import { clientOptions } from './platform/local-client.ts';
+import { clientOptions } from './platform/servers.ts';
 import { minuteMs, service, tokenWorld } from './token-fixture.ts';
 
 /** A container of a function that reads the service's token from its secret. */

@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { run } from '../../lib/operator/cli.ts';
 import { loadFunctions } from '../../lib/operator/integrations.ts';
 import type { Operation } from '../../lib/platform/operation.ts';
 import { operations, refusedOperations } from '../../lib/platform/operations.ts';
+import { typed } from '../lib/operator/typed.ts';
 import { calledOperations } from '../lib/platform/called-operations.ts';
 import { documentedErrors, refusalsEverywhere, routeOf } from '../lib/platform/documented-errors.ts';
 import { controlsOf } from '../local/controls.ts';
@@ -107,7 +107,7 @@ async function callsOfCommands(): Promise<[string, Operation<unknown>[]][]> {
     };
     const called: [string, Operation<unknown>[]][] = [];
     for (const [command, options] of Object.entries(lines))
-      called.push([command, await callsOf([...command.split(' '), ...options, '--stack', file], stack)]);
+      called.push([command, await callsOf([command, ...options, '--stack', file].join(' '), stack)]);
     return called;
   } finally {
     await stack.close();
@@ -115,16 +115,10 @@ async function callsOfCommands(): Promise<[string, Operation<unknown>[]][]> {
   }
 }
 
-async function callsOf(args: string[], { description }: Stack): Promise<Operation<unknown>[]> {
+async function callsOf(line: string, { description }: Stack): Promise<Operation<unknown>[]> {
   const controls = controlsOf(description);
   const before = (await controls.requests()).length;
-  const { signal } = new AbortController();
-  await run(args, {
-    ...{ out: () => {}, err: () => {}, isLive: false, width: 100, signal },
-    style: (_, text) => text,
-    ask: async () => undefined,
-    edit: async (text) => text,
-  });
+  await typed(line);
   return calledOperations((await controls.requests()).slice(before));
 }
 

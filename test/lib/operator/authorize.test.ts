@@ -4,10 +4,9 @@ import { GetSecretValueCommand, ListSecretsCommand } from '@aws-sdk/client-secre
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createAudit } from '../../../lib/operator/audit.ts';
 import { authorizeUser, type WayIn } from '../../../lib/operator/authorize.ts';
-import { run } from '../../../lib/operator/cli.ts';
 import type { Target } from '../../../lib/operator/target.ts';
-import type { Terminal } from '../../../lib/operator/terminal.ts';
 import { localOffice } from './local-office.ts';
+import { typed } from './typed.ts';
 
 const office = localOffice({ functions: false });
 const callback = 'https://sis.example.edu/done?state=1';
@@ -146,29 +145,24 @@ test('the error page is explained, and no address is asked for', async () => {
 
 test('the command prints the address, stores what came back, and shows no key', async () => {
   await signedIn(303);
-  const said = { out: '', err: '' };
-  const terminal: Terminal = {
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    ...{ isLive: false, width: 100, signal: new AbortController().signal },
-    style: (_, text) => text,
-    ask: async () => undefined,
-    edit: async (text) => text,
-  };
-  const args = ['auth-url', '--stack', office.file, '--callback', callback];
-  expect(await run(args, terminal)).toBe(0);
-  const [address = ''] = said.out.split('\n');
+  const line = `auth-url --stack ${office.file} --callback ${callback}`;
+  const shown = await typed(line);
+  expect(shown.status).toBe(0);
+  const [address = ''] = shown.out.split('\n');
   expect(address).toContain('/svc/auth/api/token?x_target=https%3A%2F%2Fsis.example.edu');
   const file = join(office.folder, 'address.txt');
   await writeFile(file, `${await browse(address)}\n`);
-  expect(await run([...args, '--returned', file, '--yes'], terminal)).toBe(0);
-  expect(said.out).toMatch(/The credential of user 303 is in the secret sis-relay\/local\/users\/303/);
-  expect(said.out + said.err).not.toContain('local-key-303');
-  expect(await run([...args, '--returned', `${file}.none`, '--yes'], terminal)).toBe(1);
+  const stored = await typed(`${line} --returned ${file} --yes`);
+  expect(stored).toMatchObject({
+    status: 0,
+    out: expect.stringMatching(/The credential of user 303 is in the secret sis-relay\/local\/users\/303/),
+  });
+  expect(stored.out + stored.err).not.toContain('local-key-303');
+  expect(await typed(line, { answers: [(await browse(address)) ?? '', 'n'] })).toMatchObject({
+    status: 1,
+    asked: [expect.stringContaining('address'), expect.stringMatching(/^Replace what is in the secret/)],
+  });
+  expect(await typed(`${line} --returned ${file}.none --yes`)).toMatchObject({ status: 1 });
 });
 
 test('a platform that does not answer from here is no reason to stop', async () => {

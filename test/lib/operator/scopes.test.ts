@@ -19,6 +19,7 @@ import type { Controls } from '../../local/controls.ts';
 import { functionForTests, parked } from '../../local/inline.ts';
 import { type StackDescription, settingsOf } from '../../local/stack.ts';
 import { calledOperations } from '../platform/called-operations.ts';
+import { narrowClient } from '../platform/narrow-client.ts';
 import { localOffice } from './local-office.ts';
 
 describe('the scopes of a function', () => {
@@ -65,21 +66,8 @@ type Site = { controls(): Controls; description(): StackDescription };
 /** From now on a secret has a token with these scopes alone. */
 const grantAt = async (site: Site, { userId, scopes }: { userId: number; scopes: string[] }) => {
   const { platform, secrets } = site.description();
-  const client = { clientId: 'narrow', clientSecret: 'the-client-secret' };
-  await fetch(`${platform}/_local/oauth/clients`, {
-    method: 'POST',
-    body: JSON.stringify({ ...client, userId, scopes }),
-  });
-  const { tokenUrl } = (await (await fetch(`${platform}/_local/oauth`)).json()) as { tokenUrl: string };
-  const form = {
-    grant_type: 'client_credentials',
-    client_id: 'narrow',
-    client_secret: client.clientSecret,
-  };
-  const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token: accessToken } = (await answer.json()) as { access_token: string };
   const name = userId === 100 ? secrets.service : `${secrets.userPrefix}${userId}`;
-  const credential = { type: 'oauth', grant: 'client_credentials', tokenUrl, ...client, accessToken };
+  const credential = await narrowClient(platform, { userId, scopes });
   await site.controls().secret(name, credential);
   // The specification names no scope for this call, and so the local platform asks for none: this site does.
   const own = 'users:own_profile:read';

@@ -1,6 +1,5 @@
 import { run } from '../../../lib/operator/cli.ts';
 import type { Terminal } from '../../../lib/operator/terminal.ts';
-import { never } from './office.ts';
 
 type Person = {
   /** To what is asked, in order; after the last there is nobody who could be asked. */
@@ -13,7 +12,7 @@ type Person = {
 /** The command as a person types it, in this process: what it prints, what it asks, and how it ends. */
 export const typed = async (
   line: string,
-  { answers = [], edit = (text) => text, signal = never, onOut }: Person = {},
+  { answers = [], edit = (text) => text, signal = new AbortController().signal, onOut }: Person = {},
 ) => {
   const said = { out: '', err: '', asked: [] as string[] };
   const terminal: Terminal = {

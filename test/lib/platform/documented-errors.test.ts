@@ -8,30 +8,13 @@ import { isFileAnswer, type Operation } from '../../../lib/platform/operation.ts
 import { operations } from '../../../lib/platform/operations.ts';
 import { documentedErrors, type ErrorRow, refusalsEverywhere, routeOf } from './documented-errors.ts';
 import { keysOf, localPlatform } from './local-client.ts';
+import { narrowClient } from './narrow-client.ts';
 import { errorOf } from './servers.ts';
 
 const local = localPlatform();
 
-/** A token of the service user with these scopes. */
-const token = async (scopes: string[]): Promise<Credential> => {
-  const client = { clientId: 'narrow', clientSecret: 'the-client-secret', userId: 100, scopes };
-  await local.control('POST oauth/clients', client);
-  const form = { grant_type: 'client_credentials', client_id: 'narrow', client_secret: client.clientSecret };
-  const response = await fetch(local.tokenUrl(), { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token: accessToken } = (await response.json()) as { access_token: string };
-  const grant = 'client_credentials';
-  return {
-    type: 'oauth',
-    grant,
-    tokenUrl: local.tokenUrl(),
-    clientId: 'narrow',
-    clientSecret: 'x',
-    accessToken,
-  };
-};
-
 const credentialFor = async (as: ErrorRow['as'] = { userId: 100 }): Promise<Credential> => {
-  if ('scopes' in as) return token(as.scopes);
+  if ('scopes' in as) return narrowClient(local.url(), { userId: 100, scopes: as.scopes });
   if ('userKey' in as) return { ...keysOf(100), ...as } as Credential;
   if ('userId' in as) return keysOf(as.userId);
   // The role that the service has.

@@ -8,6 +8,7 @@ import {
   type PlatformOptions,
 } from '../../../lib/platform/client.ts';
 import { type LocalPlatform, startPlatform } from '../../local/platform/server.ts';
+import { clientOptions } from './servers.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -18,16 +19,6 @@ export const keysOf = (userId: number): Credential => ({
   appKey: 'local-app-key',
   userId: String(userId),
   userKey: `local-key-${userId}`,
-});
-
-export const clientOptions = (baseUrl: string): PlatformOptions => ({
-  baseUrl,
-  apiRoot: '/svc/api',
-  versions: { lp: '1.49', le: '1.82' },
-  overrides: {},
-  connectTimeoutMs: 2_000,
-  headersTimeoutMs: 5_000,
-  bodyTimeoutMs: 5_000,
 });
 
 /** A request to the local platform's control API, and its answer. */

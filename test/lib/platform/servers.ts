@@ -89,6 +89,17 @@ export const fixedCredentials: Credentials = {
   refuse: () => {},
 };
 
+/** What the client of most tests is made with. */
+export const clientOptions = (baseUrl: string): PlatformOptions => ({
+  baseUrl,
+  apiRoot: '/svc/api',
+  versions: { lp: '1.49', le: '1.82' },
+  overrides: {},
+  connectTimeoutMs: 2_000,
+  headersTimeoutMs: 5_000,
+  bodyTimeoutMs: 5_000,
+});
+
 /** The client at an address, with what every call reported. */
 export const clientAt = (
   baseUrl: string,
@@ -99,16 +110,7 @@ export const clientAt = (
   }: Partial<PlatformOptions> & { credentials?: Credentials; nowMs?: () => number } = {},
 ) => {
   const client = createPlatformClient(
-    {
-      baseUrl,
-      apiRoot: '/svc/api',
-      versions: { lp: '1.49', le: '1.82' },
-      overrides: {},
-      connectTimeoutMs: 2_000,
-      headersTimeoutMs: 5_000,
-      bodyTimeoutMs: 5_000,
-      ...options,
-    },
+    { ...clientOptions(baseUrl), ...options },
     createAuthenticator(credentials, nowMs),
   );
   onTestFinished(() => client.close());
