@@ -73,11 +73,10 @@ export const explainEntry = ({ status, location }: EntryAnswer, callback: string
   return `The platform sends the user on to ${url.pathname}, as for a login: open the address in a browser.`;
 };
 
-/** Whether an answer to the entry address leads to the platform's error page. */
-export const isErrorEntry = ({ status, location }: EntryAnswer): boolean =>
-  status >= 300 &&
-  status < 400 &&
-  isErrorPage(URL.parse(location ?? '', 'https://platform.invalid')?.pathname ?? '');
+/** Whether nobody gets in by the entry address that answers so. */
+export const isClosed = ({ status, location }: EntryAnswer): boolean =>
+  status >= 400 ||
+  (status >= 300 && isErrorPage(URL.parse(location ?? '', 'https://platform.invalid')?.pathname ?? ''));
 
 const isErrorPage = (path: string): boolean => /\/error\/\d{3}\b/.test(path);
 

@@ -4,13 +4,13 @@ import { failureOf } from '../failure.ts';
 import type { IdKeyCredential } from '../platform/id-key.ts';
 import { whoAmI } from '../platform/users.ts';
 import type { Audit } from './audit.ts';
-import { type App, authUrl, credentialFromCallback, explainEntry, isErrorEntry } from './auth-url.ts';
+import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } from './auth-url.ts';
 import { type Connection, connectionOf } from './connection.ts';
 import { Misuse, Refusal } from './refusal.ts';
 import type { Target } from './target.ts';
 
 /** The way in for a user: its address, and what the platform answers to whoever opens it. */
-export type WayIn = { url: string; explained: string; leadsToErrorPage: boolean };
+export type WayIn = { url: string; explained: string; isClosed: boolean };
 
 /** Where a user's own credential was put. */
 export type Stored = { userId: string; secret: string; replaced: boolean };
@@ -37,10 +37,13 @@ export const authorizeUser = async (target: Target, options: Options): Promise<S
   if (connection === undefined)
     throw new Misuse('Which platform? Set PLATFORM_URL; or give --local for the one of npm run local.');
   try {
-    const app = await told(connection.readSecret(options.appSecret, appShape));
+    const app = await told(
+      connection.readSecret(options.appSecret, appShape),
+      'Give --app-secret, the name of a secret below the prefix with the appId and appKey of the application.',
+    );
     const way = await wayIn(connection, app, options);
     options.show(way);
-    if (way.leadsToErrorPage) return undefined;
+    if (way.isClosed) return undefined;
     const address = await options.returned();
     if (!address?.trim()) return undefined;
     const credential = credentialOf(address, app);
@@ -64,11 +67,11 @@ const wayIn = async (connection: Connection, app: App, options: Options): Promis
     return {
       url,
       explained: explainEntry({ status, location }, callback),
-      leadsToErrorPage: isErrorEntry({ status, location }),
+      isClosed: isClosed({ status, location }),
     };
   } catch {
     const explained = 'The platform does not answer from here: open the address in a browser all the same.';
-    return { url, explained, leadsToErrorPage: false };
+    return { url, explained, isClosed: false };
   }
 };
 
@@ -97,7 +100,7 @@ const checkOwner = async ({ clientAs }: Connection, credential: IdKeyCredential)
       signal: AbortSignal.timeout(30_000),
       onCall: () => {},
     });
-    const { Identifier } = await told(whoAmI(platform));
+    const { Identifier } = await told(whoAmI(platform), 'Nothing was stored.');
     if (Identifier !== credential.userId)
       throw new Refusal(
         `The platform says that this is the key of user ${Identifier}, not of user ${credential.userId}. Nothing was stored.`,
@@ -136,12 +139,12 @@ const store = async (
   return { userId, secret, replaced };
 };
 
-/** What the functions would park or wait for is told to the person who asks. */
-const told = async <Value>(asked: Promise<Value>): Promise<Value> => {
+/** What the functions would park or wait for is told to the person who asks, with what this person can do. */
+const told = async <Value>(asked: Promise<Value>, remedy: string): Promise<Value> => {
   try {
     return await asked;
   } catch (error) {
-    const { kind, message, remedy } = failureOf(error);
+    const { kind, message } = failureOf(error);
     throw kind === 'defect' ? error : new Refusal(`${message}. ${remedy}`);
   }
 };

@@ -66,7 +66,7 @@ export const addPlatformCommands = (program: Command, around: Around): void => {
         printLines(around, [
           `The credential of user ${stored.userId} is in the secret ${stored.secret}${stored.replaced ? ', in the place of another' : ''}.`,
         ]);
-      around.finish(way?.leadsToErrorPage === false && (stored !== undefined || !address));
+      around.finish(way?.isClosed === false && (stored !== undefined || !address));
     });
 };
 

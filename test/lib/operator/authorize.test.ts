@@ -64,7 +64,7 @@ describe('a user who comes back from the platform', () => {
     const { stored, way, audited, confirmed } = await authorize();
     expect(way).toMatchObject({
       explained: expect.stringContaining('whoever is logged in'),
-      leadsToErrorPage: false,
+      isClosed: false,
     });
     expect(stored).toEqual({ userId: '302', secret: secretOf(302), replaced: false });
     expect(confirmed).toEqual([[secretOf(302), false]]);
@@ -108,10 +108,14 @@ describe('nothing is stored, and it is said why', () => {
     [
       'a key that the platform refuses',
       { returned: async () => `${callback}&x_a=200&x_b=wrong` },
-      /answered GET \S+whoami with 403.*/,
+      /answered GET \S+whoami with 403\. Nothing was stored\.$/,
     ],
     ['a callback that is no address', { callback: 'localhost' }, /The callback must be an address/],
-    ['no secret with the application', { appSecret: 'apps/none' }, /no secret sis-relay\/local\/apps\/none/],
+    [
+      'no secret with the application',
+      { appSecret: 'apps/none' },
+      /no secret sis-relay\/local\/apps\/none\. Give --app-secret/,
+    ],
   ])('%s', async (_, given, reason) => {
     await expect(authorize(given)).rejects.toThrow(reason);
     expect(await names()).not.toContain(secretOf(200));
@@ -138,7 +142,7 @@ test('the error page is explained, and no address is asked for', async () => {
   const { stored, way } = await authorize({ appSecret: 'apps/old', returned });
   expect(stored).toBeUndefined();
   expect(way).toMatchObject({
-    leadsToErrorPage: true,
+    isClosed: true,
     explained: expect.stringMatching(/error page[\s\S]*signature does not fit/),
   });
 });
@@ -163,6 +167,12 @@ test('the command prints the address, stores what came back, and shows no key', 
     asked: [expect.stringContaining('address'), expect.stringMatching(/^Replace what is in the secret/)],
   });
   expect(await typed(`${line} --returned ${file}.none --yes`)).toMatchObject({ status: 1 });
+});
+
+test('a path that is not there is no way in either', async () => {
+  const returned = () => Promise.reject(new Error('was asked'));
+  const { way } = await authorize({ entryPath: '/nowhere', returned });
+  expect(way).toMatchObject({ isClosed: true, explained: expect.stringContaining('answered 404') });
 });
 
 test('a platform that does not answer from here is no reason to stop', async () => {
