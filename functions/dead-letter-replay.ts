@@ -16,7 +16,8 @@ const request = z.strictObject({
   dryRun: z.boolean().default(false),
   includeUncertain: z.boolean().default(false),
   canary: z.int().nonnegative().default(5),
-  waitSeconds: z.number().positive().max(600).default(60),
+  canaryWait: z.number().positive().max(600).default(60),
+  goOn: z.boolean().default(false),
   rate: z.number().positive().max(500).default(5),
   stopAfter: z.int().positive().default(5),
   probe: z.boolean().default(true),
@@ -42,14 +43,20 @@ const reserveMs = 30_000;
 
 /** Replays letters: on schedule those that heal by themselves, once the platform answers again; else what is asked for. */
 export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
-  const { scheduled, as, ...options } = event.parse(given);
+  const { scheduled, as, goOn, canaryWait, ...options } = event.parse(given);
   const own = targetFrom({});
   const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
-  return replayLetters(target, options, {
-    audit: createAudit(target, (line) => process.stdout.write(`${line}\n`)),
-    integrations: undefined,
-    signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
-    confirm: async (_plan, report) =>
-      !scheduled || (report?.reachable === true && report.credentialAccepted === true),
-  });
+  return replayLetters(
+    target,
+    { ...options, waitSeconds: canaryWait },
+    {
+      audit: createAudit(target, (line) => process.stdout.write(`${line}\n`)),
+      signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
+      confirm: async (_plan, report) =>
+        !scheduled || (report?.reachable === true && report.credentialAccepted === true),
+      // On a busy queue the way of one message cannot be followed to its end: that some went through, and none came back, is all.
+      goOn: async ({ letters, undecided, cameBack }) =>
+        goOn || (scheduled && cameBack.length === 0 && undecided < letters),
+    },
+  );
 };

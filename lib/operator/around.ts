@@ -48,6 +48,12 @@ export function wholeNumber(from: number, to: number): (text: string) => number 
   };
 }
 
+/** Why, for the audit log. */
+export const reasonText = (text: string): string => {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('It must say why.');
+};
+
 /** The conditions by which letters are chosen: the same for every command. */
 export const addFilterOptions = (command: Command): Command =>
   command
@@ -80,11 +86,9 @@ export const filterOf = (command: Command): Filter => {
 const optionOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** The audit log's lines are part of the answer in JSON, and a remark beside it else. */
+/** The audit log's lines are part of the answer. */
 export const auditOf = ({ terminal }: Around, target: Target, command: Command): Audit =>
-  createAudit(target, (line) =>
-    isJson(command) ? terminal.out(`${line}\n`) : terminal.err(`${terminal.style('dim', line)}\n`),
-  );
+  createAudit(target, (line) => terminal.out(`${isJson(command) ? line : terminal.style('dim', line)}\n`));
 
 /** Asks before something is changed; whoever gave --yes is not asked. @throws Refusal where nobody can be asked. */
 export const agreed = async ({ terminal }: Around, command: Command, question: string): Promise<boolean> => {

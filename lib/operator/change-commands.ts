@@ -11,6 +11,7 @@ import {
   isJson,
   printJson,
   printLines,
+  reasonText,
   targetOf,
   wholeNumber,
   withProgress,
@@ -36,7 +37,7 @@ const addDiscardCommand = (letters: Command, around: Around): void => {
   addFilterOptions(
     letters.command('discard').description('takes letters away for good; each is archived before'),
   )
-    .requiredOption('--reason <text>', 'why, for the audit log')
+    .requiredOption('--reason <text>', 'why, for the audit log', reasonText)
     .option('--all', 'every letter there is, where nothing else says which')
     .option('--limit <n>', 'no more than so many', wholeNumber(1, 100_000))
     .option('--dry-run', 'show which, and end there')
@@ -168,6 +169,7 @@ async function* linesOf(file: string, target: Target): AsyncGenerator<string> {
   } catch (error) {
     const { name, code } = error as { name?: string; code?: string };
     if (code === 'ENOENT' || name === 'NoSuchKey') throw new Refusal(`There is no ${file}.`);
+    if (bucket === undefined) throw new Refusal(`${file} cannot be read: ${code}`);
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
 import { type Around, globalOptions } from './around.ts';
 import { addChangeCommands } from './change-commands.ts';
 import { addLetterCommands } from './letter-commands.ts';
@@ -21,6 +22,7 @@ export const run = async (args: string[], terminal: Terminal): Promise<number> =
   };
   const program = new Command('sis-relay')
     .description('Dead letters seen, understood and put right; messages published; how everything is.')
+    .version(packageJson.version)
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
@@ -48,7 +50,7 @@ export const run = async (args: string[], terminal: Terminal): Promise<number> =
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     terminal.err(
-      `${sentenceOf(error)
+      `${sentenceOf(error, program.opts())
         .split('\n')
         .flatMap((line) => wrapped(line, terminal.width))
         .join('\n')}\n`,

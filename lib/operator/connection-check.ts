@@ -1,4 +1,4 @@
-import { type Failure, failureOf } from '../failure.ts';
+import { dispositions, type Failure, failureOf } from '../failure.ts';
 import type { Credential } from '../platform/auth.ts';
 import { getWhoAmI, whoAmI } from '../platform/users.ts';
 import { getVersions, listVersions } from '../platform/versions.ts';
@@ -11,6 +11,8 @@ export type ConnectionReport = {
   reachable: boolean;
   /** Undefined where it cannot be told: the platform or Secrets Manager does not answer. */
   credentialAccepted: boolean | undefined;
+  /** What every message of the service would wait for now, as the probe would; undefined: nothing that it met. */
+  waitingFor: { kind: string; why: string } | undefined;
   /** How far the platform's clock is ahead of ours; undefined where it does not tell. */
   clockSkewSeconds: number | undefined;
   versions: { component: string; version: string; supported: boolean | undefined }[];
@@ -25,6 +27,7 @@ export type ConnectionReport = {
 /** Clocks may differ by so much without harm: the platform takes a timestamp that is minutes off. */
 const muchSkewSeconds = 60;
 const fewDays = 7;
+const versionsElsewhere = 'Look whether the platform lists its versions elsewhere.';
 
 /** All that it calls of the platform. */
 export const connectionOperations = [getVersions, getWhoAmI];
@@ -53,7 +56,8 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
   const report = {
     platform: connection.url,
     reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),
-    credentialAccepted: user.value ? true : user.failure?.kind === 'credentials' ? false : undefined,
+    credentialAccepted: accepted(user),
+    waitingFor: waitFor(user.failure),
     clockSkewSeconds:
       connection.toldSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
     versions,
@@ -74,8 +78,9 @@ const problemsOf = (
     ...(user && (reachable || user.operation === undefined)
       ? [{ what: user.message, remedy: user.remedy }]
       : []),
-    ...(listed && reachable
-      ? [{ what: listed.message, remedy: 'Look whether the platform lists its versions elsewhere.' }]
+    // Where all calls wait for the same, it is told once.
+    ...(listed && reachable && listed.kind !== user?.kind
+      ? [{ what: listed.message, remedy: listed.kind === 'rejected' ? versionsElsewhere : listed.remedy }]
       : []),
     ...versions
       .filter(({ supported }) => supported === false)
@@ -86,7 +91,7 @@ const problemsOf = (
     ...(Math.abs(clockSkewSeconds) >= muchSkewSeconds
       ? [
           {
-            what: `The platform's clock is ${clockSkewSeconds} s ahead of ours`,
+            what: `The platform's clock is ${skewOf(clockSkewSeconds)} ours`,
             remedy: 'Nothing: the functions learn it from the platform. Tell whoever keeps that clock.',
           },
         ]
@@ -115,13 +120,28 @@ const daysLeft = (
   return Math.floor(refreshTokenDays - passedDays);
 };
 
-const settled = async <Value>(promise: Promise<Value>): Promise<{ value?: Value; failure?: Failure }> => {
+type Settled<Value> = { value?: Value; failure?: Failure };
+
+const settled = async <Value>(promise: Promise<Value>): Promise<Settled<Value>> => {
   try {
     return { value: await promise };
   } catch (error) {
     return { failure: failureOf(error) };
   }
 };
+
+/** Whom the platform denies a right it has recognised. */
+const accepted = ({ value, failure }: Settled<unknown>): boolean | undefined => {
+  if (value !== undefined || /^missing-(scope|permission)$/.test(failure?.kind ?? '')) return true;
+  return failure?.kind === 'credentials' ? false : undefined;
+};
+
+const waitFor = (failure: Failure | undefined): ConnectionReport['waitingFor'] =>
+  failure && dispositions[failure.kind] === 'wait' ? { kind: failure.kind, why: failure.message } : undefined;
+
+/** `12 s behind`, `12 s ahead of`. */
+export const skewOf = (seconds: number): string =>
+  `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'}`;
 
 /** A refusal is an answer too. */
 const answered = (failure: Failure | undefined): boolean =>

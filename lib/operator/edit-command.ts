@@ -6,12 +6,12 @@ import {
   isJson,
   printJson,
   printLines,
+  reasonText,
   targetOf,
   wholeNumber,
 } from './around.ts';
 import { changed, changeFrom, removalOf } from './change.ts';
 import { editLetter } from './edit.ts';
-import { loadIntegrations } from './integrations.ts';
 import { differenceLines, editedLines } from './print-changes.ts';
 import { Refusal } from './refusal.ts';
 import type { Terminal } from './terminal.ts';
@@ -23,7 +23,7 @@ export const addEditCommand = (letters: Command, around: Around): void => {
     .command('edit')
     .description('corrects the message of a letter and sends it; the original is kept')
     .argument('<id>', 'of the letter, or its beginning, or the id of its message')
-    .requiredOption('--reason <text>', 'why, kept with the message and in the audit log')
+    .requiredOption('--reason <text>', 'why, kept with the message and in the audit log', reasonText)
     .option('--set <field=value>', 'instead of opening an editor; can be given more than once', collect)
     .option('--unset <field>', 'takes a field away; can be given more than once', collect)
     .option('--yes', 'do not ask whether the difference is right')
@@ -36,7 +36,6 @@ export const addEditCommand = (letters: Command, around: Around): void => {
       const json = isJson(command);
       const edited = await editLetter(target, {
         ...{ id, reason, waitSeconds: wait, signal: terminal.signal },
-        integrations: await loadIntegrations(),
         audit: auditOf(around, target, command),
         change: async (body, problem) => {
           if (changes.length === 0) return inEditor(body, problem, terminal);

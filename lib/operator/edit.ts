@@ -4,7 +4,7 @@ import { parseMessage } from '../message.ts';
 import { type Audit, archive } from './audit.ts';
 import { type Difference, differences } from './change.ts';
 import { findLetter } from './find.ts';
-import type { Integrations } from './integrations.ts';
+import { integrationNamed } from './integrations.ts';
 import type { Letter } from './letter.ts';
 import { lineOf } from './letter-line.ts';
 import { outcomeOf } from './outcome.ts';
@@ -16,7 +16,6 @@ import { type Desk, openDesk, type VisitOptions } from './visit.ts';
 
 type EditOptions = VisitOptions & {
   id: string;
-  integrations: Integrations;
   audit: Audit;
   reason: string;
   /** How long the outcome is waited for. */
@@ -29,7 +28,7 @@ type EditOptions = VisitOptions & {
 export type Edited = {
   id: string;
   difference: Difference[];
-  /** `declined`: nothing was changed; `unknown`: neither did it come back in time, nor was its queue seen empty. */
+  /** `declined`: nothing was changed; `unknown`: neither did it come back in time, nor is it known to have gone through. */
   ended: 'declined' | 'through' | 'came back' | 'unknown';
   /** Where the original is kept. */
   original?: string | undefined;
@@ -109,8 +108,8 @@ const withoutStory = ({ attributes }: Letter) =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== editedAttribute));
 
 /** Changes the body until its function would take it. */
-const validBody = async (letter: Letter, { integrations, change }: EditOptions): Promise<string> => {
-  const integration = integrations.get(letter.function);
+const validBody = async (letter: Letter, { change }: EditOptions): Promise<string> => {
+  const integration = await integrationNamed(letter.function);
   if (letter.queueUrl === undefined || integration === undefined)
     throw new Refusal(
       'This letter is of no function that is known here: it can be exported or discarded only.',

@@ -13,10 +13,7 @@ export type DeclaredFunction = {
   actor: 'service' | 'users';
 };
 
-/**
- * Every integration that there is: a new one is one file in functions/, and the command knows it at once. For the command
- * alone: a bundled function has no such folder beside it.
- */
+/** Every integration that there is. For the command alone: no folder tells a bundle what there is. */
 export const loadIntegrations = async (): Promise<Integrations> => {
   const integrations = (await loadModules()).flatMap(({ integration }) => integration ?? []);
   return new Map(integrations.map((integration) => [integration.name, integration]));
@@ -30,15 +27,33 @@ export const loadFunctions = async (): Promise<DeclaredFunction[]> =>
     actor: integration?.actor === undefined ? 'service' : 'users',
   }));
 
+/** The integration of that name, in a bundle too; undefined where there is none. */
+export const integrationNamed = async (name: string): Promise<Integration<unknown> | undefined> => {
+  if (!/^[a-z][a-z0-9-]*$/.test(name)) return undefined;
+  try {
+    return (await loadModule(name)).integration;
+  } catch (error) {
+    if (error instanceof Error && /^(Cannot find module|Module not found)/.test(error.message))
+      return undefined;
+    throw error;
+  }
+};
+
 type Module = { integration?: Integration<unknown>; operations?: readonly Operation<unknown>[] };
 
+/**
+ * A new function is one file in functions/, and is known at once. A bundle has all of them beside it, by the pattern that is
+ * imported here, and loads the one that it needs.
+ */
+const loadModule = (name: string): Promise<Module> => import(`../../functions/${name}.ts`);
+
 const loadModules = async (): Promise<(Module & { name: string })[]> => {
-  const folder = new URL('../../functions/', import.meta.url);
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.ts')).sort();
+  const files = await readdir(new URL('../../functions/', import.meta.url));
+  const names = files.filter((file) => file.endsWith('.ts')).sort();
   return Promise.all(
-    files.map(async (file) => {
-      const module: Module = await import(new URL(file, folder).href);
-      return { ...module, name: file.slice(0, -'.ts'.length) };
+    names.map(async (file) => {
+      const name = file.slice(0, -'.ts'.length);
+      return { ...(await loadModule(name)), name };
     }),
   );
 };

@@ -3,26 +3,20 @@ import { operation } from '../platform/operation.ts';
 import { type Connection, connectionOf } from './connection.ts';
 import { type ConnectionReport, checkConnection } from './connection-check.ts';
 import type { Group } from './groups.ts';
-import type { Integrations } from './integrations.ts';
 import type { Selected, Selection } from './selection.ts';
 import type { Target } from './target.ts';
 
 /** What still stands in a letter's way, as far as can be told without sending it; undefined: nothing that is known. */
 export type Obstacles = (letter: Selected) => { why: string; todo: string } | undefined;
 
-type Options = {
-  target: Target;
-  selection: Selection;
-  /** Undefined in a function, which knows of no other. */
-  integrations: Integrations | undefined;
-};
-
 /** Nothing here changes anything: the platform is asked who we are and what we may read, Secrets Manager what there is. */
 export const findObstacles = async ({
   target,
   selection,
-  integrations,
-}: Options): Promise<{ obstacles: Obstacles; report: ConnectionReport | undefined }> => {
+}: {
+  target: Target;
+  selection: Selection;
+}): Promise<{ obstacles: Obstacles; report: ConnectionReport | undefined }> => {
   const connection = await connectionOf(target);
   if (connection === undefined) return { obstacles: stillInvalid, report: undefined };
   try {
@@ -32,10 +26,9 @@ export const findObstacles = async ({
       report.reachable ? groupsStillRefused(connection, selection) : new Set<Group>(),
     ]);
     const [problem] = report.problems;
-    const ownActors = (letter: Selected) => integrations?.get(letter.function)?.actor !== undefined;
     const obstacles: Obstacles = (letter) => {
       if (!report.reachable && problem) return { why: 'the platform does not answer', todo: problem.remedy };
-      if (report.credentialAccepted === false && problem && !ownActors(letter))
+      if (report.credentialAccepted === false && problem && !letter.insight.signsAsUser)
         return { why: 'the platform refuses the service’s credential', todo: problem.remedy };
       if (refusedGroups.has(letter.group))
         return { why: 'the platform still refuses, as a probe tells', todo: letter.group.remedy };

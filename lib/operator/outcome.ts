@@ -7,24 +7,34 @@ import type { Desk } from './visit.ts';
 type Watched = { id: string; queueUrl: string | undefined };
 type Around = { desk: Desk; target: Target; returns: Returns; signal: AbortSignal; waitSeconds: number };
 
-/** Waits until each of these came back, or their queues are empty; answers of how many neither was seen in time. */
+/** Waits until each of these came back or went through; answers of how many neither is known in time. */
 export const outcomeOf = async (letters: Watched[], around: Around): Promise<number> => {
+  const queues = [...Map.groupBy(letters, ({ queueUrl = '' }) => queueUrl)];
+  const unknown = await Promise.all(queues.map(([url, each]) => outcomeOn(url, each, around)));
+  return unknown.reduce((sum, count) => sum + count, 0);
+};
+
+/** SQS does not tell which messages a queue holds, but how many: where those are fewer than are out, the others went through. */
+const outcomeOn = async (url: string, letters: Watched[], around: Around): Promise<number> => {
   const { desk, target, returns, signal, waitSeconds } = around;
-  const urls = [...new Set(letters.map(({ queueUrl = '' }) => queueUrl))];
-  const quiet = async (): Promise<boolean> => {
-    const counts = await Promise.all(urls.map((url) => countsOf({ ...desk.queue, url })));
-    return counts.every(({ visible, inFlight, delayed }) => visible + inFlight + delayed === 0);
+  const out = () => letters.filter(({ id }) => !returns.returned.has(id)).length;
+  const held = async (): Promise<number> => {
+    const { visible, inFlight, delayed } = await countsOf({ ...desk.queue, url });
+    return visible + inFlight + delayed;
   };
   const startedMs = Date.now();
+  let through = 0;
   for (;;) {
-    const out = letters.filter(({ id }) => !returns.returned.has(id)).length;
     const passedSeconds = (Date.now() - startedMs) / 1000;
-    if (out === 0 || signal.aborted || returns.broken() !== undefined || passedSeconds >= waitSeconds)
-      return out;
-    // A message is deleted after its letter is written: once its queue is empty, what came back is there to be seen.
-    if (passedSeconds >= target.countsLagSeconds && (await quiet())) {
-      await returns.look();
-      if (await quiet()) return 0;
+    const isOver = signal.aborted || returns.broken() !== undefined || passedSeconds >= waitSeconds;
+    if (out() <= through || isOver) return Math.max(0, out() - through);
+    if (passedSeconds >= target.countsLagSeconds) {
+      const before = await held();
+      if (before < out()) {
+        // A message is deleted after its letter is written: what left its queue as a letter is there to be seen by now.
+        await returns.look();
+        through = Math.max(through, out() - Math.max(before, await held()));
+      }
     }
     await sleep(200);
   }

@@ -128,6 +128,12 @@ export const canaryLines = (canary: Canary, terminal: Terminal): string[] => {
   return [
     `Canary of ${canary.letters}: ${parts.join(', ')} (after ${Math.round(canary.seconds)} s)`,
     ...groupRows(canary.cameBack, terminal),
+    ...(canary.undecided > 0
+      ? wrapped(
+          'Their queues hold as many messages or more, so that nobody can tell theirs from others: look at status, or give --go-on to send the rest all the same.',
+          terminal.width,
+        )
+      : []),
   ];
 };
 

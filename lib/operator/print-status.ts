@@ -1,8 +1,8 @@
-import type { ConnectionReport } from './connection-check.ts';
+import { type ConnectionReport, skewOf } from './connection-check.ts';
 import type { Group } from './groups.ts';
 import { remarks } from './print-letters.ts';
-import type { Status } from './status.ts';
-import { ageOf, countOf, numberOf, plain, tableOf } from './table.ts';
+import type { QueueStatus, Status } from './status.ts';
+import { ageOf, countOf, numberOf, plain, tableOf, wrapped } from './table.ts';
 import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -20,7 +20,7 @@ export const statusLines = (
       { title: 'Delayed', right: true },
       { title: 'Oldest seen', right: true },
     ],
-    queues.map(({ function: name, visible, inFlight, delayed, oldestMs }) => [
+    [...queues, deadLettersOf(letters)].map(({ function: name, visible, inFlight, delayed, oldestMs }) => [
       name,
       ...[visible, inFlight, delayed].map((count) => (count === 0 ? '–' : numberOf(count))),
       oldestMs === undefined ? '–' : ageOf(oldestMs),
@@ -50,7 +50,7 @@ export const statusLines = (
     '',
     style('dim', queueHeader),
     ...queueRows,
-    ...waitingLines(status),
+    ...waitingLines(status, terminal),
     '',
     ...(kinds.length === 0 ? ['There are no dead letters.'] : [style('dim', kindHeader), ...kindRows]),
     ...remarks(letters),
@@ -58,8 +58,14 @@ export const statusLines = (
   ];
 };
 
+const deadLettersOf = ({ counts, groups }: Status['letters']): QueueStatus => ({
+  function: 'dead-letters',
+  ...counts,
+  oldestMs: groups.length === 0 ? undefined : Math.min(...groups.map(({ oldestMs }) => oldestMs)),
+});
+
 /** The state of the platform and of the credential. */
-export const connectionLines = (connection: ConnectionReport | undefined, { style }: Terminal): string[] => {
+const connectionLines = (connection: ConnectionReport | undefined, { style }: Terminal): string[] => {
   if (connection === undefined) return ['The platform was not asked, as PLATFORM_URL is not set.'];
   const { reachable, credentialAccepted, clockSkewSeconds, versions, authorisationDays, problems } =
     connection;
@@ -70,7 +76,7 @@ export const connectionLines = (connection: ConnectionReport | undefined, { styl
     `${mark(reachable)} ${reachable ? 'The platform answers' : 'The platform does not answer'}: ${connection.platform}`,
     `${mark(credentialAccepted)} ${credentialAccepted === undefined ? 'Whether it takes the service’s credential is not known' : credentialAccepted ? 'It takes the service’s credential' : 'It does not take the service’s credential'}`,
     `${mark(versions.every(({ supported }) => supported !== false))} Versions in use: ${known}`,
-    ...(clockSkewSeconds === undefined ? [] : [`  Its clock is ${clockSkewSeconds} s ahead of ours`]),
+    ...(Math.abs(clockSkewSeconds ?? 0) < 2 ? [] : [`  Its clock is ${skewOf(clockSkewSeconds ?? 0)} ours`]),
     ...(authorisationDays === undefined
       ? []
       : [`  A person must authorise again in ${countOf(Math.max(0, authorisationDays), 'day')}`]),
@@ -81,16 +87,17 @@ export const connectionLines = (connection: ConnectionReport | undefined, { styl
   ];
 };
 
-/** SQS does not tell why a message is hidden: it is being handled, or it waits, and then for what stands above. */
-const waitingLines = ({ queues, connection }: Status): string[] => {
-  const hiddenCount = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
-  if (hiddenCount === 0) return [];
-  const [problem] = connection?.problems ?? [];
-  const isStopped =
-    connection !== undefined && (!connection.reachable || connection.credentialAccepted === false);
-  const subject = countOf(hiddenCount, 'message in flight', 'messages in flight');
-  if (isStopped && problem) return [`${subject}: they wait. ${plain(problem.what)}.`];
-  return [`${subject}: being handled, or waiting for their next try, which comes within 30 minutes.`];
+/** SQS does not tell why a message is hidden; what all of them would wait for, the probe of the platform has met too. */
+const waitingLines = ({ queues, connection }: Status, { width }: Terminal): string[] => {
+  const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
+  if (count === 0) return ['Nothing waits.'];
+  const why =
+    connection === undefined
+      ? 'Why is not known, as the platform was not asked.'
+      : connection.waitingFor
+        ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
+        : 'The platform takes calls now: they are being handled, or go on at their next try, within 30 minutes.';
+  return wrapped(`${countOf(count, 'message is', 'messages are')} in flight. ${why}`, width);
 };
 
 const byKind = (groups: Group[]): Group[] => {

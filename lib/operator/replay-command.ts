@@ -8,10 +8,10 @@ import {
   isJson,
   printJson,
   printLines,
+  reasonText,
   targetOf,
   wholeNumber,
 } from './around.ts';
-import { loadIntegrations } from './integrations.ts';
 import { canaryLines, paceLine, planLines, resultLines } from './print-plan.ts';
 import { createProgress } from './progress.ts';
 import { type ReplayOptions, replayLetters } from './replay.ts';
@@ -40,7 +40,7 @@ export const addReplayCommand = (letters: Command, around: Around): void => {
       5,
     )
     .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
-    .option('--reason <text>', 'why, for the audit log')
+    .option('--reason <text>', 'why, for the audit log', reasonText)
     .addHelpText('after', examples)
     .action(async ({ canaryWait, goOn, ...given }: Given, command: Command) => {
       const { terminal } = around;
@@ -52,7 +52,6 @@ export const addReplayCommand = (letters: Command, around: Around): void => {
       const sending = createProgress(terminal, 'Sent');
       const result = await replayLetters(target, options, {
         audit: auditOf(around, target, command),
-        integrations: await loadIntegrations(),
         signal: terminal.signal,
         onProgress: reading.show,
         onSent: sending.show,

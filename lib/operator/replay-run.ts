@@ -9,7 +9,7 @@ import type { Target } from './target.ts';
 export type Canary = {
   letters: number;
   cameBack: Group[];
-  /** Neither came back, nor were their queues seen empty. */
+  /** Of so many neither is known: they have not come back, and their queues hold as many messages or more. */
   undecided: number;
   seconds: number;
 };
@@ -19,7 +19,7 @@ export type ReplayCounts = {
   /** Of those sent, how many are letters again, and why. */
   cameBack: number;
   cameBackAs: Group[];
-  /** Whether all others went through: their queues were seen empty. */
+  /** Whether all others are known to have gone through. */
   settled: boolean;
   /** Not sent, because the canary of their group came back. */
   setAside: number;

@@ -1,8 +1,9 @@
+import type { Integration } from '../integration.ts';
 import { parseMessage } from '../message.ts';
 import type { Audit } from './audit.ts';
 import type { ConnectionReport } from './connection-check.ts';
 import type { Filter } from './filter.ts';
-import type { Integrations } from './integrations.ts';
+import { integrationNamed } from './integrations.ts';
 import type { Letter } from './letter.ts';
 import { findObstacles } from './obstacles.ts';
 import { type Plan, planReplay } from './plan.ts';
@@ -27,7 +28,6 @@ export type ReplayOptions = RunOptions & {
 export type ReplayHooks = RunHooks &
   VisitOptions & {
     audit: Audit;
-    integrations: Integrations | undefined;
     /** Is shown the plan, and decides whether anything is done. */
     confirm(plan: Plan, report: ConnectionReport | undefined): Promise<boolean>;
   };
@@ -52,11 +52,11 @@ export const replayLetters = async (
   options: ReplayOptions,
   hooks: ReplayHooks,
 ): Promise<ReplayResult> => {
-  const { integrations, signal } = hooks;
+  const { signal } = hooks;
   const selection = await selectLetters(target, {
     ...options,
     ...hooks,
-    inspect: (letter) => insightInto(letter, integrations),
+    inspect: insights(),
   });
   let result: Omit<ReplayResult, 'backLater'>;
   let backLater = 0;
@@ -64,7 +64,6 @@ export const replayLetters = async (
     const { obstacles, report } = await findObstacles({
       target: options.probe ? target : { ...target, platform: undefined },
       selection,
-      integrations,
     });
     const { plan, toSend } = planReplay(selection, { ...options, obstacles });
     result = { plan, report, ended: options.dryRun ? 'planned' : 'nothing' };
@@ -96,19 +95,24 @@ export const replayLetters = async (
 };
 
 /** What can be told of a letter's message by its function's own definition. */
-const insightInto = (letter: Letter, integrations: Integrations | undefined): Insight => {
-  const integration = integrations?.get(letter.function);
-  if (
-    integration === undefined ||
-    !['invalid', 'missing-credential', 'missing-permission'].includes(letter.kind)
-  )
-    return {};
-  try {
-    const { data } = parseMessage(letter.body, integration, Date.now());
-    return { actor: integration.actor?.(data) };
-  } catch (error) {
-    return { stillInvalid: error instanceof Error ? error.message : String(error) };
-  }
+const insights = () => {
+  const known = new Map<string, Promise<Integration<unknown> | undefined>>();
+  return async (letter: Letter): Promise<Insight> => {
+    const { function: name, kind, body, queueUrl } = letter;
+    if (queueUrl === undefined) return {};
+    const asked = known.get(name) ?? integrationNamed(name);
+    known.set(name, asked);
+    const integration = await asked;
+    if (integration === undefined) return {};
+    const signsAsUser = integration.actor !== undefined;
+    if (!['invalid', 'missing-credential', 'missing-permission'].includes(kind)) return { signsAsUser };
+    try {
+      const { data } = parseMessage(body, integration, Date.now());
+      return { signsAsUser, actor: integration.actor?.(data) };
+    } catch (error) {
+      return { signsAsUser, stillInvalid: error instanceof Error ? error.message : String(error) };
+    }
+  };
 };
 
 const numbersIn = (counts: ReplayCounts): Record<string, number> => ({

@@ -28,13 +28,13 @@ export const openRows = async (
   integrations: Integrations,
 ): Promise<() => AsyncGenerator<Row>> => {
   const integration = integrationOf(source.function, integrations);
+  const digest = await digestOf(file);
   const kind =
     format ??
     ({ '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv' } as const)[
       extname(file).toLowerCase()
     ];
   if (kind === undefined) throw new Misuse(`What is ${file}? Give --format ${formats.join('|')}.`);
-  const digest = await digestOf(file);
   const time = new Date().toISOString();
   const defaultsFor = (line: number) => ({
     specversion: '1.0',

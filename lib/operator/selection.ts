@@ -23,7 +23,8 @@ export type Selected = {
 export type Insight = {
   /** Why its message would be refused again, before anything is sent. */
   stillInvalid?: string | undefined;
-  /** The platform user whose credential must sign. */
+  /** Whether a user's credential must sign, and not the service's; and whose. */
+  signsAsUser?: boolean | undefined;
   actor?: string | undefined;
 };
 
@@ -42,7 +43,7 @@ type SelectOptions = VisitOptions & {
   /** No more than so many: whichever SQS hands out first. */
   limit?: number | undefined;
   /** Looks into a whole letter once. */
-  inspect?: ((letter: Letter) => Insight) | undefined;
+  inspect?: ((letter: Letter) => Promise<Insight>) | undefined;
 };
 
 /** Takes the letters that match in hand, and holds the others too, so that what comes back later can be told from them. */
@@ -68,7 +69,7 @@ export const selectLetters = async (target: Target, options: SelectOptions): Pro
         const place = await spool.put(messageOf(letter));
         letters.push({
           ...{ id, function: name, kind, replays, sentMs, queueUrl, group, place },
-          insight: inspect?.(letter) ?? {},
+          insight: (await inspect?.(letter)) ?? {},
         });
         return wanted > 0;
       },

@@ -2,7 +2,7 @@ import { safeText } from '../log-facts.ts';
 import { Misuse, Refusal } from './refusal.ts';
 
 /** What went wrong, as a sentence for whoever typed the command. */
-export const sentenceOf = (error: unknown): string => {
+export const sentenceOf = (error: unknown, { profile }: { profile?: string } = {}): string => {
   if (!(error instanceof Error)) return `It failed: ${typeof error}`;
   if (error instanceof Misuse || error instanceof Refusal) return error.message;
   const { name } = error;
@@ -12,7 +12,7 @@ export const sentenceOf = (error: unknown): string => {
       name,
     )
   )
-    return `AWS does not know who you are: ${safeText(error.message)}\nLog in, as with \`aws sso login\`, or name another --profile.`;
+    return `AWS does not know who you are${profile === undefined ? '' : ` by the profile ${profile}`}: ${safeText(error.message)}\nLog in, as with \`aws sso login\`, or name another --profile.`;
   if (/region is missing/i.test(error.message)) return 'Which AWS region? Give --region, or set AWS_REGION.';
   if (/AccessDenied|NotAuthorized|AuthorizationError|Forbidden/i.test(name))
     return `AWS does not let you do that: ${safeText(error.message)}`;

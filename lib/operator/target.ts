@@ -95,10 +95,10 @@ export const operationOverrides = (): Record<string, OperationOverride> => {
 export const asMisuse = (error: unknown): string =>
   error instanceof Error ? error.message.replace("The function's", 'The') : String(error);
 
-/** The command line that opens a file for the operator. */
-export const editorCommand = (): string => {
+/** The command line that opens a file for the operator, where one is named. */
+export const namedEditor = (): string | undefined => {
   const { VISUAL, EDITOR } = environment();
-  return VISUAL ?? EDITOR ?? (process.platform === 'win32' ? 'notepad' : 'vi');
+  return VISUAL ?? EDITOR;
 };
 
 const person = (): string => `${userInfo().username}@${hostname()}`;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
 import { Refusal } from './refusal.ts';
-import { editorCommand } from './target.ts';
+import { namedEditor } from './target.ts';
 
 type Format = Parameters<typeof styleText>[0];
 
@@ -61,18 +61,23 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
         lines.close();
       }
     },
-    edit,
+    edit: (text) => edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined)),
     signal: interrupted.signal,
   };
 };
 
-const edit = async (text: string): Promise<string> => {
+const usualEditor = process.platform === 'win32' ? 'notepad' : 'vi';
+
+const edit = async (text: string, command: string | undefined): Promise<string> => {
+  if (command === undefined)
+    throw new Refusal(
+      'No editor can be opened here: give --set <field=value> or --unset <field>, or set EDITOR.',
+    );
   // A message is personal data: nobody else may open the file, and it does not stay.
   const folder = await mkdtemp(join(tmpdir(), 'sis-relay-'));
   const file = join(folder, 'message.json');
   try {
     await writeFile(file, text, { mode: 0o600 });
-    const command = editorCommand();
     const editor = spawn(`${command} "${file}"`, { stdio: 'inherit', shell: true });
     const code = await new Promise<number | null>((resolve, reject) => {
       editor.once('error', reject).once('exit', resolve);

@@ -9,6 +9,7 @@ import { type LetterFailure, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { listLetters } from '../../lib/operator/list.ts';
 import { localOffice } from '../lib/operator/local-office.ts';
 import { eventBody, failureOf, never } from '../lib/operator/office.ts';
+import { documentsIn, typed } from '../lib/operator/typed.ts';
 import { localClient } from '../local/aws.ts';
 import { settingsOf } from '../local/stack.ts';
 
@@ -20,11 +21,13 @@ const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
 const arn = 'arn:aws:sqs:us-east-1:000000000000:sis-relay-local-grade-push';
 
 /** Parks grades of these users, each with its kind. */
-const park = async (letters: { userId: number; kind: LetterFailure['kind']; replays?: number }[]) => {
-  const Entries = letters.map(({ userId, kind, replays = 0 }, at) => ({
+const park = async (
+  letters: { userId: number; kind: LetterFailure['kind']; replays?: number; data?: object }[],
+) => {
+  const Entries = letters.map(({ userId, kind, replays = 0, data = {} }, at) => ({
     Id: String(at),
     ...sqsMessageOf({
-      ...{ body: eventBody('grade-push', { userId }), source: arn, replays, attributes: {} },
+      ...{ body: eventBody('grade-push', { userId, ...data }), source: arn, replays, attributes: {} },
       failure: failureOf('grade-push', kind),
     }),
   }));
@@ -122,6 +125,41 @@ describe('for an operator', () => {
       report: { reachable: true, credentialAccepted: true },
     });
     expect(await kindsLeft()).toEqual(['rejected', 'uncertain']);
+  });
+
+  test('its plan is the command’s', async () => {
+    const wrong = { grade: { type: 'numeric', points: null } };
+    await park([
+      { userId: 500, kind: 'rejected' },
+      { userId: 501, kind: 'invalid', data: wrong },
+      { userId: 502, kind: 'uncertain' },
+    ]);
+    const { plan } = await handler({ dryRun: true }, context);
+    const { out } = await typed(`letters replay --dry-run --json --stack ${office.file}`);
+    expect(documentsIn(out)[0]?.plan).toEqual({ ...plan, at: expect.any(String) });
+    expect(plan.notYet).toMatchObject([{ kind: 'invalid', why: 'their messages are still not valid' }]);
+  });
+
+  test('it has each option of the command', async () => {
+    const { out } = await typed('letters replay --help');
+    const [, own = ''] = /\nOptions:\n([\s\S]*?)\n\n/.exec(out) ?? [];
+    const flags = [...own.matchAll(/^ {2}--(no-)?([a-z-]+)/gm)].map(([, , name = '']) =>
+      name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    );
+    expect(flags).toContain('canaryWait');
+    // Whoever invokes a function has agreed.
+    for (const name of flags.filter((each) => each !== 'yes'))
+      await expect(handler({ [name]: {} }, context), name).rejects.toThrow(new RegExp(`"${name}"`));
+  });
+
+  test('it takes what the README shows', async () => {
+    await park([{ userId: 500, kind: 'rejected' }]);
+    const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
+    const [, payload = ''] = /--payload '([^']+)'/.exec(readme) ?? [];
+    expect(await handler(JSON.parse(payload), context)).toMatchObject({
+      ended: 'planned',
+      plan: { send: [{ kind: 'rejected', letters: 1 }] },
+    });
   });
 
   test('it takes the options of the command, and the audit log knows who asked', async () => {

@@ -31,6 +31,7 @@ describe('the connection', () => {
       platform: office.stack().description.platform,
       reachable: true,
       credentialAccepted: true,
+      waitingFor: undefined,
       clockSkewSeconds: expect.any(Number),
       versions: [
         { component: 'lp', version: '1.49', supported: true },
@@ -73,6 +74,28 @@ describe('the connection', () => {
       clockSkewSeconds: undefined,
     });
     expect(report.problems).toHaveLength(1);
+  });
+
+  test('is one that messages wait for, while the platform asks to wait', async () => {
+    await office.controls().fault({ status: 429 }, { times: 10 });
+    expect(await check()).toMatchObject({
+      reachable: true,
+      credentialAccepted: undefined,
+      waitingFor: { kind: 'throttled', why: expect.stringContaining('429') },
+      problems: [{ what: expect.stringContaining('429') }],
+    });
+  });
+
+  test('has a credential that is known, though it may not ask who it is', async () => {
+    const detail = 'Insufficient scope to call API. Required: users:own_profile:read';
+    const body = { type: 'not-authorized', title: 'Not Authorized', status: 403, detail };
+    const headers = { 'content-type': 'application/problem+json' };
+    await office.controls().fault({ status: 403, headers, body }, { path: 'whoami' });
+    expect(await check()).toMatchObject({
+      credentialAccepted: true,
+      waitingFor: undefined,
+      problems: [{ remedy: expect.stringContaining('users:own_profile:read') }],
+    });
   });
 
   test('has a platform that fails', async () => {

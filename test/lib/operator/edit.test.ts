@@ -1,20 +1,14 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { editLetter } from '../../../lib/operator/edit.ts';
-import { type Integrations, loadIntegrations } from '../../../lib/operator/integrations.ts';
 import { Refusal } from '../../../lib/operator/refusal.ts';
 import { eventBody, never, type Office, officesForTests } from './office.ts';
 
 const offices = officesForTests();
-let integrations: Integrations;
-beforeAll(async () => {
-  integrations = await loadIntegrations();
-});
 
 const edit = (office: Office, id: string, options: Partial<Parameters<typeof editLetter>[1]> = {}) =>
   editLetter(office.target, {
     ...{
       id,
-      integrations,
       audit: office.audit,
       reason: 'points above the maximum',
       waitSeconds: 5,

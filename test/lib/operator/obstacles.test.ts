@@ -1,7 +1,6 @@
 import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { loadIntegrations } from '../../../lib/operator/integrations.ts';
 import { replayLetters } from '../../../lib/operator/replay.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';
@@ -33,7 +32,7 @@ const plan = async (settings: Record<string, string> = {}) => {
       rate: 5,
       stopAfter: 5,
     },
-    { audit, integrations: await loadIntegrations(), signal: never, confirm: async () => true },
+    { audit, signal: never, confirm: async () => true },
   );
   return {
     send: made.send.map(({ function: name, kind, letters }) => [name, kind, letters]),

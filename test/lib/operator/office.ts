@@ -211,7 +211,11 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
   };
 }
 
-type Sendable = { MessageBody: string; MessageAttributes?: Record<string, MessageAttributeValue> };
+type Sendable = {
+  MessageBody: string;
+  MessageAttributes?: Record<string, MessageAttributeValue>;
+  DelaySeconds?: number;
+};
 
 /** A failure as the functions write it; of kinds that no answer of the platform makes, without one. */
 export const failureOf = (name = 'grade-push', kind: LetterFailure['kind'] = 'rejected'): LetterFailure => ({

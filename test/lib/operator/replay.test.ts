@@ -1,6 +1,5 @@
 import { ReceiveMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
-import { loadIntegrations } from '../../../lib/operator/integrations.ts';
 import type { Plan } from '../../../lib/operator/plan.ts';
 import { type ReplayHooks, type ReplayOptions, replayLetters } from '../../../lib/operator/replay.ts';
 import type { Canary } from '../../../lib/operator/replay-run.ts';
@@ -31,7 +30,6 @@ const replay = async (
     },
     {
       audit: office.audit,
-      integrations: undefined,
       signal: never,
       confirm: async (plan) => plans.push(plan) > 0,
       onCanary: (canary) => canaries.push(canary),
@@ -155,7 +153,7 @@ describe('the plan', () => {
       { body: eventBody('grade-push', { grade: null }), failure },
       { body: eventBody('grade-push'), failure },
     ]);
-    const { plan, counts } = await replay(office, {}, { integrations: await loadIntegrations() });
+    const { plan, counts } = await replay(office);
     expect(plan.notYet).toMatchObject([{ letters: 1, why: 'their messages are still not valid' }]);
     expect(counts).toMatchObject({ sent: 1 });
   });
@@ -250,6 +248,19 @@ describe('the canary', () => {
     expect(first.stoppedBecause).toMatch(/outcome of 2 of the canary is not known/);
     const second = await replay(office, { canary: 2, waitSeconds: 0.5 }, { goOn: async () => true });
     expect(second).toMatchObject({ ended: 'done', counts: { sent: 4, settled: false } });
+  });
+
+  test('on a queue that holds others is known but for as many as those are', async () => {
+    const office = await offices.open();
+    const { url } = office.queueOf('grade-push');
+    const others = ['one', 'another'].map((MessageBody) => ({ MessageBody, DelaySeconds: 900 }));
+    await office.send(url, others);
+    await office.park(many(8));
+    const worker = office.work('grade-push');
+    const { ended, counts, canaries } = await replay(office, { canary: 5, waitSeconds: 2 });
+    await worker.stop();
+    expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 2 }]);
+    expect({ ended, counts }).toMatchObject({ ended: 'stopped', counts: { sent: 5, notSent: 3 } });
   });
 });
 
