@@ -43,20 +43,17 @@ const reserveMs = 30_000;
 
 /** Replays letters: on schedule those that heal by themselves, once the platform answers again; else what is asked for. */
 export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
-  const { scheduled, as, goOn, canaryWait, ...options } = event.parse(given);
+  const { scheduled, as, goOn, canaryWait, ...asked } = event.parse(given);
   const own = targetFrom({});
   const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
-  return replayLetters(
-    target,
-    { ...options, waitSeconds: canaryWait },
-    {
-      audit: createAudit(target, (line) => process.stdout.write(`${line}\n`)),
-      signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
-      confirm: async (_plan, report) =>
-        !scheduled || (report?.reachable === true && report.credentialAccepted === true),
-      // On a busy queue the way of one message cannot be followed to its end: that some went through, and none came back, is all.
-      goOn: async ({ letters, undecided, cameBack }) =>
-        goOn || (scheduled && cameBack.length === 0 && undecided < letters),
-    },
-  );
+  const options = { ...asked, waitSeconds: canaryWait };
+  return replayLetters(target, options, {
+    audit: createAudit(target, (line) => process.stdout.write(`${line}\n`)),
+    signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
+    confirm: async (_plan, report) =>
+      !scheduled || (report?.reachable === true && report.credentialAccepted === true),
+    // Of a busy queue no more can be known than that some went through and none came back.
+    goOn: async (canary) =>
+      goOn || (scheduled && canary.undecided < canary.letters && canary.cameBack.length === 0),
+  });
 };

@@ -1,5 +1,5 @@
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import packageJson from '../../package.json' with { type: 'json' };
 import { type Around, globalOptions } from './around.ts';
 import { addChangeCommands } from './change-commands.ts';
 import { addLetterCommands } from './letter-commands.ts';
@@ -22,7 +22,7 @@ export const run = async (args: string[], terminal: Terminal): Promise<number> =
   };
   const program = new Command('sis-relay')
     .description('Dead letters seen, understood and put right; messages published; how everything is.')
-    .version(packageJson.version)
+    .version(version())
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
@@ -58,6 +58,9 @@ export const run = async (args: string[], terminal: Terminal): Promise<number> =
     return error instanceof Misuse ? 2 : 1;
   }
 };
+
+const version = (): string =>
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
 const examples = `
 Examples:
