@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import {
@@ -21,6 +21,7 @@ import { addEditCommand } from './edit-command.ts';
 import { exportLetters } from './export.ts';
 import { importLetters } from './import.ts';
 import { discardLines, discardPlanLines, problemLines } from './print-changes.ts';
+import { remarks } from './print-letters.ts';
 import { Misuse, Refusal } from './refusal.ts';
 import { countOf } from './table.ts';
 import type { Target } from './target.ts';
@@ -94,6 +95,7 @@ const addExportCommand = (letters: Command, around: Around): void => {
         );
       });
       const { signal } = around.terminal;
+      let exported = 0;
       try {
         const found = await withProgress(around, 'Reading letters', (onProgress) =>
           exportLetters(target, {
@@ -102,14 +104,15 @@ const addExportCommand = (letters: Command, around: Around): void => {
             write: (line) => file.appendFile(line),
           }),
         );
-        if (isJson(command)) printJson(around, { ...found, file: to });
-        else
-          printLines(around, [
-            `${countOf(found.exported, 'letter was', 'letters were')} written to ${to}. They hold personal data, unmasked.`,
-          ]);
-        around.finish(found.exported > 0);
+        exported = found.exported;
+        const written = `${countOf(exported, 'letter was', 'letters were')} written to ${to}`;
+        if (isJson(command)) printJson(around, { ...found, file: exported > 0 ? to : undefined });
+        else if (exported === 0) printLines(around, [`No letter matches, so ${to} was not written.`]);
+        else printLines(around, [`${written}. They hold personal data, unmasked.`, ...remarks(found)]);
+        around.finish(exported > 0);
       } finally {
         await file.close();
+        if (exported === 0) await rm(to);
       }
     });
 };

@@ -2,7 +2,7 @@ import { type Filter, matches } from './filter.ts';
 import type { Letter } from './letter.ts';
 import { Misuse, Refusal } from './refusal.ts';
 import type { Target } from './target.ts';
-import { type Desk, type VisitOptions, visitWith } from './visit.ts';
+import { type Desk, openDesk, type VisitOptions, visitWith } from './visit.ts';
 
 /**
  * The one letter with this id, held on the desk; the beginning of the id is enough.
@@ -35,4 +35,14 @@ export const findLetter = async (
       `${id} is the beginning of ${found.map((each) => each.id).join(', ')}: give more of it.`,
     );
   return letter;
+};
+
+/** The same letter, left where it is. */
+export const showLetter = async (target: Target, options: VisitOptions & { id: string }): Promise<Letter> => {
+  const desk = await openDesk(target);
+  try {
+    return await findLetter(desk, target, options);
+  } finally {
+    await desk.close();
+  }
 };

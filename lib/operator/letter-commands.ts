@@ -11,11 +11,11 @@ import {
   wholeNumber,
   withProgress,
 } from './around.ts';
+import { showLetter } from './find.ts';
 import { groupLetters } from './groups.ts';
 import { listLetters } from './list.ts';
 import { groupsLines, listLines } from './print-letters.ts';
 import { storyLines, storyOf } from './print-story.ts';
-import { showLetter } from './show.ts';
 
 const reading = 'Reading letters';
 

@@ -67,7 +67,12 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
     ...lines(`→ ${group.remedy}`).map((line) => style('green', line)),
     ...(group.grants.length > 1 ? lines(`Scopes to ask for: ${group.grants.join(', ')}`) : []),
     ...(group.replayedOften > 0
-      ? [style('yellow', `${indent}! ${often} replayed 5 times or more: look into the cause first.`)]
+      ? [
+          style(
+            'yellow',
+            `${indent}! ${often} replayed ${replayedOften} times or more: look into the cause first.`,
+          ),
+        ]
       : []),
   ];
 };

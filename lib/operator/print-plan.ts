@@ -1,4 +1,5 @@
 import type { ConnectionReport } from './connection-check.ts';
+import { replayedOften } from './letter.ts';
 import type { Plan, PlannedGroup } from './plan.ts';
 import { coloured, remarks } from './print-letters.ts';
 import type { ReplayResult } from './replay.ts';
@@ -63,7 +64,7 @@ export const planLines = (
           '',
           style(
             'yellow',
-            `${countOf(plan.replayedOften, 'letter')} to send had 5 replays or more: sis-relay letters list --min-replays 5`,
+            `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more: sis-relay letters list --min-replays ${replayedOften}`,
           ),
         ]
       : []),
@@ -128,12 +129,6 @@ export const canaryLines = (canary: Canary, terminal: Terminal): string[] => {
   return [
     `Canary of ${canary.letters}: ${parts.join(', ')} (after ${Math.round(canary.seconds)} s)`,
     ...groupRows(canary.cameBack, terminal),
-    ...(canary.undecided > 0
-      ? wrapped(
-          'Their queues hold as many messages or more, so that nobody can tell theirs from others: look at status, or give --go-on to send the rest all the same.',
-          terminal.width,
-        )
-      : []),
   ];
 };
 
@@ -148,7 +143,7 @@ export const resultLines = (result: ReplayResult, { style, ...terminal }: Termin
     '',
     ...(stoppedBecause === undefined
       ? [style('green', 'Done.')]
-      : wrapped(style('red', `Stopped: ${plain(stoppedBecause)}.`), terminal.width)),
+      : wrapped(`Stopped: ${plain(stoppedBecause)}.`, terminal.width).map((each) => style('red', each))),
     ...line(
       through,
       counts.settled

@@ -1,5 +1,5 @@
 import { editedAttribute } from './edit.ts';
-import type { Letter } from './letter.ts';
+import { type Letter, replayedOften } from './letter.ts';
 import { hidden, maskedBody, maskedText } from './mask.ts';
 import { ageOf, plain, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -91,7 +91,9 @@ export const storyLines = (story: Story, { style, width }: Terminal): string[] =
     ...field('Letter since', ageAt(story.sentAt)),
     ...field(
       'Replays',
-      story.replays >= 5 ? `${story.replays}: look into the cause before another one` : story.replays,
+      story.replays >= replayedOften
+        ? `${story.replays}: look into the cause before another one`
+        : story.replays,
     ),
     ...field('From', story.source),
     ...(edited === undefined ? [] : field('Edited', JSON.stringify(edited))),

@@ -1,5 +1,5 @@
 import { numberOf } from './table.ts';
-import type { Terminal } from './terminal.ts';
+import { clearLine, type Terminal } from './terminal.ts';
 
 export type Progress = {
   /** `Reading letters 1,200 of about 3,000`. */
@@ -21,10 +21,10 @@ export const createProgress = (terminal: Terminal, what: string): Progress => {
       shownMs = nowMs;
       isShown = true;
       const text = `${what} ${numberOf(done)} of about ${numberOf(of)}`;
-      terminal.err(terminal.isLive ? `\r${text}\u001B[K` : `${text}\n`);
+      terminal.err(terminal.isLive ? `${clearLine}${text}` : `${text}\n`);
     },
     end: () => {
-      if (isShown && terminal.isLive) terminal.err('\r\u001B[K');
+      if (isShown && terminal.isLive) terminal.err(clearLine);
       isShown = false;
     },
   };

@@ -132,7 +132,7 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
     if (back.length > 0 && back.length === canary.length)
       return { rest, stop: 'every letter of the canary came back' };
     if (undecided > 0 && rest.length > 0 && !(await hooks.goOn?.(result)))
-      return { rest, stop: `the outcome of ${undecided} of the canary is not known yet` };
+      return { rest, stop: unknownOutcome(undecided) };
     return { rest, stop: whyStop() };
   };
 
@@ -168,6 +168,9 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
     }),
   };
 };
+
+const unknownOutcome = (undecided: number): string =>
+  `the outcome of ${undecided} of the canary is not known yet, as their queues hold as many messages or more; --go-on sends the rest all the same`;
 
 /** One of each group in turn, as each may have a cause of its own. */
 const canaryOf = (letters: Selected[], size: number): Selected[] => {

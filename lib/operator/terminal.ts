@@ -7,6 +7,9 @@ import { styleText } from 'node:util';
 import { Refusal } from './refusal.ts';
 import { namedEditor } from './target.ts';
 
+/** Takes away the line that progress is shown in. */
+export const clearLine = '\r\u001B[K';
+
 type Format = Parameters<typeof styleText>[0];
 
 /** What the command speaks through; tests hand in another. */
@@ -42,10 +45,19 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   // A reader that has seen enough, such as `head`, closes the pipe: nobody is there to be told of it.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  const isLive = stderr.isTTY === true;
+  let isMidLine = false;
   return {
-    out: (text) => void stdout.write(text),
-    err: (text) => void stderr.write(text),
-    isLive: stderr.isTTY === true,
+    out: (text) => {
+      if (isMidLine) stderr.write(clearLine);
+      isMidLine = false;
+      stdout.write(text);
+    },
+    err: (text) => {
+      isMidLine = isLive && !text.endsWith('\n') && text !== clearLine;
+      stderr.write(text);
+    },
+    isLive,
     // Colours only on a terminal, and by the wishes of NO_COLOR.
     style: (format, text) => styleText(format, text, { stream: stdout }),
     width: Math.min(Math.max(stdout.columns ?? 100, 60), 140),

@@ -207,6 +207,10 @@ describe.concurrent('personal data', () => {
     const { office, stack } = await opened();
     await office.park([{ body }]);
     const file = join(folder, 'export.jsonl');
+    expect(await sisRelay(`letters export --kind foreign --to ${file} ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/No letter matches, so .*export\.jsonl was not written\.\n$/),
+    });
     expect(await sisRelay(`letters export --to ${file} ${stack}`)).toMatchObject({ status: 0 });
     expect(JSON.parse(readFileSync(file, 'utf8')).body).toBe(body);
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);

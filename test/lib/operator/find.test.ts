@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { showLetter } from '../../../lib/operator/show.ts';
+import { showLetter } from '../../../lib/operator/find.ts';
 import { eventBody, never, officesForTests } from './office.ts';
 
 const offices = officesForTests();
