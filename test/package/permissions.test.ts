@@ -3,13 +3,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sqsMessageOf } from '../../lib/dead-letter.ts';
+import type { Failure } from '../../lib/failure.ts';
+import { run } from '../../lib/operator/cli.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
+import { recordAwsCalls } from './aws-recorder.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import { packagedProject, slowMs } from './packaged.ts';
-import { type AwsCall, allGrants, coverOf, roleStatements } from './policies.ts';
+import { type AwsCall, allGrants, coverOf, roleStatements, statementsOf } from './policies.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const names = (await readdir(join(root, 'functions'))).map((file) => file.replace('.ts', ''));
@@ -27,6 +30,22 @@ beforeAll(async () => {
   for (const [name, run] of Object.entries(scheduled)) if (names.includes(name)) await run();
 }, slowMs);
 afterAll(() => deployed?.close());
+
+test('the operators’ policy allows what the command does, and beside it what the runbook has people do', async () => {
+  const { PolicyDocument } = deployed.deployment
+    .ofType('AWS::IAM::ManagedPolicy')
+    .find(({ id }) => id === 'Operators')!;
+  const statements = statementsOf(PolicyDocument);
+  const calls = await operate();
+  const used = new Set(calls.flatMap((call) => coverOf(call, statements)));
+  expect(calls.filter((call) => coverOf(call, statements).length === 0)).toEqual([]);
+  const others = allGrants(statements).filter((grant) => !used.has(grant));
+  expect([...new Set(others.map((grant) => grant.split(' ')[0]))].sort()).toEqual([
+    'lambda:InvokeFunction',
+    'secretsmanager:CreateSecret',
+    'secretsmanager:PutSecretValue',
+  ]);
+});
 
 describe('the packaged function', () => {
   test.each(names)('%s is allowed what it does, and nothing that it does not', (name) => {
@@ -126,26 +145,7 @@ const scheduled: Record<string, () => Promise<void>> = {
   },
 
   'dead-letter-replay': async () => {
-    const { body, ...letter } = { body: await example('grade-push'), replays: 0, attributes: {} };
-    const at = new Date().toISOString();
-    const source = deployed.deployment.arnOf('gradepushQueue');
-    const failure = {
-      kind: 'unavailable',
-      message: 'no answer',
-      remedy: 'none',
-      function: 'grade-push',
-    } as const;
-    await deployed.stack.sqs.send(
-      new SendMessageCommand({
-        QueueUrl: deployed.stack.description.deadLetters,
-        ...sqsMessageOf({
-          ...letter,
-          body,
-          source,
-          failure: { ...failure, attempts: 9, firstAt: at, lastAt: at },
-        }),
-      }),
-    );
+    await sendLetter('grade-push', 'unavailable');
     const request = {
       filter: { kind: ['unavailable'] },
       canary: 0,
@@ -155,6 +155,73 @@ const scheduled: Record<string, () => Promise<void>> = {
     expect(await invoke('dead-letter-replay', request)).toMatchObject({ counts: { sent: 1 } });
   },
 };
+
+async function sendLetter(name: string, kind: Failure['kind']): Promise<void> {
+  const at = new Date().toISOString();
+  const told = { kind, message: 'a failure', remedy: 'none', function: name };
+  const letter = sqsMessageOf({
+    body: laterThan(await example(name)),
+    replays: 0,
+    attributes: {},
+    source: deployed.deployment.arnOf(`${name.replaceAll('-', '')}Queue`),
+    failure: { ...told, attempts: 9, firstAt: at, lastAt: at },
+  });
+  const QueueUrl = deployed.stack.description.deadLetters;
+  await deployed.stack.sqs.send(new SendMessageCommand({ QueueUrl, ...letter }));
+}
+
+/** Each command as an operator gives it on AWS, and what it calls there. */
+async function operate(): Promise<AwsCall[]> {
+  const recorder = await recordAwsCalls(deployed.stack.description);
+  const environment = {
+    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
+    AWS_ENDPOINT_URL: recorder.url,
+    AWS_ENDPOINT_URL_S3: recorder.url,
+    AWS_ENDPOINT_URL_SQS: recorder.url,
+    PLATFORM_URL: deployed.stack.description.platform,
+    SIS_RELAY_STAGE: 'local',
+    SIS_RELAY_BUCKET: bucket(),
+  };
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  let out = '';
+  const print = (text: string) => {
+    out += text;
+  };
+  const terminal = {
+    ...{ out: print, err: print, style: (_: unknown, text: string) => text, isLive: false, width: 100 },
+    ask: async () => undefined,
+    edit: async (text: string) => text,
+    signal: new AbortController().signal,
+  };
+  const command = async (line: string, ...reason: string[]) => {
+    out = '';
+    expect(await run([...line.split(' '), ...reason], terminal), `${line}\n${out}`).toBe(0);
+    return out;
+  };
+  try {
+    await command('publish events/enrollment-create.json');
+    await command('status');
+    await command('letters groups');
+    await sendLetter('submission-upload', 'missing-credential');
+    const found = await command('letters list --json --kind missing-credential');
+    const { id } = JSON.parse(found.split('\n')[0] ?? '');
+    await command(`letters show ${id} --reveal`);
+    const edited = await command(
+      `letters edit ${id} --set data.comment=mended --yes --wait 1`,
+      '--reason',
+      'a mistake',
+    );
+    await sendLetter('submission-upload', 'missing-credential');
+    await command('letters replay --kind missing-credential --yes --canary 0', '--reason', 'it is there now');
+    const discarded = await command('letters discard --kind invalid --yes', '--reason', 'not ours');
+    for (const said of [discarded, edited])
+      await command(`letters import ${/s3:\S+\.jsonl/.exec(said)?.[0]} --yes`);
+  } finally {
+    vi.unstubAllEnvs();
+    await recorder.close();
+  }
+  return recorder.calls;
+}
 
 /** The message of a function's example event, with its files where the deployed function may read them. */
 async function example(name: string): Promise<string> {
