@@ -153,6 +153,16 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     ),
     mistake('another runtime', (of) => (of('GradeDashpushLambdaFunction').Runtime = 'nodejs22.x')),
   ],
+  'what a schedule starts is not tried again by Lambda, and tokens and exports run one at a time': [
+    mistake(
+      'a retry of a schedule',
+      (of) => (of('DeadDashletterDashreplayLambdaEvConf').MaximumRetryAttempts = 2),
+    ),
+    mistake(
+      'two exports at once',
+      (of) => delete of('CourseDashexportLambdaFunction').ReservedConcurrentExecutions,
+    ),
+  ],
   'a schedule may invoke its function and nothing else': [
     mistake('a schedule that may not', (_, { Resources }) => delete Resources.tokenrefreshInvocation),
     mistake(

@@ -177,6 +177,24 @@ export const rules: Record<string, Rule> = {
         ];
       }),
 
+  'what a schedule starts is not tried again by Lambda, and tokens and exports run one at a time': (
+    deployment,
+  ) => {
+    const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
+    const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn);
+    return deployment
+      .ofType('AWS::Lambda::Function')
+      .filter(({ id }) => targets.includes(deployment.arnOf(id)))
+      .flatMap(({ FunctionName, ReservedConcurrentExecutions, ...each }) => {
+        const isRetried =
+          retries.find((config) => config.FunctionName === FunctionName)?.MaximumRetryAttempts !== 0;
+        const isAlone = ReservedConcurrentExecutions === 1;
+        return isRetried || (aloneAtWork.has(nameOf({ ...each, FunctionName })) && !isAlone)
+          ? [FunctionName]
+          : [];
+      });
+  },
+
   'a schedule may invoke its function and nothing else': (deployment) =>
     deployment.ofType('AWS::Scheduler::Schedule').flatMap(({ id, Target }) => {
       const role = deployment
@@ -282,6 +300,9 @@ const actionsOnEverything = new Set(['secretsmanager:ListSecrets']);
 
 /** Names that the operators' verbs read where a function runs them. */
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
+
+/** Two at once would spend the same refresh token, or write the same export. */
+const aloneAtWork = new Set(['token-refresh', 'course-export']);
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
