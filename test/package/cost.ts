@@ -1,0 +1,166 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+/**
+ * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
+ * the README's chapter on costs is computed from.
+ */
+const prices = {
+  /** A million of each. */
+  lambdaRequest: 0.2,
+  sqsRequest: 0.4,
+  tableWrite: 0.625,
+  secretRead: 5,
+  fileRead: 0.4,
+  pipeRequest: 0.4,
+  destinationRequest: 0.2,
+  /** arm64. */
+  lambdaGigabyteSecond: 0.0000133334,
+  logGigabyte: 0.5,
+  /** A month of each. */
+  metric: 0.3,
+  alarm: 0.1,
+  dashboard: 3,
+  secret: 0.4,
+};
+
+/** What whole batches of a packaged function took in the local Lambda: times by batch, all else by message. */
+export type MeasuredFunction = {
+  batchSize: number;
+  memoryMb: number;
+  wallMs: number;
+  cpuMs: number;
+  /** Of the platform. */
+  requests: number;
+  /** Of AWS, by the action that each takes. */
+  calls: Record<string, number>;
+  logBytes: number;
+  logLines: number;
+  /** So many of CloudWatch's metrics the function writes while all is well. */
+  metrics: number;
+};
+
+type Measurement = {
+  latencyMs: number;
+  machine: string;
+  date: string;
+  functions: Record<string, MeasuredFunction>;
+};
+
+/** With so much memory a function has one whole CPU; with less, a part of one. */
+const memoryOfOneCpuMb = 1_769;
+/** What CloudWatch adds to each line, and Lambda's own three lines about an invocation. */
+const lineBytes = 26;
+const invocationBytes = 400;
+
+/** What Lambda bills for a batch: waiting takes as long there, and computing as much longer as its part of a CPU is smaller. */
+export const billedMs = ({ wallMs, cpuMs, memoryMb }: MeasuredFunction): number =>
+  Math.round(wallMs - cpuMs + cpuMs / Math.min(1, memoryMb / memoryOfOneCpuMb));
+
+/** Dollars for a million messages that all succeed at once. */
+export const costOf = (measured: MeasuredFunction) => {
+  const { batchSize, calls, memoryMb, logBytes, logLines } = measured;
+  const batches = 1 / batchSize;
+  const gigabyteSeconds = (billedMs(measured) / 1000) * (memoryMb / 1024) * batches * 1_000_000;
+  const cost = {
+    lambda: prices.lambdaRequest * batches + prices.lambdaGigabyteSecond * gigabyteSeconds,
+    // Sent one by one, received and deleted by the batch.
+    sqs: prices.sqsRequest * (1 + 2 * batches),
+    ledger: prices.tableWrite * (calls['dynamodb:UpdateItem'] ?? 0),
+    secrets: prices.secretRead * (calls['secretsmanager:GetSecretValue'] ?? 0),
+    files: prices.fileRead * (calls['s3:GetObject'] ?? 0),
+    logs: prices.logGigabyte * ((logBytes + logLines * lineBytes + invocationBytes * batches) / 1000),
+  };
+  const total = Object.values(cost).reduce((sum, each) => sum + each, 0);
+  return { ...cost, total };
+};
+
+/** Dollars for a million messages of one unsigned request each. A pipe to an API destination takes no batches. */
+export const pipeCost = (): number => prices.pipeRequest + prices.destinationRequest + prices.sqsRequest * 3;
+
+export type Counted = { alarms: number; dashboards: number };
+
+/** The README's tables. */
+export function tablesOf({ functions, latencyMs, machine, date }: Measurement, counted: Counted): string {
+  const rows = Object.entries(functions).map(([name, measured]) => {
+    const { lambda, sqs, ledger, secrets, files, logs, total } = costOf(measured);
+    const parts = [lambda, sqs, ledger, secrets + files, logs, total];
+    return [
+      `\`${name}\``,
+      measured.batchSize,
+      measured.requests,
+      `${billedMs(measured)} ms`,
+      ...parts.map(dollars),
+      // A file, or a second request that depends on the first, is beyond it.
+      measured.requests === 1 && measured.calls['s3:GetObject'] === undefined ? dollars(pipeCost()) : '–',
+    ];
+  });
+  const metrics = Math.max(...Object.values(functions).map((each) => each.metrics));
+  const monthly = counted.alarms * prices.alarm + counted.dashboards * prices.dashboard;
+  return [
+    table(
+      [
+        'a million messages of',
+        'batch',
+        'requests each',
+        'billed a batch',
+        'Lambda',
+        'SQS',
+        'ledger',
+        'secrets, files',
+        'logs',
+        '**together**',
+        'Pipes + API destinations',
+      ],
+      rows,
+    ),
+    `Measured ${date} on ${machine}, the platform answering after ${latencyMs} ms, in the packaged functions and the`,
+    'local Lambda; everything succeeds at once. Computing is counted as long as it would take with the part of a CPU that',
+    'the function’s memory buys.',
+    '',
+    `A month costs, whatever is sent: ${counted.alarms} alarms and ${counted.dashboards} dashboard ${dollars(monthly)}; each secret ${dollars(prices.secret)}, so that`,
+    `those of a thousand learners cost ${dollars(1000 * prices.secret)}; and each integration in use up to ${metrics} metrics, ${dollars(metrics * prices.metric)}, while all`,
+    'is well.',
+  ].join('\n');
+}
+
+const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
+
+const table = (head: string[], rows: (string | number)[][]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+
+const root = resolve(import.meta.dirname, '../..');
+const readme = join(root, 'README.md');
+const measurementFile = join(import.meta.dirname, 'cost.json');
+const place = /(?<=<!-- computed by test\/package\/cost\.ts -->\n).*?(?=\n<!-- end -->)/s;
+
+export const readMeasurement = async (): Promise<Measurement> =>
+  JSON.parse(await readFile(measurementFile, 'utf8'));
+
+export const tablesInReadme = async (): Promise<string | undefined> =>
+  place.exec(await readFile(readme, 'utf8'))?.[0];
+
+export const countedIn = (resources: Record<string, { Type: string }>): Counted => {
+  const count = (type: string) => Object.values(resources).filter(({ Type }) => Type === type).length;
+  return { alarms: count('AWS::CloudWatch::Alarm'), dashboards: count('AWS::CloudWatch::Dashboard') };
+};
+
+if (import.meta.main) {
+  const [{ measure, latencyMs }, { packagedProject }, { cpus }] = await Promise.all([
+    import('./cost-measure.ts'),
+    import('./packaged.ts'),
+    import('node:os'),
+  ]);
+  if (process.argv.includes('--measure')) {
+    const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
+    const date = new Date().toISOString().slice(0, 10);
+    const measurement: Measurement = { latencyMs, machine, date, functions: await measure() };
+    await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
+  }
+  const counted = countedIn((await packagedProject()).template.Resources);
+  const tables = tablesOf(await readMeasurement(), counted);
+  await writeFile(
+    readme,
+    (await readFile(readme, 'utf8')).replace(place, () => tables),
+  );
+}
