@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { exportRequest } from '../../lib/export-checkpoint.ts';
+import { credentialSchema } from '../../lib/platform/auth.ts';
 import * as grades from '../../lib/platform/grades.ts';
 import { refusedOperations } from '../../lib/platform/operations.ts';
 import { readmeWithOperations } from './operations.ts';
 
+const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const chapter = (title: string): string => readme.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+const examplesIn = (text: string): unknown[] =>
+  [...text.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
+
 test('the README’s table of operations is what the code says: else run node test/package/operations.ts', async () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
   expect(readme).toBe(await readmeWithOperations());
 });
 
@@ -14,4 +20,16 @@ test('what it says to throw does', () => {
   const refusing = { 'delete-grade-value': grades.deleteGradeValue };
   expect(Object.keys(refusing)).toEqual(refusedOperations.map(({ name }) => name));
   for (const refuse of Object.values(refusing)) expect(refuse).toThrow(/405 Method Not Allowed/);
+});
+
+describe('what the README gives as an example', () => {
+  test('of a secret is one', () => {
+    const examples = examplesIn(chapter('What it can call'));
+    expect(examples.map((each) => credentialSchema.parse(each).type)).toEqual(['id-key', 'oauth']);
+  });
+
+  test('of an export is asked for so', () => {
+    const [, request] = examplesIn(chapter('What a message looks like'));
+    expect(exportRequest.parse(request)).toMatchObject({ orgUnitIds: [2001, 2002], orgUnitType: 3 });
+  });
 });
