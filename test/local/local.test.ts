@@ -259,7 +259,7 @@ describe('npm start', () => {
     expect(await ended).toEqual([0, null]);
     expect(said.out).toMatch(/^Functions without a queue are invoked: dead-letter-replay\.$/m);
     expect(said.out).toMatch(
-      / parked +an unknown grade object .*\n.* done +a replay: .*dead-letter-replay$/m,
+      / parked +an unknown grade object .*\n.* done +a replay: .*dead-letter-replay · sent: 1, came back: 0$/m,
     );
     expect(last(said.out)).toMatch(/^✓ 2 of 2 scenarios ended as they must/);
   });

@@ -18,6 +18,8 @@ export type Attempt = {
   operation?: string;
   status?: number;
   waitSeconds?: number;
+  /** What the answer of an invocation says. */
+  answer?: string;
 };
 
 type FollowerOptions = {
@@ -201,7 +203,7 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
 export async function playInvocation(
   { function: name, event, prepare, letterOf, answers, holds }: Invocation,
   { stack, letters }: Omit<PlayOptions, 'follower'>,
-): Promise<string[]> {
+): Promise<{ problems: string[]; answer: Record<string, unknown> }> {
   const { lambda, description } = stack;
   const controls = controlsOf(description);
   await prepare?.(controls, description);
@@ -211,7 +213,8 @@ export async function playInvocation(
   const problems: string[] = [];
   if (!isDeepStrictEqual(like(answer, answers), answers))
     problems.push(`its answer: ${JSON.stringify(answer)} and not ${JSON.stringify(answers)}`);
-  return [...problems, ...(await holdsProblems(holds, controls))];
+  problems.push(...(await holdsProblems(holds, controls)));
+  return { problems, answer };
 }
 
 /** What the platform does not hold as it must. */

@@ -138,6 +138,8 @@ export type Invocation = {
   /** The scenario whose letter lies in the dead-letter queue. */
   letterOf?: Scenario;
   answers: Row;
+  /** What its answer says, in a few words. */
+  tells(answer: Row): string;
   holds?: Scenario['holds'];
   /** What is possible because of it. */
   enables?: Scenario;
@@ -149,6 +151,7 @@ export const invocations = async (): Promise<Invocation[]> => [
     function: 'course-export',
     event: await eventOf('course-export'),
     answers: { state: 'finished', message: '2 of 2 org units are complete.' },
+    tells: ({ message, files }) => `${message} ${files}`,
   },
   {
     title: 'whether the platform takes us, on schedule',
@@ -156,6 +159,8 @@ export const invocations = async (): Promise<Invocation[]> => [
     event: await eventOf('connection-check'),
     prepare: (controls) => controls.clock(0),
     answers: { reachable: true, credentialAccepted: true, problems: [] },
+    tells: ({ reachable, credentialAccepted }) =>
+      `reachable: ${reachable}, credential accepted: ${credentialAccepted}`,
   },
   {
     title: 'tokens for a new OAuth client, on schedule',
@@ -167,6 +172,8 @@ export const invocations = async (): Promise<Invocation[]> => [
       await controls.secret(secrets.service, { ...oauthClient, tokenUrl: `${platform}/core/connect/token` });
     },
     answers: { refreshed: 1, correct: 0, authorize: 0 },
+    tells: ({ refreshed, authorize }) =>
+      `refreshed: ${refreshed}, to be authorised by a person: ${authorize}`,
     enables: {
       title: 'attributes, proved by the new token',
       function: 'user-attributes-update',
@@ -189,6 +196,7 @@ export const invocations = async (): Promise<Invocation[]> => [
       controls.seed({ gradeObjects: [{ gradeObjectId: 5999, orgUnitId: course, maxPoints: 10 }] }),
     letterOf: unknownGradeObject,
     answers: { ended: 'done', counts: { sent: 1, cameBack: 0 } },
+    tells: ({ counts }) => `sent: ${Object(counts).sent}, came back: ${Object(counts).cameBack}`,
     holds: held('gradeValues', { userId: 404 }, { gradeObjectId: 5999, pointsNumerator: 4, writes: 1 }),
   },
 ];

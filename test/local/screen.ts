@@ -103,7 +103,8 @@ export function createScreen(longestTitle: number, stream: NodeJS.WriteStream = 
 }
 
 /** What was done last, and what came of it, in so many characters: of a path its end tells the most. */
-function detailOf({ function: name, kind, operation, status }: Attempt, room: number): string {
+function detailOf({ function: name, kind, operation, status, answer: told }: Attempt, room: number): string {
+  if (told !== undefined) return `${name} · ${told}`.slice(0, room);
   const [method = '', path = ''] = operation?.split(' ') ?? [];
   // A success that was none, such as a proxy's page.
   const isUsable = !(kind === 'unavailable' && status !== undefined && status < 300);

@@ -53,9 +53,10 @@ let written: DeadLetter[] | undefined;
 for (const scenario of invoked) {
   // From now on letters are for others to take.
   if (scenario.letterOf) written = await letters.end();
-  const problems = await playInvocation(scenario, { stack, letters });
+  const { problems, answer } = await playInvocation(scenario, { stack, letters });
   const outcome = problems.length === 0 ? 'done' : 'failed';
-  screen.attempt({ messageId: '', function: scenario.function, outcome }, scenario.title);
+  const shown = { messageId: '', function: scenario.function, outcome, answer: scenario.tells(answer) };
+  screen.attempt(shown, scenario.title);
   results.push({ scenario, problems });
   if (scenario.enables) await perform(scenario.enables);
 }
