@@ -155,7 +155,7 @@ describe('for an operator', () => {
   test('it takes what the README shows', async () => {
     await park([{ userId: 500, kind: 'rejected' }]);
     const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
-    const [, payload = ''] = /--payload '([^']+)'/.exec(readme) ?? [];
+    const [, payload = ''] = /dead-letter-replay --cli[^']+--payload '([^']+)'/.exec(readme) ?? [];
     expect(await handler(JSON.parse(payload), context)).toMatchObject({
       ended: 'planned',
       plan: { send: [{ kind: 'rejected', letters: 1 }] },
