@@ -23,7 +23,7 @@ export const handler = async (): Promise<ConnectionReport> => {
     const level = report.problems.length > 0 ? 'ERROR' : 'INFO';
     const facts = { level, timestamp: new Date().toISOString(), function: 'connection-check' };
     const message = level === 'INFO' ? 'the connection is well' : 'the connection has problems';
-    const metrics = metricLineOf(report, connection.metricNamespace);
+    const metrics = metricLineOf(report, target.metricNamespace);
     process.stdout.write(`${JSON.stringify({ ...facts, message, ...report })}\n${metrics}\n`);
     return report;
   } finally {

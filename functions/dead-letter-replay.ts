@@ -1,5 +1,6 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
+import { createTally } from '../lib/metrics.ts';
 import { createAudit } from '../lib/operator/audit.ts';
 import { connectionOperations } from '../lib/operator/connection-check.ts';
 import { filterSchema } from '../lib/operator/filter.ts';
@@ -47,7 +48,7 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
   const own = targetFrom({});
   const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
   const options = { ...asked, waitSeconds: canaryWait };
-  return replayLetters(target, options, {
+  const result = await replayLetters(target, options, {
     audit: createAudit(target, (line) => process.stdout.write(`${line}\n`)),
     signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
     confirm: async (_plan, report) =>
@@ -56,4 +57,9 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
     goOn: async (canary) =>
       goOn || (scheduled && canary.undecided < canary.letters && canary.cameBack.length === 0),
   });
+  const { oldestMs = Date.now() } = result.plan;
+  const metrics = createTally(target.metricNamespace);
+  metrics.add('LetterAge', { function: 'dead-letter-replay' }, Math.round((Date.now() - oldestMs) / 1000));
+  for (const line of metrics.take()) process.stdout.write(`${line}\n`);
+  return result;
 };

@@ -6,6 +6,8 @@ export const metricDefinitions = {
   Messages: { unit: 'Count', dimensions: [['function', 'outcome', 'kind']] },
   /** Dead letters written. By kind alone as well: an alarm cannot add up what it must first search for. */
   Letters: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
+  /** Of the oldest dead letter, told by each replay, also where nothing is replayed: SQS' own metric leaves out what was received thrice. */
+  LetterAge: { unit: 'Seconds', dimensions: [['function']] },
   MessageDuration: { unit: 'Milliseconds', dimensions: [['function', 'outcome']] },
   /** How old messages are when they leave their queue. */
   MessageAge: { unit: 'Seconds', dimensions: [['function']] },

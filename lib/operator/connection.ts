@@ -21,7 +21,6 @@ export type Connection = {
   apiRoot: string;
   /** The versions of its components that the functions speak. */
   versions: { lp: string; le: string };
-  metricNamespace: string;
   /** How many days a refresh token lives that nobody uses, where the site tells. */
   refreshTokenDays: number | undefined;
   /** How far the platform's clock is ahead of ours, by the refusal of a signature that was too old or too new, if there was one. */
@@ -61,7 +60,6 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
       ),
     readSecret: createSecretReader({ client: secretsManager, prefix: settings.SECRET_PREFIX }),
     secretPrefix: settings.SECRET_PREFIX,
-    metricNamespace: settings.METRIC_NAMESPACE,
     refreshTokenDays: settings.REFRESH_TOKEN_DAYS,
     serviceCredential: async () => {
       try {

@@ -33,8 +33,8 @@ export const discardLetters = async (
   { filter, reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
 ): Promise<Discarded> => {
   const selection = await selectLetters(target, { ...options, filter });
-  const { seen, whole, hidden, letters, groups, desk } = selection;
-  const plan = { seen, whole, hidden, groups, letters: letters.length };
+  const { seen, whole, hidden, oldestMs, letters, groups, desk } = selection;
+  const plan = { seen, whole, hidden, oldestMs, groups, letters: letters.length };
   const result: Omit<Discarded, 'backLater'> = { plan, discarded: 0, failed: [], archives: [] };
 
   const discard = async (chunk: Selected[], key: string): Promise<void> => {

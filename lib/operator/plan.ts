@@ -13,6 +13,8 @@ export type Plan = {
   whole: boolean;
   /** About so many were in somebody else's hands. */
   hidden: number;
+  /** When the oldest letter that was looked at was sent; undefined: there is none. */
+  oldestMs: number | undefined;
   send: PlannedGroup[];
   /** They cannot succeed yet. */
   notYet: (PlannedGroup & { why: string; todo: string })[];
@@ -56,6 +58,7 @@ export const planReplay = (
     seen: selection.seen,
     whole: selection.whole,
     hidden: selection.hidden,
+    oldestMs: selection.oldestMs,
     send: grouped(toSend),
     notYet: [...Map.groupBy(notYet, ({ why, todo }) => `${why}\n${todo}`).values()].flatMap((each) =>
       grouped(each.map(({ letter }) => letter)).map((group) => ({

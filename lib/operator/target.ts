@@ -23,6 +23,8 @@ export type Target = {
   bucket: string | undefined;
   /** The platform's settings under the names that the functions read; undefined: nothing can be asked of it. */
   platform: Record<string, string> | undefined;
+  /** Of the metrics that a function writes. */
+  metricNamespace: string;
   /** Who acts, for the audit log. */
   who: string;
   /** For how long letters stay hidden that a process had in hand when it died. */
@@ -53,6 +55,7 @@ const environmentSchema = z.object({
   DEAD_LETTER_QUEUE_URL: z.url('must be the address of a queue').optional(),
   SECRET_PREFIX: z.string().optional(),
   PLATFORM_URL: z.string().optional(),
+  METRIC_NAMESPACE: z.string().default('sis-relay'),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
   AWS_ENDPOINT_URL_S3: z.string().optional(),
   AWS_ENDPOINT_URL_SQS: z.string().optional(),
@@ -72,6 +75,7 @@ const environment = () => {
 
 export const targetFrom = (options: TargetOptions): Target => {
   const common = {
+    metricNamespace: environment().METRIC_NAMESPACE,
     who: options.as ?? environment().AWS_LAMBDA_FUNCTION_NAME ?? person(),
     leaseSeconds: options.leaseSeconds ?? 300,
   };

@@ -16,6 +16,8 @@ export type Visit = {
   whole: boolean;
   /** About so many were in somebody else's hands when the visit began, and not seen. */
   hidden: number;
+  /** When the oldest of those seen was sent: SQS keeps it for 14 days from then on. Undefined: none was seen. */
+  oldestMs: number | undefined;
 };
 
 /** Everything that a verb needs to work on letters; `close` gives back all that it still holds. */
@@ -50,6 +52,7 @@ export const visitWith = async (
 ): Promise<Visit> => {
   const { visible, inFlight } = await countsOf(desk.queue);
   let seen = 0;
+  let oldestMs: number | undefined;
   const { whole } = await scan({
     ...desk,
     ...target,
@@ -57,10 +60,12 @@ export const visitWith = async (
     onLetter: async (message) => {
       seen += 1;
       onProgress?.(seen, Math.max(visible, seen));
-      return look(await desk.readLetter(message));
+      const letter = await desk.readLetter(message);
+      oldestMs = Math.min(oldestMs ?? letter.sentMs, letter.sentMs);
+      return look(letter);
     },
   });
-  return { seen, whole, hidden: inFlight };
+  return { seen, whole, hidden: inFlight, oldestMs };
 };
 
 /** Shows each letter once, and gives all of them back. */

@@ -68,6 +68,26 @@ afterEach(() => {
 });
 
 describe('on schedule', () => {
+  test('the age of the oldest letter is a metric, so that somebody is called before SQS deletes it', async () => {
+    const ageTold = async () => {
+      const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+      await handler(schedule, context);
+      const line = write.mock.calls.map(([text]) => `${text}`).findLast((text) => text.includes('LetterAge'));
+      return JSON.parse(line ?? '{}');
+    };
+    vi.stubEnv('METRIC_NAMESPACE', 'sis-relay/local');
+    expect((await ageTold()).LetterAge).toEqual([0]);
+    await park([{ userId: 503, kind: 'rejected' }]);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 * 86_400_000 });
+    const { LetterAge, _aws, ...dimensions } = await ageTold();
+    vi.useRealTimers();
+    expect(LetterAge[0]).toBeGreaterThanOrEqual(864_000);
+    expect(_aws.CloudWatchMetrics).toMatchObject([
+      { Namespace: 'sis-relay/local', Dimensions: [['function']] },
+    ]);
+    expect(dimensions).toEqual({ function: 'dead-letter-replay' });
+  });
+
   test('letters that heal by themselves are sent again, and no others', async () => {
     await park([
       { userId: 500, kind: 'unavailable' },

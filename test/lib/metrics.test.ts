@@ -106,6 +106,7 @@ test('each metric is published as its definition says', () => {
   const tally = createTally('sis-relay');
   tally.add('Messages', { function: 'f', outcome: 'parked', kind: 'k' }, 1);
   tally.add('Letters', { function: 'f', kind: 'k' }, 1);
+  tally.add('LetterAge', { function: 'f' }, 1);
   tally.add('MessageDuration', { function: 'f', outcome: 'parked' }, 1);
   tally.add('MessageAge', { function: 'f' }, 1);
   tally.add('PlatformLatency', { function: 'f', operation: 'o' }, 1);

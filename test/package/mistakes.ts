@@ -171,6 +171,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     ),
   ],
   'every queue, function and kind of letter has its alarms, and each tells somebody': [
+    mistake('letters that end unheard', (_, { Resources }) => delete Resources.LettersNearTheirEnd),
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
     mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
   ],

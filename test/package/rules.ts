@@ -215,10 +215,11 @@ export const rules: Record<string, Rule> = {
       .filter(({ AlarmActions }) => AlarmActions?.length > 0)
       .map(({ Namespace, MetricName, Dimensions }) => `${Namespace} ${MetricName} ${Dimensions[0]?.Value}`);
     const names = deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
-    const queues = deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName);
+    const queues = sourceQueues(deployment).map(({ QueueName }) => QueueName);
     const wanted = [
       ...names.flatMap((name) => [`AWS/Lambda Errors ${name}`, `AWS/Lambda Throttles ${name}`]),
       ...queues.map((name) => `AWS/SQS ApproximateAgeOfOldestMessage ${name}`),
+      `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
       ...Object.keys(dispositions).map((kind) => `${namespaceOf(deployment)} Letters ${kind}`),
     ];
     return wanted.filter((each) => !watched.includes(each));

@@ -65,6 +65,7 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
     deadLetterQueueUrl: async () => deadLetters.url,
     queueUrlOf: async (name) => queues.get(name)?.url,
     platform: undefined,
+    metricNamespace: 'sis-relay',
     who: 'a test',
     leaseSeconds: 60,
     pollSeconds: 0,

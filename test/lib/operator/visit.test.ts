@@ -10,7 +10,7 @@ test('every letter is seen once, and everybody sees all of them afterwards', asy
   const ids = await office.park(Array.from({ length: 137 }, () => ({})));
   const seen: string[] = [];
   const visited = await visit(office.target, { signal: never, look: ({ id }) => seen.push(id) > 0 });
-  expect(visited).toEqual({ seen: 137, whole: true, hidden: 0 });
+  expect(visited).toEqual({ seen: 137, whole: true, hidden: 0, oldestMs: expect.any(Number) });
   expect(seen.sort()).toEqual(ids.sort());
   const queue = { sqs: await office.target.sqs(), url: office.deadLetters.url };
   expect(await countsOf(queue)).toEqual({ visible: 137, inFlight: 0, delayed: 0 });
