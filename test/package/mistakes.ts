@@ -189,6 +189,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('sis-relay/local', 'sis-relay/prod');
     }),
   ],
+  'the dashboard shows outcomes, what waits and why, the platform’s answers and the letters': [
+    mistake('a dashboard without status codes', (of) => {
+      const { DashboardBody } = of('Dashboard');
+      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('PlatformAnswers', 'PlatformLatency');
+    }),
+  ],
   'every alarm and every graph is about a metric that there is': [
     mistake('a namespace without its quotation marks', (of) => {
       const { DashboardBody } = of('Dashboard');

