@@ -138,6 +138,16 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('Files').PublicAccessBlockConfiguration.BlockPublicPolicy = false),
     ),
   ],
+  'files outlive the messages and letters that name them, and nothing that was begun lies about': [
+    mistake(
+      'files that go before their letters',
+      (of) => (of('Files').LifecycleConfiguration.Rules[0].ExpirationInDays = 14),
+    ),
+    mistake('uploads that break off and stay', (of) => of('Files').LifecycleConfiguration.Rules.pop()),
+  ],
+  'the ledger is the table that functions write': [
+    mistake('a ledger that forgets nothing', (of) => delete of('Ledger').TimeToLiveSpecification),
+  ],
   'every function writes to a log that is not kept for ever': [
     mistake('a log without an end', (of) => delete of('GradeDashpushLogGroup').RetentionInDays),
   ],

@@ -154,6 +154,27 @@ export const rules: Record<string, Rule> = {
       }),
   ],
 
+  'files outlive the messages and letters that name them, and nothing that was begun lies about': (
+    deployment,
+  ) => {
+    const [files] = deployment.ofType('AWS::S3::Bucket').filter(({ id }) => id === 'Files');
+    const lifecycle: Properties[] = files?.LifecycleConfiguration?.Rules ?? [];
+    const inForce = lifecycle.filter(({ Status }) => Status === 'Enabled');
+    const uploads = inForce.find(({ Prefix }) => Prefix === 'uploads/');
+    const isKept = uploads?.ExpirationInDays * 24 * 3600 > 2 * fourteenDays;
+    const isCleared = inForce.some(({ AbortIncompleteMultipartUpload }) => AbortIncompleteMultipartUpload);
+    return [...(isKept ? [] : ['uploads/']), ...(isCleared ? [] : ['broken uploads'])];
+  },
+
+  'the ledger is the table that functions write': (deployment) => {
+    const tables = deployment.ofType('AWS::DynamoDB::Table');
+    const isIt = ({ KeySchema, TimeToLiveSpecification }: Properties) =>
+      JSON.stringify(KeySchema) === JSON.stringify([{ AttributeName: 'thing', KeyType: 'HASH' }]) &&
+      TimeToLiveSpecification?.AttributeName === 'expires' &&
+      TimeToLiveSpecification.Enabled === true;
+    return tables.filter((each) => !isIt(each)).map(({ id }) => id);
+  },
+
   'every function writes to a log that is not kept for ever': (deployment) => {
     const groups = deployment.ofType('AWS::Logs::LogGroup');
     return deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
