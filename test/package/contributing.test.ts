@@ -35,6 +35,7 @@ beforeAll(async () => {
   for (const name of [
     ...parts,
     'package.json',
+    'package-lock.json',
     'vitest.config.ts',
     'tsconfig.json',
     'biome.json',
@@ -84,6 +85,7 @@ test('whoever follows the five steps adds an integration that passes', { timeout
     'test/house.test.ts',
     'test/package/contract.test.ts',
     'test/functions/configuration-update.test.ts',
+    'test/package/permissions.test.ts',
   ];
   await run('vitest', 'run', ...files, '-t', 'one name everywhere|configuration-update');
   await run('serverless', 'package', '--stage', 'local');
