@@ -30,10 +30,9 @@ test('computing takes longer with a part of a CPU, and waiting does not', () => 
 test('the README’s costs are those of the measurement and of the packaged template', {
   timeout: slowMs,
 }, async () => {
-  const { template } = await packagedProject();
+  const deployment = deploy((await packagedProject()).template);
   const measurement = await readMeasurement();
-  expect(await tablesInReadme()).toBe(tablesOf(measurement, countedIn(template.Resources)));
-  const deployment = deploy(template);
+  expect(await tablesInReadme()).toBe(tablesOf(measurement, countedIn(deployment)));
   for (const [name, { memoryMb, batchSize }] of Object.entries(measurement.functions)) {
     const lambda = deployment
       .ofType('AWS::Lambda::Function')

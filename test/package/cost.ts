@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { type Deployment, deploy } from './cloudformation.ts';
 
 /**
  * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
@@ -78,7 +79,8 @@ export const costOf = (measured: MeasuredFunction) => {
 /** Dollars for a million messages of one unsigned request each. A pipe to an API destination takes no batches. */
 export const pipeCost = (): number => prices.pipeRequest + prices.destinationRequest + prices.sqsRequest * 3;
 
-export type Counted = { alarms: number; dashboards: number };
+/** Alarms that each integration brings along, and all others. */
+export type Counted = { eachAlarms: number; ownAlarms: number };
 
 /** The README's tables. */
 export function tablesOf({ functions, latencyMs, machine, date }: Measurement, counted: Counted): string {
@@ -96,7 +98,6 @@ export function tablesOf({ functions, latencyMs, machine, date }: Measurement, c
     ];
   });
   const metrics = Math.max(...Object.values(functions).map((each) => each.metrics));
-  const monthly = counted.alarms * prices.alarm + counted.dashboards * prices.dashboard;
   return [
     table(
       [
@@ -118,9 +119,9 @@ export function tablesOf({ functions, latencyMs, machine, date }: Measurement, c
     'local Lambda; everything succeeds at once. Computing is counted as long as it would take with the part of a CPU that',
     'the function’s memory buys.',
     '',
-    `A month costs, whatever is sent: ${counted.alarms} alarms and ${counted.dashboards} dashboard ${dollars(monthly)}; each secret ${dollars(prices.secret)}, so that`,
-    `those of a thousand learners cost ${dollars(1000 * prices.secret)}; and each integration in use up to ${metrics} metrics, ${dollars(metrics * prices.metric)}, while all`,
-    'is well.',
+    `A month costs, whatever is sent: ${counted.ownAlarms} alarms and the dashboard ${dollars(counted.ownAlarms * prices.alarm + prices.dashboard)}; each integration ${counted.eachAlarms} more`,
+    `alarms and, once in use, up to ${metrics} metrics while all is well, ${dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric)}; each secret ${dollars(prices.secret)}, so that those of a`,
+    `thousand learners cost ${dollars(1000 * prices.secret)}.`,
   ].join('\n');
 }
 
@@ -140,9 +141,13 @@ export const readMeasurement = async (): Promise<Measurement> =>
 export const tablesInReadme = async (): Promise<string | undefined> =>
   place.exec(await readFile(readme, 'utf8'))?.[0];
 
-export const countedIn = (resources: Record<string, { Type: string }>): Counted => {
-  const count = (type: string) => Object.values(resources).filter(({ Type }) => Type === type).length;
-  return { alarms: count('AWS::CloudWatch::Alarm'), dashboards: count('AWS::CloudWatch::Dashboard') };
+export const countedIn = (deployment: Deployment): Counted => {
+  const watched = deployment.ofType('AWS::CloudWatch::Alarm').map(({ Dimensions }) => Dimensions[0].Value);
+  const triggered = deployment
+    .ofType('AWS::Lambda::EventSourceMapping')
+    .map(({ EventSourceArn }) => EventSourceArn.split(':').at(-1));
+  const each = watched.filter((name) => triggered.includes(name)).length;
+  return { eachAlarms: each / triggered.length, ownAlarms: watched.length - each };
 };
 
 if (import.meta.main) {
@@ -157,7 +162,7 @@ if (import.meta.main) {
     const measurement: Measurement = { latencyMs, machine, date, functions: await measure() };
     await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
   }
-  const counted = countedIn((await packagedProject()).template.Resources);
+  const counted = countedIn(deploy((await packagedProject()).template));
   const tables = tablesOf(await readMeasurement(), counted);
   await writeFile(
     readme,
