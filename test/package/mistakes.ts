@@ -185,6 +185,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
     mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
   ],
+  'a connection-check that is silent alarms like one that fails': [
+    mistake(
+      'an alarm that takes silence for health',
+      (of) => (of('ConnectionFails').TreatMissingData = 'notBreaching'),
+    ),
+  ],
   'alarms and graphs read the namespace that every function of the stage writes, and no other stage': [
     mistake(
       'an alarm about the letters of all stages',

@@ -241,10 +241,22 @@ export const rules: Record<string, Rule> = {
       ...names.flatMap((name) => [`AWS/Lambda Errors ${name}`, `AWS/Lambda Throttles ${name}`]),
       ...queues.map((name) => `AWS/SQS ApproximateAgeOfOldestMessage ${name}`),
       `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
+      `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
+      ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorisationDays'].map(
+        (name) => `${namespaceOf(deployment)} ${name} connection-check`,
+      ),
       ...Object.keys(dispositions).map((kind) => `${namespaceOf(deployment)} Letters ${kind}`),
     ];
     return wanted.filter((each) => !watched.includes(each));
   },
+
+  'a connection-check that is silent alarms like one that fails': (deployment) =>
+    deployment
+      .ofType('AWS::CloudWatch::Alarm')
+      .filter(({ MetricName }) => MetricName === 'PlatformReachable')
+      .flatMap(({ id, TreatMissingData, ComparisonOperator }) =>
+        TreatMissingData === 'breaching' && ComparisonOperator === 'LessThanThreshold' ? [] : [id],
+      ),
 
   'alarms and graphs read the namespace that every function of the stage writes, and no other stage': (
     deployment,
