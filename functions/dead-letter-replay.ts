@@ -1,50 +1,20 @@
 import type { Context } from 'aws-lambda';
-import * as z from 'zod';
 import { createTally } from '../lib/metrics.ts';
 import { createAudit } from '../lib/operator/audit.ts';
 import { connectionOperations } from '../lib/operator/connection-check.ts';
-import { filterSchema } from '../lib/operator/filter.ts';
 import { type ReplayResult, replayLetters } from '../lib/operator/replay.ts';
+import { replayEvent } from '../lib/operator/replay-event.ts';
 import { targetFrom } from '../lib/operator/target.ts';
 
 /** What it needs of the platform. Beyond it, it reads what a refused letter names: a refusal is an answer, too. */
 export const operations = connectionOperations;
-
-/** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
-const request = z.strictObject({
-  filter: filterSchema.default({}),
-  limit: z.int().positive().optional(),
-  dryRun: z.boolean().default(false),
-  includeUncertain: z.boolean().default(false),
-  canary: z.int().nonnegative().default(5),
-  canaryWait: z.number().positive().max(600).default(60),
-  goOn: z.boolean().default(false),
-  rate: z.number().positive().max(500).default(5),
-  stopAfter: z.int().positive().default(5),
-  probe: z.boolean().default(true),
-  reason: z.string().optional(),
-  /** Who asks, for the audit log. */
-  as: z.string().optional(),
-});
-
-/** What heals by itself, and how often a letter is tried by this way: it counts every replay, also those of people. */
-const healing = { filter: { kind: ['unavailable', 'throttled', 'credentials'], maxReplays: 2 }, limit: 500 };
-
-/** An event of a schedule, or a request. */
-const event = z.union([
-  z.looseObject({ 'detail-type': z.string() }).transform(() => ({
-    ...request.parse({ ...healing, reason: 'on schedule: their kinds heal by themselves' }),
-    scheduled: true,
-  })),
-  request.transform((asked) => ({ ...asked, scheduled: false })),
-]);
 
 /** Kept of the time that is left, for giving back what is in hand. */
 const reserveMs = 30_000;
 
 /** Replays letters: on schedule those that heal by themselves, once the platform answers again; else what is asked for. */
 export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
-  const { scheduled, as, goOn, canaryWait, ...asked } = event.parse(given);
+  const { scheduled, as, goOn, canaryWait, ...asked } = replayEvent.parse(given);
   const own = targetFrom({});
   const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
   const options = { ...asked, waitSeconds: canaryWait };

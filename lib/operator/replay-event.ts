@@ -1,0 +1,31 @@
+import * as z from 'zod';
+import { filterSchema } from './filter.ts';
+
+/** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
+const request = z.strictObject({
+  filter: filterSchema.default({}),
+  limit: z.int().positive().optional(),
+  dryRun: z.boolean().default(false),
+  includeUncertain: z.boolean().default(false),
+  canary: z.int().nonnegative().default(5),
+  canaryWait: z.number().positive().max(600).default(60),
+  goOn: z.boolean().default(false),
+  rate: z.number().positive().max(500).default(5),
+  stopAfter: z.int().positive().default(5),
+  probe: z.boolean().default(true),
+  reason: z.string().optional(),
+  /** Who asks, for the audit log. */
+  as: z.string().optional(),
+});
+
+/** What heals by itself, and how often a letter is tried by this way: it counts every replay, also those of people. */
+const healing = { filter: { kind: ['unavailable', 'throttled', 'credentials'], maxReplays: 2 }, limit: 500 };
+
+/** An event of a schedule, or a request. */
+export const replayEvent = z.union([
+  z.looseObject({ 'detail-type': z.string() }).transform(() => ({
+    ...request.parse({ ...healing, reason: 'on schedule: their kinds heal by themselves' }),
+    scheduled: true,
+  })),
+  request.transform((asked) => ({ ...asked, scheduled: false })),
+]);
