@@ -17,7 +17,7 @@ import { typed } from './typed.ts';
 const runs = Number(process.env.CRASH_RUNS ?? 4);
 const seed = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
 const lettersPerRun = 25;
-const leaseSeconds = 3;
+const leaseSeconds = 2;
 
 /** Where letters lie, with queues of their own for each run; and the functions, platform and ledger that take what was sent. */
 const offices = officesForTests();
@@ -29,14 +29,14 @@ const bin = resolve(import.meta.dirname, '../../../lib/operator/sis-relay.js');
 const stackFile = (office: Office, server?: string): string => {
   const file = join(folder, `${office.target.prefix}${server === undefined ? 'whole' : 'deadly'}.json`);
   writeFileSync(file, JSON.stringify(office.description(server)));
-  return `--stack ${file} --lease ${leaseSeconds} --yes`;
+  return `--stack ${file} --yes`;
 };
 
 /** Runs the command in a process of its own, and kills it at that moment. */
 const killed = async (office: Office, line: string, moment: Moment) => {
   let kill = () => {};
   const proxy = await startDeadlyProxy(offices.url(), moment, () => kill());
-  const args = `${line} ${stackFile(office, proxy.url)}`.split(' ');
+  const args = `${line} ${stackFile(office, proxy.url)} --lease ${leaseSeconds}`.split(' ');
   const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   let err = '';
   child.stderr.on('data', (piece) => {
@@ -190,8 +190,9 @@ test.each(Object.entries(commands))(
       const takeSent = async () =>
         (await Promise.all(names.map((each) => office.take(office.queueOf(each).url)))).flat();
       const first = await takeSent();
-      // What the dead had in hand shows up when their lease is over.
-      await sleep(leaseSeconds * 1000 + 100);
+      // What the dead had in hand shows up when their lease is over, which they may have prolonged until they died, and a busy
+      // server a little later.
+      await sleep(leaseSeconds * 1000 + 1_500);
       await typed(`${line(id)} ${stackFile(office)}`);
       const second = await takeSent();
       for (const each of [first, second])
