@@ -178,18 +178,23 @@ test(`an operator’s Monday: ${each * kinds.length} letters of ten kinds are se
   // Once it is restored, but the other causes are not: the canary stops it.
   await controls.key(100, 'local-key-100');
   await controls.secret(description.secrets.service, key(100));
+  // New containers know nothing of the key that was refused.
+  const renew = (name: string) =>
+    lambda?.recycle(name, { ...settingsOf(description, name), WAIT_LONGEST_HOURS: '0.0000001' });
+  await renew('grade-push');
   const before = await requests();
   const early = await replay('--kind missing-scope --kind missing-permission --kind rejected');
   expect(early).toMatchObject({ status: 1, result: { ended: 'stopped', counts: { sent: 5, cameBack: 5 } } });
+  const causes = early.result?.counts?.cameBackAs.map(({ kind }) => kind).sort();
+  expect(causes).toEqual(['missing-permission', 'missing-scope', 'rejected']);
   expect((await requests()) - before).toBeLessThanOrEqual(5 + 5);
 
   // All causes are removed, but for the messages that are wrong in themselves.
   await controls.clearFaults();
   await controls.seed({ gradeObjects: [{ gradeObjectId: 5999, orgUnitId: 2001 }] });
   for (const userId of usersOf('missing-credential')) await controls.secret(secretOf(userId), key(userId));
-  // The bug is mended, and new containers know nothing of the key that was refused.
-  for (const name of ['enrollment-create', 'grade-push'])
-    await lambda?.recycle(name, { ...settingsOf(description, name), WAIT_LONGEST_HOURS: '0.0000001' });
+  // The bug is mended.
+  await renew('enrollment-create');
 
   const late = usersOf('invalid').map((userId) => grade(userId, { grade: null, gradeObjectId: 5002 }));
   let arriving: Promise<unknown> = Promise.resolve();
