@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
@@ -149,7 +150,7 @@ const scheduled: Record<string, () => Promise<void>> = {
     const request = {
       filter: { kind: ['unavailable'] },
       canary: 0,
-      waitSeconds: 1,
+      canaryWait: 1,
       reason: 'the platform is back',
     };
     expect(await invoke('dead-letter-replay', request)).toMatchObject({ counts: { sent: 1 } });
@@ -183,6 +184,11 @@ async function operate(): Promise<AwsCall[]> {
     SIS_RELAY_BUCKET: bucket(),
   };
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  const folder = await mkdtemp(join(tmpdir(), 'sis-relay-operator-'));
+  await controlsOf(deployed.stack.description).secret('sis-relay/local/service', {
+    ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
+    ...{ userId: '100', userKey: 'local-key-100' },
+  });
   let out = '';
   const print = (text: string) => {
     out += text;
@@ -214,10 +220,18 @@ async function operate(): Promise<AwsCall[]> {
     await sendLetter('submission-upload', 'missing-credential');
     await command('letters replay --kind missing-credential --yes --canary 0', '--reason', 'it is there now');
     const discarded = await command('letters discard --kind invalid --yes', '--reason', 'not ours');
+    // One who has a secret already, and one who has none.
+    for (const userId of [301, 302]) {
+      const address = `https://localhost/done?x_a=${userId}&x_b=local-key-${userId}`;
+      const file = join(folder, `${userId}.txt`);
+      await writeFile(file, address);
+      await command(`auth-url --callback https://localhost/done --returned ${file} --yes`);
+    }
     for (const said of [discarded, edited])
       await command(`letters import ${/s3:\S+\.jsonl/.exec(said)?.[0]} --yes`);
   } finally {
     vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
     await recorder.close();
   }
   return recorder.calls;
