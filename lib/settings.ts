@@ -80,7 +80,7 @@ const settingsSchema = z.object({
   WAIT_LONGEST_HOURS: z.coerce.number().positive().default(24),
   METRIC_NAMESPACE: z
     .string()
-    .regex(/^(?!AWS\/)[\w./-]+$/, 'must be letters, digits and _./- alone')
+    .regex(/^(?!AWS\/)[\w./-]+$/, 'must be letters, digits and _./- alone, and not begin with AWS/')
     .default('sis-relay'),
   REFRESH_TOKEN_DAYS: z.coerce.number().positive().optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),

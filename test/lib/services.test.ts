@@ -93,6 +93,9 @@ describe('the settings of a function', () => {
     ['WAIT_MINIMUM_SECONDS', 'soon', 'expected number'],
     ['WAIT_LONGEST_HOURS', '0', '>0'],
     ['WAIT_LONGEST_HOURS', 'Infinity', 'expected number'],
+    ['METRIC_NAMESPACE', 'sis relay', 'letters, digits'],
+    ['METRIC_NAMESPACE', 'AWS/Lambda', 'not begin with AWS/'],
+    ['REFRESH_TOKEN_DAYS', '0', '>0'],
     ['LOG_LEVEL', 'verbose', '"debug"|"info"'],
   ])('are refused by name where they are wrong: %s=%j', (name, value, problem) => {
     expect(problems({ [name]: value })).toMatch(new RegExp(`^${name}: `));

@@ -48,6 +48,19 @@ test('the operators’ policy allows what the command does, and beside it what t
   ]);
 });
 
+test('the packaged functions write their metrics to the namespace that the alarms read', () => {
+  const lines = deployed.lines.filter((line) => line.includes('"_aws"')).map((line) => JSON.parse(line));
+  const namespaces = lines.flatMap(({ _aws }) =>
+    _aws.CloudWatchMetrics.map((each: { Namespace: string }) => each.Namespace),
+  );
+  const alarm = deployed.deployment
+    .ofType('AWS::CloudWatch::Alarm')
+    .find(({ id }) => id === 'Lettersinvalid');
+  expect([...new Set(namespaces)]).toEqual([alarm?.Namespace]);
+  const writers = new Set(lines.map((line) => line.function));
+  expect(names.filter((name) => !writers.has(name))).toEqual([]);
+});
+
 describe('the packaged function', () => {
   test.each(names)('%s is allowed what it does, and nothing that it does not', (name) => {
     const { FunctionName, Role } = deployed.deployment
