@@ -16,8 +16,8 @@ import type { SecretVersions } from './secret-versions.ts';
 /** A value of a secret that is staged, or on its way there. */
 export type Staged = { version: string; fields: Record<string, unknown> };
 
-/** No secret has as many versions. */
-const mostAttempts = 200;
+/** More claims than other runs can have made since the last one was read. */
+const mostTaken = 200;
 
 /** What one run leaves in a secret for the next: claims, tokens that are not current yet, and that a person is needed. */
 export const createTokenStore = ({
@@ -39,7 +39,8 @@ export const createTokenStore = ({
   ): Promise<number | undefined> => {
     const state = stateOf(secret);
     let before = last?.state === state ? last : undefined;
-    for (let attempt = before ? before.attempt + 1 : 0; attempt < mostAttempts; attempt += 1) {
+    const first = before ? before.attempt + 1 : 0;
+    for (let attempt = first; attempt < first + mostTaken; attempt += 1) {
       if (before && nowMs() < nextAttemptMs(before)) return undefined;
       const at = new Date(nowMs()).toISOString();
       const until = new Date(deadlineMs).toISOString();

@@ -1,3 +1,4 @@
+import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, test } from 'vitest';
 import type { SecretVersions } from '../../lib/secret-versions.ts';
 import { minuteMs, prefix, secretsOf, service, tokenWorld } from './token-fixture.ts';
@@ -199,6 +200,20 @@ describe('a request without tokens', () => {
     expect((await world.tell<unknown[]>('GET requests')).length).toBe(9);
     await world.tell('DELETE faults');
     world.clock.nowMs += 15 * minuteMs;
+    expect(await run()).toEqual({ ...nothing, refreshed: 1 });
+  });
+
+  test('is made again however often it has failed before', async () => {
+    const world = await tokenWorld();
+    await world.create(service, await world.byRefreshToken());
+    await world.tokenFault({ status: 500 });
+    const { run } = world.container();
+    await run();
+    // After two days and more.
+    const claim = { ...(await world.read(service, 'AWSPENDING')), attempt: 200 };
+    const staged = { SecretString: JSON.stringify(claim), VersionStages: ['AWSPENDING'] };
+    await world.client.send(new PutSecretValueCommand({ SecretId: service, ...staged }));
+    world.clock.nowMs += 20 * minuteMs;
     expect(await run()).toEqual({ ...nothing, refreshed: 1 });
   });
 
