@@ -4,27 +4,31 @@ export type Masked = { body: string; fields: string[] };
 const mask = '…';
 
 /**
- * Takes the values of these fields out of a message's body, at any depth and in whatever case they are written; a body
- * without them stays as it is, to the byte.
+ * Takes the values of these fields out of a message's body, at any depth, in JSON that a text holds as well, and in
+ * whatever case they are written, `plain_secret` like `plainSecret`; a body without them stays as it is, to the byte.
  */
 export const withoutFields = (body: string, names: readonly string[] = []): Masked => {
-  const isForbidden = (name: string): boolean =>
-    names.some((each) => each.toLowerCase() === name.toLowerCase());
+  const isForbidden = (name: string): boolean => names.some((each) => plain(each) === plain(name));
   const fields = new Set<string>();
   if (names.length === 0) return { body, fields: [] };
   let masked: string;
   try {
     masked = JSON.stringify(
       JSON.parse(body, (name, value: unknown) => {
-        if (!isForbidden(name)) return value;
-        fields.add(name);
-        return mask;
+        if (isForbidden(name)) {
+          fields.add(name);
+          return mask;
+        }
+        if (typeof value !== 'string' || !isJson(value)) return value;
+        const inner = withoutFields(value, names);
+        for (const each of inner.fields) fields.add(each);
+        return inner.body;
       }),
     );
   } catch {
     // What is not JSON, or only almost, may hold them all the same.
     const field = new RegExp(
-      `(["']?)(${names.join('|')})\\1(\\s*[:=]\\s*)("(?:[^"\\\\]|\\\\.)*"?|[^\\s,}]+)`,
+      `(["']?)(${names.map(inAnyCase).join('|')})\\1(\\s*[:=]\\s*)("(?:[^"\\\\]|\\\\.)*"?|[^\\s,}]+)`,
       'gi',
     );
     masked = body.replace(field, (_, quote: string, name: string, between: string) => {
@@ -33,4 +37,19 @@ export const withoutFields = (body: string, names: readonly string[] = []): Mask
     });
   }
   return fields.size === 0 ? { body, fields: [] } : { body: masked, fields: [...fields] };
+};
+
+const plain = (name: string): string => name.replace(/[_-]/g, '').toLowerCase();
+
+const inAnyCase = (name: string): string => [...name].join('[_-]?');
+
+/** An event, or its data, is easily written as JSON once too often. */
+const isJson = (text: string): boolean => {
+  if (!/^\s*["[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 };

@@ -10,6 +10,7 @@ describe('a body without forbidden fields stays as it is, to the byte', () => {
     ['the key is under the mat'],
     [''],
     ['"key"'],
+    ['{"title":"{ key: k","a":"key: k","b":"[1]"}'],
     ['null'],
   ])('%s', (body) => {
     expect(withoutFields(body, names)).toEqual({ body, fields: [] });
@@ -34,10 +35,24 @@ test.each<[string, string, string, string[]]>([
     '{"KEY":"…","PlainSecret":"…"}',
     ['KEY', 'PlainSecret'],
   ],
+  ['written in snake case', '{"plain_secret":"s","a":1}', '{"plain_secret":"…","a":1}', ['plain_secret']],
+  [
+    'in JSON that a text holds',
+    JSON.stringify({ data: '{"key":"k","a":"the key: k"}' }),
+    JSON.stringify({ data: '{"key":"…","a":"the key: k"}' }),
+    ['key'],
+  ],
+  [
+    'in a body that was written as JSON twice',
+    JSON.stringify(JSON.stringify({ data: { key: 'k' } })),
+    JSON.stringify(JSON.stringify({ data: { key: '…' } })),
+    ['key'],
+  ],
   ['of any type', '{"key":{"id":"k","of":["k"]}}', '{"key":"…"}', ['key']],
   ['written with escapes', '{"k\\u0065y":"k"}', '{"key":"…"}', ['key']],
   ['in JSON that is cut off', '{"a":1,"key":"k \\"quoted\\" k', '{"a":1,"key":"…"', ['key']],
   ['in JSON with a comma too many', '{"key": "k", "a": 1,}', '{"key": "…", "a": 1,}', ['key']],
+  ['in what is no JSON, in snake case', 'plain_secret=abc', 'plain_secret="…"', ['plain_secret']],
   ['in what is no JSON', 'a: 1, key: abc, b: 2', 'a: 1, key: "…", b: 2', ['key']],
 ])('a forbidden field is without its value %s', (_, body, masked, fields) => {
   expect(withoutFields(body, names)).toEqual({ body: masked, fields });
