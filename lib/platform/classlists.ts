@@ -32,9 +32,9 @@ export const getClasslistPages = reading({
   path: '/{orgUnitId}/classlist/paged/',
 });
 
-/** The users of an org unit, in one answer. */
-export const readClasslist = async (platform: Platform, orgUnitId: number): Promise<ClasslistUser[]> =>
-  (await platform.call(getClasslist, { path: { orgUnitId } })).items;
+/** The users of an org unit, in one answer; where the platform gives them in pages all the same, in all of them. */
+export const readClasslist = (platform: Platform, orgUnitId: number): Promise<ClasslistUser[]> =>
+  Array.fromAsync(itemsOf(platform, getClasslist, { path: { orgUnitId } }));
 
 /** The users of an org unit, page by page. */
 export const listClasslist = (platform: Platform, orgUnitId: number) =>
