@@ -195,12 +195,10 @@ describe('the classlist', () => {
 
   test('is whole even where it is asked for at once and comes in pages', async () => {
     await local.control('POST settings', { pageSize: 1 });
-    const then = { status: 200, headers: { 'Content-Type': 'application/json' } };
     const Next = `${local.url()}/svc/api/le/1.82/2001/classlist/paged/`;
-    await local.control('POST faults', {
-      match: { path: '/classlist/$' },
-      then: { ...then, body: { Objects: [], Next } },
-    });
+    const headers = { 'Content-Type': 'application/json' };
+    const then = { status: 200, headers, body: { Objects: [], Next } };
+    await local.control('POST faults', { match: { path: '/classlist/$' }, then });
     expect(await readClasslist(service(), 2001)).toHaveLength(3);
   });
 
