@@ -4,8 +4,8 @@ export type Masked = { body: string; fields: string[] };
 const mask = '…';
 
 /**
- * Takes the values of these fields out of a message's body, at any depth, in JSON that a text holds as well, and in
- * whatever case they are written, `plain_secret` like `plainSecret`; a body without them stays as it is, to the byte.
+ * Takes the values of these fields out of a message's body, at any depth and in whatever case they are written,
+ * `plain_secret` like `plainSecret`; a body without them stays as it is, to the byte.
  */
 export const withoutFields = (body: string, names: readonly string[] = []): Masked => {
   const isForbidden = (name: string): boolean => names.some((each) => plain(each) === plain(name));
@@ -19,7 +19,7 @@ export const withoutFields = (body: string, names: readonly string[] = []): Mask
           fields.add(name);
           return mask;
         }
-        if (typeof value !== 'string' || !isJson(value)) return value;
+        if (typeof value !== 'string' || !wrappers.test(name) || !isJson(value)) return value;
         const inner = withoutFields(value, names);
         for (const each of inner.fields) fields.add(each);
         return inner.body;
@@ -43,7 +43,12 @@ const plain = (name: string): string => name.replace(/[_-]/g, '').toLowerCase();
 
 const inAnyCase = (name: string): string => [...name].join('[_-]?');
 
-/** An event, or its data, is easily written as JSON once too often. */
+/**
+ * What is written as JSON once too often: the body, its data, or what a topic wraps. No such message is valid, whereas a
+ * text further down may be JSON that must go back as it came.
+ */
+const wrappers = /^(|data|message)$/i;
+
 const isJson = (text: string): boolean => {
   if (!/^\s*["[{]/.test(text)) return false;
   try {

@@ -10,6 +10,7 @@ describe('a body without forbidden fields stays as it is, to the byte', () => {
     ['the key is under the mat'],
     [''],
     ['"key"'],
+    [JSON.stringify({ data: { customParameters: [{ name: 'options', value: '{"key":1}' }] } })],
     ['{"title":"{ key: k","a":"key: k","b":"[1]"}'],
     ['null'],
   ])('%s', (body) => {
@@ -37,9 +38,15 @@ test.each<[string, string, string, string[]]>([
   ],
   ['written in snake case', '{"plain_secret":"s","a":1}', '{"plain_secret":"…","a":1}', ['plain_secret']],
   [
-    'in JSON that a text holds',
+    'in data that is JSON within JSON',
     JSON.stringify({ data: '{"key":"k","a":"the key: k"}' }),
     JSON.stringify({ data: '{"key":"…","a":"the key: k"}' }),
+    ['key'],
+  ],
+  [
+    'in what a topic has wrapped',
+    JSON.stringify({ Type: 'Notification', Message: '{"data":{"key":"k"}}' }),
+    JSON.stringify({ Type: 'Notification', Message: '{"data":{"key":"…"}}' }),
     ['key'],
   ],
   [
