@@ -101,7 +101,8 @@ export const createTurns = (checkpoint: Checkpoint, limits: TurnLimits) => {
       const { left, failure } = result;
       if (left.length === 0) unlucky = 0;
       else if (failure) defer(task, { ...result, failure }, nowMs);
-      else again.push({ ...task, left, dueMs: 0, cuts: task.cuts + 1 });
+      // One that gets on is only long.
+      else again.push({ ...task, left, dueMs: 0, cuts: (result.stored.length > 0 ? 0 : task.cuts) + 1 });
     },
 
     /** The run as it is now: what is under way comes again, and under suspicion, if this is the last that is heard. */

@@ -166,6 +166,18 @@ describe('an org unit on which invocations die', () => {
     expect(next.found.failures).toEqual([]);
   });
 
+  test('is not given up as long as something of it is had before the time ends', () => {
+    const { turns, found } = invocation(run(1));
+    let turn: Task | undefined = turnOf(turns, 0);
+    for (const part of ['org-units', 'classlists', 'grade-objects', 'course-images']) {
+      expect(turn).toMatchObject({ orgUnitId: 1 });
+      if (turn) turns.end(turn, { ...cut(1), stored: [[`${part}/1`, { lines: 1, bytes: 9 }]] }, 0);
+      turn = turns.takeSuspect();
+    }
+    expect(turn).toMatchObject({ orgUnitId: 1, left: ['classlists/1'] });
+    expect(found.failures).toEqual([]);
+  });
+
   test('keeps what was had of it, where its time ends three times', () => {
     const checkpoint = run(1);
     const { turns, found } = invocation(checkpoint);
