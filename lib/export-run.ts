@@ -117,12 +117,16 @@ export const carryOn = async (
   return turns.isOver() ? undefined : (reasons.find((reason) => reason !== undefined) ?? timeIsUp);
 };
 
-/** Ids alone: of a hundred thousand courses they are a megabyte. */
+/**
+ * Ids alone: of a hundred thousand courses they are a megabyte. Those of which somebody wants details are among them, as
+ * a course that is gone would else be left out without a word.
+ */
 const listCourses = async (platform: Platform, { request }: Checkpoint): Promise<number[]> => {
-  const ids: number[] = [];
+  const ids = new Set<number>();
   for await (const { Identifier } of listOrgUnits(platform, { type: request.orgUnitType }))
-    ids.push(Number(Identifier));
-  return ids;
+    ids.add(Number(Identifier));
+  for (const id of Object.keys(request.details)) ids.add(Number(id));
+  return [...ids];
 };
 
 /** Stores one part after the other. What is refused is written down, and what cannot be had now is left, that one last. */

@@ -9,7 +9,8 @@ export const getCourseImage = downloading({
   path: '/courses/{orgUnitId}/image',
   scope: 'organizations:image:read',
   repeatable: true,
-  file: /^image\//i,
+  // Its answer is not documented, and files that were uploaded are often served without their type.
+  file: /^(image\/|application\/octet-stream\b)/i,
 });
 
 /** A course's banner image, handed to `use` as it comes. */

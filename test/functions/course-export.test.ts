@@ -242,6 +242,7 @@ describe('an export', () => {
     ['image/jpeg', 'jpg'],
     ['image/GIF; charset=binary', 'gif'],
     ['image/x-other/../../evil', 'image'],
+    ['application/octet-stream', 'image'],
   ])('stores an image of the type %s', async (contentType, ending) => {
     const bytes = Buffer.from([...Array(300_000).keys()].map((each) => each % 251));
     await controls.seed({
@@ -335,6 +336,12 @@ describe('what is refused is written down once, with why and what to do, and all
     expect(files['quiz-attempts/2001-9201.jsonl']).toBeUndefined();
     expect(Object.keys(files)).toHaveLength(8);
     expect((await requests()).filter((each) => each.includes('/attempts/'))).toHaveLength(1);
+  });
+
+  test('details of what is no course', async () => {
+    const { answer, manifest } = await of({ details: { 2999: { quizIds: [9201] } } });
+    expect(answer).toMatchObject({ orgUnits: { wanted: 3, incomplete: 1 } });
+    expect(manifest.failures).toMatchObject([{ part: 'org-units', status: 404, files: ['org-units/2999'] }]);
   });
 
   test('details that are none of this org unit', async () => {
@@ -591,6 +598,11 @@ describe('what fails the export as a whole is told by the invocation', () => {
     ['an id that would alter a path', { orgUnitIds: ['2001/../2002'] }, /must be a positive whole number/],
     ['an id below 1', { orgUnitIds: [0] }, /must be a positive whole number/],
     ['details of no org unit', { details: { all: {} } }, /details/],
+    [
+      'details of an org unit that is not asked for',
+      { orgUnitIds: [2001], details: { 2002: { quizIds: [1] } } },
+      /must be about org units that orgUnitIds names/,
+    ],
     ['misspelt details', { details: { 2001: { quizzes: [1] } } }, /quizzes/],
     [
       'a word that would alter a query or a key',
