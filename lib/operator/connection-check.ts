@@ -1,5 +1,6 @@
 import { dispositions, type Failure, failureOf } from '../failure.ts';
 import type { Credential } from '../platform/auth.ts';
+import { operations } from '../platform/operations.ts';
 import { getWhoAmI, whoAmI } from '../platform/users.ts';
 import { getVersions, listVersions } from '../platform/versions.ts';
 import type { Connection } from './connection.ts';
@@ -64,7 +65,18 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     authorisationDays: daysLeft(credential, connection.refreshTokenDays),
     scopes: credential?.type === 'oauth' ? credential.scopes : undefined,
   };
-  return { ...report, problems: problemsOf(report, { user: user.failure, listed: listed.failure }) };
+  const problems = problemsOf(report, { user: user.failure, listed: listed.failure });
+  return { ...report, problems: [...problems, ...misspelt(connection)] };
+};
+
+/** The functions, which know no operations but their own, take no notice of what overrides another. */
+const misspelt = ({ overridden }: Connection): ConnectionReport['problems'] => {
+  const unknown = overridden.filter((each) => !operations.some(({ name }) => name === each));
+  if (unknown.length === 0) return [];
+  const what = `PLATFORM_OPERATIONS names what is no operation: ${unknown.join(', ')}`;
+  return [
+    { what, remedy: 'Write the name as in README’s table of all operations; until then it changes nothing.' },
+  ];
 };
 
 const problemsOf = (

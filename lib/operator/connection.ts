@@ -21,6 +21,8 @@ export type Connection = {
   apiRoot: string;
   /** The versions of its components that the functions speak. */
   versions: { lp: string; le: string };
+  /** The names of the operations that the site does otherwise. */
+  overridden: string[];
   /** How many days a refresh token lives that nobody uses, where the site tells. */
   refreshTokenDays: number | undefined;
   /** How far the platform's clock is ahead of ours, by the refusal of a signature that was too old or too new, if there was one. */
@@ -53,6 +55,7 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
     url: site.baseUrl,
     apiRoot: site.apiRoot,
     versions: site.versions,
+    overridden: Object.keys(site.overrides),
     clientAs: (credential) =>
       createPlatformClient(
         site,

@@ -48,6 +48,13 @@ describe('the connection', () => {
     expect((await office.controls().requests()).map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
+  test('says which override has no effect, as it names no operation', async () => {
+    const PLATFORM_OPERATIONS = '{"set-grade-valu":{"version":"1.9"},"set-grade-value":{"version":"1.9"}}';
+    expect((await check({ PLATFORM_OPERATIONS })).problems).toMatchObject([
+      { what: 'PLATFORM_OPERATIONS names what is no operation: set-grade-valu' },
+    ]);
+  });
+
   test('has a refused credential, which names its secret', async () => {
     await office.controls().key(100, 'another');
     expect(await check()).toMatchObject({
