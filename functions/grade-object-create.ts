@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { MessageFailure } from '../lib/failure.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
-import { isAlike, isNamed, newGradeObject } from '../lib/new-grade-object.ts';
+import { isAlike, isFree, isNamed, newGradeObject } from '../lib/new-grade-object.ts';
 import {
   getDropboxFolder,
   linkGradeItem,
@@ -20,7 +20,7 @@ const find = async ({ orgUnitId, folderId, created }: Data, { platform }: World)
   const all = await Array.fromAsync(grades.listGradeObjects(platform, orgUnitId));
   const namesakes = all.filter((each) => isNamed(each, created));
   const alike = namesakes.filter((each) => isAlike(each, created));
-  const item = alike.find(({ Id }) => Id === linkedId) ?? alike[0];
+  const item = alike.find(({ Id }) => Id === linkedId) ?? alike.find((each) => !ids || isFree(each));
   const isWhole = item !== undefined && (ids === undefined || item.Id === linkedId);
   return { ids, linkedId, item, isTaken: !item && namesakes.length > 0, isWhole };
 };
@@ -39,8 +39,8 @@ export const integration: Integration<Data> = {
     const { ids, linkedId, item, isTaken } = await find(data, world);
     if (isTaken)
       throw refused(
-        `Org unit ${data.orgUnitId} has a grade object of this name with another type or other points`,
-        'Rename one of the two, or correct the type and the points in the message, then replay.',
+        `Org unit ${data.orgUnitId} has a grade object of this name with another type, other points or another folder`,
+        'Rename one of the two, or correct the message, then replay.',
       );
     if (linkedId && linkedId !== item?.Id)
       throw refused(

@@ -59,3 +59,6 @@ export const isNamed = ({ Name }: GradeObject, wanted: NewGradeObject): boolean 
 export const isAlike = ({ GradeType, MaxPoints }: GradeObject, wanted: NewGradeObject): boolean =>
   GradeType === wanted.GradeType &&
   (!('MaxPoints' in wanted) || MaxPoints === undefined || MaxPoints === wanted.MaxPoints);
+
+/** Whether a dropbox folder may have it: of one that belongs to another, the grades would overwrite each other. */
+export const isFree = ({ AssociatedTool }: GradeObject): boolean => !AssociatedTool;

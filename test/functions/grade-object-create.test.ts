@@ -119,11 +119,24 @@ describe('a grade object', () => {
     expect(parked(await relay.deliver(linked))).toMatchObject({
       requests: ['GET 200', 'GET 200'],
       kind: 'rejected',
-      message: 'Org unit 2001 has a grade object of this name with another type or other points',
-      remedy: expect.stringContaining('Rename one of the two, or correct the type and the points'),
+      message:
+        'Org unit 2001 has a grade object of this name with another type, other points or another folder',
+      remedy: expect.stringContaining('Rename one of the two, or correct the message'),
     });
     expect(await items()).toHaveLength(1);
     expect(await folder()).toMatchObject({ gradeItemId: null });
+  });
+
+  test('that is the grade item of another folder is not given to this one, too', async () => {
+    await seed({ maxPoints: 20 });
+    await relay.controls().seed({ folders: [{ folderId: 7002, orgUnitId: 2001, gradeItemId: 5900 }] });
+    expect(parked(await relay.deliver(linked))).toMatchObject({
+      kind: 'rejected',
+      remedy: expect.stringContaining('Rename'),
+    });
+    expect(await items()).toHaveLength(1);
+    expect(await folder()).toMatchObject({ gradeItemId: null });
+    expect(await relay.deliver(item)).toMatchObject({ outcomes: ['done'], requests: ['GET 200'] });
   });
 
   test('takes no folder from another grade object: refused before anything is created', async () => {

@@ -144,7 +144,7 @@ export function emptyState() {
       enrollments: table<Enrollment>(['orgUnitId', 'userId'], ['orgUnitId', 'userId']),
       gradeObjects: table<GradeObject>(['gradeObjectId'], ['orgUnitId']),
       gradeValues: table<GradeValue>(['gradeObjectId', 'userId']),
-      folders: table<Folder>(['folderId']),
+      folders: table<Folder>(['folderId'], ['orgUnitId']),
       submissions: table<Submission>(['submissionId'], ['folderId']),
       profileImages: table<ProfileImage>(['userId']),
       courseImages: table<CourseImage>(['orgUnitId']),

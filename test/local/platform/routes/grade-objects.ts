@@ -14,7 +14,7 @@ import {
 import { bindingError, internalServerError, notFound } from '../http/refusal.ts';
 import { richTextIn, richTextOut } from '../rich-text.ts';
 import { route } from '../route.ts';
-import { emptyComment, type GradeObject } from '../state.ts';
+import { emptyComment, type GradeObject, type State } from '../state.ts';
 
 const gradeTypes = ['Numeric', 'PassFail', 'SelectBox', 'Text'] as const;
 const collection = '{orgUnitId}/grades/';
@@ -27,7 +27,9 @@ export const gradeObjectRoutes = [
     scope: 'grades:gradeobjects:read',
     permission: 'SeeGradeObjects',
     handle: ({ ids, state }) =>
-      json(state.tables.gradeObjects.where('orgUnitId', ids.orgUnitId).map(gradeObjectOut)),
+      json(
+        state.tables.gradeObjects.where('orgUnitId', ids.orgUnitId).map((one) => gradeObjectOut(one, state)),
+      ),
   }),
 
   route({
@@ -39,7 +41,7 @@ export const gradeObjectRoutes = [
     handle({ ids, state }) {
       const gradeObject = state.tables.gradeObjects.get(ids.gradeObjectId);
       if (gradeObject?.orgUnitId !== ids.orgUnitId) throw notFound('Grade object');
-      return json(gradeObjectOut(gradeObject));
+      return json(gradeObjectOut(gradeObject, state));
     },
   }),
 
@@ -55,6 +57,7 @@ export const gradeObjectRoutes = [
       return json(
         gradeObjectOut(
           state.tables.gradeObjects.put({ gradeObjectId: state.nextId(), orgUnitId, ...gradeObject }),
+          state,
         ),
       );
     },
@@ -101,7 +104,16 @@ function gradeObjectIn(body: unknown): Omit<GradeObject, 'gradeObjectId' | 'orgU
   };
 }
 
-function gradeObjectOut({ gradeObjectId, name, shortName, gradeObjectType, ...rest }: GradeObject) {
+/** The tool of a dropbox; the shape of what is associated is not documented. */
+const dropboxToolId = 2000;
+
+function gradeObjectOut(
+  { gradeObjectId, name, shortName, gradeObjectType, ...rest }: GradeObject,
+  { tables }: State,
+) {
+  const folder = tables.folders
+    .where('orgUnitId', rest.orgUnitId)
+    .find((one) => one.gradeItemId === gradeObjectId);
   return {
     Id: gradeObjectId,
     Name: name,
@@ -110,7 +122,7 @@ function gradeObjectOut({ gradeObjectId, name, shortName, gradeObjectType, ...re
     CategoryId: null,
     MaxPoints: rest.maxPoints,
     Description: richTextOut(rest.description),
-    AssociatedTool: null,
+    AssociatedTool: folder ? { ToolId: dropboxToolId, ToolItemId: folder.folderId } : null,
     ...rest.settings,
   };
 }
