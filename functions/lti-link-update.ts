@@ -5,7 +5,7 @@ import { platformId } from '../lib/message.ts';
 import { capitalised } from '../lib/platform/capitalised.ts';
 import { type LtiLink, putLtiLink, updateLtiLink } from '../lib/platform/lti-links.ts';
 
-const flag = z.string().regex(/^[a-z][A-Za-z0-9]{0,63}$/, 'must be a name as in userId');
+const flag = z.string().regex(/^(?!send[A-Z])[a-z][A-Za-z0-9]{0,63}$/);
 const data = z.strictObject({
   linkId: platformId,
   title: z.string().regex(/\S/, 'must not be empty'),
@@ -17,7 +17,9 @@ const data = z.strictObject({
   customParameters: z.array(z.strictObject({ name: z.string().min(1), value: z.string() })).nullable(),
   /** What the tool is told, as in `{userId: true, userEmail: false}`: the platform calls it SendUserId, SendUserEmail. */
   send: z
-    .record(flag, z.boolean())
+    .record(flag, z.boolean(), {
+      error: ({ code }) => (code === 'invalid_key' ? 'must be a name as in userId' : undefined),
+    })
     .refine((flags) => Object.keys(flags).length > 0, 'must say what the tool is sent'),
 });
 

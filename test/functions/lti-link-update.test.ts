@@ -235,7 +235,8 @@ describe('what is no LTI link is parked, and nothing is sent', () => {
     ['a blank title', { ...update, title: '\t' }, /data\.title: must not be empty/],
     ['an address that runs', { ...update, url: 'javascript:alert(1)' }, /data\.url: must begin with https/],
     ['nothing said of what is sent', { ...update, send: {} }, /data\.send: must say what the tool is sent/],
-    ['a flag that is no name', { ...update, send: { 'user id': true } }, /data\.send/],
+    ['a flag that is no name', { ...update, send: { 'user id': true } }, /data\.send.*must be a name as in/],
+    ['a flag by the platform’s name', { ...update, send: { sendUserId: true } }, /data\.send\.sendUserId/],
     ['a flag that is no flag', { ...update, send: { userId: 1 } }, /data\.send\.userId/],
     ['a flag of the prototype', { ...update, send: JSON.parse('{"__proto__":true}') }, /data\.send/],
     [
