@@ -100,7 +100,7 @@ const checkOwner = async ({ clientAs }: Connection, credential: IdKeyCredential)
       signal: AbortSignal.timeout(30_000),
       onCall: () => {},
     });
-    const { Identifier } = await told(whoAmI(platform), 'Nothing was stored.');
+    const { Identifier } = await told(whoAmI(platform), askedAnew);
     if (Identifier !== credential.userId)
       throw new Refusal(
         `The platform says that this is the key of user ${Identifier}, not of user ${credential.userId}. Nothing was stored.`,
@@ -109,6 +109,9 @@ const checkOwner = async ({ clientAs }: Connection, credential: IdKeyCredential)
     await client.close();
   }
 };
+
+const askedAnew =
+  'If it does not take the key, let the user in once more and copy the address that this leads to. Nothing was stored.';
 
 const store = async (
   target: Target,
