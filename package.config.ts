@@ -33,8 +33,8 @@ export default class Packaging {
     // osls keeps this very object in other places too.
     Object.assign(service.resources, writeOut(service.resources));
     this.hooks = {
-      'before:package:createDeploymentArtifacts': () => bundleAll(serverless),
-      'before:package:function:package': () => bundleAll(serverless),
+      'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
+      'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
       // Its role stays the stack's. osls would look for a name, which CloudFormation gives, and then for a role of that name.
       'before:deploy:function:deploy': () => {
         const [stanza, remote] = [
@@ -51,13 +51,18 @@ export default class Packaging {
   }
 }
 
-const bundleAll = async ({ serviceDir, service, pluginManager }: Serverless): Promise<void> => {
+const bundled = async (
+  { serviceDir, service, pluginManager }: Serverless,
+  names: string[],
+): Promise<void> => {
   // osls' own, because it writes the same bytes for the same files: in order of their names, and all of one time.
   const zipper = pluginManager.plugins.find((plugin): plugin is Zipper => 'zipFiles' in plugin);
   if (!zipper) throw new Error('This osls has no zipFiles');
   const folder = join(serviceDir, '.serverless');
   await Promise.all(
-    Object.entries(service.functions).map(async ([name, stanza]) => {
+    names.map(async (name) => {
+      const stanza = service.functions[name];
+      if (!stanza) return;
       const codeDir = join(folder, 'code', name);
       const files = await bundle(name, { codeDir, mapDir: join(folder, 'maps', name) });
       const zip = await zipper.zipFiles(files, `${name}.zip`, codeDir);
