@@ -2,13 +2,16 @@ import * as z from 'zod';
 import { eventIdIn } from '../message.ts';
 import { type Letter, type LetterKind, letterKinds } from './letter.ts';
 
+const isoTime = /^\d{4}-\d\d-\d\d/;
 const minutes = { m: 1, h: 60, d: 1_440 } as const;
 
 /** A moment: a time, or how long ago, as in `90m`, `36h`, `3d`. */
 const moment = z.string().transform((text, context) => {
   const [, count, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
   const agoMs = Number(count) * minutes[unit as keyof typeof minutes] * 60_000;
-  const timeMs = count === undefined ? Date.parse(text) : Date.now() - agoMs;
+  // `Date.parse` takes much for a year: by `3`, where `3d` was meant, every letter would be chosen.
+  const timeMs =
+    count !== undefined ? Date.now() - agoMs : isoTime.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(timeMs)) return timeMs;
   context.addIssue('must be a time as in 2026-01-31T09:30Z, or an age as in 90m, 36h or 3d');
   return z.NEVER;
@@ -32,7 +35,7 @@ export const filterSchema = z.strictObject({
   /** HTTP status: `403`, or `5xx`. */
   status: z.array(z.string().regex(/^[1-5](\d\d|xx)$/, 'must be as in 403 or 5xx')).optional(),
   /** A piece of the error's text, in any case. */
-  error: z.string().optional(),
+  error: z.string().min(1, 'must hold some text').optional(),
   orgUnit: id.optional(),
   user: id.optional(),
   since: moment.optional(),
