@@ -48,10 +48,15 @@ export const letterOf = (message: {
   Attributes?: Partial<Record<string, string>> | undefined;
 }): DeadLetter => {
   const given = message.MessageAttributes ?? {};
+  const failure = failureIn(given.failure?.StringValue);
+  // A letter tells its source; what SQS moved may have an attribute of that name from its producer, who must not decide
+  // where a replay sends it.
+  const told = given.source?.StringValue;
+  const movedFrom = message.Attributes?.DeadLetterQueueSourceArn;
   return {
     body: message.Body ?? '',
-    source: sourceIn(given.source?.StringValue, message.Attributes?.DeadLetterQueueSourceArn),
-    failure: failureIn(given.failure?.StringValue),
+    source: (failure === null ? (movedFrom ?? told) : (told ?? movedFrom)) ?? '',
+    failure,
     replays: replaysIn(given.replays?.StringValue),
     attributes: foreign(given),
   };
@@ -62,10 +67,6 @@ export const replaysIn = (told: unknown): number => {
   const replays = typeof told === 'string' ? Number(told) : 0;
   return Number.isSafeInteger(replays) && replays > 0 ? replays : 0;
 };
-
-/** A letter tells its source; what SQS moved may have an attribute of that name from its producer, who means no queue by it. */
-const sourceIn = (told: string | undefined, movedFrom: string | undefined): string =>
-  told?.startsWith('arn:') ? told : (movedFrom ?? told ?? '');
 
 const foreign = (attributes: Attributes): Attributes => {
   const own = new Set<string>(letterAttributes);

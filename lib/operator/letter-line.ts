@@ -55,10 +55,13 @@ export const letterIn = (line: string): Outgoing => {
         : { DataType: value.type, BinaryValue: Buffer.from(value.base64, 'base64') },
     ]),
   );
-  // SQS tells the source of a letter that it moved by itself, and will not tell it of one that is sent.
-  const sourced = source === '' || 'source' in attributes || Object.keys(attributes).length >= mostAttributes;
+  if (source === '' || attributes.source?.StringValue === source) return { body, attributes };
+  // SQS tells the source of a letter that it moved by itself, and will not tell it of one that is sent. Without it there would
+  // be no replay, which has no room for a tenth attribute of the producer either.
+  const { source: _, ...others } = attributes;
+  const carried = Object.entries(others).slice(0, mostAttributes - 1);
   return {
     body,
-    attributes: sourced ? attributes : { ...attributes, source: { DataType: 'String', StringValue: source } },
+    attributes: { ...Object.fromEntries(carried), source: { DataType: 'String', StringValue: source } },
   };
 };

@@ -68,12 +68,19 @@ describe('an import', () => {
     expect(core(await office.take(office.deadLetters.url))).toEqual(before);
   });
 
-  test('keeps the source of a letter that SQS moved, which SQS would no longer tell', async () => {
+  const text = { type: 'String', text: 'of the producer' };
+  test.each([
+    ['that has no attributes', {}, 1],
+    ['whose producer calls something else its source', { source: text }, 1],
+    ['that has ten attributes', Object.fromEntries([...'abcdefghij'].map((name) => [name, text])), 10],
+  ])('keeps the source of a letter %s, where SQS moved it and would no longer tell it', async (...given) => {
+    const [, attributes, count] = given;
     const office = await offices.open();
     const source = office.queueOf('grade-push').arn;
-    await imported(office, [JSON.stringify({ body: 'b', attributes: {}, source })]);
+    await imported(office, [JSON.stringify({ body: 'b', attributes, source })]);
     const [message] = await office.take(office.deadLetters.url);
-    expect(message?.MessageAttributes).toEqual({ source: { DataType: 'String', StringValue: source } });
+    expect(message?.MessageAttributes).toMatchObject({ source: { DataType: 'String', StringValue: source } });
+    expect(Object.keys(message?.MessageAttributes ?? {})).toHaveLength(count);
   });
 
   test('of a file with a bad line imports nothing, and names the line', async () => {

@@ -37,11 +37,14 @@ describe('what a letter is', () => {
     expect(await read(moved)).toMatchObject({ kind: 'native', function: 'grade-push', source: arn });
   });
 
-  test('a producer’s attribute called source does not lead a native letter astray', async () => {
-    const MessageAttributes = { source: { DataType: 'String', StringValue: 'https://sis.example.edu' } };
-    const moved = { Body: '{}', MessageAttributes, Attributes: { DeadLetterQueueSourceArn: arn } };
-    expect(await read(moved)).toMatchObject({ kind: 'native', function: 'grade-push' });
-  });
+  test.each(['https://sis.example.edu', 'arn:aws:sqs:eu-west-1:1:sis-relay-test-enrollment-create'])(
+    'a producer’s attribute called source does not lead a native letter astray: %s',
+    async (StringValue) => {
+      const MessageAttributes = { source: { DataType: 'String', StringValue } };
+      const moved = { Body: '{}', MessageAttributes, Attributes: { DeadLetterQueueSourceArn: arn } };
+      expect(await read(moved)).toMatchObject({ kind: 'native', function: 'grade-push' });
+    },
+  );
 
   test('one of ours whose failure did not fit is untold, and can be replayed', async () => {
     expect(await read(parked(null))).toMatchObject({ kind: 'untold', queueUrl: 'http://queues/grade-push' });
