@@ -30,7 +30,7 @@ export const createGrouping = () => {
   const groups = new Map<string, Group>();
   return {
     add: (letter: Letter): Group => {
-      const key = JSON.stringify([letter.function, letter.kind, letter.error]);
+      const key = JSON.stringify([letter.function, letter.kind, letter.cause]);
       const others = JSON.stringify([letter.function, letter.kind]);
       const full = groups.size >= mostGroups && !groups.has(key);
       const group = groups.get(full ? others : key) ?? newGroup(letter, full ? 'other errors' : letter.error);

@@ -1,6 +1,7 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../dead-letter.ts';
 import { dispositions, type FailureKind } from '../failure.ts';
+import { maskedText } from './mask.ts';
 
 /** Letters without a failure that we wrote: moved by SQS itself, written by us with no room for it, or not ours at all. */
 export const otherKinds = ['native', 'untold', 'foreign'] as const;
@@ -19,7 +20,9 @@ export type Letter = DeadLetter & {
   function: string;
   /** URL of the queue that a replay sends it to; undefined: there is none. */
   queueUrl: string | undefined;
-  /** What failed, in a few words without ids, so that letters with the same cause have the same. */
+  /** What failed, in a few words without ids, so that letters with the same cause have the same; it may name somebody. */
+  cause: string;
+  /** The same without what is personal. */
   error: string;
   /** Who must do what. */
   remedy: string;
@@ -77,7 +80,21 @@ const kindOf = (letter: DeadLetter, { moved, known }: { moved: boolean; known: b
   return letter.failure?.kind ?? (moved ? 'native' : 'untold');
 };
 
-const wordsOf = ({ failure, source }: DeadLetter, kind: LetterKind): { error: string; remedy: string } => {
+type Words = Pick<Letter, 'cause' | 'error' | 'remedy'>;
+
+const wordsOf = (letter: DeadLetter, kind: LetterKind): Words => {
+  const { failure, body } = letter;
+  if (failure === null || kind === 'native' || kind === 'foreign') {
+    const { error, remedy } = wordsWithoutFailure(letter, kind);
+    return { cause: error, error, remedy };
+  }
+  // Words of the message differ from letter to letter, and so would a cause without them.
+  const masked =
+    failure.title === undefined ? failure : { ...failure, title: maskedText(failure.title, body) };
+  return { cause: errorOf(failure), error: errorOf(masked), remedy: failure.remedy };
+};
+
+const wordsWithoutFailure = ({ source }: DeadLetter, kind: LetterKind): Pick<Words, 'error' | 'remedy'> => {
   if (kind === 'native')
     return {
       error: 'moved by SQS itself: the function died on it, or never ran',
@@ -88,12 +105,10 @@ const wordsOf = ({ failure, source }: DeadLetter, kind: LetterKind): { error: st
       error: source === '' ? 'not written by sis-relay' : 'its queue is not one of this sis-relay',
       remedy: 'It cannot be replayed. Export it for its owner, then discard it, and stop its sender.',
     };
-  if (failure === null)
-    return {
-      error: 'no room for its failure beside the message',
-      remedy: 'Look for the message in the function’s log, mend the cause, then replay.',
-    };
-  return { error: errorOf(failure), remedy: failure.remedy };
+  return {
+    error: 'no room for its failure beside the message',
+    remedy: 'Look for the message in the function’s log, mend the cause, then replay.',
+  };
 };
 
 const errorOf = ({ message, status, title, required }: NonNullable<DeadLetter['failure']>): string =>

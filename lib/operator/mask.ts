@@ -24,7 +24,8 @@ export const maskedText = (text: string, body: string): string => {
   return text.replace(word, (each) => (words.has(each.toLowerCase()) ? hidden : each));
 };
 
-const word = /\d+(?:\.\d+)?|[\p{L}\p{N}]{3,}/gu;
+/** Of two letters, only what may be a name: `Li` and not `is`. */
+const word = /\d+(?:\.\d+)?|[\p{L}\p{N}]{3,}|\p{Lu}\p{L}|\p{Lo}{2}/gu;
 const mostWords = 10_000;
 
 const maskedValue = (name: string, value: unknown): unknown => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetter } from '../dead-letter.ts';
 import type { Letter } from './letter.ts';
+import { maskedText } from './mask.ts';
 import { receive } from './scan.ts';
 import type { Target } from './target.ts';
 import type { Desk } from './visit.ts';
@@ -44,12 +45,11 @@ export const watchReturns = (desk: Desk, target: Target): Returns => {
       const id = expected.get(keyOf(letter, letter.replays))?.shift();
       const place = id === undefined ? undefined : places.get(id);
       if (id === undefined || place === undefined) continue;
-      // Without its message: it lies in the queue, and there may be many.
-      returned.set(id, { ...letter, body: '', attributes: {}, raw: {} });
+      returned.set(id, withoutMessage(letter));
       const entry = place.row[place.at];
-      if (entry) entry.error = `${letter.kind}: ${letter.error}`;
+      if (entry) entry.error = `${letter.kind}: ${letter.cause}`;
       const length = rowAround(place);
-      rows.set(length, entry?.error ?? '');
+      rows.set(length, `${letter.kind}: ${letter.error}`);
     }
     return messages.length > 0;
   };
@@ -97,6 +97,13 @@ export const watchReturns = (desk: Desk, target: Target): Returns => {
       await watching;
     },
   };
+};
+
+/** It lies in the queue, and there may be many. By its message alone is known which of the platform's words are personal. */
+const withoutMessage = (letter: Letter): Letter => {
+  const { failure, body } = letter;
+  const masked = failure?.detail === undefined ? {} : { detail: maskedText(failure.detail, body) };
+  return { ...letter, body: '', attributes: {}, raw: {}, failure: failure && { ...failure, ...masked } };
 };
 
 /** A message that fails again comes back with the same body, one replay older. */

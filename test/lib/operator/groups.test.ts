@@ -42,6 +42,15 @@ test('a remedy that names somebody is told of all of them', async () => {
   ]);
 });
 
+test('a title with words of the messages is one cause, told without them', async () => {
+  const office = await offices.open();
+  const failure = { title: 'The name Jane is not allowed' };
+  const about = (comments: string) => ({ body: eventBody('grade-push', { comments }), failure });
+  await office.park([about('Jane'), about('this is not Jane')]);
+  const { groups } = await groupLetters(office.target, {}, { signal: never });
+  expect(groups).toMatchObject([{ letters: 2, error: expect.not.stringMatching(/Jane/) }]);
+});
+
 test('only letters that match are counted', async () => {
   const office = await offices.open();
   await office.park([{ failure: missingScope }, { failure: {} }, { failure: null }]);

@@ -54,6 +54,7 @@ describe('the platform’s words', () => {
   const body = eventBody('grade-push', {
     grade: { type: 'numeric', points: 8.5 },
     comments: 'Dear Jane, well argued',
+    privateComments: 'Wu is right',
   });
 
   test.each([
@@ -63,6 +64,7 @@ describe('the platform’s words', () => {
       'Not authorized for [ orgUnitId: 2001, securityVariableName: X ]',
       'Not authorized for [ orgUnitId: 2001, securityVariableName: X ]',
     ],
+    ['Grade is for Jane Wu by wu', 'Grade is for ••• ••• by wu'],
   ])('%s is shown as %s', (text, shown) => {
     expect(maskedText(text, body)).toBe(shown);
   });

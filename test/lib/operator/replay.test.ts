@@ -214,6 +214,18 @@ describe('the canary', () => {
     expect(await lettersLeft(office)).toHaveLength(100);
   });
 
+  test('that comes back is told of without what is personal in the platform’s words', async () => {
+    const office = await offices.open();
+    const body = eventBody('grade-push', { comments: 'Jane Doe is late' });
+    await office.park([{ body }, { body }]);
+    const words = { title: 'Refused: Jane Doe is late', detail: 'Jane Doe must not be named' };
+    const worker = office.work('grade-push', () => words);
+    const result = await replay(office, { waitSeconds: 10, canary: 2, stopAfter: 1 });
+    await worker.stop();
+    expect(result.counts).toMatchObject({ cameBack: 2, cameBackAs: [{ letters: 2 }] });
+    expect(JSON.stringify(result)).not.toMatch(/Jane|Doe/);
+  });
+
   test('has one of each group in turn, and a group whose own comes back is set aside', async () => {
     const office = await offices.open();
     await office.park([...many(10, { title: 'Broken' }), ...many(10, { title: 'Mended' })]);
