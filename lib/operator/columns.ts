@@ -53,10 +53,13 @@ export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: obje
   return { ...event, data };
 };
 
+/** A spreadsheet writes long numbers as `1.2E+05`, digits of which are lost: that is no id. */
+const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/;
+
 /** What cannot be read as the type that is wanted stays text, and the schema says what is wrong with it. */
 const typed = (text: string, types: Set<string> = new Set()): unknown => {
   const numeric = types.has('number') || types.has('integer');
-  if (numeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text);
+  if (numeric && decimal.test(text)) return Number(text);
   if (types.has('boolean') && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
   if (types.has('null') && text === 'null') return null;
   return text;

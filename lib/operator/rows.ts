@@ -64,11 +64,19 @@ const integrationOf = (name: string | undefined, integrations: Integrations) => 
   throw new Misuse(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
 };
 
+/** @throws Misuse where it is no UTF-8 either: umlauts read as something else would reach the platform as such. */
 const digestOf = async (file: string): Promise<string> => {
   const hash = createHash('sha256');
+  const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
-    for await (const piece of createReadStream(file)) hash.update(piece);
+    for await (const piece of createReadStream(file)) {
+      hash.update(piece);
+      decoder.decode(piece, { stream: true });
+    }
+    decoder.decode();
   } catch (error) {
+    if (error instanceof TypeError)
+      throw new Misuse(`${file} is not UTF-8: save it as such (in a spreadsheet, as “CSV UTF-8”).`);
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     throw new Misuse(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${code}`);
   }
@@ -134,8 +142,10 @@ async function* csvRows(
         const unknown = unknownColumns(header, columns);
         if (unknown.length > 0)
           throw new Misuse(
-            `${file} has columns that ${integration.name} does not know: ${unknown.join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
+            `${file} has columns that ${integration.name} does not know: ${unknown.map((name) => name || 'one without a name').join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
           );
+        const [twice] = header.filter((name, at, all) => all.indexOf(name) < at);
+        if (twice !== undefined) throw new Misuse(`${file} has the column ${twice} twice: which one counts?`);
       } else if (record.length !== header.length)
         yield { line, problem: `has ${record.length} cells, and the header ${header.length}` };
       else {

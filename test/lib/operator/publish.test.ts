@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 let files = 0;
-const fileOf = (content: string, ending: string): string => {
+const fileOf = (content: string | Buffer, ending: string): string => {
   files += 1;
   const file = join(folder, `${files}${ending}`);
   writeFileSync(file, content);
@@ -133,6 +133,7 @@ describe('a table', () => {
       'lines"',
       '2001,5001',
       '2001,5001,,numeric,1,,',
+      '2001,5001,3.01E+02,numeric,0x10,,',
     ];
     const { problems, valid, sent } = await publish(office, fileOf([grades, ...rows].join('\n'), '.csv'), {
       function: 'grade-push',
@@ -143,6 +144,7 @@ describe('a table', () => {
       '3 data.grade.points: must be a number',
       '6 has 2 cells, and the header 7',
       expect.stringMatching(/^7 data\.userId: is missing/),
+      '8 data.userId: must be a positive whole number; data.grade.points: must be a number',
     ]);
   });
 
@@ -152,6 +154,10 @@ describe('a table', () => {
       'orgUnitId,colour\n1,red',
       /columns that grade-push does not know: colour\. It knows orgUnitId,/,
     ],
+    ['a column without a name', 'orgUnitId,\n1,', /does not know: one without a name\./],
+    ['a column twice', 'userId,orgUnitId,userId\n1,2,3', /has the column userId twice/],
+    ['text that is not UTF-8', Buffer.from(`${grades}\n2001,5001,301,numeric,7,é`, 'latin1'), /is not UTF-8/],
+    ['text that ends within a character', Buffer.from([0x61, 0xc3]), /is not UTF-8/],
     ['a quote that does not end', `${grades}\n"2001,1`, /not readable as CSV/],
   ])('with %s is refused as a whole', async (_, content, reason) => {
     const office = await offices.open();
