@@ -26,35 +26,38 @@ export const addEditCommand = (letters: Command, around: Around): void => {
     .requiredOption('--reason <text>', 'why, kept with the message and in the audit log', reasonText)
     .option('--set <field=value>', 'instead of opening an editor; can be given more than once', collect)
     .option('--unset <field>', 'takes a field away; can be given more than once', collect)
+    .option('--include-uncertain', 'also a letter of which nobody knows whether it was done', false)
     .option('--yes', 'do not ask whether the difference is right')
     .option('--wait <seconds>', 'await the outcome for so long', wholeNumber(1, 3_600), 30)
     .addHelpText('after', examples)
-    .action(async (id: string, { reason, set = [], unset = [], wait }, command: Command) => {
-      const { terminal } = around;
-      const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
-      const target = targetOf(command);
-      const json = isJson(command);
-      const edited = await editLetter(target, {
-        ...{ id, reason, waitSeconds: wait, signal: terminal.signal },
-        audit: auditOf(around, target, command),
-        change: async (body, problem) => {
-          if (changes.length === 0) return inEditor(body, problem, terminal);
-          if (problem !== undefined) throw new Refusal(`Nothing was sent. ${problem}`);
-          return changed(body, changes);
-        },
-        confirm: async (difference) => {
-          if (json) printJson(around, { difference });
-          else printLines(around, differenceLines(difference, terminal));
-          return agreed(around, command, 'Send it so?');
-        },
-      });
-      if (json)
-        printJson(around, {
-          result: { ...edited, difference: undefined, cameBackAs: edited.cameBackAs?.error },
+    .action(
+      async (id: string, { reason, set = [], unset = [], includeUncertain, wait }, command: Command) => {
+        const { terminal } = around;
+        const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
+        const target = targetOf(command);
+        const json = isJson(command);
+        const edited = await editLetter(target, {
+          ...{ id, reason, includeUncertain, waitSeconds: wait, signal: terminal.signal },
+          audit: auditOf(around, target, command),
+          change: async (body, problem) => {
+            if (changes.length === 0) return inEditor(body, problem, terminal);
+            if (problem !== undefined) throw new Refusal(`Nothing was sent. ${problem}`);
+            return changed(body, changes);
+          },
+          confirm: async (difference) => {
+            if (json) printJson(around, { difference });
+            else printLines(around, differenceLines(difference, terminal));
+            return agreed(around, command, 'Send it so?');
+          },
         });
-      else printLines(around, editedLines(edited, terminal));
-      around.finish(edited.ended === 'through');
-    });
+        if (json)
+          printJson(around, {
+            result: { ...edited, difference: undefined, cameBackAs: edited.cameBackAs?.error },
+          });
+        else printLines(around, editedLines(edited, terminal));
+        around.finish(edited.ended === 'through');
+      },
+    );
 };
 
 /** Opens the message, and opens it again where it is not valid yet, with what was typed. */

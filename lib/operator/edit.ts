@@ -18,6 +18,8 @@ type EditOptions = VisitOptions & {
   id: string;
   audit: Audit;
   reason: string;
+  /** Also a letter of which nobody knows whether it was done. */
+  includeUncertain: boolean;
   /** How long the outcome is waited for. */
   waitSeconds: number;
   /** The new body. It is asked again, and told what is wrong, until its answer is valid; it throws to give up. */
@@ -44,6 +46,11 @@ export const editLetter = async (target: Target, options: EditOptions): Promise<
   const desk = await openDesk(target);
   try {
     const letter = await findLetter(desk, target, options);
+    // Whoever sends it again says that it was not done, and the ledger believes it.
+    if (letter.kind === 'uncertain' && !options.includeUncertain)
+      throw new Refusal(
+        'Nobody knows whether this was done, and done twice it does harm. Look on the platform: discard it if it was done; --include-uncertain sends it if it was not.',
+      );
     // An editor may stay open for long, and the others are nobody's hostages.
     await desk.hold.giveBack([letter.id]);
     return await editWith(desk, target, { ...options, letter });

@@ -11,6 +11,7 @@ const edit = (office: Office, id: string, options: Partial<Parameters<typeof edi
       id,
       audit: office.audit,
       reason: 'points above the maximum',
+      includeUncertain: false,
       waitSeconds: 5,
       signal: never,
     },
@@ -141,4 +142,13 @@ test('a letter that is not ours cannot be edited', async () => {
   const office = await offices.open();
   const [id = ''] = await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
   await expect(edit(office, id)).rejects.toThrow(/exported or discarded only/);
+});
+
+test('a letter of which nobody knows whether it was done is edited only where that is asked for', async () => {
+  const office = await offices.open();
+  const [id = ''] = await office.park([{ failure: { kind: 'uncertain' } }]);
+  await expect(edit(office, id)).rejects.toThrow(/discard it if it was done; --include-uncertain sends it/);
+  expect(await office.take(office.queueOf('grade-push').url)).toEqual([]);
+  await edit(office, id, { includeUncertain: true, waitSeconds: 0.1 });
+  expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
 });
