@@ -13,6 +13,7 @@ import {
 } from './around.ts';
 import { showLetter } from './find.ts';
 import { groupLetters } from './groups.ts';
+import type { Letter } from './letter.ts';
 import { listLetters } from './list.ts';
 import { groupsLines, listLines } from './print-letters.ts';
 import { storyLines, storyOf } from './print-story.ts';
@@ -60,16 +61,19 @@ export const addLetterCommands = (letters: Command, around: Around): void => {
     .addHelpText('after', showExamples)
     .action(async (id: string, { reveal = false }: { reveal?: boolean }, command: Command) => {
       const target = targetOf(command);
-      if (reveal) {
-        const { end } = await auditOf(around, target, command).begin({
-          command: 'letters show --reveal',
-          letters: [id],
-        });
-        await end({ revealed: 1 });
+      const audit = reveal
+        ? await auditOf(around, target, command).begin({ command: 'letters show --reveal', letters: [id] })
+        : undefined;
+      let revealed = 0;
+      let letter: Letter;
+      try {
+        letter = await withProgress(around, reading, (onProgress) =>
+          showLetter(target, { id, signal, onProgress }),
+        );
+        revealed = 1;
+      } finally {
+        await audit?.end({ revealed });
       }
-      const letter = await withProgress(around, reading, (onProgress) =>
-        showLetter(target, { id, signal, onProgress }),
-      );
       const story = storyOf(letter, { reveal });
       if (isJson(command)) printJson(around, story);
       else printLines(around, storyLines(story, around.terminal));

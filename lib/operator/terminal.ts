@@ -43,8 +43,12 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
     interrupted.abort();
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  // A reader that has seen enough, such as `head`, closes the pipe: nobody is there to be told of it.
-  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  // A reader that has seen enough, such as `head`, closes the pipe. To end at once would hide the letters in hand from everybody
+  // until their lease is over, and break a replay off in the middle.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.exit(1);
+    interrupted.abort();
+  });
   const isLive = stderr.isTTY === true;
   let isMidLine = false;
   return {

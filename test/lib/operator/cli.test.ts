@@ -188,6 +188,11 @@ describe.concurrent('personal data', () => {
         letters: [id],
       }),
     );
+    await sisRelay(`letters show no-such-id --reveal ${stack}`);
+    const ends = [...(await office.objects('audit/')).values()].map((line) => JSON.parse(line));
+    expect(ends).toContainEqual(
+      expect.objectContaining({ audit: 'end', letters: ['no-such-id'], counts: { revealed: 0 } }),
+    );
     expect(documentsIn((await sisRelay(`letters show ${id} --json ${stack}`)).out)).toMatchObject([
       { message: { data: { comments: '•••' } } },
     ]);
@@ -409,6 +414,18 @@ describe.concurrent('the program itself', () => {
   test('ends with the status of what it did', () => {
     expect(started(['--help']).status).toBe(0);
     expect(started(['letters', 'groups'], { SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' }).status).toBe(2);
+  });
+
+  test('stops where nobody reads on, and leaves no letter hidden', async () => {
+    const { office, stack } = await opened();
+    await office.park(Array.from({ length: 30 }, () => ({})));
+    const given = `letters replay --no-probe --yes --canary 0 --rate 10 ${stack}`;
+    const child = spawn(process.execPath, [bin, ...given.split(' ')]);
+    child.stdout.once('data', () => child.stdout.destroy());
+    const [status] = await once(child, 'exit');
+    expect(status).toBe(1);
+    const sent = await office.take(office.queueOf('grade-push').url);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(30 - sent.length);
   });
 
   test('stops at Ctrl-C, says what was done and what was not, and leaves no letter hidden', async () => {
