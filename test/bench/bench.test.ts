@@ -1,10 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { partOfReadme } from '../readme.ts';
 import { bench } from './bench.ts';
 import { startDriver } from './drivers.ts';
 import { atMostTimes } from './figures.ts';
 import { ledger, ours, raw, team } from './messages.ts';
 import { plotOf } from './plot.ts';
-import { floorsOf, markdownOf, type Results } from './report.ts';
+import { floorsOf, markdownOf, type Results, summaryOf } from './report.ts';
 import { tiny } from './scale.ts';
 import { spreadOf } from './statistics.ts';
 
@@ -59,12 +61,20 @@ describe('the benchmarks, in their smallest form', () => {
     }
   });
 
+  test('the README has a line for each of them', () =>
+    expect(summaryOf(results).match(/\| (holds|\*\*does not hold\*\*) \|$/gm)).toHaveLength(8));
+
   test('the picture draws them all', () => {
     const picture = plotOf(results);
     expect(picture).not.toMatch(/NaN|undefined|Infinity/);
     expect(picture.match(/<rect class="(ours|peer)"/g)).toHaveLength(3 + 2 + 4);
     expect(picture.match(/<circle/g)).toHaveLength(2 * (2 + 1));
   });
+});
+
+test('the README shows the results that are kept', async () => {
+  const kept: Results = JSON.parse(await readFile(new URL('results/bench.json', import.meta.url), 'utf8'));
+  expect(partOfReadme('benchmarks')).toBe(summaryOf(kept));
 });
 
 describe('what is compared', () => {

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeIntoReadme } from '../readme.ts';
 import { measureColdStart } from './cold-start.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import type { Section } from './figures.ts';
@@ -7,7 +8,7 @@ import { measureGrowth } from './growth.ts';
 import { measureMessages } from './messages.ts';
 import { measureOwnConnection } from './own-connection.ts';
 import { plotOf } from './plot.ts';
-import { floorsOf, loadAverage, markdownOf, type Results, resultsOf, textOf } from './report.ts';
+import { floorsOf, loadAverage, markdownOf, type Results, resultsOf, summaryOf, textOf } from './report.ts';
 import { full, quick, type Scale } from './scale.ts';
 import { measureUpload } from './upload.ts';
 
@@ -46,6 +47,7 @@ if (import.meta.main) {
     writeFileSync(join(folder, 'bench.json'), `${JSON.stringify(results, null, 2)}\n`);
     writeFileSync(join(folder, 'bench.md'), markdownOf(results));
     writeFileSync(join(folder, 'bench.svg'), plotOf(results));
+    writeIntoReadme('benchmarks', summaryOf(results));
   }
   const floors = floorsOf(results);
   const held = floors.filter(({ holds }) => holds).length;

@@ -1,6 +1,6 @@
 import type { Figure, Section } from './figures.ts';
 import { ledger, ours } from './messages.ts';
-import { type Results, shown } from './report.ts';
+import { lowered, type Results, shown } from './report.ts';
 
 /** The results as four charts in one picture, readable on light and dark pages: it brings its own ground. */
 export const plotOf = ({ sections }: Results): string => {
@@ -11,7 +11,10 @@ export const plotOf = ({ sections }: Results): string => {
       leave: [ledger],
     }),
     bars(figureIn(coldStart, 'Import'), { title: 'Import at a cold start', leave: [] }),
-    bars(figureIn(upload, 'Memory growth'), { title: `Memory growth, ${lowered(upload?.title)}`, leave: [] }),
+    bars(figureIn(upload, 'Memory growth'), {
+      title: `Memory growth, ${lowered(upload?.title ?? '')}`,
+      leave: [],
+    }),
     lines(
       [
         {
@@ -185,5 +188,4 @@ const roundedUp = (value: number): number => {
 };
 
 const fixed = (value: number): string => value.toFixed(1);
-const lowered = (title = ''): string => title.charAt(0).toLowerCase() + title.slice(1);
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');

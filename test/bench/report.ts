@@ -44,20 +44,57 @@ const textOfFigure = ({ name, unit, values, floors }: Figure): string => {
 const sentenceOf = ({ name, measured, holds }: Floor): string =>
   `${name}: ${holds ? 'holds' : 'does not hold'}, ${number(measured.median)}${range(measured)}`;
 
-/** For the README: a table for each section. */
-export const markdownOf = ({ at, node, machine, loadAverages, sections }: Results): string =>
+/** All of it: a table for each section. */
+export const markdownOf = (results: Results): string =>
   [
     '# Benchmarks',
     '',
-    `Written by \`npm run bench\` on ${at.slice(0, 10)}: Node ${node.slice(1)} on ${machine}, load average ${Math.min(...loadAverages)} to ${Math.max(...loadAverages)}.`,
+    `Written by \`npm run bench\` on ${circumstancesOf(results)}.`,
     'Those that are compared take turns in one run, each in a process of its own. A value is the median of the repeats, with',
     'the quartiles behind it. The ratio of a floor is the median of the ratios of neighbouring repeats: on a shared machine it',
     'says more than the values themselves.',
     '',
     '![The figures as charts](bench.svg)',
-    ...sections.flatMap((section) => ['', ...tableOf(section)]),
+    ...results.sections.flatMap((section) => ['', ...tableOf(section)]),
     '',
   ].join('\n');
+
+const circumstancesOf = ({ at, node, machine, loadAverages }: Results): string =>
+  `${at.slice(0, 10)} with Node ${node.slice(1)} on ${machine}, load average ${Math.min(...loadAverages)} to ${Math.max(...loadAverages)}`;
+
+/** For the README: each floor, and of a figure that has one for each function the least good of them. */
+export const summaryOf = (results: Results): string => {
+  const rows = results.sections.flatMap(({ title, figures }) =>
+    figures.flatMap(({ name, floors }) => {
+      const shown = floors.length > 3 ? [leastGood(floors)] : floors;
+      return shown.map(
+        (floor) =>
+          `| ${title}: ${lowered(name)} | ${floor.name}${floors.length > 3 ? `, the least good of ${floors.length}` : ''} | ${number(floor.measured.median)}${range(floor.measured)} | ${verdictOf(floor)} |`,
+      );
+    }),
+  );
+  return [
+    '',
+    '![CPU a message, import, memory of an upload and growth, each beside its peers](test/bench/results/bench.svg)',
+    '',
+    '| what | floor | measured | |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+    `On ${circumstancesOf(results)}.`,
+    '',
+  ].join('\n');
+};
+
+const leastGood = (floors: Floor[]): Floor =>
+  floors.reduce((worst, floor) =>
+    floor.measured.median / floor.limit > worst.measured.median / worst.limit ? floor : worst,
+  );
+
+export const lowered = (text: string): string =>
+  /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+
+const verdictOf = ({ holds }: Floor): string => (holds ? 'holds' : '**does not hold**');
 
 const tableOf = ({ title, about, figures }: Section): string[] => {
   const floors = figures.flatMap(({ name, floors }) => floors.map((floor) => ({ figure: name, floor })));
@@ -83,7 +120,7 @@ const tableOf = ({ title, about, figures }: Section): string[] => {
     ...(floors.length > 0 ? ['', '| floor | measured | |', '|---|---:|---|'] : []),
     ...floors.map(
       ({ figure, floor }) =>
-        `| ${figure}: ${floor.name} | ${number(floor.measured.median)}${range(floor.measured)} | ${floor.holds ? 'holds' : '**does not hold**'} |`,
+        `| ${figure}: ${floor.name} | ${number(floor.measured.median)}${range(floor.measured)} | ${verdictOf(floor)} |`,
     ),
   ];
 };

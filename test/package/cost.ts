@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { writeIntoReadme } from '../readme.ts';
 import { type Deployment, deploy } from './cloudformation.ts';
 
 /**
@@ -99,6 +100,7 @@ export function tablesOf({ functions, latencyMs, machine, date }: Measurement, c
   });
   const metrics = Math.max(...Object.values(functions).map((each) => each.metrics));
   return [
+    '',
     table(
       [
         'a million messages of',
@@ -122,6 +124,7 @@ export function tablesOf({ functions, latencyMs, machine, date }: Measurement, c
     `A month costs, whatever is sent: ${counted.ownAlarms} alarms and the dashboard ${dollars(counted.ownAlarms * prices.alarm + prices.dashboard)}; each integration ${counted.eachAlarms} more`,
     `alarms and, once in use, up to ${metrics} metrics while all is well, ${dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric)}; each secret ${dollars(prices.secret)}, so that those of a`,
     `thousand learners cost ${dollars(1000 * prices.secret)}.`,
+    '',
   ].join('\n');
 }
 
@@ -130,16 +133,9 @@ const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 const table = (head: string[], rows: (string | number)[][]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 
-const root = resolve(import.meta.dirname, '../..');
-const readme = join(root, 'README.md');
 const measurementFile = join(import.meta.dirname, 'cost.json');
-const place = /(?<=<!-- computed by test\/package\/cost\.ts -->\n).*?(?=\n<!-- end -->)/s;
-
 export const readMeasurement = async (): Promise<Measurement> =>
   JSON.parse(await readFile(measurementFile, 'utf8'));
-
-export const tablesInReadme = async (): Promise<string | undefined> =>
-  place.exec(await readFile(readme, 'utf8'))?.[0];
 
 export const countedIn = (deployment: Deployment): Counted => {
   const watched = deployment.ofType('AWS::CloudWatch::Alarm').map(({ Dimensions }) => Dimensions[0].Value);
@@ -163,9 +159,5 @@ if (import.meta.main) {
     await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
   }
   const counted = countedIn(deploy((await packagedProject()).template));
-  const tables = tablesOf(await readMeasurement(), counted);
-  await writeFile(
-    readme,
-    (await readFile(readme, 'utf8')).replace(place, () => tables),
-  );
+  writeIntoReadme('costs', tablesOf(await readMeasurement(), counted));
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { loadFunctions } from '../../lib/operator/integrations.ts';
@@ -10,22 +10,11 @@ import { documentedErrors, refusalsEverywhere, routeOf } from '../lib/platform/d
 import { controlsOf } from '../local/controls.ts';
 import type { Route } from '../local/platform/route.ts';
 import { type Stack, startStack } from '../local/stack.ts';
+import { writeIntoReadme } from '../readme.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const readme = join(root, 'README.md');
-const begin = '<!-- operations: written by `node test/package/operations.ts` -->\n';
-const end = '<!-- operations: end -->\n';
-
-/** README with its table of operations as the code says it. */
-export async function readmeWithOperations(): Promise<string> {
-  const text = readFileSync(readme, 'utf8');
-  const [before, rest] = text.split(begin);
-  const [, after] = rest?.split(end) ?? [];
-  if (before === undefined || after === undefined) throw new Error(`README.md lacks ${begin} … ${end}`);
-  return `${before}${begin}\n${await operationsTable()}\n${end}${after}`;
-}
-
-async function operationsTable(): Promise<string> {
+/** The README's table of operations as the code says it. */
+export async function operationsTable(): Promise<string> {
   const [clients, users, places] = await Promise.all([clientFunctions(), usersByOperation(), routeFiles()]);
   const rows = operations.map((operation) => {
     const { name, method, component, path } = operation;
@@ -48,9 +37,10 @@ async function operationsTable(): Promise<string> {
     errorsOf(name).join(', '),
   ]);
   const header = ['operation', 'call', 'client', 'used by', 'local platform', 'tested errors'];
-  return [header, header.map(() => '---'), ...rows, ...refused]
-    .map((cells) => `| ${cells.join(' | ')} |\n`)
-    .join('');
+  const lines = [header, header.map(() => '---'), ...rows, ...refused].map(
+    (cells) => `| ${cells.join(' | ')} |\n`,
+  );
+  return `\n${lines.join('')}\n`;
 }
 
 /** The client's functions that call an operation, by what is written in them. */
@@ -146,4 +136,4 @@ const errorsOf = (name: string): string[] =>
   ].sort();
 
 // `node test/package/operations.ts` writes the table anew.
-if (import.meta.main) writeFileSync(readme, await readmeWithOperations());
+if (import.meta.main) writeIntoReadme('operations', await operationsTable());
