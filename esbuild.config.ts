@@ -18,6 +18,9 @@ const replacements: Record<string, string> = {
   '@aws-sdk/credential-provider-node': `
     import { fromEnv } from '@aws-sdk/credential-provider-env';
     export const defaultProvider = () => fromEnv();`,
+  // undici's other protocol, with all of Node's own HTTP/2 behind it: no client of ours speaks it.
+  './client-h2.js': `
+    module.exports = () => { throw new Error('HTTP/2 is not in the bundle: set allowH2 to false') };`,
   // The SDK tells browsers apart with it.
   bowser: '',
 };

@@ -4,7 +4,7 @@ import {
   checkConnection,
   connectionOperations,
 } from '../lib/operator/connection-check.ts';
-import { metricLineOf } from '../lib/operator/connection-metrics.ts';
+import { metricLinesOf } from '../lib/operator/connection-metrics.ts';
 import { targetFrom } from '../lib/operator/target.ts';
 
 /** What it may call of the platform, and so the scopes that it needs. */
@@ -23,8 +23,8 @@ export const handler = async (): Promise<ConnectionReport> => {
     const level = report.problems.length > 0 ? 'ERROR' : 'INFO';
     const facts = { level, timestamp: new Date().toISOString(), function: 'connection-check' };
     const message = level === 'INFO' ? 'the connection is well' : 'the connection has problems';
-    const metrics = metricLineOf(report, target.metricNamespace);
-    process.stdout.write(`${JSON.stringify({ ...facts, message, ...report })}\n${metrics}\n`);
+    const metrics = metricLinesOf(report, target.metricNamespace);
+    process.stdout.write(`${[JSON.stringify({ ...facts, message, ...report }), ...metrics].join('\n')}\n`);
     return report;
   } finally {
     await connection.client.close();

