@@ -62,6 +62,14 @@ test('the days that the site gives a refresh token are counted down', async () =
   expect(await handler()).toMatchObject({ authorisationDays: 19 });
   expect(JSON.parse(lines[1] ?? '')).toMatchObject({
     AuthorisationDays: [19],
-    _aws: { CloudWatchMetrics: [{ Namespace: 'sis-relay/local' }] },
+    _aws: {
+      CloudWatchMetrics: expect.arrayContaining([
+        {
+          Namespace: 'sis-relay/local',
+          Dimensions: [['function']],
+          Metrics: [{ Name: 'AuthorisationDays', Unit: 'Count' }],
+        },
+      ]),
+    },
   });
 });
