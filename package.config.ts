@@ -9,6 +9,7 @@ type Serverless = {
     functions: Record<string, { package?: { artifact: string }; role: string }>;
     resources: object;
     provider: {
+      stage: string;
       compiledCloudFormationTemplate: Template;
       /** What Lambda has, where one function is deployed. */
       remoteFunctionData?: { Configuration: { Role: string } };
@@ -28,8 +29,9 @@ type Template = { Resources: Record<string, { Type: string; Properties: any }> }
 export default class Packaging {
   readonly hooks: Record<string, () => Promise<void> | void>;
 
-  constructor(serverless: Serverless, options: { function?: string }, { writeText }: Utils) {
+  constructor(serverless: Serverless, options: { function?: string; stage?: string }, { writeText }: Utils) {
     const { service, processedInput } = serverless;
+    checkStage(options.stage ?? service.provider.stage);
     // osls keeps this very object in other places too.
     Object.assign(service.resources, writeOut(service.resources));
     this.hooks = {
@@ -50,6 +52,15 @@ export default class Packaging {
     };
   }
 }
+
+/**
+ * Names of queues are allowed by what they begin with, so that `prod` would reach into a stage `prod-2`; and a bucket's name
+ * has room for no more.
+ */
+export const checkStage = (stage: string): void => {
+  if (!/^[a-z0-9]{1,19}$/.test(stage))
+    throw new Error(`The stage ${stage} must be of at most 19 lower-case letters and digits`);
+};
 
 const bundled = async (
   { serviceDir, service, pluginManager }: Serverless,

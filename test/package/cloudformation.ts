@@ -1,6 +1,12 @@
 // biome-ignore lint/suspicious/noExplicitAny: what properties there are differs by type, and CloudFormation's validator knows it.
 export type Properties = Record<string, any>;
-export type Template = { Resources: Record<string, { Type: string; Properties: Properties }> };
+type Resource = {
+  Type: string;
+  Properties: Properties;
+  DeletionPolicy?: string;
+  UpdateReplacePolicy?: string;
+};
+export type Template = { Resources: Record<string, Resource> };
 
 /** The account and region of the local stack's queues. */
 const partition = 'aws';

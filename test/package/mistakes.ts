@@ -127,6 +127,14 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'queues, files and alarms are reached over TLS alone': [
     mistake('a queue without its policy', (_, { Resources }) => delete Resources.gradepushQueuePolicy),
     mistake(
+      'a policy about sending alone',
+      (of) => (of('gradepushQueuePolicy').PolicyDocument.Statement[0].Action = 'sqs:SendMessage'),
+    ),
+    mistake(
+      'a policy about the bucket, but not its objects',
+      (of) => (of('FilesPolicy').PolicyDocument.Statement[0].Resource = [{ 'Fn::GetAtt': ['Files', 'Arn'] }]),
+    ),
+    mistake(
       'a policy that denies nothing',
       (of) => (of('FilesPolicy').PolicyDocument.Statement[0].Condition.Bool['aws:SecureTransport'] = 'true'),
     ),
@@ -142,6 +150,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake(
       'files that go before their letters',
       (of) => (of('Files').LifecycleConfiguration.Rules[0].ExpirationInDays = 14),
+    ),
+    mistake('a rule for the whole bucket', (of) =>
+      of('Files').LifecycleConfiguration.Rules.push({ Id: 'all', Status: 'Enabled', ExpirationInDays: 7 }),
     ),
     mistake('uploads that break off and stay', (of) => of('Files').LifecycleConfiguration.Rules.pop()),
   ],
@@ -184,8 +195,14 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('letters that end unheard', (_, { Resources }) => delete Resources.LettersNearTheirEnd),
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
     mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
+    mistake('an alarm that is switched off', (of) => (of('Lettersinvalid').ActionsEnabled = false)),
+    mistake(
+      'a schedule whose end nobody hears of',
+      (_, { Resources }) => delete Resources.deadletterreplaySilent,
+    ),
   ],
-  'a connection-check that is silent alarms like one that fails': [
+  'a schedule that is silent alarms, and a connection-check like one that fails': [
+    mistake('a schedule whose silence is health', (of) => delete of('tokenrefreshSilent').TreatMissingData),
     mistake(
       'an alarm that takes silence for health',
       (of) => (of('ConnectionFails').TreatMissingData = 'notBreaching'),
@@ -232,6 +249,129 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
         ',kind} MetricName',
         ',reason} MetricName',
       );
+    }),
+  ],
+  'an alarm rings at the first thing that goes wrong, and in time': [
+    mistake('an alarm for a hundred letters', (of) => (of('Lettersinvalid').Threshold = 100)),
+    mistake('an alarm of the least of its counts', (of) => (of('Lettersinvalid').Statistic = 'Minimum')),
+    mistake(
+      'an alarm for letters that are deleted',
+      (of) => (of('LettersNearTheirEnd').Threshold = 15 * 24 * 3600),
+    ),
+    mistake('a connection that is judged between two checks', (of) => (of('ConnectionFails').Period = 60)),
+  ],
+  'somebody is subscribed to the alarms, and CloudWatch may publish them': [
+    mistake('alarms without a reader', (of) => delete of('Alarms').Subscription),
+    mistake('alarms that nobody may publish', (of) => of('AlarmsPolicy').PolicyDocument.Statement.shift()),
+  ],
+  'every function is given its own queue, DeadLetters, the ledger and its stage’s secrets': [
+    mistake('a function without the ledger', (of) => {
+      delete of('GradeDashpushLambdaFunction').Environment.Variables.LEDGER_TABLE;
+    }),
+    mistake('a function with another’s queue', (of) => {
+      of('GradeDashpushLambdaFunction').Environment.Variables.QUEUE_URL = { Ref: 'enrollmentcreateQueue' };
+    }),
+    mistake('letters that go back to their queue', (of) => {
+      of('GradeDashpushLambdaFunction').Environment.Variables.DEAD_LETTER_QUEUE_URL = {
+        Ref: 'gradepushQueue',
+      };
+    }),
+    mistake('another stage’s secrets', (of) => {
+      of('GradeDashpushLambdaFunction').Environment.Variables.SECRET_PREFIX = 'sis-relay/prod';
+    }),
+  ],
+  'a mapping takes all that a queue holds to the function of its name, no faster than the platform allows': [
+    mistake('a queue that leads to another function', (of) => {
+      of('GradeDashpushEventSourceMappingSQSGradepushQueue').FunctionName = {
+        'Fn::GetAtt': ['EnrollmentDashcreateLambdaFunction', 'Arn'],
+      };
+    }),
+    mistake(
+      'a mapping that is switched off',
+      (of) => (of('GradeDashpushEventSourceMappingSQSGradepushQueue').Enabled = false),
+    ),
+    mistake(
+      'a mapping that drops what it does not know',
+      (of) =>
+        (of('GradeDashpushEventSourceMappingSQSGradepushQueue').FilterCriteria = {
+          Filters: [{ Pattern: '{"body":{"type":["sis.grade-push.v2"]}}' }],
+        }),
+    ),
+    mistake('a mapping that overruns the platform', (of) => {
+      of('GradeDashpushEventSourceMappingSQSGradepushQueue').ScalingConfig.MaximumConcurrency = 1000;
+    }),
+    mistake(
+      'a function that its mapping overruns',
+      (of) => (of('GradeDashpushLambdaFunction').ReservedConcurrentExecutions = 1),
+    ),
+  ],
+  'what cannot be had again outlives the stack, and the ledger can be restored': [
+    mistake(
+      'letters that go with the stack',
+      (_, { Resources }) => delete Resources.DeadLetters!.DeletionPolicy,
+    ),
+    mistake('a ledger without backup', (of) => delete of('Ledger').PointInTimeRecoverySpecification),
+  ],
+  'of what all share, a function reaches its own part alone': [
+    mistake('the ledger as a whole', (of) => {
+      delete statement(of('gradepushRole'), 'dynamodb:GetItem').Condition;
+    }),
+    mistake('files of all functions', (of) => {
+      statement(of('submissionuploadReadsFiles'), 's3:GetObject').Resource = {
+        'Fn::Join': ['', [{ 'Fn::GetAtt': ['Files', 'Arn'] }, '/*']],
+      };
+    }),
+    mistake('a secret’s name without what AWS adds', (of) => {
+      const read = statement(of('gradepushSignsAsService'), 'secretsmanager:GetSecretValue');
+      read.Resource['Fn::Sub'] = read.Resource['Fn::Sub'].replace('-??????', '');
+    }),
+    mistake('all secrets of the stage', (of) => {
+      const read = statement(of('gradepushSignsAsService'), 'secretsmanager:GetSecretValue');
+      read.Resource['Fn::Sub'] = read.Resource['Fn::Sub'].replace('service-??????', '*');
+    }),
+  ],
+  'nobody else is let in: no managed policy, no address, no permission by a resource': [
+    mistake('a role with a policy of AWS', (of) => {
+      of('gradepushRole').ManagedPolicyArns = ['arn:aws:iam::aws:policy/AmazonSQSFullAccess'];
+    }),
+    mistake('a function with an address of its own', (_, { Resources }) => {
+      Resources.address = {
+        Type: 'AWS::Lambda::Url',
+        Properties: {
+          TargetFunctionArn: { 'Fn::GetAtt': ['GradeDashpushLambdaFunction', 'Arn'] },
+          AuthType: 'NONE',
+        },
+      };
+    }),
+    mistake('a queue to which anybody may send', (of) => {
+      of('gradepushQueuePolicy').PolicyDocument.Statement.push({
+        Effect: 'Allow',
+        Principal: '*',
+        Action: 'sqs:SendMessage',
+        Resource: { 'Fn::GetAtt': ['gradepushQueue', 'Arn'] },
+      });
+    }),
+    mistake(
+      'schedules of other accounts',
+      (of) => delete of('SchedulerRole').AssumeRolePolicyDocument.Statement[0].Condition,
+    ),
+  ],
+  'producers send messages and files and no letters, and operators read no user’s secret': [
+    mistake('producers that write letters', (of) => of('Producers').PolicyDocument.Statement.splice(1, 1)),
+    mistake('operators that read what users sign with', (of) => {
+      statement(of('Operators'), 'secretsmanager:DescribeSecret').Action = 'secretsmanager:GetSecretValue';
+    }),
+  ],
+  'every schedule is in force, at a time that there is, and often enough': [
+    mistake(
+      'a schedule that is switched off',
+      (of) => (of('TokenDashrefreshSchedulerSchedule1').State = 'DISABLED'),
+    ),
+    mistake('tokens every five hours', (of) => {
+      of('TokenDashrefreshSchedulerSchedule1').ScheduleExpression = 'rate(5 hours)';
+    }),
+    mistake('a time as in Unix', (of) => {
+      of('CourseDashexportSchedulerSchedule1').ScheduleExpression = 'cron(0 2 * * *)';
     }),
   ],
 };

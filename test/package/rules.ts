@@ -131,6 +131,13 @@ export const rules: Record<string, Rule> = {
           ({ effect, condition }) =>
             effect === 'Deny' && `${condition?.Bool?.['aws:SecureTransport']}` === 'false',
         )
+        .filter(
+          ({ principal, actions }) =>
+            principal === '*' && /^(sqs:\*|s3:\*|sns:Publish)$/.test(actions.join()),
+        )
+        .filter(
+          ({ resources }) => policy.Bucket === undefined || resources.some((each) => each.endsWith('/*')),
+        )
         .flatMap(({ resources }) =>
           resources.filter((each) => attached.some((to) => lastPart(to) === lastPart(each))),
         );
@@ -159,10 +166,18 @@ export const rules: Record<string, Rule> = {
     const [files] = deployment.ofType('AWS::S3::Bucket').filter(({ id }) => id === 'Files');
     const lifecycle: Properties[] = files?.LifecycleConfiguration?.Rules ?? [];
     const inForce = lifecycle.filter(({ Status }) => Status === 'Enabled');
-    const uploads = inForce.find(({ Prefix }) => Prefix === 'uploads/');
-    const isKept = uploads?.ExpirationInDays * 24 * 3600 > 2 * fourteenDays;
+    const daysOf = (key: string) =>
+      inForce.flatMap(({ Prefix = '', ExpirationInDays }) =>
+        key.startsWith(Prefix) && ExpirationInDays !== undefined ? [ExpirationInDays] : [],
+      );
+    const uploads = daysOf('uploads/grade-push/a');
+    const isKept = uploads.length > 0 && Math.min(...uploads) * 24 * 3600 > 2 * fourteenDays;
     const isCleared = inForce.some(({ AbortIncompleteMultipartUpload }) => AbortIncompleteMultipartUpload);
-    return [...(isKept ? [] : ['uploads/']), ...(isCleared ? [] : ['broken uploads'])];
+    return [
+      ...(isKept ? [] : ['uploads/']),
+      ...(daysOf('audit/a').length > 0 ? ['audit/'] : []),
+      ...(isCleared ? [] : ['broken uploads']),
+    ];
   },
 
   'the ledger is the table that functions write': (deployment) => {
@@ -201,18 +216,16 @@ export const rules: Record<string, Rule> = {
     deployment,
   ) => {
     const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
-    const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn);
-    return deployment
-      .ofType('AWS::Lambda::Function')
-      .filter(({ id }) => targets.includes(deployment.arnOf(id)))
-      .flatMap(({ FunctionName, ReservedConcurrentExecutions, ...each }) => {
+    return scheduledFunctions(deployment).flatMap(
+      ({ FunctionName, ReservedConcurrentExecutions, ...each }) => {
         const isRetried =
           retries.find((config) => config.FunctionName === FunctionName)?.MaximumRetryAttempts !== 0;
         const isAlone = ReservedConcurrentExecutions === 1;
         return isRetried || (aloneAtWork.has(nameOf({ ...each, FunctionName })) && !isAlone)
           ? [FunctionName]
           : [];
-      });
+      },
+    );
   },
 
   'a schedule may invoke its function and nothing else': (deployment) =>
@@ -232,12 +245,18 @@ export const rules: Record<string, Rule> = {
   'every queue, function and kind of letter has its alarms, and each tells somebody': (deployment) => {
     const alarms = deployment.ofType('AWS::CloudWatch::Alarm');
     const watched = alarms
-      .filter(({ AlarmActions }) => AlarmActions?.length > 0)
+      .filter(({ AlarmActions, ActionsEnabled }) => AlarmActions?.length > 0 && ActionsEnabled !== false)
       .map(({ Namespace, MetricName, Dimensions }) => `${Namespace} ${MetricName} ${Dimensions[0]?.Value}`);
     const names = deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
+    // Of those that run one at a time, each run that would begin beside another is throttled: nobody is to be called for it.
+    const shared = deployment
+      .ofType('AWS::Lambda::Function')
+      .filter(({ ReservedConcurrentExecutions }) => ReservedConcurrentExecutions === undefined);
     const queues = sourceQueues(deployment).map(({ QueueName }) => QueueName);
     const wanted = [
-      ...names.flatMap((name) => [`AWS/Lambda Errors ${name}`, `AWS/Lambda Throttles ${name}`]),
+      ...names.map((name) => `AWS/Lambda Errors ${name}`),
+      ...shared.map(({ FunctionName }) => `AWS/Lambda Throttles ${FunctionName}`),
+      ...scheduledFunctions(deployment).map(({ FunctionName }) => `AWS/Lambda Invocations ${FunctionName}`),
       ...queues.map((name) => `AWS/SQS ApproximateAgeOfOldestMessage ${name}`),
       `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
       `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
@@ -249,10 +268,10 @@ export const rules: Record<string, Rule> = {
     return wanted.filter((each) => !watched.includes(each));
   },
 
-  'a connection-check that is silent alarms like one that fails': (deployment) =>
+  'a schedule that is silent alarms, and a connection-check like one that fails': (deployment) =>
     deployment
       .ofType('AWS::CloudWatch::Alarm')
-      .filter(({ MetricName }) => MetricName === 'PlatformReachable')
+      .filter(({ MetricName }) => ['PlatformReachable', 'Invocations'].includes(MetricName))
       .flatMap(({ id, TreatMissingData, ComparisonOperator }) =>
         TreatMissingData === 'breaching' && ComparisonOperator === 'LessThanThreshold' ? [] : [id],
       ),
@@ -330,6 +349,201 @@ export const rules: Record<string, Rule> = {
       ...strangers.map(({ id }) => `${id} watches what is not there`),
     ];
   },
+
+  'an alarm rings at the first thing that goes wrong, and in time': (deployment) => {
+    const alarms = deployment.ofType('AWS::CloudWatch::Alarm');
+    const counts = alarms.filter(({ MetricName }) =>
+      ['Errors', 'Throttles', 'Letters', 'AuthorizationsNeeded'].includes(MetricName),
+    );
+    const ages: Record<string, number> = {
+      LetterAge: fourteenDays - 2 * 24 * 3600,
+      ApproximateAgeOfOldestMessage: 3600,
+    };
+    return [
+      ...counts.filter(
+        ({ Statistic, ComparisonOperator, Threshold }) =>
+          Statistic !== 'Sum' || ComparisonOperator !== 'GreaterThanThreshold' || Threshold !== 0,
+      ),
+      ...alarms.filter(({ MetricName, Statistic, Threshold, Period }) => {
+        const most = ages[MetricName];
+        return most !== undefined && (Statistic !== 'Maximum' || Threshold + Period > most);
+      }),
+      // Two checks to a period, as one that comes late is no silence.
+      ...alarms.filter(({ MetricName, Period }) => MetricName === 'PlatformReachable' && Period < 600),
+    ].map(({ id }) => id);
+  },
+
+  'somebody is subscribed to the alarms, and CloudWatch may publish them': (deployment) => {
+    const [topic] = deployment.ofType('AWS::SNS::Topic');
+    const topicArn = deployment.arnOf(topic?.id ?? '');
+    const published = deployment
+      .ofType('AWS::SNS::TopicPolicy')
+      .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument))
+      .filter(({ principal }) => JSON.stringify(principal) === '{"Service":"cloudwatch.amazonaws.com"}');
+    const silent = deployment
+      .ofType('AWS::CloudWatch::Alarm')
+      .filter(({ AlarmActions }) => !AlarmActions.includes(topicArn));
+    return [
+      ...(topic?.Subscription?.length > 0 ? [] : ['nobody is subscribed']),
+      ...(allows(published, 'sns:Publish', topicArn) ? [] : ['CloudWatch may not publish']),
+      ...silent.map(({ id }) => id),
+    ];
+  },
+
+  'every function is given its own queue, DeadLetters, the ledger and its stage’s secrets': (deployment) => {
+    const urlOf = (name: string) =>
+      deployment.ofType('AWS::SQS::Queue').find(({ QueueName }) => QueueName === name);
+    const [ledger] = deployment.ofType('AWS::DynamoDB::Table');
+    const letters = deployment.ofType('AWS::SQS::Queue').find(({ id }) => id === 'DeadLetters');
+    return deployment.ofType('AWS::Lambda::Function').flatMap(({ FunctionName, Environment }) => {
+      const { QUEUE_URL, DEAD_LETTER_QUEUE_URL, LEDGER_TABLE, SECRET_PREFIX, LOG_LEVEL } =
+        Environment.Variables;
+      const ends: [string, string | undefined][] = [
+        [DEAD_LETTER_QUEUE_URL, letters?.QueueName],
+        [QUEUE_URL ?? '', urlOf(FunctionName) ? FunctionName : ''],
+      ];
+      const wrong = ends.filter(([url, name]) => url.split('/').at(-1) !== name).map(([url]) => url);
+      const isRight =
+        LEDGER_TABLE === ledger?.TableName &&
+        SECRET_PREFIX === namespaceOf(deployment) &&
+        LOG_LEVEL !== 'silent';
+      return [...wrong, ...(isRight ? [] : ['settings'])].map((each) => `${FunctionName}: ${each}`);
+    });
+  },
+
+  'a mapping takes all that a queue holds to the function of its name, no faster than the platform allows': (
+    deployment,
+  ) =>
+    mappings(deployment)
+      .filter(
+        ({ mapping, queue, lambda }) =>
+          queue.QueueName !== lambda.FunctionName ||
+          mapping.Enabled === false ||
+          mapping.FilterCriteria !== undefined ||
+          queue.DelaySeconds > 0 ||
+          mapping.BatchSize > 10 ||
+          mapping.ScalingConfig?.MaximumConcurrency > (lambda.ReservedConcurrentExecutions ?? 10),
+      )
+      .map(({ mapping }) => mapping.id),
+
+  'what cannot be had again outlives the stack, and the ledger can be restored': (deployment, template) => {
+    const isKept = (id: string) => {
+      const { DeletionPolicy = '', UpdateReplacePolicy } = template.Resources[id] ?? {};
+      return /^Retain(ExceptOnCreate)?$/.test(DeletionPolicy) && UpdateReplacePolicy === 'Retain';
+    };
+    const [ledger] = deployment.ofType('AWS::DynamoDB::Table');
+    const isBackedUp = ledger?.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled === true;
+    return [
+      ...['DeadLetters', 'Ledger', 'Files'].filter((id) => !isKept(id)),
+      ...(isBackedUp ? [] : ['the ledger has no backup']),
+    ];
+  },
+
+  'of what all share, a function reaches its own part alone': (deployment) =>
+    deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
+      const name = nameOf(each);
+      const statements = roleStatements(deployment, roleOf(deployment, each).id);
+      const ledger = statements.filter(({ actions }) =>
+        actions.some((action) => action.startsWith('dynamodb:')),
+      );
+      const files = deployment.arnOf('Files');
+      const foreign = [
+        'uploads/another-function/a',
+        'a',
+        ...(name === 'course-export' ? [] : ['course-exports/a']),
+      ];
+      const secrets = ['service', 'users/301', 'lti-links/9001'].map((secret) =>
+        secretArn(deployment, secret),
+      );
+      const patterns = statements.flatMap(({ actions, resources }) =>
+        actions.some((action) => /^secretsmanager:(Get|Put)/.test(action)) ? resources : [],
+      );
+      return [
+        ...ledger
+          .filter(
+            ({ condition }) =>
+              `${condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys']}` !== `${name}#*`,
+          )
+          .map(() => 'items of the ledger that are not its own'),
+        ...foreign.filter((key) =>
+          ['s3:GetObject', 's3:PutObject'].some((action) => allows(statements, action, `${files}/${key}`)),
+        ),
+        ...patterns.filter((pattern) => secrets.filter((secret) => matches(pattern, secret)).length !== 1),
+      ].map((problem) => `${name}: ${problem}`);
+    }),
+
+  'nobody else is let in: no managed policy, no address, no permission by a resource': (deployment) => {
+    const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url'].flatMap(deployment.ofType);
+    const managed = deployment.ofType('AWS::IAM::Role').filter((role) => role.ManagedPolicyArns?.length > 0);
+    const shared = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy', 'AWS::SNS::TopicPolicy']
+      .flatMap(deployment.ofType)
+      .filter(({ PolicyDocument }) =>
+        statementsOf(PolicyDocument).some(
+          ({ effect, condition }) => effect === 'Allow' && !ofThisAccount(condition),
+        ),
+      );
+    const deputies = deployment
+      .ofType('AWS::IAM::Role')
+      .filter(({ AssumeRolePolicyDocument: { Statement } }) =>
+        Statement.some(
+          ({ Principal, Condition }: Properties) =>
+            Principal.Service === 'scheduler.amazonaws.com' && !ofThisAccount(Condition),
+        ),
+      );
+    return [...open, ...managed, ...shared, ...deputies].map(({ id }) => id);
+  },
+
+  'producers send messages and files and no letters, and operators read no user’s secret': (deployment) => {
+    const statementsIn = (id: string) =>
+      statementsOf(
+        deployment.ofType('AWS::IAM::ManagedPolicy').find((each) => each.id === id)?.PolicyDocument,
+      );
+    const [producers, operators] = [statementsIn('Producers'), statementsIn('Operators')];
+    const letters = deployment.arnOf('DeadLetters');
+    const isDenied = producers.some(
+      ({ effect, actions, resources }) =>
+        effect === 'Deny' && actions.includes('sqs:SendMessage') && resources.includes(letters),
+    );
+    const files = deployment.arnOf('Files');
+    const secrets = ['users/301', 'lti-links/9001'].map((secret) => secretArn(deployment, secret));
+    return [
+      ...(isDenied ? [] : ['producers write letters']),
+      ...['audit', 'course-exports', 'discarded'].filter((folder) =>
+        allows(producers, 's3:PutObject', `${files}/${folder}/a`),
+      ),
+      ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
+    ];
+  },
+
+  'every schedule is in force, at a time that there is, and often enough': (deployment) =>
+    deployment
+      .ofType('AWS::Scheduler::Schedule')
+      .filter(
+        ({ State, ScheduleExpression, Target }) =>
+          State === 'DISABLED' ||
+          !/^(rate\((1 minute|([2-9]|1[0-5]) minutes)\)|cron\(\S+( \S+){5}\))$/.test(ScheduleExpression) ||
+          (Target.Input !== undefined && !isJson(Target.Input)),
+      )
+      .map(({ Name }) => Name),
+};
+
+const ofThisAccount = (condition: Statement['condition']): boolean =>
+  condition?.StringEquals?.['aws:SourceAccount'] === '000000000000';
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const scheduledFunctions = (deployment: Deployment) => {
+  const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn);
+  return deployment
+    .ofType('AWS::Lambda::Function')
+    .filter(({ id }) => targets.includes(deployment.arnOf(id)));
 };
 
 /** What is wrong with a template, by the rule that it breaks. */
@@ -360,6 +574,7 @@ const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Throttles', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Duration', ['FunctionName']),
+  seriesOf('AWS/Lambda', 'Invocations', ['FunctionName']),
   seriesOf('AWS/SQS', 'ApproximateAgeOfOldestMessage', ['QueueName']),
   seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesVisible', ['QueueName']),
 ];

@@ -1,6 +1,6 @@
 import { TemplateModel } from '@aws/cloudformation-validate';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { writeOut } from '../../package.config.ts';
+import { checkStage, writeOut } from '../../package.config.ts';
 import { mistakes } from './mistakes.ts';
 import { type Packaged, packagedProject, slowMs } from './packaged.ts';
 import { brokenRules, rules } from './rules.ts';
@@ -57,6 +57,10 @@ test('its loops are written out as CloudFormation itself would do it', () => {
   expect(Object.keys(resourcesOf(looped))).toHaveLength(6);
   expect(writeOut(looped.Resources)).not.toHaveProperty('Fn::ForEach::Queues');
   expect(resourcesOf({ Resources: writeOut(looped.Resources) })).toEqual(resourcesOf(looped));
+});
+
+test.each(['prod-2', 'Prod', 'p'.repeat(20)])('a stage %s is not packaged', (stage) => {
+  expect(() => checkStage(stage)).toThrow('must be of at most 19 lower-case letters and digits');
 });
 
 describe('a mistake is noticed:', () => {
