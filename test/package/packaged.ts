@@ -53,12 +53,6 @@ export async function packagedProject(): Promise<Packaged> {
   return read(project);
 }
 
-/** The project, packaged now, in a folder of its own; the folder is the caller's to remove. */
-export async function packagedAgain(): Promise<Packaged & { project: string }> {
-  const project = await packageAnew();
-  return { project, ...(await read(project)) };
-}
-
 async function packageInto(project: string): Promise<void> {
   await removeOld();
   await rename(await packageAnew(), project);
