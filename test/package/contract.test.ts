@@ -8,7 +8,7 @@ import { contractFiles, contractFolder, contracts } from './contract.ts';
 const all = await contracts();
 
 describe('the contract for producers', () => {
-  test('is what the functions’ schemas say: else run node test/package/contract.ts', async () => {
+  test('is what the functions’ schemas say: else npm run generate', async () => {
     const files = await contractFiles();
     expect(readdirSync(contractFolder).sort()).toEqual(Object.keys(files).sort());
     for (const [name, content] of Object.entries(files))

@@ -78,7 +78,7 @@ function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
   };
 }
 
-// `node test/package/contract.ts` writes the files anew.
+// `npm run generate` writes the files anew.
 if (import.meta.main) {
   rmSync(contractFolder, { recursive: true, force: true });
   mkdirSync(contractFolder, { recursive: true });

@@ -12,7 +12,7 @@ const chapter = (title: string): string => readme.split(`\n## ${title}\n`)[1]?.s
 const examplesIn = (text: string): unknown[] =>
   [...text.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
 
-test('the README’s table of operations is what the code says: else run node test/package/operations.ts', async () => {
+test('the README’s table of operations is what the code says: else npm run generate', async () => {
   expect(partOfReadme('operations')).toBe(await operationsTable());
 });
 

@@ -135,5 +135,5 @@ const errorsOf = (name: string): string[] =>
     ),
   ].sort();
 
-// `node test/package/operations.ts` writes the table anew.
+// `npm run generate` writes the table anew.
 if (import.meta.main) writeIntoReadme('operations', await operationsTable());
