@@ -58,9 +58,9 @@ export const settle = async <Data>(
     const failure = failureOf(error);
     if (failure.kind === 'defect')
       observe.error('a defect of sis-relay', { messageId: record.messageId }, error);
-    const { retryAfterSeconds } = failure;
-    const seconds =
-      lookUpSeconds ?? waitSeconds({ receiveCount: story.attempts, retryAfterSeconds }, limits.backoff);
+    // What is looked up each minute would be received more often in a day than its queue allows, too.
+    const retryAfterSeconds = lookUpSeconds ?? failure.retryAfterSeconds;
+    const seconds = waitSeconds({ receiveCount: story.attempts, retryAfterSeconds }, limits.backoff);
     const waits = dispositions[failure.kind] === 'wait' || lookUpSeconds !== undefined;
     const hasWaitedMs = story.startedMs - story.sentMs;
     if (waits && hasWaitedMs < limits.longestWaitMs) return wait(seconds, failure);

@@ -14,6 +14,7 @@ import { type DeadLetter, letterOf } from '../../lib/dead-letter.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
 import { handlerOf } from '../../lib/handler.ts';
 import type { Integration, World } from '../../lib/integration.ts';
+import type { Claim } from '../../lib/ledger.ts';
 import { createObserve } from '../../lib/observe.ts';
 import type { Attempt, Platform } from '../../lib/platform/client.ts';
 import { PlatformError, type RefusedCall } from '../../lib/platform/error.ts';
@@ -429,6 +430,30 @@ describe('a waiting message', () => {
     expect(await waitAfter(1)).toBeLessThanOrEqual(10);
     expect(await waitAfter(6)).toBeGreaterThanOrEqual(160);
     expect(await waitAfter(900)).toBeGreaterThanOrEqual(900);
+  });
+
+  test('that is looked up each time is not received oftener in a day than its queue allows', async () => {
+    const ledger: Services['ledger'] = {
+      ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => undefined },
+      ...{ confirm: async () => undefined, settlingMs: 60 * second },
+    };
+    const integration = integrationOf(throwing(new MessageFailure('uncertain', 'no answer came')), {
+      ...{ repeatable: false, verify: { subject: () => 'its effect' } },
+    });
+    const secondsAfter = async (receipts: number) => {
+      const fakes = fakeQueues();
+      const { services } = worldWith({ queues: fakes.queues, ledger });
+      const { attributes } = recordOf('');
+      const record = recordOf(bodyOf('a'), {
+        attributes: { ...attributes, ApproximateReceiveCount: String(receipts) },
+      });
+      await handlerOf(integration, () => services)({ Records: [record] }, plentyOfTime);
+      return fakes.delays[0]?.seconds ?? 0;
+    };
+    expect(await secondsAfter(1)).toBe(61);
+    let receipts = 1;
+    for (let waited = 0; waited < 24 * 3600; receipts += 1) waited += await secondsAfter(receipts);
+    expect(receipts).toBeLessThan(150);
   });
 
   test('is parked with its last failure when it has waited for 24 hours, and not a moment before', async () => {
