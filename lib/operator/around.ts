@@ -14,10 +14,13 @@ export type Around = {
   finish(isDone: boolean): void;
 };
 
+/** Whoever gives one of these with --local means another sis-relay than the one that would be worked on. */
+const elsewhere = ['stage', 'deadLetters', 'profile'];
+
 export const globalOptions = (): Option[] => [
   new Option('--stage <name>', 'the stage to work on (environment: SIS_RELAY_STAGE)'),
-  new Option('--local', 'work on what `npm run local` keeps up on this machine'),
-  new Option('--stack <file>', 'like --local, with what it wrote down in this file'),
+  new Option('--local', 'work on what `npm run local` keeps up on this machine').conflicts(elsewhere),
+  new Option('--stack <file>', 'like --local, with what it wrote down in this file').conflicts(elsewhere),
   new Option('--dead-letters <url>', 'address of the dead-letter queue (environment: DEAD_LETTER_QUEUE_URL)'),
   new Option('--bucket <name>', 'bucket of the audit log and of archives (environment: SIS_RELAY_BUCKET)'),
   new Option('--profile <name>', 'profile of the AWS configuration'),

@@ -120,9 +120,9 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   ];
 };
 
-const nothing = ({ seen }: Visit, name: string): string =>
+const nothing = ({ seen, hidden }: Visit, name: string): string =>
   seen === 0
-    ? `${name}: there are no dead letters.`
+    ? `${name}: there are no ${hidden > 0 ? 'other ' : ''}dead letters.`
     : `${name}: none of ${countOf(seen, 'dead letter')} matches.`;
 
 /** What the numbers do not tell. */

@@ -5,7 +5,8 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { eventBody, type Office, officesForTests } from './office.ts';
+import { visit } from '../../../lib/operator/visit.ts';
+import { eventBody, never, type Office, officesForTests } from './office.ts';
 import { documentsIn, typed as sisRelay } from './typed.ts';
 
 const offices = officesForTests();
@@ -55,6 +56,7 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['letters groups --kind reject --stage x', /--kind must be one of invalid, rejected/],
     ['letters groups --org-unit abc --stage x', /--org-unit must be a positive whole number/],
     ['letters groups --min-replays=-1 --stage x', /--min-replays must be 0 or more/],
+    ['letters groups --local --stage prod', /'--local' cannot be used with option '--stage <name>'/],
     ['letters list --limit 0', /whole number from 1 to 10000/],
     ['letters replay --rate 501', /a number above 0, up to 500/],
     ['letters replay --canary few', /whole number from 0 to 100/],
@@ -117,6 +119,20 @@ describe.concurrent('an answer', () => {
       status: 1,
       out: expect.stringMatching(/none of 2 dead letters matches/),
     });
+  });
+
+  test('does not say that there is no letter where somebody else has some in hand', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}]);
+    let out = '';
+    await visit(office.target, {
+      signal: never,
+      look: async () => {
+        ({ out } = await sisRelay(`letters list ${stack}`));
+        return false;
+      },
+    });
+    expect(out).toMatch(/there are no other dead letters\.\nAbout 1 letter is in somebody else's hands/);
   });
 
   test('fits 100 columns, whatever lies in the queue', async () => {
