@@ -109,7 +109,7 @@ const addExportCommand = (letters: Command, around: Around): void => {
         if (isJson(command)) printJson(around, { ...found, file: exported > 0 ? to : undefined });
         else if (exported === 0) printLines(around, [`No letter matches, so ${to} was not written.`]);
         else printLines(around, [`${written}. They hold personal data, unmasked.`, ...remarks(found)]);
-        around.finish(exported > 0);
+        around.finish(exported > 0 && !signal.aborted);
       } finally {
         await file.close();
         if (exported === 0) await rm(to);

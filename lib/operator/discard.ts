@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Audit, archive } from './audit.ts';
 import type { Filter } from './filter.ts';
 import type { Group } from './groups.ts';
@@ -61,7 +62,8 @@ export const discardLetters = async (
         reason,
         counts: { planned: letters.length },
       });
-      const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}`;
+      // Two operators may begin in the same millisecond, and one archive must not replace the other.
+      const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
       try {
         for (const [at, chunk] of chunksOf(letters).entries()) {
           if (options.signal.aborted) break;
