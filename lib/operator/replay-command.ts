@@ -80,7 +80,8 @@ export const addReplayCommand = (letters: Command, around: Around): void => {
       });
       if (json) printJson(around, { result: { ...result, plan: undefined, report: undefined } });
       else printLines(around, resultLines(result, terminal));
-      const clean = result.counts?.failed.length === 0 && result.counts.setAside === 0;
+      const { failed = [], undeleted = [], setAside, cameBack } = result.counts ?? {};
+      const clean = failed.length + undeleted.length === 0 && setAside === 0 && cameBack === 0;
       around.finish(
         (result.ended === 'planned' && result.plan.send.length > 0) || (result.ended === 'done' && clean),
       );

@@ -276,6 +276,18 @@ describe.concurrent('before anything is changed', () => {
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
   });
 
+  test('a replay of which some came back is not done', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, {}, {}]);
+    const worker = office.work('grade-push', () => ({}));
+    const given = '--no-probe --yes --canary 0 --canary-wait 20 --stop-after 9';
+    expect(await sisRelay(`letters replay ${given} ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/3 {2}were sent and came back as letters/),
+    });
+    await worker.stop();
+  });
+
   test('an edit shows what changes, in an editor or without', async () => {
     const { office, stack } = await opened();
     const [first = '', second = ''] = await office.park([{}, {}]);
