@@ -23,6 +23,7 @@ import { importLetters } from './import.ts';
 import { discardLines, discardPlanLines, problemLines } from './print-changes.ts';
 import { remarks } from './print-letters.ts';
 import { Misuse, Refusal } from './refusal.ts';
+import { mustBeFile } from './rows.ts';
 import { countOf } from './table.ts';
 import type { Target } from './target.ts';
 
@@ -153,7 +154,7 @@ const addImportCommand = (letters: Command, around: Around): void => {
           ...problemLines(imported.problems),
           `${countOf(imported.imported, 'letter was', 'letters were')} imported.`,
         ]);
-      around.finish(imported.imported === imported.letters);
+      around.finish(imported.imported === checked.letters);
     });
 };
 
@@ -161,15 +162,17 @@ const addImportCommand = (letters: Command, around: Around): void => {
 async function* linesOf(file: string, target: Target): AsyncGenerator<string> {
   const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(file) ?? [];
   try {
-    if (bucket === undefined)
+    if (bucket === undefined) {
+      await mustBeFile(file);
       yield* createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
-    else {
+    } else {
       const { GetObjectCommand } = await import('@aws-sdk/client-s3');
       const s3 = await target.s3();
       const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
       yield* ((await Body?.transformToString()) ?? '').split('\n');
     }
   } catch (error) {
+    if (error instanceof Misuse) throw error;
     const { name, code } = error as { name?: string; code?: string };
     if (code === 'ENOENT' || name === 'NoSuchKey') throw new Refusal(`There is no ${file}.`);
     if (bucket === undefined) throw new Refusal(`${file} cannot be read: ${code}`);

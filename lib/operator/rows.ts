@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Integration } from '../integration.ts';
@@ -64,17 +64,26 @@ const integrationOf = (name: string | undefined, integrations: Integrations) => 
   throw new Misuse(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
 };
 
+/** @throws Misuse for a pipe: files are checked as a whole before anything is sent, and a pipe would be empty the second time. */
+export const mustBeFile = async (file: string): Promise<void> => {
+  const found = await stat(file);
+  if (!found.isFile())
+    throw new Misuse(`${file} is not a file, and would be read twice: save it as one first.`);
+};
+
 /** @throws Misuse where it is no UTF-8 either: umlauts read as something else would reach the platform as such. */
 const digestOf = async (file: string): Promise<string> => {
   const hash = createHash('sha256');
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
+    await mustBeFile(file);
     for await (const piece of createReadStream(file)) {
       hash.update(piece);
       decoder.decode(piece, { stream: true });
     }
     decoder.decode();
   } catch (error) {
+    if (error instanceof Misuse) throw error;
     if (error instanceof TypeError)
       throw new Misuse(`${file} is not UTF-8: save it as such (in a spreadsheet, as “CSV UTF-8”).`);
     const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -70,6 +70,8 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['auth-url --local', /required option '--callback <url>'/],
     ['letters groups --colour red', /unknown option '--colour'/],
     ['letters discard --all --reason= --stage x', /It must say why/],
+    [`publish ${tmpdir()} --format csv --function grade-push --stage x`, /is not a file, and would be read/],
+    [`letters import ${tmpdir()} --yes --stage x`, /is not a file, and would be read twice/],
     ['publish nothing --stage x', /There is no file nothing/],
   ])('%s', async (line, reason) => {
     const { status, err } = await sisRelay(line);
