@@ -1,6 +1,4 @@
-import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import {
   type Around,
@@ -20,10 +18,10 @@ import { discardLetters } from './discard.ts';
 import { addEditCommand } from './edit-command.ts';
 import { exportLetters } from './export.ts';
 import { importLetters } from './import.ts';
+import { linesIn } from './lines.ts';
 import { discardLines, discardPlanLines, problemLines } from './print-changes.ts';
 import { remarks } from './print-letters.ts';
 import { Misuse, Refusal } from './refusal.ts';
-import { mustBeFile } from './rows.ts';
 import { countOf } from './table.ts';
 import type { Target } from './target.ts';
 
@@ -162,10 +160,8 @@ const addImportCommand = (letters: Command, around: Around): void => {
 async function* linesOf(file: string, target: Target): AsyncGenerator<string> {
   const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(file) ?? [];
   try {
-    if (bucket === undefined) {
-      await mustBeFile(file);
-      yield* createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
-    } else {
+    if (bucket === undefined) yield* linesIn(file);
+    else {
       const { GetObjectCommand } = await import('@aws-sdk/client-s3');
       const s3 = await target.s3();
       const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Integration } from '../integration.ts';
 import { messageType } from '../message.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
 import type { Integrations } from './integrations.ts';
+import { linesIn, mustBeFile } from './lines.ts';
 import { Misuse } from './refusal.ts';
 
 /** One message of a file, or why it is none; `line` counts from 1: of a JSON file, its messages. */
@@ -64,13 +65,6 @@ const integrationOf = (name: string | undefined, integrations: Integrations) => 
   throw new Misuse(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
 };
 
-/** @throws Misuse for a pipe: files are checked as a whole before anything is sent, and a pipe would be empty the second time. */
-export const mustBeFile = async (file: string): Promise<void> => {
-  const found = await stat(file);
-  if (!found.isFile())
-    throw new Misuse(`${file} is not a file, and would be read twice: save it as one first.`);
-};
-
 /** @throws Misuse where it is no UTF-8 either: umlauts read as something else would reach the platform as such. */
 const digestOf = async (file: string): Promise<string> => {
   const hash = createHash('sha256');
@@ -108,10 +102,7 @@ async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
 
 async function* lineRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
   let line = 0;
-  for await (const text of createInterface({
-    input: createReadStream(file),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  })) {
+  for await (const text of linesIn(file)) {
     line += 1;
     if (text.trim() === '') continue;
     const json = parse(text);

@@ -347,6 +347,18 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
   expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
 });
 
+test.concurrent('an export is taken back, whatever line ends its messages hold', async () => {
+  const { office, stack } = await opened();
+  const bodies = ['a\u2028b\u2029c\r\u0085d\n', 'é'.repeat(100_000)];
+  await office.park(bodies.map((body) => ({ body })));
+  const file = join(folder, 'line-ends.jsonl');
+  await sisRelay(`letters export --to ${file} ${stack}`);
+  await office.take(office.deadLetters.url);
+  expect(await sisRelay(`letters import ${file} --yes ${stack}`)).toMatchObject({ status: 0, err: '' });
+  const back = await office.take(office.deadLetters.url);
+  expect(back.map(({ Body }) => Body).sort()).toEqual(bodies);
+});
+
 test.concurrent('an import with a bad line changes nothing', async () => {
   const { stack } = await opened();
   const file = join(folder, 'letters.jsonl');

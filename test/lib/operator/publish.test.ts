@@ -47,7 +47,8 @@ describe('a file of JSON', () => {
 
   test('of lines has a message on each', async () => {
     const office = await offices.open();
-    const lines = [eventBody(), '', eventBody('enrollment-create')].join('\r\n');
+    const one = eventBody('grade-push', { comments: 'of two\u2028lines' });
+    const lines = [one, '', eventBody('enrollment-create')].join('\r\n');
     expect(await publish(office, fileOf(lines, '.jsonl'))).toEqual({
       valid: 2,
       invalid: 0,
