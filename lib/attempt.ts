@@ -126,8 +126,7 @@ const entryOf = <Data>(integration: Integration<Data>, message: Message<Data>, c
   const repeatable = typeof asked === 'function' ? asked(message.data) : asked;
   return {
     thing: `${integration.name}#${short}`,
-    // Of what must not be sent twice, each message is a thing of its own: it has no older version.
-    version: repeatable ? versionOf(message) : '1',
+    version: repeatable ? versionOf(message) : `${message.source} ${message.id}`,
     messageId: context.messageId,
     replays: context.replays,
     decidedMs: context.decidedMs,

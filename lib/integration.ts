@@ -15,7 +15,10 @@ export type Integration<Data> = {
   data: z.ZodType<Data>;
   /** Fields that no message may carry, as they are secrets: where one does, its letter is without what they hold. */
   forbidden?: readonly string[];
-  /** The one thing on the platform that the message changes; of one that is not repeatable, the message itself. */
+  /**
+   * The one thing on the platform that the message changes. Of one that is not repeatable, the message itself, unless `run`
+   * looks for its effect before it does anything: then messages about the same thing take turns, in whichever order.
+   */
   key(data: Data, message: Message<Data>): string;
   /** All that it may call of the platform, and so the scopes that it needs; any other call is a defect. */
   operations: readonly Operation<unknown>[];

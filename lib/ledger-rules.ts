@@ -4,7 +4,7 @@ import type { Item } from './ledger-table.ts';
 export type Entry = {
   /** Integration and key: the one thing on the platform that the message changes. */
   thing: string;
-  /** Sorts as the SIS ordered its messages; the same only for the same message. */
+  /** The same only for the same message; sorts as the SIS ordered its messages, where they are repeatable. */
   version: string;
   /** SQS' id. */
   messageId: string;
@@ -41,7 +41,7 @@ export const judge = (
   entry: Entry,
   { nowMs, alone }: { nowMs: number; alone: boolean },
 ): Judgement => {
-  const order = Buffer.compare(Buffer.from(item.version), Buffer.from(entry.version));
+  const order = orderOf(item.version, entry);
   if (order > 0) return { kind: 'superseded' };
   if (order === 0 && item.outcome === 'done') return { kind: 'duplicate' };
   // The same call does no harm beside one that may still act; that of a newer message could be overtaken by it.
@@ -49,6 +49,10 @@ export const judge = (
   if (freeMs > nowMs) return { kind: 'wait', seconds: Math.ceil((freeMs - nowMs) / 1000) };
   return order < 0 ? { kind: 'send', inherited: {} } : judgeAgain(item, entry, alone);
 };
+
+/** Negative: the message is newer than what was done. What is not repeatable has no order: each other message is a new one. */
+const orderOf = (done: string, { version, repeatable }: Entry): number =>
+  repeatable ? Buffer.compare(Buffer.from(done), Buffer.from(version)) : done === version ? 0 : -1;
 
 /** Of a message that has been claimed before, and is not known to be done. */
 const judgeAgain = (item: Item, entry: Entry, alone: boolean): Judgement => {

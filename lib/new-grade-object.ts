@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { platformId } from './message.ts';
 import { capitalised } from './platform/capitalised.ts';
-import type { GradeObject, NewGradeObject } from './platform/grade-objects.ts';
+import type { Platform } from './platform/client.ts';
+import { readDropboxFolder } from './platform/dropbox-folders.ts';
+import { type GradeObject, listGradeObjects, type NewGradeObject } from './platform/grade-objects.ts';
 import { textContent } from './platform/rich-text.ts';
 
 const may = z.exactOptional;
@@ -51,14 +53,29 @@ export const newGradeObject = z.discriminatedUnion(
   },
 );
 
+/** What is there already: the folder's grade item, and what has the name. */
+export const findGradeObject = async (
+  { orgUnitId, folderId, created }: z.infer<typeof newGradeObject>,
+  platform: Platform,
+) => {
+  const ids = folderId === undefined ? undefined : { orgUnitId, folderId };
+  const linkedId = ids && (await readDropboxFolder(platform, ids)).GradeItemId;
+  const all = await Array.fromAsync(listGradeObjects(platform, orgUnitId));
+  const namesakes = all.filter((each) => isNamed(each, created));
+  const alike = namesakes.filter((each) => isAlike(each, created));
+  const item = alike.find(({ Id }) => Id === linkedId) ?? alike.find((each) => !ids || isFree(each));
+  const isWhole = item !== undefined && (ids === undefined || item.Id === linkedId);
+  return { ids, linkedId, item, isTaken: !item && namesakes.length > 0, isWhole };
+};
+
 /** Whether a grade object has the name that is wanted: the platform may write its letters in another form. */
-export const isNamed = ({ Name }: GradeObject, wanted: NewGradeObject): boolean =>
+const isNamed = ({ Name }: GradeObject, wanted: NewGradeObject): boolean =>
   Name.trim().normalize() === wanted.Name.normalize();
 
 /** Whether a grade object can take the place of the one that is wanted: what differs otherwise changes no grade. */
-export const isAlike = ({ GradeType, MaxPoints }: GradeObject, wanted: NewGradeObject): boolean =>
+const isAlike = ({ GradeType, MaxPoints }: GradeObject, wanted: NewGradeObject): boolean =>
   GradeType === wanted.GradeType &&
   (!('MaxPoints' in wanted) || MaxPoints === undefined || MaxPoints === wanted.MaxPoints);
 
 /** Whether a dropbox folder may have it: of one that belongs to another, the grades would overwrite each other. */
-export const isFree = ({ AssociatedTool }: GradeObject): boolean => !AssociatedTool;
+const isFree = ({ AssociatedTool }: GradeObject): boolean => !AssociatedTool;

@@ -36,19 +36,23 @@ export const updateDropboxFolder = (
   settings: { Name: string; GradeItemId: number | null; [setting: string]: unknown },
 ) => platform.call(putDropboxFolder, { path: ids, json: settings });
 
-/** Makes a grade object the grade item of a folder and leaves the folder's other settings as they are. */
+/**
+ * Makes a grade object the grade item of a folder that has none and leaves the folder's other settings as they are. Answers
+ * which one it has then: another one is left alone.
+ */
 export const linkGradeItem = async (
   platform: Platform,
   { gradeObjectId, ...ids }: FolderIds & { gradeObjectId: number },
-): Promise<void> => {
+): Promise<number> => {
   const { Id, ...settings } = await readDropboxFolder(platform, ids);
-  if (settings.GradeItemId === gradeObjectId) return;
+  if (settings.GradeItemId) return settings.GradeItemId;
   const goingBack = Object.entries(settings).map(([name, value]) => [name, asTaken(value)]);
   await updateDropboxFolder(platform, ids, {
     ...Object.fromEntries(goingBack),
     Name: settings.Name,
     GradeItemId: gradeObjectId,
   });
+  return gradeObjectId;
 };
 
 /** Texts are read in one form and taken in another. */

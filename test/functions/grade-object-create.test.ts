@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/grade-object-create.ts';
 import { controlsOf, type Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
@@ -147,6 +147,28 @@ describe('a grade object', () => {
       message: 'Grade object 5001 is the grade item of dropbox folder 7001 already',
     });
     expect(await items()).toEqual([]);
+  });
+});
+
+describe('two messages at once', () => {
+  beforeEach(() => relay.controls().fault({ delayMs: 200 }, { method: 'POST', path: 'grades/$', times: 2 }));
+
+  test('about one name create one grade object', async () => {
+    const { outcomes } = await relay.deliverTogether(relay.event(item), relay.event(item));
+    expect(outcomes).toEqual([['done'], ['done']]);
+    expect(await items()).toHaveLength(1);
+  });
+
+  test('that want one folder for two names: one has it, and of the other somebody is told', async () => {
+    const other = { ...linked, name: 'Second report' };
+    const { outcomes, letters } = await relay.deliverTogether(relay.event(linked), relay.event(other));
+    expect(outcomes.flat().sort()).toEqual(['done', 'parked']);
+    const all = [...(await items()), ...(await items(other.name))];
+    expect(all).toHaveLength(1);
+    const [{ gradeObjectId } = {}] = all;
+    expect(await folder()).toMatchObject({ gradeItemId: gradeObjectId });
+    const message = `Grade object ${gradeObjectId} is the grade item of dropbox folder 7001 already`;
+    expect(letters).toMatchObject([{ failure: { kind: 'rejected', message } }]);
   });
 });
 

@@ -288,6 +288,6 @@ describe('the key of a thing', () => {
     const handle = container(well, { repeatable: false, key, table: watched });
     await handle(recordOf('a'), recordOf('a', { time: '2026-02-01T10:00:00Z' }), recordOf('a', { id: 'b' }));
     expect(outcomes()).toEqual(['done', 'done', 'duplicate']);
-    expect(new Set(items.map(({ version }) => version))).toEqual(new Set(['1']));
+    expect(new Set(items.map(({ version }) => version))).toEqual(new Set(['/sis a', '/sis b']));
   });
 });

@@ -97,6 +97,33 @@ const pass = (ms: number) => {
 const lease = timeoutMs;
 const settled = timeoutMs + settlingMs;
 
+describe('a message that must not be sent twice, beside others about the same thing', () => {
+  // Which of the two sorts first must not matter: they have no order.
+  describe.each(['1', '3'])('the other one being %s', (version) => {
+    const other = () => messageAt(version, { repeatable: false });
+    const message = () => messageAt('2', { repeatable: false });
+
+    test.each<[string, Ending | undefined, string]>([
+      ['is at work', undefined, 'wait 120'],
+      ['was done', 'done', 'send'],
+      ['was undone', 'undone', 'send'],
+      ['may have acted, or may yet', 'unknown', 'wait 60'],
+    ])('that %s', async (_, ending, expected) => {
+      await attempt(container(), other(), ending);
+      expect(await told(container(), message())).toBe(expected);
+    });
+
+    test('is still a duplicate of itself, until the other one was done after it', async () => {
+      const here = container();
+      await attempt(here, message(), 'done');
+      expect(await told(here, message())).toBe('duplicate');
+      expect(await told(container(), message())).toBe('duplicate');
+      await attempt(container(), other(), 'done');
+      expect(await told(container(), message())).toBe('send');
+    });
+  });
+});
+
 describe('a message that may be sent twice without harm', () => {
   const [older, message, newer] = ['1', '2', '3'].map((version) => () => repeatable(version));
   type Row = [string, (there: Ledger) => Promise<unknown>, string];

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { DeleteItemCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { DeleteMessageBatchCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import {
+  DeleteMessageBatchCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+} from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/dead-letter.ts';
@@ -168,10 +173,21 @@ export function functionForTests<Data>(integration: Integration<Data>, settings:
     });
   };
 
+  /** Sends messages in one request, so that they come in one batch, and tells what became of each. */
+  const deliverTogether = async (...bodies: string[]) => {
+    const Entries = bodies.map((MessageBody, at) => ({ Id: String(at), MessageBody }));
+    const QueueUrl = stack.description.queues[name];
+    const { Successful = [] } = await stack.sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
+    const stories = Successful.map(({ MessageId = '' }) => storyOf(MessageId));
+    await Promise.all(stories.map(({ end }) => end.promise));
+    return { outcomes: stories.map(({ outcomes }) => outcomes), letters: await takeLetters() };
+  };
+
   return {
     controls,
     event,
     deliverBody,
+    deliverTogether,
     /** Sends a message with this data, and tells when it has come to its end. */
     deliver: (data: unknown): Promise<Delivery> => deliverBody(event(data)),
     rows: async (table: string) => (await controls().state())[table] ?? [],
