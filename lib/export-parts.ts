@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { ExportStore } from './export-store.ts';
+import { type Failure, failureOf } from './failure.ts';
 import { platformId } from './message.ts';
 import { unlessAbsent } from './platform/absence.ts';
 import { getAssessment, readAssessment } from './platform/assessments.ts';
@@ -44,18 +45,26 @@ export type Part = {
   /** It is the org unit itself. */
   isOrgUnit: boolean;
   /** Stores it under this key, to which it adds the ending; undefined where there is no such thing. */
-  store(key: string, reach: { platform: Platform; store: ExportStore }): Promise<Stored | undefined>;
+  store(key: string, reach: PartReach): Promise<Stored | undefined>;
+};
+
+export type PartReach = {
+  platform: Platform;
+  store: ExportStore;
+  /** Told of one item that the platform refuses, where the others are exported all the same. */
+  refused(item: string, failure: Failure): void;
 };
 
 export type Stored = { lines: number; bytes: number };
 
 /** Everything that is exported of an org unit, itself first. */
 export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): Part[] => {
-  const lines = (file: string, items: (platform: Platform) => AsyncIterable<object>): Part => ({
+  type Items = (platform: Platform, refused: PartReach['refused']) => AsyncIterable<object>;
+  const lines = (file: string, items: Items): Part => ({
     file,
     isOrgUnit: false,
-    store: (key, { platform, store }) =>
-      storeLines(`${key}.jsonl`, inOrgUnit(orgUnitId, items(platform)), store),
+    store: (key, { platform, store, refused }) =>
+      storeLines(`${key}.jsonl`, inOrgUnit(orgUnitId, items(platform, refused)), store),
   });
   const orgUnit = lines(`org-units/${orgUnitId}`, async function* (platform) {
     yield await platform.call(getOrgUnit, { path: { orgUnitId } });
@@ -76,13 +85,9 @@ export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): 
       ),
     ),
     ...details.assessments.map((query) =>
-      lines(`assessments/${[orgUnitId, ...Object.values(query)].join('-')}`, async function* (platform) {
-        for await (const { Identifier } of listClasslist(platform, orgUnitId)) {
-          const userId = Number(Identifier);
-          const assessment = await unlessAbsent(readAssessment(platform, orgUnitId, { ...query, userId }));
-          if (assessment !== undefined) yield { userId, ...query, assessment };
-        }
-      }),
+      lines(`assessments/${[orgUnitId, ...Object.values(query)].join('-')}`, (platform, refused) =>
+        assessmentsOf(orgUnitId, query, { platform, refused }),
+      ),
     ),
     {
       ...{ file: `course-images/${orgUnitId}`, isOrgUnit: false },
@@ -90,6 +95,31 @@ export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): 
     },
   ];
 };
+
+/** So many users refused in a row are not unlucky alone: then the query is wrong for all. */
+const mostRefused = 20;
+
+/** A user whom the platform refuses, such as one who cannot be assessed, does not take the others along. */
+async function* assessmentsOf(
+  orgUnitId: number,
+  query: ExportDetails['assessments'][number],
+  { platform, refused }: Pick<PartReach, 'platform' | 'refused'>,
+): AsyncGenerator<object> {
+  let inARow = 0;
+  for await (const { Identifier } of listClasslist(platform, orgUnitId)) {
+    const userId = Number(Identifier);
+    try {
+      const assessment = await unlessAbsent(readAssessment(platform, orgUnitId, { ...query, userId }));
+      inARow = 0;
+      if (assessment !== undefined) yield { userId, ...query, assessment };
+    } catch (error) {
+      const failure = failureOf(error);
+      inARow += 1;
+      if (failure.kind !== 'rejected' || inARow >= mostRefused) throw error;
+      refused(`user ${userId}`, failure);
+    }
+  }
+}
 
 async function* inOrgUnit(orgUnitId: number, items: AsyncIterable<object>): AsyncGenerator<object> {
   for await (const item of items) yield { orgUnitId, ...item };

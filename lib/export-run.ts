@@ -4,7 +4,7 @@ import type { Checkpoint, Task } from './export-checkpoint.ts';
 import { exportOperations, partsOf } from './export-parts.ts';
 import type { ExportStore } from './export-store.ts';
 import { createTurns, type TurnLimits, type TurnResult } from './export-turns.ts';
-import { dispositions, failureOf } from './failure.ts';
+import { dispositions, type Failure, failureOf } from './failure.ts';
 import type { Observe } from './observe.ts';
 import type { Platform, PlatformClient } from './platform/client.ts';
 import { listOrgUnits } from './platform/org-units.ts';
@@ -142,9 +142,13 @@ const exportOrgUnit = async (
   for (const [at, part] of parts.entries()) {
     const { file, isOrgUnit } = part;
     const rest = parts.slice(at + 1).map((each) => each.file);
+    const items: TurnResult['failed'] = [];
+    const refused = (item: string, failure: Failure) => void items.push([`${file} ${item}`, failure]);
     try {
       signal.throwIfAborted();
-      result.stored.push([file, await part.store(`${limits.prefix}${runId}/${file}`, { platform, store })]);
+      const key = `${limits.prefix}${runId}/${file}`;
+      result.stored.push([file, await part.store(key, { platform, store, refused })]);
+      result.failed.push(...items);
     } catch (error) {
       if (signal.aborted) return { ...result, left: [...rest, file] };
       const failure = failureOf(error);

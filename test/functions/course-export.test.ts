@@ -338,6 +338,34 @@ describe('what is refused is written down once, with why and what to do, and all
     expect((await requests()).filter((each) => each.includes('/attempts/'))).toHaveLength(1);
   });
 
+  test('the assessment of one user, without that of the others', async () => {
+    await controls.fault(problem(400, 'invalid-parameters', 'userId'), { path: 'assessment', times: 1 });
+    const { answer, files, manifest } = await of(example);
+    expect(answer).toMatchObject({ state: 'finished', orgUnits: { wanted: 2, incomplete: 1 } });
+    expect(manifest.failures).toMatchObject([
+      {
+        ...{ part: 'assessments', kind: 'rejected', type: 'invalid-parameters', count: 1 },
+        files: [expect.stringMatching(/^assessments\/2001-Rubric-Dropbox-7001-9301 user \d+$/)],
+      },
+    ]);
+    expect(files['assessments/2001-Rubric-Dropbox-7001-9301.jsonl']).toBeDefined();
+  });
+
+  test('assessments that are refused for user after user, which are not asked for to the end', async () => {
+    const enrollments = Array.from({ length: 40 }, (_, at) => ({ orgUnitId: 2001, userId: 5000 + at }));
+    await controls.seed({
+      users: enrollments.map(({ userId }) => ({ userId })),
+      enrollments: enrollments.map((each) => ({ ...each, roleId: 110 })),
+    });
+    await controls.fault(problem(400, 'invalid-parameters', 'rubricId'), { path: 'assessment', times: 100 });
+    const { files, manifest } = await of(example);
+    expect(files['assessments/2001-Rubric-Dropbox-7001-9301.jsonl']).toBeUndefined();
+    expect(manifest.failures).toMatchObject([
+      { part: 'assessments', files: ['assessments/2001-Rubric-Dropbox-7001-9301'], count: 1 },
+    ]);
+    expect((await requests()).filter((each) => each.includes('/assessment'))).toHaveLength(20);
+  });
+
   test('details of what is no course', async () => {
     const { answer, manifest } = await of({ details: { 2999: { quizIds: [9201] } } });
     expect(answer).toMatchObject({ orgUnits: { wanted: 3, incomplete: 1 } });
