@@ -9,6 +9,8 @@ export const metricDefinitions = {
   MessageDuration: { unit: 'Milliseconds', dimensions: [['function', 'outcome']] },
   /** How old messages are when they leave their queue. */
   MessageAge: { unit: 'Seconds', dimensions: [['function']] },
+  /** How old messages are that must wait once more. */
+  WaitingAge: { unit: 'Seconds', dimensions: [['function']] },
   PlatformLatency: { unit: 'Milliseconds', dimensions: [['function'], ['function', 'operation']] },
   /** Requests by the status of their answer; `none` where no answer came. */
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },

@@ -69,8 +69,8 @@ export const createObserve = (options: ObserveOptions): Observe => {
       tally.add('Messages', { function: name, outcome, kind }, 1);
       tally.add('MessageDuration', { function: name, outcome }, durationMs);
       if (outcome === 'parked') tally.add('Letters', { function: name, kind }, 1);
-      if (outcome !== 'waiting' && ageSeconds !== undefined)
-        tally.add('MessageAge', { function: name }, ageSeconds);
+      if (ageSeconds !== undefined)
+        tally.add(outcome === 'waiting' ? 'WaitingAge' : 'MessageAge', { function: name }, ageSeconds);
     },
     info: (text, facts = {}) => log('info', text, facts),
     warn: (text, facts = {}) => log('warn', text, facts),

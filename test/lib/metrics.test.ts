@@ -109,6 +109,7 @@ test('each metric is published as its definition says', () => {
   tally.add('LetterAge', { function: 'f' }, 1);
   tally.add('MessageDuration', { function: 'f', outcome: 'parked' }, 1);
   tally.add('MessageAge', { function: 'f' }, 1);
+  tally.add('WaitingAge', { function: 'f' }, 1);
   tally.add('PlatformLatency', { function: 'f', operation: 'o' }, 1);
   tally.add('PlatformAnswers', { function: 'f', status: '200' }, 1);
   tally.add('TokenRefreshes', { outcome: 'refreshed' }, 1);

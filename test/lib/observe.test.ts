@@ -230,7 +230,7 @@ describe('the metrics of an invocation', () => {
     ).toEqual([5, 15, 15_000]);
   });
 
-  test('leave out the age of a message that waits on, as it is not at its end', () => {
+  test('tell the age of a message that waits on apart from those at their end', () => {
     const { observe, metrics } = observing();
     observe.message({ ...report, outcome: 'waiting', kind: 'unavailable' });
     observe.flush();
@@ -238,7 +238,7 @@ describe('the metrics of an invocation', () => {
       metrics()
         .flatMap(pointsOf)
         .map(({ metric }) => metric),
-    ).toEqual(['Messages', 'MessageDuration']);
+    ).toEqual(['Messages', 'MessageDuration', 'WaitingAge']);
   });
 
   test('carry the function of the report where one process serves several', () => {

@@ -142,7 +142,9 @@ export const countedIn = (deployment: Deployment): Counted => {
   const triggered = deployment
     .ofType('AWS::Lambda::EventSourceMapping')
     .map(({ EventSourceArn }) => EventSourceArn.split(':').at(-1));
-  const each = watched.filter((name) => triggered.includes(name)).length;
+  const each = watched.filter((name) =>
+    triggered.some((queue) => queue === name || queue.endsWith(`-${name}`)),
+  ).length;
   return { eachAlarms: each / triggered.length, ownAlarms: watched.length - each };
 };
 

@@ -194,6 +194,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'every queue, function and kind of letter has its alarms, and each tells somebody': [
     mistake('letters that end unheard', (_, { Resources }) => delete Resources.LettersNearTheirEnd),
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
+    mistake('messages that wait unheard', (_, { Resources }) => delete Resources.gradepushWaits),
     mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
     mistake('an alarm that is switched off', (of) => (of('Lettersinvalid').ActionsEnabled = false)),
     mistake(

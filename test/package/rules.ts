@@ -258,6 +258,9 @@ export const rules: Record<string, Rule> = {
       ...shared.map(({ FunctionName }) => `AWS/Lambda Throttles ${FunctionName}`),
       ...scheduledFunctions(deployment).map(({ FunctionName }) => `AWS/Lambda Invocations ${FunctionName}`),
       ...queues.map((name) => `AWS/SQS ApproximateAgeOfOldestMessage ${name}`),
+      ...queues.map(
+        (name) => `${namespaceOf(deployment)} WaitingAge ${name.replace(/^sis-relay-[^-]+-/, '')}`,
+      ),
       `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
       `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
       ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorisationDays'].map(
@@ -358,6 +361,7 @@ export const rules: Record<string, Rule> = {
     const ages: Record<string, number> = {
       LetterAge: fourteenDays - 2 * 24 * 3600,
       ApproximateAgeOfOldestMessage: 3600,
+      WaitingAge: 2 * 3600,
     };
     return [
       ...counts.filter(
