@@ -4,6 +4,8 @@ import { filterSchema } from './filter.ts';
 /** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
 const request = z.strictObject({
   filter: filterSchema.default({}),
+  /** Every letter there is, where no filter says which. */
+  all: z.boolean().default(false),
   limit: z.int().positive().optional(),
   dryRun: z.boolean().default(false),
   includeUncertain: z.boolean().default(false),
@@ -22,10 +24,16 @@ const request = z.strictObject({
 const healing = { filter: { kind: ['unavailable', 'throttled', 'credentials'], maxReplays: 2 }, limit: 500 };
 
 /** An event of a schedule, or a request. */
-export const replayEvent = z.union([
-  z.looseObject({ 'detail-type': z.string() }).transform(() => ({
-    ...request.parse({ ...healing, reason: 'on schedule: their kinds heal by themselves' }),
-    scheduled: true,
-  })),
-  request.transform((asked) => ({ ...asked, scheduled: false })),
-]);
+export const replayEvent = z
+  .union([
+    z.looseObject({ 'detail-type': z.string() }).transform(() => ({
+      ...request.parse({ ...healing, reason: 'on schedule: their kinds heal by themselves' }),
+      scheduled: true,
+    })),
+    request.transform((asked) => ({ ...asked, scheduled: false })),
+  ])
+  // The command shows its plan and asks. Here nobody is asked, and an invocation without a payload must not send everything.
+  .refine(({ filter, all, dryRun }) => all || dryRun || Object.keys(filter).length > 0, {
+    path: ['filter'],
+    message: 'which letters? Give a filter, or all: true for every one; dryRun: true only shows the plan',
+  });

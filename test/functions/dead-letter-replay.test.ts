@@ -172,6 +172,15 @@ describe('for an operator', () => {
       await expect(handler({ [name]: {} }, context), name).rejects.toThrow(new RegExp(`"${name}"`));
   });
 
+  test('it replays every letter only where it is told so', async () => {
+    await park([{ userId: 500, kind: 'rejected' }]);
+    for (const request of [{}, { filter: {} }, { limit: 5 }, { all: false }])
+      await expect(handler(request, context)).rejects.toThrow(/which letters\? Give a filter, or all: true/);
+    expect(await kindsLeft()).toEqual(['rejected']);
+    expect(await handler({ all: true }, context)).toMatchObject({ ended: 'done', counts: { sent: 1 } });
+    expect(await graded()).toEqual([500]);
+  });
+
   test('it takes what the README shows', async () => {
     await park([{ userId: 500, kind: 'rejected' }]);
     const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
