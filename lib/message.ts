@@ -135,15 +135,16 @@ const fieldOf = (path: PropertyKey[]): string =>
   path.length === 0
     ? 'the body'
     : path
-        .map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${nameOf(part)}`))
+        .map((part, at) =>
+          typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${fieldName(String(part))}`,
+        )
         .join('');
 
-/** A name that the producer made up may hold what a terminal obeys, or be a text by itself. */
-const nameOf = (key: PropertyKey): string =>
-  String(key)
-    .slice(0, 60)
-    .toWellFormed()
-    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+/** What stands for a grade, a name, a comment or any other text that is nobody's business. */
+export const hidden = '•••';
+
+/** A name that the producer made up may be somebody's, or a text by itself, or hold what a terminal obeys. */
+export const fieldName = (name: string): string => (/^[\w-]{1,40}$/.test(name) ? name : hidden);
 
 const sentenceOf = (message: string): string =>
   message

@@ -1,18 +1,30 @@
-/** What stands for a grade, a name, a comment or any other text that is nobody's business. */
-export const hidden = '•••';
+import { fieldName, hidden } from '../message.ts';
 
 /** Of an event's own fields these name the message, and nobody in it. */
 const plainFields = new Set(['specversion', 'id', 'source', 'type', 'time', 'sequence', 'datacontenttype']);
+
+/** Of the data, those that the functions' schemas know. Any other number, such as a `nationalId`, may tell who somebody is. */
+const ids = new Set([
+  ...[
+    'orgUnitId',
+    'fromParentId',
+    'toParentId',
+    'userId',
+    'roleId',
+    'folderId',
+    'moduleId',
+    'topicId',
+    'linkId',
+  ],
+  ...['gradeObjectId', 'gradeSchemeId', 'categoryId', 'attributeId', 'dataTypeId'],
+]);
 
 /** A message as it may be shown to anybody: its shape and its ids. Undefined: it is no JSON, so that nothing can be shown. */
 export const maskedBody = (body: string): unknown => {
   const json = parse(body);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
-  return Object.fromEntries(
-    Object.entries(json).map(([name, value]) => [
-      name,
-      plainFields.has(name) && typeof value === 'string' ? value : maskedValue(name, value),
-    ]),
+  return maskedFields(json, (name, value) =>
+    plainFields.has(name) && typeof value === 'string' ? value : maskedValue(name, value),
   );
 };
 
@@ -31,14 +43,21 @@ const mostWords = 10_000;
 const maskedValue = (name: string, value: unknown): unknown => {
   if (value === null || isPlain(name, value)) return value;
   if (Array.isArray(value)) return value.map((each) => maskedValue('', each));
-  if (typeof value === 'object')
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, maskedValue(key, each)]));
-  return hidden;
+  return typeof value === 'object' ? maskedFields(value, maskedValue) : hidden;
 };
+
+/** Fields whose names are hidden are numbered, so that each of them stays one. */
+const maskedFields = (object: object, masked: (name: string, value: unknown) => unknown): object =>
+  Object.fromEntries(
+    Object.entries(object).map(([name, value], at) => [
+      fieldName(name) === hidden ? `${hidden}${at + 1}` : name,
+      masked(name, value),
+    ]),
+  );
 
 /** Ids of the platform, and what tells one shape of data from another. */
 const isPlain = (name: string, value: unknown): boolean =>
-  /(^id|Id)$/.test(name)
+  ids.has(name)
     ? /^\d{1,16}$/.test(String(value)) && typeof value !== 'object'
     : ['type', 'contentType'].includes(name) && typeof value === 'string' && /^[\w.+/-]{1,60}$/.test(value);
 

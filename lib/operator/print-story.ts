@@ -1,6 +1,7 @@
+import { hidden } from '../message.ts';
 import { editedAttribute } from './edit.ts';
 import { type Letter, replayedOften } from './letter.ts';
-import { hidden, maskedBody, maskedText } from './mask.ts';
+import { maskedBody, maskedText } from './mask.ts';
 import { ageOf, plain, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -298,7 +298,7 @@ describe('a body', () => {
     expect(enrollmentProblems({ id: much })).toBe('id: too big: expected string to have <=256 characters');
     expect(enrollmentProblems({ [much]: 1 })).toBe('taken');
     expect(enrollmentProblems({ data: { ...enrollment, [much]: 1 } })).toMatch(
-      /^data\.x{60}: is not a known field$/,
+      /^data\.•••: is not a known field$/,
     );
     expect(enrollmentProblems({ datacontenttype: `application/${'a+'.repeat(500_000)}` })).toMatch(
       /^datacon/,
@@ -538,15 +538,14 @@ describe('a refusal', () => {
     );
   });
 
-  test('shows a name that the producer made up without anything that a terminal obeys, and not at any length', () => {
-    const hostile = { 'clear\u001b[2J\u009b\u202e\n\u2028\u2029\ud800': 1, [`${'x'.repeat(59)}😀😀`]: 2 };
-    expect(enrollmentProblems({ data: { ...enrollment, ...hostile } })).toBe(
-      [
-        'data.clear\uFFFD[2J\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD: is not a known field',
-        `data.${'x'.repeat(59)}\uFFFD: is not a known field`,
-      ].join('; '),
-    );
-  });
+  test.each(['Jane Doe', 'Prüfung', 'clear\u001b[2J\u202e', 'two\nlines', 'x'.repeat(41), '\ud800', ''])(
+    'hides the name %j, which the producer made up and may be somebody’s',
+    (name) => {
+      expect(enrollmentProblems({ data: { ...enrollment, [name]: 1, 'a-name_1': 1 } })).toBe(
+        'data.•••: is not a known field; data.a-name_1: is not a known field',
+      );
+    },
+  );
 });
 
 describe('the version of a message', () => {

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { columnsOf } from '../../../lib/operator/columns.ts';
+import { loadIntegrations } from '../../../lib/operator/integrations.ts';
 import { maskedBody, maskedText } from '../../../lib/operator/mask.ts';
 import { eventBody } from './office.ts';
 
@@ -39,10 +41,28 @@ describe('a message without what is personal', () => {
       { grade: { type: 'pass-fail', pass: false } },
       { grade: { type: 'pass-fail', pass: '•••' } },
     ],
+    [
+      'numbers that only look like ids',
+      { nationalId: 1234567890, person: { id: 7 } },
+      { nationalId: '•••', person: { id: '•••' } },
+    ],
+    [
+      'names of fields that are no plain words',
+      { 'Jane Doe': 1, 'Dear Wu': { pass: true }, campus_7: null },
+      { '•••1': '•••', '•••2': { pass: '•••' }, campus_7: null },
+    ],
     ['a name where an id should be', { userId: 'Jane Doe' }, { userId: '•••' }],
     ['a sentence where a type should be', { grade: { type: 'Jane got an A' } }, { grade: { type: '•••' } }],
   ])('hides %s', (_, data, shown) => {
     expect(maskedBody(JSON.stringify({ data }))).toEqual({ data: shown });
+  });
+
+  test('keeps every id that a function’s messages may have', async () => {
+    const columns = [...(await loadIntegrations()).values()].flatMap((each) => [...columnsOf(each).keys()]);
+    const names = columns.map((column) => column.split('.').at(-1) ?? '').filter((name) => /Id$/.test(name));
+    expect(names).toContain('toParentId');
+    const data = Object.fromEntries(names.map((name) => [name, 7]));
+    expect(maskedBody(JSON.stringify({ data }))).toEqual({ data });
   });
 
   test.each(['Dear Jane', '"Dear Jane"', '["Jane"]', '7', ''])('of %s nothing can be shown', (body) => {
