@@ -131,7 +131,8 @@ const problemsOf = (error: z.ZodError, under: PropertyKey[] = []): string[] => {
   return more > 0 ? [...problems.slice(0, mostProblems), `and ${more} more`] : problems;
 };
 
-const fieldOf = (path: PropertyKey[]): string =>
+/** A field by the names on the way to it, as in `data.files[0].uri`. */
+export const fieldOf = (path: PropertyKey[]): string =>
   path.length === 0
     ? 'the body'
     : path

@@ -1,3 +1,5 @@
+import { fieldOf } from '../message.ts';
+import { maskedField, maskedText } from './mask.ts';
 import { Misuse, Refusal } from './refusal.ts';
 
 /** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */
@@ -64,27 +66,47 @@ const inside = (at: unknown, part: string, path: string[]): unknown => {
 
 export type Difference = { field: string; before: unknown; after: unknown };
 
-/** What differs, field by field; `undefined` where a field is not there. */
-export const differences = (before: string, after: string): Difference[] => {
+/** What differs, field by field; `undefined` where a field is not there. Without what is personal, unless revealed. */
+export const differences = (before: string, after: string, { reveal }: { reveal: boolean }): Difference[] => {
   const [old, fresh] = [fieldsIn(before), fieldsIn(after)];
-  return [...new Set([...old.keys(), ...fresh.keys()])]
-    .filter((field) => old.get(field) !== fresh.get(field))
-    .map((field) => ({ field, before: old.get(field), after: fresh.get(field) }));
+  return [...new Map([...old, ...fresh])]
+    .filter(([field]) => old.get(field)?.value !== fresh.get(field)?.value)
+    .map(([field, { path }]) => {
+      const [was, is] = [old.get(field)?.value, fresh.get(field)?.value];
+      if (reveal) return { field, before: was, after: is };
+      // What was typed anew may be shown to whoever typed it, but not with it what the message held before.
+      return {
+        field: path.length === 0 ? field : fieldOf(path),
+        before: maskedField(path, was),
+        after: is === maskedField(path, is) ? is : withoutWordsOf(before, is),
+      };
+    });
 };
 
-const fieldsIn = (body: string): Map<string, unknown> => {
-  const fields = new Map<string, unknown>();
-  const collect = (value: unknown, path: string): void => {
-    if (typeof value !== 'object' || value === null) fields.set(path, value);
-    else if (Object.keys(value).length === 0) fields.set(path, JSON.stringify(value));
-    else
-      for (const [name, each] of Object.entries(value))
-        collect(each, Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`);
+const withoutWordsOf = (body: string, value: unknown): unknown => {
+  const text = maskedText(String(value), body);
+  return text === String(value) ? value : text;
+};
+
+type Field = { path: (string | number)[]; value: unknown };
+
+const textOf = (path: Field['path']): string =>
+  path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${part}`)).join('') ||
+  'the whole message';
+
+const fieldsIn = (body: string): Map<string, Field> => {
+  const fields = new Map<string, Field>();
+  const collect = (value: unknown, path: Field['path']): void => {
+    if (typeof value !== 'object' || value === null) fields.set(textOf(path), { path, value });
+    else if (Object.keys(value).length === 0)
+      fields.set(textOf(path), { path, value: JSON.stringify(value) });
+    else if (Array.isArray(value)) for (const [at, each] of value.entries()) collect(each, [...path, at]);
+    else for (const [name, each] of Object.entries(value)) collect(each, [...path, name]);
   };
   try {
-    collect(JSON.parse(body), '');
+    collect(JSON.parse(body), []);
   } catch {
-    fields.set('the whole message', body);
+    fields.set(textOf([]), { path: [], value: body });
   }
   return fields;
 };

@@ -11,10 +11,16 @@ import {
   wholeNumber,
 } from './around.ts';
 import { changed, changeFrom, removalOf } from './change.ts';
-import { editLetter } from './edit.ts';
+import { type EditOptions, editLetter } from './edit.ts';
 import { differenceLines, editedLines } from './print-changes.ts';
 import { Refusal } from './refusal.ts';
 import type { Terminal } from './terminal.ts';
+
+type Given = Pick<EditOptions, 'reason' | 'includeUncertain' | 'reveal'> & {
+  set?: string[];
+  unset?: string[];
+  wait: number;
+};
 
 const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
@@ -27,37 +33,37 @@ export const addEditCommand = (letters: Command, around: Around): void => {
     .option('--set <field=value>', 'instead of opening an editor; can be given more than once', collect)
     .option('--unset <field>', 'takes a field away; can be given more than once', collect)
     .option('--include-uncertain', 'also a letter of which nobody knows whether it was done', false)
+    .option('--reveal', 'show old values unmasked; this is written to the audit log', false)
     .option('--yes', 'do not ask whether the difference is right')
     .option('--wait <seconds>', 'await the outcome for so long', wholeNumber(1, 3_600), 30)
     .addHelpText('after', examples)
-    .action(
-      async (id: string, { reason, set = [], unset = [], includeUncertain, wait }, command: Command) => {
-        const { terminal } = around;
-        const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
-        const target = targetOf(command);
-        const json = isJson(command);
-        const edited = await editLetter(target, {
-          ...{ id, reason, includeUncertain, waitSeconds: wait, signal: terminal.signal },
-          audit: auditOf(around, target, command),
-          change: async (body, problem) => {
-            if (changes.length === 0) return inEditor(body, problem, terminal);
-            if (problem !== undefined) throw new Refusal(`Nothing was sent. ${problem}`);
-            return changed(body, changes);
-          },
-          confirm: async (difference) => {
-            if (json) printJson(around, { difference });
-            else printLines(around, differenceLines(difference, terminal));
-            return agreed(around, command, 'Send it so?');
-          },
+    .action(async (id: string, { set = [], unset = [], wait, ...options }: Given, command: Command) => {
+      const { terminal } = around;
+      const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
+      const target = targetOf(command);
+      const json = isJson(command);
+      const edited = await editLetter(target, {
+        ...{ id, ...options, waitSeconds: wait, signal: terminal.signal },
+        isOpened: changes.length === 0,
+        audit: auditOf(around, target, command),
+        change: async (body, problem) => {
+          if (changes.length === 0) return inEditor(body, problem, terminal);
+          if (problem !== undefined) throw new Refusal(`Nothing was sent. ${problem}`);
+          return changed(body, changes);
+        },
+        confirm: async (difference) => {
+          if (json) printJson(around, { difference });
+          else printLines(around, differenceLines(difference, terminal));
+          return agreed(around, command, 'Send it so?');
+        },
+      });
+      if (json)
+        printJson(around, {
+          result: { ...edited, difference: undefined, cameBackAs: edited.cameBackAs?.error },
         });
-        if (json)
-          printJson(around, {
-            result: { ...edited, difference: undefined, cameBackAs: edited.cameBackAs?.error },
-          });
-        else printLines(around, editedLines(edited, terminal));
-        around.finish(edited.ended === 'through');
-      },
-    );
+      else printLines(around, editedLines(edited, terminal));
+      around.finish(edited.ended === 'through');
+    });
 };
 
 /** Opens the message, and opens it again where it is not valid yet, with what was typed. */
@@ -96,4 +102,5 @@ Examples:
   sis-relay letters edit 3f0c91aa --reason typo --unset data.coment --set data.comments="Well done"
   sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
 
+An editor shows the message whole, and the audit log says so.
 A value is JSON where it reads as such (7, true, "7"), else text.`;

@@ -14,12 +14,16 @@ import { sendBack } from './send-back.ts';
 import type { Target } from './target.ts';
 import { type Desk, openDesk, type VisitOptions } from './visit.ts';
 
-type EditOptions = VisitOptions & {
+export type EditOptions = VisitOptions & {
   id: string;
   audit: Audit;
   reason: string;
   /** Also a letter of which nobody knows whether it was done. */
   includeUncertain: boolean;
+  /** Shows the difference with what is personal in it. */
+  reveal: boolean;
+  /** Whether the message is shown whole to whoever changes it. */
+  isOpened: boolean;
   /** How long the outcome is waited for. */
   waitSeconds: number;
   /** The new body. It is asked again, and told what is wrong, until its answer is valid; it throws to give up. */
@@ -66,11 +70,12 @@ const editWith = async (
 ): Promise<Edited> => {
   const { audit, reason, signal, waitSeconds } = options;
   const { id } = letter;
-  const { end } = await audit.begin({ command: 'letters edit', letters: [id], reason });
+  const revealed: Record<string, number> = options.reveal || options.isOpened ? { revealed: 1 } : {};
+  const { end } = await audit.begin({ command: 'letters edit', letters: [id], reason, counts: revealed });
   let sent = 0;
   try {
     const body = await validBody(letter, options);
-    const difference = differences(letter.body, body);
+    const difference = differences(letter.body, body, options);
     if (difference.length === 0)
       throw new Refusal('Nothing was changed, so nothing was sent: `letters replay` does that.');
     if (!(await options.confirm(difference, letter))) return { id, difference, ended: 'declined' };
@@ -107,7 +112,7 @@ const editWith = async (
       await returns.stop();
     }
   } finally {
-    await end({ sent });
+    await end({ sent, ...revealed });
   }
 };
 

@@ -23,9 +23,14 @@ const ids = new Set([
 export const maskedBody = (body: string): unknown => {
   const json = parse(body);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
-  return maskedFields(json, (name, value) =>
-    plainFields.has(name) && typeof value === 'string' ? value : maskedValue(name, value),
-  );
+  return maskedFields(json, (name, value) => maskedField([name], value));
+};
+
+/** The value of one field of a message, by the names on the way to it. */
+export const maskedField = (path: (string | number)[], value: unknown): unknown => {
+  const name = String(path.at(-1) ?? '');
+  const isOwn = path.length === 1 && plainFields.has(name) && typeof value === 'string';
+  return isOwn ? value : maskedValue(name, value);
 };
 
 /** The platform's own words, without those that come from the message. */
@@ -41,7 +46,7 @@ const word = /\d+(?:\.\d+)?|[\p{L}\p{N}]{3,}|\p{Lu}\p{L}|\p{Lo}{2}/gu;
 const mostWords = 10_000;
 
 const maskedValue = (name: string, value: unknown): unknown => {
-  if (value === null || isPlain(name, value)) return value;
+  if (value === null || value === undefined || isPlain(name, value)) return value;
   if (Array.isArray(value)) return value.map((each) => maskedValue('', each));
   return typeof value === 'object' ? maskedFields(value, maskedValue) : hidden;
 };

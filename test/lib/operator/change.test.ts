@@ -46,7 +46,7 @@ describe('the difference', () => {
       changeFrom('data.note=x'),
       removalOf('data.files[1]'),
     ]);
-    expect(differences(body, after)).toEqual([
+    expect(differences(body, after, { reveal: true })).toEqual([
       { field: 'data.grade.points', before: 12, after: 7 },
       { field: 'data.files[1].name', before: 'b', after: undefined },
       { field: 'data.note', before: undefined, after: 'x' },
@@ -54,13 +54,44 @@ describe('the difference', () => {
   });
 
   test('of a message that was not JSON is the whole of it', () => {
-    expect(differences('{"data":{', '{"data":{}}')).toEqual([
+    expect(differences('{"data":{', '{"data":{}}', { reveal: true })).toEqual([
       { field: 'the whole message', before: '{"data":{', after: undefined },
       { field: 'data', before: undefined, after: '{}' },
     ]);
   });
 
+  test('tells nothing personal that the message held before, where it is not revealed', () => {
+    const difference = (data: object, ...changes: Parameters<typeof changed>[1]) => {
+      const before = JSON.stringify({ id: 'event-1', data });
+      return differences(before, changed(before, changes), { reveal: false });
+    };
+    expect(
+      difference(
+        { userId: 301, grade: { points: 12 }, comments: 'Dear Jane', 'Jane Doe': 1 },
+        ...[changeFrom('id=event-2'), changeFrom('data.userId=302'), changeFrom('data.grade.points=7')],
+        ...[changeFrom('data.comments=Well done, Jane'), removalOf('data.Jane Doe')],
+      ),
+    ).toEqual([
+      { field: 'id', before: 'event-1', after: 'event-2' },
+      { field: 'data.userId', before: 301, after: 302 },
+      { field: 'data.grade.points', before: '•••', after: 7 },
+      { field: 'data.comments', before: '•••', after: 'Well done, •••' },
+      { field: 'data.•••', before: '•••', after: undefined },
+    ]);
+    // What is taken out of a list moves the others.
+    expect(
+      difference({ files: [{ name: 'a.txt' }, { name: 'Jane.pdf' }] }, removalOf('data.files[0]')),
+    ).toEqual([
+      { field: 'data.files[0].name', before: '•••', after: '•••.•••' },
+      { field: 'data.files[1].name', before: '•••', after: undefined },
+    ]);
+    expect(differences('{"data":{"Jane', '{"data":"Jane 7"}', { reveal: false })).toEqual([
+      { field: 'the whole message', before: '•••', after: undefined },
+      { field: 'data', before: undefined, after: '••• 7' },
+    ]);
+  });
+
   test('of the same is nothing, however it is written', () => {
-    expect(differences('{"a": [1, {}]}', '{"a":[1,{}]}')).toEqual([]);
+    expect(differences('{"a": [1, {}]}', '{"a":[1,{}]}', { reveal: true })).toEqual([]);
   });
 });

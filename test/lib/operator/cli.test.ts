@@ -297,9 +297,7 @@ describe.concurrent('before anything is changed', () => {
       `letters edit ${first} --reason r --wait 1 --set data.grade.points=7 --unset data.comments ${stack}`,
       { answers: ['y'] },
     );
-    expect(set.out).toMatch(
-      /data\.grade\.points\n {2}- 8\.5\n {2}\+ 7\ndata\.comments\n {2}- "Well argued, Jane"\n/,
-    );
+    expect(set.out).toMatch(/data\.grade\.points\n {2}- "•••"\n {2}\+ 7\ndata\.comments\n {2}- "•••"\n/);
     const texts: string[] = [];
     const typed = await sisRelay(`letters edit ${second} --reason r --wait 1 ${stack}`, {
       answers: ['y', 'y'],
@@ -314,6 +312,37 @@ describe.concurrent('before anything is changed', () => {
       ({ Body = '' }) => JSON.parse(Body).data.grade.points,
     );
     expect(points.sort()).toEqual([6, 7]);
+  });
+
+  test('an edit reveals what the message held only to the audit log’s knowledge', async () => {
+    const { office, stack } = await opened();
+    const [id = ''] = await office.park([{}]);
+    const edit = `letters edit ${id} --reason r --unset data.comments ${stack}`;
+    for (const json of ['', '--json']) {
+      const { out } = await sisRelay(`${edit} ${json}`);
+      expect(out).toMatch(/data\.comments/);
+      expect(out).not.toMatch(/Jane|revealed/);
+    }
+    const revealed = await sisRelay(`${edit} --reveal`, { answers: ['n'] });
+    expect(revealed.out).toMatch(/"revealed":1[\s\S]+- "Well argued, Jane"/);
+
+    let before = '';
+    let said = '';
+    const opens = await sisRelay(`letters edit ${id} --reason r ${stack}`, {
+      onOut: (piece) => {
+        said += piece;
+      },
+      edit: (text) => {
+        before = said;
+        return text;
+      },
+    });
+    expect(opens.err).toMatch(/Nothing was changed/);
+    expect(before).toMatch(/"audit":"begin".*"letters edit".*"counts":\{"revealed":1\}/);
+    const audited = [...(await office.objects('audit/')).values()].map((line) => JSON.parse(line));
+    expect(audited).toContainEqual(
+      expect.objectContaining({ audit: 'end', letters: [id], counts: { sent: 0, revealed: 1 } }),
+    );
   });
 
   test('an edit that is not valid sends nothing', async () => {

@@ -12,6 +12,8 @@ const edit = (office: Office, id: string, options: Partial<Parameters<typeof edi
       audit: office.audit,
       reason: 'points above the maximum',
       includeUncertain: false,
+      reveal: true,
+      isOpened: false,
       waitSeconds: 5,
       signal: never,
     },
