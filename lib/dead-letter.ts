@@ -1,6 +1,7 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { dispositions, type Failure, type FailureKind } from './failure.ts';
+import { bytesOf, mostAttributes, mostBytes, withoutRefused } from './sqs-limits.ts';
 
 /** A failure with the story of its message. */
 export type LetterFailure = Failure & {
@@ -29,16 +30,12 @@ type Attributes = Record<string, MessageAttributeValue>;
 /** The names of the attributes that are ours; a replayed message carries `replays`, and `kind` where that was `uncertain`. */
 export const letterAttributes = ['failure', 'kind', 'source', 'replays'] as const;
 
-/** SQS' limits: bytes of a message, its attributes included, and attributes of a message. */
-const maximumBytes = 1_048_576;
-const maximumAttributes = 10;
-
 /** The letter as SQS takes it: its story is cut until the whole fits, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
-  const room = maximumBytes - Buffer.byteLength(letter.body);
-  const fitting = stories(letter).find((attributes) => bytesOf(attributes) <= room);
+  const { body } = letter;
+  const fitting = stories(letter).find((attributes) => bytesOf({ body, attributes }) <= mostBytes);
   // A body that leaves no room for its story is still a letter: SQS' own would carry no more.
-  return { MessageBody: letter.body, MessageAttributes: fitting ?? {} };
+  return { MessageBody: body, MessageAttributes: fitting ?? {} };
 };
 
 /** What SQS gives back, read as a letter; it never throws, whoever wrote the message. */
@@ -83,7 +80,7 @@ const stories = ({ source, replays, failure, attributes }: DeadLetter): Attribut
   const told = failureTexts(failure).map((json) => ({ ...untold, failure: text(json) }));
   const carried = Object.entries(foreign(attributes));
   const withCarried = (own: Attributes): Attributes => ({
-    ...Object.fromEntries(carried.slice(0, maximumAttributes - Object.keys(own).length)),
+    ...Object.fromEntries(carried.slice(0, mostAttributes - Object.keys(own).length)),
     ...own,
   });
   return [...told.map(withCarried), ...told, withCarried(untold), untold, address];
@@ -135,14 +132,5 @@ const start = (text: string, length: number): string => text.slice(0, length).re
 /** Characters that SQS refuses are replaced: the platform's own words may hold any. */
 const text = (value: string): MessageAttributeValue => ({
   DataType: 'String',
-  StringValue: value
-    .toWellFormed()
-    .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD'),
+  StringValue: withoutRefused(value),
 });
-
-const bytesOf = (attributes: Attributes): number =>
-  Object.entries(attributes).reduce(
-    (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
-      sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),
-    0,
-  );

@@ -1,19 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BatchResultErrorEntry, MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
+import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
+import { bytesOf, mostBytes, type Outgoing } from '../sqs-limits.ts';
 
 /** A queue, and the client that speaks to it. */
 export type Queue = { sqs: SQSClient; url: string };
 
-export type Outgoing = { body: string; attributes: Record<string, MessageAttributeValue> };
-
 /** Why an entry was not done, by its place in what was given; what is not named here was done. */
 export type Failures = Map<number, string>;
 
-/** The most that SQS takes in one batch call: entries, and bytes of all bodies and attributes together. */
+/** The most that SQS takes in one batch call. */
 const mostEntries = 10;
-export const mostBytes = 1_048_576;
-/** The most attributes of one message. */
-export const mostAttributes = 10;
 
 export const sendAll = async ({ sqs, url }: Queue, messages: Outgoing[]): Promise<Failures> => {
   const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
@@ -51,13 +47,6 @@ export const hideAll = async (
     return (await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }))).Failed;
   });
 };
-
-export const bytesOf = ({ body, attributes }: Outgoing): number =>
-  Object.entries(attributes).reduce(
-    (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
-      sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),
-    Buffer.byteLength(body),
-  );
 
 const attempts = 3;
 /** So many batch calls are under way at once. */

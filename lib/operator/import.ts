@@ -1,5 +1,6 @@
+import { type Outgoing, sqsProblem } from '../sqs-limits.ts';
 import type { Audit } from './audit.ts';
-import { type Outgoing, sendAll } from './batches.ts';
+import { sendAll } from './batches.ts';
 import { letterIn } from './letter-line.ts';
 import type { Target } from './target.ts';
 
@@ -66,7 +67,9 @@ async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
     number += 1;
     if (line.trim() === '') continue;
     try {
-      yield { number, letter: letterIn(line), problem: '' };
+      const letter = letterIn(line);
+      const problem = sqsProblem(letter);
+      yield problem === undefined ? { number, letter, problem: '' } : { number, problem };
     } catch (error) {
       yield { number, problem: error instanceof Error ? error.message : String(error) };
     }

@@ -1,6 +1,6 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { mostAttributes, type Outgoing } from './batches.ts';
+import { mostAttributes, type Outgoing } from '../sqs-limits.ts';
 import type { Letter } from './letter.ts';
 
 const attributeSchema = z.union([

@@ -1,8 +1,9 @@
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { parseMessage } from '../message.ts';
+import { sqsProblem } from '../sqs-limits.ts';
 import type { Audit } from './audit.ts';
-import { bytesOf, mostBytes, sendAll } from './batches.ts';
+import { sendAll } from './batches.ts';
 import type { Integrations } from './integrations.ts';
 import { Refusal } from './refusal.ts';
 import { openRows, type Row, type Source } from './rows.ts';
@@ -95,11 +96,11 @@ export const publishMessages = async (
 type Checked = { problem: string } | { function: string; problem?: undefined };
 
 const check = (
-  { body, problem, line }: Row,
+  { body, problem: unreadable = 'is empty', line }: Row,
   integrations: Integrations,
   seen: Map<string, number>,
 ): Checked => {
-  if (body === undefined) return { problem: problem ?? 'is empty' };
+  if (body === undefined) return { problem: unreadable };
   const integration = integrationFor(body, integrations);
   if (typeof integration === 'string') return { problem: integration };
   try {
@@ -112,9 +113,8 @@ const check = (
   } catch (error) {
     return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
   }
-  if (bytesOf({ body, attributes: {} }) > mostBytes)
-    return { problem: 'is larger than the 1 MiB that SQS takes' };
-  return { function: integration.name };
+  const problem = sqsProblem({ body, attributes: {} });
+  return problem === undefined ? { function: integration.name } : { problem };
 };
 
 /** By the type of its event. */

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../dead-letter.ts';
-import { bytesOf, mostAttributes, mostBytes, type Outgoing, sendAll } from './batches.ts';
+import { bytesOf, mostAttributes, mostBytes, type Outgoing } from '../sqs-limits.ts';
+import { sendAll } from './batches.ts';
 import type { Letter } from './letter.ts';
 import type { Desk } from './visit.ts';
 

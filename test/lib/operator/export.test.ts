@@ -103,6 +103,31 @@ describe('an import', () => {
     expect(await office.take(office.deadLetters.url)).toEqual([]);
   });
 
+  test('of what SQS would not take imports nothing, and names the line', async () => {
+    const office = await offices.open();
+    const line = (body: string, attributes: object = {}) => JSON.stringify({ body, attributes, source: '' });
+    const text = (value: string) => ({ type: 'String', text: value });
+    const lines = [
+      line('tab\t, line\r\n, delete\u007F and \u{1F600}'),
+      line('nothing\u0000'),
+      line('b', { x: text('\uFFFF') }),
+      line('half of \uD83D'),
+      line('b'.repeat(1_048_576 - 7), { x: text('12') }),
+      line('b', Object.fromEntries([...'abcdefghijk'].map((name) => [name, text('x')]))),
+      line('b'.repeat(1_048_576)),
+    ];
+    const { imported: count, problems } = await imported(office, lines);
+    expect(count).toBe(0);
+    expect(problems.map(({ line: at, problem }) => `${at} ${problem}`)).toEqual([
+      '2 holds U+0000, a character that SQS does not take',
+      '3 holds U+FFFF, a character that SQS does not take',
+      '4 holds U+D83D, a character that SQS does not take',
+      '5 is larger than the 1 MiB that SQS takes',
+      '6 has more than the 10 attributes that SQS takes',
+    ]);
+    expect(await office.take(office.deadLetters.url)).toEqual([]);
+  });
+
   test('tells which lines SQS did not take', async () => {
     const office = await offices.open();
     const name = office.deadLetters.url.split('/').at(-1);

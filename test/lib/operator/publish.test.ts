@@ -45,6 +45,23 @@ describe('a file of JSON', () => {
     expect(await sentTo(office, 'enrollment-create')).toHaveLength(1);
   });
 
+  test('with what SQS would not take sends nothing, and tells each by its line', async () => {
+    const office = await offices.open();
+    const lines = [
+      eventBody('grade-push', { comments: 'line\nand \u0000, which JSON escapes' }),
+      eventBody('grade-push', { comments: 'not \uFFFE' }),
+      eventBody('grade-push', {}, { extension: 'x'.repeat(1_048_576) }),
+    ];
+    const { sent, problems } = await publish(office, fileOf(lines.join('\n'), '.jsonl'));
+    expect({ sent, problems }).toEqual({
+      sent: 0,
+      problems: [
+        { line: 2, problem: 'holds U+FFFE, a character that SQS does not take' },
+        { line: 3, problem: 'is larger than the 1 MiB that SQS takes' },
+      ],
+    });
+  });
+
   test('of lines has a message on each', async () => {
     const office = await offices.open();
     const one = eventBody('grade-push', { comments: 'of two\u2028lines' });

@@ -1,0 +1,38 @@
+import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+
+/** Bytes of one message with its attributes, and of one batch call. */
+export const mostBytes = 1_048_576;
+/** Attributes of one message. */
+export const mostAttributes = 10;
+
+export type Outgoing = { body: string; attributes: Record<string, MessageAttributeValue> };
+
+/** As SQS counts them. */
+export const bytesOf = ({ body, attributes }: Outgoing): number =>
+  Object.entries(attributes).reduce(
+    (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
+      sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),
+    Buffer.byteLength(body),
+  );
+
+const refused = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+
+/** The text with a sign in the place of each character that SQS refuses. */
+export const withoutRefused = (text: string): string => text.replace(refused, '\uFFFD');
+
+/** Why SQS would not take a message; undefined: it would. */
+export const sqsProblem = (message: Outgoing): string | undefined => {
+  const { body, attributes } = message;
+  if (bytesOf(message) > mostBytes) return 'is larger than the 1 MiB that SQS takes';
+  if (Object.keys(attributes).length > mostAttributes)
+    return `has more than the ${mostAttributes} attributes that SQS takes`;
+  for (const text of [body, ...Object.values(attributes).map(({ StringValue = '' }) => StringValue)]) {
+    const [character] = text.match(refused) ?? [];
+    if (character !== undefined) return `holds ${nameOf(character)}, a character that SQS does not take`;
+  }
+  return undefined;
+};
+
+/** As in `U+FFFE`. */
+const nameOf = (character: string): string =>
+  `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
