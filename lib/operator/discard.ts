@@ -23,6 +23,8 @@ export type Discarded = {
   plan: DiscardPlan;
   discarded: number;
   failed: { id: string; reason: string }[];
+  /** Of those planned, how many were not begun with because it was interrupted. */
+  left: number;
   /** Addresses of what was archived; `letters import` takes them back. */
   archives: string[];
   backLater: number;
@@ -34,9 +36,10 @@ export const discardLetters = async (
   { filter, reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
 ): Promise<Discarded> => {
   const selection = await selectLetters(target, { ...options, filter });
-  const { seen, whole, hidden, oldestMs, letters, groups, desk } = selection;
-  const plan = { seen, whole, hidden, oldestMs, groups, letters: letters.length };
-  const result: Omit<Discarded, 'backLater'> = { plan, discarded: 0, failed: [], archives: [] };
+  const { letters, groups, desk } = selection;
+  const { seen, whole, limitReached = false, hidden, oldestMs } = selection;
+  const plan = { seen, whole, limitReached, hidden, oldestMs, groups, letters: letters.length };
+  const result: Omit<Discarded, 'left' | 'backLater'> = { plan, discarded: 0, failed: [], archives: [] };
 
   const discard = async (chunk: Selected[], key: string): Promise<void> => {
     const safe = chunk.filter(({ id }) => desk.hold.isSafe(id));
@@ -76,7 +79,9 @@ export const discardLetters = async (
   } finally {
     backLater = await selection.close();
   }
-  return { ...result, backLater };
+  const { discarded, failed } = result;
+  const left = options.signal.aborted && !dryRun ? letters.length - discarded - failed.length : 0;
+  return { ...result, left, backLater };
 };
 
 const mostLetters = 500;

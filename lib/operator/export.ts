@@ -31,7 +31,7 @@ export const exportLetters = async (
         return exported < limit;
       },
     });
-    return { ...visited, exported };
+    return { ...visited, limitReached: exported >= limit, exported };
   } finally {
     await end({ exported });
   }

@@ -11,6 +11,8 @@ export type Plan = {
   /** Letters of the queue that were looked at, and whether that was all of them. */
   seen: number;
   whole: boolean;
+  /** As many match as --limit allows. */
+  limitReached: boolean;
   /** About so many were in somebody else's hands. */
   hidden: number;
   /** When the oldest letter that was looked at was sent; undefined: there is none. */
@@ -57,6 +59,7 @@ export const planReplay = (
     matching: selection.letters.length,
     seen: selection.seen,
     whole: selection.whole,
+    limitReached: selection.limitReached === true,
     hidden: selection.hidden,
     oldestMs: selection.oldestMs,
     send: grouped(toSend),

@@ -36,7 +36,7 @@ export const discardPlanLines = (
   ];
 };
 
-export const discardLines = ({ discarded, failed, archives, backLater }: Discarded): string[] => [
+export const discardLines = ({ discarded, failed, left, archives, backLater }: Discarded): string[] => [
   ...(archives.length > 0
     ? [`${countOf(discarded, 'letter was', 'letters were')} discarded. Archived in:`]
     : []),
@@ -45,6 +45,9 @@ export const discardLines = ({ discarded, failed, archives, backLater }: Discard
     ? [
         `${countOf(failed.length, 'letter')} could not be deleted (${failed[0]?.reason}): archived all the same.`,
       ]
+    : []),
+  ...(left > 0
+    ? [`Stopped: it was interrupted. ${countOf(left, 'letter was', 'letters were')} not discarded.`]
     : []),
   ...(backLater > 0
     ? [`${countOf(backLater, 'letter shows', 'letters show')} up again when their lease is over.`]

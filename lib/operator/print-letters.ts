@@ -126,9 +126,13 @@ const nothing = ({ seen, hidden }: Visit, name: string): string =>
     : `${name}: none of ${countOf(seen, 'dead letter')} matches.`;
 
 /** What the numbers do not tell. */
-export const remarks = ({ whole, hidden, seen }: Visit): string[] => [
+export const remarks = ({ whole, hidden, seen, limitReached }: Visit): string[] => [
   ...(hidden > 0
     ? [`About ${countOf(hidden, 'letter is', 'letters are')} in somebody else's hands and not counted here.`]
     : []),
-  ...(whole ? [] : [`Only ${countOf(seen, 'letter was', 'letters were')} looked at: there may be more.`]),
+  ...(limitReached
+    ? ['These are as many as --limit allows: no others were looked for.']
+    : whole
+      ? []
+      : [`Only ${countOf(seen, 'letter was', 'letters were')} looked at: there may be more.`]),
 ];

@@ -76,6 +76,7 @@ export const selectLetters = async (target: Target, options: SelectOptions): Pro
     });
     return {
       ...visited,
+      limitReached: wanted === 0,
       desk,
       letters: letters.sort((one, other) => one.sentMs - other.sentMs),
       groups: grouping.all(),

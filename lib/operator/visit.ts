@@ -14,6 +14,8 @@ export type Visit = {
   seen: number;
   /** False where letters may be left that were not seen. */
   whole: boolean;
+  /** It ended where as many as were asked for had been found. */
+  limitReached?: boolean;
   /** About so many were in somebody else's hands when the visit began, and not seen. */
   hidden: number;
   /** When the oldest of those seen was sent: SQS keeps it for 14 days from then on. Undefined: none was seen. */

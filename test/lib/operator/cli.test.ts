@@ -290,6 +290,27 @@ describe.concurrent('before anything is changed', () => {
     await worker.stop();
   });
 
+  test('a discard says what was not discarded, be it for its limit or for an interruption', async () => {
+    const { office, stack } = await opened();
+    await office.park(Array.from({ length: 5 }, () => ({})));
+    const discard = `letters discard --all --reason r ${stack}`;
+    const limited = await sisRelay(`${discard} --limit 2`, { answers: ['y'] });
+    expect(limited.out).toMatch(/as many as --limit allows[\s\S]+2 letters were discarded/);
+    expect(limited.out).not.toMatch(/there may be more|not discarded/);
+    const interrupted = new AbortController();
+    const stopped = await sisRelay(`${discard} --yes`, {
+      signal: interrupted.signal,
+      onOut: (piece) => {
+        if (/"audit":"begin"/.test(piece)) interrupted.abort();
+      },
+    });
+    expect(stopped).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/Stopped: it was interrupted\. 3 letters were not discarded\.\n/),
+    });
+    expect(await office.take(office.deadLetters.url)).toHaveLength(3);
+  });
+
   test('an edit shows what changes, in an editor or without', async () => {
     const { office, stack } = await opened();
     const [first = '', second = ''] = await office.park([{}, {}]);

@@ -101,6 +101,18 @@ describe('nothing is discarded', () => {
   });
 });
 
+test('that is interrupted ends after what is under way, and knows how many are left', async () => {
+  const office = await offices.open();
+  await office.park(Array.from({ length: 520 }, () => ({})));
+  const interrupted = new AbortController();
+  const { discarded, left } = await discard(office, {
+    signal: interrupted.signal,
+    onDiscarded: () => interrupted.abort(),
+  });
+  expect({ discarded, left }).toEqual({ discarded: 500, left: 20 });
+  expect(await office.take(office.deadLetters.url)).toHaveLength(20);
+});
+
 test('letters that cannot be deleted are named, and stay', async () => {
   const office = await offices.open();
   await office.park(Array.from({ length: 12 }, () => ({})));
