@@ -79,5 +79,5 @@ Examples:
 
 The columns of a table are the fields of the data, as in
   orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
-or files.0.uri; id, time and source may be given too. An empty cell is a field that is not given,
-"" is an empty text.`;
+or files.0.uri; id, time, source and sequence may be given too. An empty cell is a field that is not
+given, "" is an empty text. Without a time, a message counts as said now, and replaces older ones.`;

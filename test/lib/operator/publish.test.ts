@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { versionOf } from '../../../lib/message.ts';
 import { type Integrations, loadIntegrations } from '../../../lib/operator/integrations.ts';
 import { publishMessages } from '../../../lib/operator/publish.ts';
 import { eventBody, never, type Office, officesForTests } from './office.ts';
@@ -124,6 +125,18 @@ describe('a table', () => {
       },
       { orgUnitId: 2001, gradeObjectId: 5001, userId: 303, grade: { type: 'numeric', points: 7.5 } },
     ]);
+  });
+
+  test('counts as said when it is published, but for rows with a time, which replace nothing newer', async () => {
+    const office = await offices.open();
+    const rows = ['2001,5001,301,numeric,1,2026-02-01T10:00:00Z', '2001,5001,302,numeric,2,'];
+    const table = `orgUnitId,gradeObjectId,userId,grade.type,grade.points,time\n${rows.join('\n')}`;
+    const before = new Date().toISOString();
+    await publish(office, fileOf(table, '.csv'), { function: 'grade-push' });
+    const [old, now] = (await sentTo(office)).sort((one, other) => one.data.userId - other.data.userId);
+    const newer: typeof old = { ...old, id: 'of this week', time: '2026-02-03T10:00:00Z' };
+    expect(versionOf(old) < versionOf(newer)).toBe(true);
+    expect(now.time >= before && now.time <= new Date().toISOString()).toBe(true);
   });
 
   test('may hold lists, be divided by semicolons, and give ids and times of its own', async () => {
