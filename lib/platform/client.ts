@@ -67,7 +67,12 @@ export const createPlatformClient = (
   const exchange = createExchange(options);
   let clockOffsetMs: number | undefined;
 
+  let lastDate: string | string[] | undefined;
+
   const learnClock = (date: string | string[] | undefined): void => {
+    // It tells whole seconds: the first answer of each has told more closely than the others can.
+    if (date === lastDate) return;
+    lastDate = date;
     const toldMs = Date.parse(String(date));
     if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
   };
