@@ -61,7 +61,8 @@ export const measureMessages = async (environment: Environment, scale: MessagesS
     return {
       title: 'A message',
       about:
-        'grade-push as packaged, one request a message, batches of 10. Only the handler’s process is counted: platform, ' +
+        'grade-push as packaged, one request a message, batches of 10, in a container that is warm: what it costs until then is ' +
+        'under Growth. Only the handler’s process is counted: platform, ' +
         'Secrets Manager and the ledger’s table are other processes.',
       figures: (['0', '20'] as const).flatMap((latency) =>
         figuresOf(`the platform answers after ${latency} ms`, answers[latency]),
