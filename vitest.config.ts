@@ -6,6 +6,7 @@ export default defineConfig({
     // Real servers and processes: a busy machine is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 3,
+    // Much of it is waiting, so that more than one to a core are not too many.
+    maxWorkers: 4,
   },
 });

@@ -49,16 +49,40 @@ async function writeDescription(): Promise<string | undefined> {
   await mkdir(folder, { recursive: true });
   await writeFile(draft, `${description}\n`);
   try {
-    await link(draft, file);
-  } catch {
-    const other = await platformIn(await readDescription());
-    if (other !== undefined) return other;
-    // What is left of a stack that was killed.
-    await rename(draft, file);
+    for (;;) {
+      if (await isLinked(draft, file)) return undefined;
+      const found = await readDescription();
+      const other = await platformIn(found);
+      if (other !== undefined) return other;
+      await takeAway(found);
+    }
   } finally {
     await rm(draft, { force: true });
   }
-  return undefined;
+}
+
+/** What is left of a stack that was killed; not what another one, that is just starting, has put into its place meanwhile. */
+async function takeAway(found: string): Promise<void> {
+  const aside = `${file}.${process.pid}.old`;
+  try {
+    await rename(file, aside);
+    if ((await readFile(aside, 'utf8')).trim() !== found) await isLinked(aside, file);
+  } catch {
+    // It is gone already.
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+/** False where there is such a file already. */
+function isLinked(from: string, to: string): Promise<boolean> {
+  return link(from, to).then(
+    () => true,
+    (error: { code?: string }) => {
+      if (error.code === 'EEXIST') return false;
+      throw error;
+    },
+  );
 }
 
 async function readDescription(): Promise<string> {
