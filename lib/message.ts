@@ -102,10 +102,12 @@ export const parseMessage = <Data>(
   return { id, source, time, sequence: sequence ?? undefined, data: data.data };
 };
 
+const identified = z.object({ id: eventId });
+
 /** The id of a message that may be anything; undefined where it has none that is usable. */
 export const eventIdIn = (body: string): string | undefined => {
   try {
-    return z.object({ id: eventId }).safeParse(JSON.parse(body)).data?.id;
+    return identified.safeParse(JSON.parse(body)).data?.id;
   } catch {
     return undefined;
   }
