@@ -121,7 +121,8 @@ const isAwsOutage = (error: unknown): boolean =>
 const isNetworkCode = (error: Error): boolean =>
   'code' in error && typeof error.code === 'string' && /^E[A-Z_]+$/.test(error.code) && 'syscall' in error;
 
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+/** What kind of error it is, without what it says. */
+export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
 const remedyFor = (kind: FailureKind, refused: RefusedCall): string => {
   if (kind === 'missing-scope' && refused.required)

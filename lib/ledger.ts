@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { nameOf } from './failure.ts';
 import { anyCopy, type Doubt, type Entry, type Judgement, judge } from './ledger-rules.ts';
 import type { Item, LedgerTable } from './ledger-table.ts';
 
@@ -147,7 +148,7 @@ export const createLedger = ({ table, settlingMs, warn, nowMs }: LedgerOptions):
     } catch (error) {
       warn('the ending of a claim could not be written: it ends with its lease', {
         thing: claim.entry.thing,
-        error: error instanceof Error ? error.name : typeof error,
+        error: nameOf(error),
       });
       return false;
     }

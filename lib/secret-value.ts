@@ -1,7 +1,7 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type * as z from 'zod';
-import { MessageFailure } from './failure.ts';
-import { isMissing, isRefusal, nameOf } from './secrets.ts';
+import { MessageFailure, nameOf } from './failure.ts';
+import { isMissing, isRefusal } from './secrets.ts';
 
 /**
  * Reads a secret that is no credential of ours, by its name below the prefix, such as `lti-links/9001`: JSON with the

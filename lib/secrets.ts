@@ -1,5 +1,5 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { MessageFailure } from './failure.ts';
+import { MessageFailure, nameOf } from './failure.ts';
 import {
   type Actor,
   type Credential,
@@ -180,5 +180,3 @@ export const isRefusal = (error: unknown): boolean =>
   /^(AccessDenied|DecryptionFailure|UnrecognizedClient|InvalidSignature|ExpiredToken|Kms\w*|Validation|InvalidParameter)/i.test(
     nameOf(error),
   );
-
-export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
+import { nameOf } from '../failure.ts';
 import { bytesOf, mostBytes, type Outgoing } from '../sqs-limits.ts';
 
 /** A queue, and the client that speaks to it. */
@@ -123,5 +124,3 @@ const untilDone = async <Item>(items: Item[], call: Call<Item>): Promise<Failure
   }
   return failures;
 };
-
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
