@@ -1,46 +1,61 @@
-/** The only facts that reach a log line, whatever object is given, and what each of them must be. */
-const loggedFacts = {
-  function: 'string',
-  messageId: 'string',
-  eventId: 'string',
-  outcome: 'string',
-  kind: 'string',
-  reason: 'string',
-  operation: 'string',
-  status: 'number',
-  attempts: 'number',
-  replays: 'number',
-  requests: 'number',
-  durationMs: 'number',
-  platformMs: 'number',
-  waitSeconds: 'number',
-  ageSeconds: 'number',
-  requestId: 'string',
+/** Whatever is given: what is not a text, or not a number, is left out. */
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' ? safeText(value) : undefined;
+const number = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? Math.round(value * 10) / 10 : undefined;
+
+/** What a line is about, besides its facts. */
+type About = {
+  level: string;
+  atMs: number;
+  message: string;
+  /** Whose line it is, unless the facts name another. */
+  function: string;
+  error: unknown;
+};
+
+/**
+ * One flat object, as Powertools' Logger writes it. These are the only facts that reach a log line, whatever object is given.
+ * They are written out, as a loop over their names, or a spread, costs as much as all else about a line.
+ */
+export const lineOf = (about: About, given: Record<string, unknown>) => ({
+  level: about.level.toUpperCase(),
+  timestamp: new Date(about.atMs).toISOString(),
+  message: safeText(about.message),
+  function: text(given.function) ?? about.function,
+  messageId: text(given.messageId),
+  eventId: text(given.eventId),
+  outcome: text(given.outcome),
+  kind: text(given.kind),
+  reason: text(given.reason),
+  operation: text(given.operation),
+  status: number(given.status),
+  attempts: number(given.attempts),
+  replays: number(given.replays),
+  requests: number(given.requests),
+  durationMs: number(given.durationMs),
+  platformMs: number(given.platformMs),
+  waitSeconds: number(given.waitSeconds),
+  ageSeconds: number(given.ageSeconds),
+  requestId: text(given.requestId),
   // Of warnings and errors:
-  code: 'string',
-  count: 'number',
-  error: 'string',
-  queue: 'string',
-  remainingMs: 'number',
-  seconds: 'number',
-  secret: 'string',
-  skewSeconds: 'number',
-} as const;
+  code: text(given.code),
+  count: number(given.count),
+  error: about.error === undefined ? text(given.error) : errorFactsOf(about.error),
+  queue: text(given.queue),
+  remainingMs: number(given.remainingMs),
+  seconds: number(given.seconds),
+  /** Its name. */
+  secret: text(given.secret),
+  skewSeconds: number(given.skewSeconds),
+});
 
-/** A further fact is a line in the list above: what is not in it is not logged. `secret` is a secret's name. */
-export type Facts = { [Name in keyof typeof loggedFacts]?: string | number | undefined };
-
-const names = Object.keys(loggedFacts) as (keyof Facts)[];
-
-export const factsOf = (given: Facts): Record<string, string | number> => {
-  const facts: Record<string, string | number> = {};
-  for (const name of names) {
-    const value = given[name];
-    if (typeof value !== loggedFacts[name]) continue;
-    if (typeof value === 'string') facts[name] = safeText(value);
-    else if (typeof value === 'number' && Number.isFinite(value)) facts[name] = Math.round(value * 10) / 10;
-  }
-  return facts;
+/** A further fact is a line in the list above: what is not in it is not logged. */
+export type Facts = {
+  [Name in Exclude<keyof ReturnType<typeof lineOf>, 'level' | 'timestamp' | 'message'>]?:
+    | string
+    | number
+    | undefined;
 };
 
 type ErrorFacts = {
@@ -86,8 +101,8 @@ export const safeText = (text: string, most = mostText): string => {
   return masked.length > most ? `${masked.slice(0, most - 1)}…` : masked;
 };
 
-/** Without one of these a text matches none of the masks. Ids and words have none, and are not searched further. */
-const suspect = /[?=:\s]|eyJ/;
+/** What each of the masks needs to match. Ids, words and paths have none of it, and are not searched further. */
+const suspect = /[?=:"]|eyJ|(?:bearer|basic)\s/i;
 
 const masks: [RegExp, string][] = [
   // JSON.parse quotes from what it could not read, which may be a message.

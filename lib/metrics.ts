@@ -47,24 +47,29 @@ type Series = { metric: MetricName; dimensions: Dimensions; values: number[] };
 
 export const createTally = (namespace: string): Tally => {
   const directives = directivesOf(namespace);
-  const collected = new Map<string, Series>();
+  let collected: Series[] = [];
   return {
     add: (metric, dimensions, value) => {
       // JSON would turn it into null, for which CloudWatch drops the whole line.
       if (!Number.isFinite(value)) return;
-      let key: string = metric;
-      for (const value of Object.values(dimensions)) key += ` ${value}`;
-      const series = collected.get(key);
-      if (series === undefined) collected.set(key, { metric, dimensions, values: [value] });
+      // One invocation has few of them: to look at each costs less than to make a key to look it up by.
+      const series = collected.find((each) => each.metric === metric && isSame(each.dimensions, dimensions));
+      if (series === undefined) collected.push({ metric, dimensions, values: [value] });
       else if (metricDefinitions[metric].unit === 'Count') series.values[0] = (series.values[0] ?? 0) + value;
       else series.values.push(value);
     },
     take: () => {
-      const lines = pack([...collected.values()].flatMap(sliced)).map((packed) => lineOf(packed, directives));
-      collected.clear();
+      const lines = pack(collected.flatMap(sliced)).map((packed) => lineOf(packed, directives));
+      collected = [];
       return lines;
     },
   };
+};
+
+/** Of one metric, whose dimensions have the same names. */
+const isSame = (one: Dimensions, other: Dimensions): boolean => {
+  for (const name in one) if (one[name] !== other[name]) return false;
+  return true;
 };
 
 /** The most values of one metric that CloudWatch reads from a line. */
@@ -100,17 +105,17 @@ const pack = (all: Series[]): Packed[] => {
 
 type Directives = ReturnType<typeof directivesOf>;
 
-const lineOf = ({ metrics, dimensions }: Packed, directives: Directives): string =>
-  JSON.stringify({
-    _aws: { Timestamp: Date.now(), CloudWatchMetrics: [...metrics.keys()].map((name) => directives[name]) },
-    ...dimensions,
-    ...Object.fromEntries(metrics),
-  });
+/** Which metrics a line has is the same in most, so that it is not put into words each time. */
+const lineOf = ({ metrics, dimensions }: Packed, directives: Directives): string => {
+  const about = [...metrics.keys()].map((name) => directives[name]).join();
+  const values = JSON.stringify({ ...dimensions, ...Object.fromEntries(metrics) });
+  return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":[${about}]},${values.slice(1)}`;
+};
 
 const directivesOf = (namespace: string) =>
   Object.fromEntries(
     Object.entries(metricDefinitions).map(([name, { unit, dimensions }]) => [
       name,
-      { Namespace: namespace, Dimensions: dimensions, Metrics: [{ Name: name, Unit: unit }] },
+      JSON.stringify({ Namespace: namespace, Dimensions: dimensions, Metrics: [{ Name: name, Unit: unit }] }),
     ]),
   );

@@ -1,5 +1,5 @@
 import type { FailureKind, Outcome } from './failure.ts';
-import { errorFactsOf, type Facts, factsOf, safeText } from './log-facts.ts';
+import { type Facts, lineOf, safeText } from './log-facts.ts';
 import { createTally } from './metrics.ts';
 
 export type MessageReport = {
@@ -127,20 +127,12 @@ const createLines = (write?: (line: string) => void): Lines => {
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
-/** A line is one flat object, as Powertools' Logger writes it; with its own hooks for that it did nothing but cost 2 µs a line. */
 const createLog = (name: string, least: ObserveOptions['level'], print: Lines['add']) => {
   const from = levels.indexOf(least);
   return (level: ObserveOptions['level'], text: string, given: Facts, error?: unknown): void => {
     const at = levels.indexOf(level);
     if (at < from) return;
-    const line = {
-      level: level.toUpperCase(),
-      timestamp: new Date().toISOString(),
-      message: safeText(text),
-      function: name,
-      ...factsOf(given),
-      ...(error === undefined ? {} : { error: errorFactsOf(error) }),
-    };
-    print(JSON.stringify(line), level === 'warn' || level === 'error');
+    const about = { level, atMs: Date.now(), message: text, function: name, error };
+    print(JSON.stringify(lineOf(about, given)), level === 'warn' || level === 'error');
   };
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { errorFactsOf, factsOf, safeText } from '../../lib/log-facts.ts';
+import { errorFactsOf, lineOf, safeText } from '../../lib/log-facts.ts';
 
 describe('safeText', () => {
   test.each([
@@ -15,6 +15,7 @@ describe('safeText', () => {
     ],
     ['a signature alone', 'x_c=8MWnO0rB4dhv&x_d=fkpwBDGO', 'x_c=…&x_d=…'],
     ['a bearer token', 'authorization: Bearer abcdefghijklmnop.qrst~uv', 'authorization: Bearer …'],
+    ['a bearer token in capitals', 'BEARER\tabcdefghijklmnop', 'BEARER …'],
     ['basic credentials', 'Basic Y2xpZW50OnNlY3JldA==', 'Basic …'],
     ['a JSON web token', 'got eyJhbGciOi.eyJzdWIi.c2ln here', 'got … here'],
     ['a credential as JSON', '{"appKey":"abcdefghijkl","userId":"7"}', '{"appKey":"…","userId":"7"}'],
@@ -65,7 +66,15 @@ const parseError = (text: string): Error => {
   throw new Error(`${text} is JSON`);
 };
 
-describe('factsOf', () => {
+describe('a line', () => {
+  const about = { level: 'info', atMs: 0, message: 'told', function: 'grade-push', error: undefined };
+  const head = {
+    level: 'INFO',
+    timestamp: '1970-01-01T00:00:00.000Z',
+    message: 'told',
+    function: 'grade-push',
+  };
+
   test('takes what is listed and of its type, and nothing else', () => {
     const given = {
       messageId: 'm',
@@ -76,11 +85,11 @@ describe('factsOf', () => {
       reason: undefined,
       grade: 0,
     };
-    expect(factsOf(given)).toEqual({ messageId: 'm', status: 200, durationMs: 1.3 });
+    expect(lineOf(about, given)).toEqual({ ...head, messageId: 'm', status: 200, durationMs: 1.3 });
   });
 
   test('keeps a zero and an empty text', () => {
-    expect(factsOf({ replays: 0, reason: '' })).toEqual({ replays: 0, reason: '' });
+    expect(lineOf(about, { replays: 0, reason: '' })).toEqual({ ...head, replays: 0, reason: '' });
   });
 });
 
