@@ -16,7 +16,8 @@ export const integration: Integration<z.infer<typeof data>> = {
   key: ({ orgUnitId, gradeObjectId, userId }) => `${orgUnitId}/${gradeObjectId}/${userId}`,
   operations: [grades.getGradeValue, grades.putGradeValue],
   repeatable: true,
-  run: async ({ grade, comments, privateComments, ...value }, { platform }) => {
+  run: async ({ orgUnitId, gradeObjectId, userId, grade, comments, privateComments }, { platform }) => {
+    const value = { orgUnitId, gradeObjectId, userId };
     const kept =
       comments === undefined || privateComments === undefined
         ? await grades.readGradeComments(platform, value)

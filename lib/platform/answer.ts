@@ -13,16 +13,17 @@ export type Answer = {
   cutOff: boolean;
 };
 
-type About = { operation: Operation<unknown>; call: string };
-
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-export type Receipt = {
+/** What is told of an answer while it comes, and in which it ends: one of the last two, once. */
+export type Receiver = {
   operation: Operation<unknown>;
   signal: AbortSignal;
   /** Told before the first byte goes out. */
   onStart(): void;
   onHead: ((status: number, headers: Headers) => void) | undefined;
+  onAnswer(answer: Answer): void;
+  onError(error: unknown): void;
 };
 
 /**
@@ -33,55 +34,62 @@ export type Receipt = {
 export const receive = (
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  { operation, signal, onStart, onHead }: Receipt,
-): Promise<Answer> =>
-  new Promise((resolve, reject) => {
-    let control: Dispatcher.DispatchController | undefined;
-    let head: { status: number; headers: Headers } | undefined;
-    let mostBytes = maximumErrorBytes;
-    let bytes = 0;
-    const pieces: Buffer[] = [];
-    const end = (cutOff: boolean): void => {
-      signal.removeEventListener('abort', abort);
-      if (head) resolve({ ...head, text: startOf(pieces, mostBytes), cutOff });
-    };
-    const fail = (error: unknown): void => {
-      // Of what is not parsed, half is as good as the whole: the status has told already, and a cut error still names itself.
-      if (head && Number.isFinite(mostBytes)) end(true);
-      else {
-        signal.removeEventListener('abort', abort);
-        reject(error);
-      }
-    };
-    const abort = (): void => {
-      fail(signal.reason);
-      control?.abort(signal.reason);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    dispatcher.dispatch(request, {
-      onRequestStart: (controller) => {
-        if (signal.aborted) return controller.abort(signal.reason);
-        control = controller;
-        onStart();
-      },
-      onResponseStart: (_, status, headers) => {
-        // What comes before the answer is none.
-        if (status < 200) return;
-        head = { status, headers };
-        if (isSuccess(status) && operation.answer) mostBytes = Number.POSITIVE_INFINITY;
-        onHead?.(status, headers);
-      },
-      onResponseData: (controller, piece) => {
-        pieces.push(piece);
-        bytes += piece.length;
-        if (bytes < mostBytes) return;
-        end(false);
-        controller.abort(new Error('enough was read'));
-      },
-      onResponseEnd: () => end(false),
-      onResponseError: (_, error) => fail(error),
-    });
+  receiver: Receiver,
+): void => {
+  const { operation, signal } = receiver;
+  let control: Dispatcher.DispatchController | undefined;
+  let head: { status: number; headers: Headers } | undefined;
+  let mostBytes = maximumErrorBytes;
+  let bytes = 0;
+  let isOver = false;
+  const pieces: Buffer[] = [];
+  const end = (cutOff: boolean): void => {
+    if (isOver || !head) return;
+    isOver = true;
+    signal.removeEventListener('abort', abort);
+    receiver.onAnswer({ ...head, text: startOf(pieces, mostBytes), cutOff });
+  };
+  const fail = (error: unknown): void => {
+    // Of what is not parsed, half is as good as the whole: the status has told already, and a cut error still names itself.
+    if (Number.isFinite(mostBytes)) end(true);
+    if (isOver) return;
+    isOver = true;
+    signal.removeEventListener('abort', abort);
+    receiver.onError(error);
+  };
+  const abort = (): void => {
+    fail(signal.reason);
+    control?.abort(signal.reason);
+  };
+  if (signal.aborted) {
+    receiver.onError(signal.reason);
+    return;
+  }
+  signal.addEventListener('abort', abort, { once: true });
+  dispatcher.dispatch(request, {
+    onRequestStart: (controller) => {
+      if (signal.aborted) return controller.abort(signal.reason);
+      control = controller;
+      receiver.onStart();
+    },
+    onResponseStart: (_, status, headers) => {
+      // What comes before the answer is none.
+      if (status < 200) return;
+      head = { status, headers };
+      if (isSuccess(status) && operation.answer) mostBytes = Number.POSITIVE_INFINITY;
+      receiver.onHead?.(status, headers);
+    },
+    onResponseData: (controller, piece) => {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes < mostBytes) return;
+      end(false);
+      controller.abort(new Error('enough was read'));
+    },
+    onResponseEnd: () => end(false),
+    onResponseError: (_, error) => fail(error),
   });
+};
 
 const startOf = (pieces: Buffer[], mostBytes: number): string =>
   pieces.length === 0 ? '' : Buffer.concat(pieces).subarray(0, mostBytes).toString('utf8');
@@ -107,16 +115,12 @@ export const readStart = async ({
   return { status, headers, text: startOf(pieces, maximumErrorBytes), cutOff };
 };
 
-/** @throws PlatformError where a success is a web page: what says it in HTML is a proxy, a login or a notice. */
-export const refusePage = (answer: Answer, { operation, call }: About): void => {
-  const { status, headers, text, cutOff } = answer;
+/** Whether a success is a web page: what says it in HTML is a proxy, a login or a notice. */
+export const isPage = ({ status, headers, text, cutOff }: Answer): boolean =>
+  isSuccess(status) &&
   // An empty text may be labelled as anything.
-  const isPage =
-    (/html/i.test(String(headers['content-type'])) && (text.trim() !== '' || cutOff)) ||
-    /^\s*<(!doctype|html|head|body)\b/i.test(text);
-  if (!isSuccess(status) || !isPage) return;
-  throw new PlatformError({ operation, call, sent: true, message: `answered ${status} with an HTML page` });
-};
+  ((/html/i.test(String(headers['content-type'])) && (text.trim() !== '' || cutOff)) ||
+    /^\s*<(!doctype|html|head|body)\b/i.test(text));
 
 /**
  * What a success carries.

@@ -1,16 +1,18 @@
+import type { Dispatcher } from 'undici';
 import { type Headers, isSuccess, parseAnswer, readStart } from './answer.ts';
 import type { Actor, Auth, Authenticator, Proof } from './auth.ts';
 import { type Use, useFile } from './download.ts';
 import { PlatformError, parseRefusal } from './error.ts';
 import { createExchange, wholePayload } from './exchange.ts';
 import {
+  type Configured,
   configured,
   isFileAnswer,
   type Operation,
   type OperationOverride,
   type Versions,
 } from './operation.ts';
-import { type CallInput, requestOf } from './request.ts';
+import { type CallInput, type Request, requestOf } from './request.ts';
 
 /** The platform as one actor sees it within one attempt. */
 export type Platform = {
@@ -77,26 +79,31 @@ export const createPlatformClient = (
     if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
   };
 
-  /** `use` is for a file; what it ends with comes back settled, apart from what the call ends with. */
-  const call = async <Answer>(
-    declared: Operation<Answer>,
-    input: CallInput & { use?: Use<Answer> },
-    attempt: Attempt,
-  ): Promise<PromiseSettledResult<Answer>> => {
+  /** Each operation as this site does it, once. */
+  const known = new Map<Operation<unknown>, Configured<unknown>>();
+  const asConfigured = <Answer>(declared: Operation<Answer>): Configured<Answer> => {
+    const operation = known.get(declared) ?? configured(declared, options.overrides[declared.name]);
+    known.set(declared, operation);
+    return operation as Configured<Answer>;
+  };
+
+  /** `take` is for a file: it ends with what is done with it while it comes. */
+  const call = async <Result>(
+    declared: Operation<Result>,
+    input: CallInput,
+    { attempt, take }: { attempt: Attempt; take?: Take<Result> },
+  ): Promise<Result> => {
     const { name } = declared;
     if (attempt.operations?.includes(declared) === false)
       throw new TypeError(`${name} is not among the operations that the integration declares`);
-    if (isFileAnswer(declared.answer) !== (input.use !== undefined))
+    if (isFileAnswer(declared.answer) !== (take !== undefined))
       throw new TypeError(`${name}: a file is downloaded, and nothing else is`);
-    const operation = configured(declared, options.overrides[name]);
+    const operation = asConfigured(declared);
     const request = requestOf(operation, input, options);
     const about = { operation, call: `${request.method} ${request.path}` };
     const auth = operation.anonymous ? anonymous : authenticate(attempt.actor);
 
-    const send = async (proof: Proof): Promise<PromiseSettledResult<Answer>> => {
-      const query = [...request.query, ...Object.entries(proof.query)].map(
-        ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
-      );
+    const send = async (proof: Proof): Promise<Result> => {
       const payload = input.payload
         ? await input.payload()
         : input.json === undefined
@@ -106,25 +113,27 @@ export const createPlatformClient = (
       let status: number | undefined;
       let mayHaveActed = request.method !== 'GET';
       try {
-        const path = query.length > 0 ? `${request.path}?${query.join('&')}` : request.path;
-        const onHead = (told: number, headers: Headers): void => {
-          status = told;
-          learnClock(headers.date);
+        const outgoing = {
+          operation,
+          call: about.call,
+          path: provedPath(request, proof),
+          headers: proof.headers,
+          payload,
+          onHead: (told: number, headers: Headers): void => {
+            status = told;
+            learnClock(headers.date);
+          },
         };
-        const outgoing = { ...about, path, headers: proof.headers, payload, onHead };
-        const { use } = input;
-        const received = use
+        const received = take
           ? await exchange.stream(
               outgoing,
               async (incoming) =>
-                isSuccess(incoming.statusCode)
-                  ? { used: await useFile(incoming, about, use) }
-                  : readStart(incoming),
+                isSuccess(incoming.statusCode) ? { taken: await take(incoming, about) } : readStart(incoming),
               attempt.signal,
             )
           : await exchange.send(outgoing, attempt.signal);
-        if ('used' in received) return received.used;
-        if (isSuccess(received.status)) return { status: 'fulfilled', value: parseAnswer(about, received) };
+        if ('taken' in received) return received.taken;
+        if (isSuccess(received.status)) return parseAnswer(about, received);
         const refused = parseRefusal(received, [
           ...longWordsOf(proof),
           ...(input.secrets ?? []).filter(Boolean).flatMap(spellings),
@@ -166,13 +175,36 @@ export const createPlatformClient = (
 
   return {
     for: (attempt) => ({
-      call: async (operation, input = {}) => resultOf(await call(operation, input, attempt)),
-      download: async (operation, input, use) => resultOf(await call(operation, { ...input, use }, attempt)),
+      call: (operation, input = {}) => call(operation, input, { attempt }),
+      download: async (operation, input, use) => {
+        const settled = await call(operation, input, {
+          attempt,
+          take: (incoming, about) => useFile(incoming, about, use),
+        });
+        if (settled.status === 'rejected') throw settled.reason;
+        return settled.value;
+      },
       clockOffsetMs: () => clockOffsetMs,
     }),
     close: exchange.close,
   };
 };
+
+type Take<Result> = (
+  incoming: Dispatcher.ResponseData,
+  about: { operation: Operation<unknown>; call: string },
+) => Promise<Result>;
+
+const provedPath = ({ path, query }: Request, proof: Proof): string => {
+  const parameters = query.map(([name, value]) => parameter(name, value));
+  for (const name in proof.query) parameters.push(parameter(name, proof.query[name] ?? ''));
+  return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`;
+};
+
+const parameter = (name: string, value: string): string => `${encoded(name)}=${encoded(value)}`;
+
+/** To find out that nothing is to be encoded costs a tenth of encoding it. */
+const encoded = (text: string): string => (/[^\w.-]/.test(text) ? encodeURIComponent(text) : text);
 
 /** The proof's long words: an error page that repeats them has them taken out, however it writes its address. */
 const longWordsOf = ({ query, headers }: Proof): string[] =>
@@ -188,8 +220,3 @@ const spellings = (word: string): string[] => [
 ];
 
 const anonymous: Auth = { prove: async () => ({ query: {}, headers: {} }), learn: () => false };
-
-const resultOf = <Value>(settled: PromiseSettledResult<Value>): Value => {
-  if (settled.status === 'rejected') throw settled.reason;
-  return settled.value;
-};

@@ -1,5 +1,5 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import { type Answer, type Headers, type Receipt, receive, refusePage } from './answer.ts';
+import { type Answer, type Headers, isPage, receive } from './answer.ts';
 import { PlatformError } from './error.ts';
 import type { Operation } from './operation.ts';
 import { codeOf, reasonOf } from './silence.ts';
@@ -62,88 +62,96 @@ export const createExchange = (options: ExchangeOptions) => {
       void pool.destroy();
       pool = new Pool(options.baseUrl, settings);
     }
-    const dispatcher = pool;
     underWay += 1;
-    return {
-      dispatcher,
-      release: () => {
-        underWay -= 1;
-        idleSinceMs = Date.now();
-      },
-    };
+    return { dispatcher: pool, release };
+  };
+  const release = (): void => {
+    underWay -= 1;
+    idleSinceMs = Date.now();
   };
 
   /** A call that must not be sent twice gets a connection of its own: a cut is then never that of a stale one. */
   const own = (): Connection => {
     const dispatcher = new Client(options.baseUrl, settings);
-    return { dispatcher, release: () => void dispatcher.destroy() };
+    // Not while undici is still at its last answer.
+    return { dispatcher, release: () => queueMicrotask(() => void dispatcher.destroy()) };
   };
 
   return {
     /** @throws PlatformError where no answer comes, or a success is a web page. */
-    send: async (outgoing: Outgoing, signal: AbortSignal): Promise<Answer> => {
-      const connection = outgoing.operation.repeatable ? pooled() : own();
-      const answer = await roundTrip(outgoing, { connection, signal, work: receive });
-      refusePage(answer, outgoing);
-      return answer;
+    send: (outgoing: Outgoing, signal: AbortSignal): Promise<Answer> => {
+      const { operation, call, onHead } = outgoing;
+      const { dispatcher, release } = operation.repeatable ? pooled() : own();
+      const { request, onStart, errorOf } = prepared(outgoing);
+      return new Promise((resolve, reject) =>
+        receive(dispatcher, request, {
+          operation,
+          signal,
+          onStart,
+          onHead,
+          onAnswer: (answer) => {
+            release();
+            if (!isPage(answer)) return resolve(answer);
+            const message = `answered ${answer.status} with an HTML page`;
+            reject(new PlatformError({ operation, call, sent: true, message }));
+          },
+          onError: (error) => {
+            release();
+            reject(errorOf(error));
+          },
+        }),
+      );
     },
     /** The answer is read while it comes. */
-    stream: <Result>(outgoing: Outgoing, read: Read<Result>, signal: AbortSignal): Promise<Result> =>
-      roundTrip(outgoing, {
-        connection: pooled(),
-        signal,
-        work: async (dispatcher, request, { onStart, onHead }) => {
-          onStart();
-          const answer = await unlessAborted(dispatcher.request({ ...request, signal }), signal);
-          onHead?.(answer.statusCode, answer.headers);
-          return read(answer);
-        },
-      }),
+    stream: async <Result>(outgoing: Outgoing, read: Read<Result>, signal: AbortSignal): Promise<Result> => {
+      const { dispatcher, release } = pooled();
+      const { request, onStart, errorOf } = prepared(outgoing);
+      try {
+        signal.throwIfAborted();
+        onStart();
+        const answer = await unlessAborted(dispatcher.request({ ...request, signal }), signal);
+        outgoing.onHead?.(answer.statusCode, answer.headers);
+        return await read(answer);
+      } catch (error) {
+        throw errorOf(error);
+      } finally {
+        release();
+      }
+    },
     close: () => pool.destroy(),
   };
 };
 
 type Connection = { dispatcher: Dispatcher; release(): void };
 
-type RoundTrip<Result> = {
-  connection: Connection;
-  signal: AbortSignal;
-  work(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, receipt: Receipt): Promise<Result>;
-};
-
-const roundTrip = async <Result>(
-  { operation, call, path, headers, payload, onHead }: Outgoing,
-  { connection: { dispatcher, release }, signal, work }: RoundTrip<Result>,
-): Promise<Result> => {
-  const source = payload && watched(payload.body);
+/** A request as undici takes it, and what is to be said where no answer to it comes. */
+const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
+  const source = payload && !Buffer.isBuffer(payload.body) ? watched(payload.body) : undefined;
   let started = false;
-  const onStart = (): void => {
-    started = true;
-  };
-  try {
-    signal.throwIfAborted();
-    const request = {
+  return {
+    request: {
       method: operation.method,
       path,
       headers: payload
         ? { ...headers, 'content-type': payload.contentType, 'content-length': String(payload.contentLength) }
         : headers,
       // undici takes any async iterable; its types name Readable only.
-      body: (source?.body as Buffer | undefined) ?? null,
-    };
-    return await work(dispatcher, request, { operation, signal, onStart, onHead });
-  } catch (error) {
-    if (error instanceof PlatformError) throw error;
-    // A file that cannot be read to its end is not the platform's silence, and nor is a call that undici will not make.
-    if (source?.broken()) throw source.broken();
-    const code = codeOf(error);
-    if (code === 'UND_ERR_INVALID_ARG') throw error;
-    const sent = started && (payload?.complete?.() ?? true);
-    // Without its cause: a parser's error holds the answer's bytes, which may repeat the query.
-    throw new PlatformError({ operation, call, sent, message: reasonOf(code) });
-  } finally {
-    release();
-  }
+      body: ((source?.body ?? payload?.body) as Buffer | undefined) ?? null,
+    },
+    onStart: (): void => {
+      started = true;
+    },
+    errorOf: (error: unknown): unknown => {
+      if (error instanceof PlatformError) return error;
+      // A file that cannot be read to its end is not the platform's silence, and nor is a call that undici will not make.
+      if (source?.broken()) return source.broken();
+      const code = codeOf(error);
+      if (code === 'UND_ERR_INVALID_ARG') return error;
+      const sent = started && (payload?.complete?.() ?? true);
+      // Without its cause: a parser's error holds the answer's bytes, which may repeat the query.
+      return new PlatformError({ operation, call, sent, message: reasonOf(code) });
+    },
+  };
 };
 
 /** undici obeys a signal only once it is connected, which may be seconds after the attempt's time is over. */
@@ -155,10 +163,8 @@ const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal): Promis
 };
 
 /** A body that remembers the error with which it ended, if it did. */
-const watched = (body: Payload['body']) => {
-  if (Buffer.isBuffer(body)) return { body, broken: () => undefined };
+const watched = (source: AsyncIterable<Uint8Array>) => {
   let error: unknown;
-  const source = body;
   const watching = async function* () {
     try {
       yield* source;
