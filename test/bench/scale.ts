@@ -21,7 +21,7 @@ const functions = readdirSync(resolve(import.meta.dirname, '../../functions'))
 
 /** What the README shows: under five minutes on two cores. */
 export const full: Scale = {
-  messages: { launches: 3, rounds: 10, warmUps: 20, messages: { 0: 1_000, 20: 200, ledger: 200 } },
+  messages: { launches: 3, rounds: 10, warmUps: 40, messages: { 0: 1_000, 20: 200, ledger: 200 } },
   coldStart: { functions, repeats: 9 },
   upload: { bytes: 2 ** 30, repeats: 3 },
   growth: { sizes: [100, 1_000, 10_000, 100_000] },
