@@ -1,6 +1,11 @@
+import { readdirSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+
+const functions = readdirSync(join(import.meta.dirname, 'functions'))
+  .map((file) => file.slice(0, -'.ts'.length))
+  .sort();
 
 /**
  * What a container never uses, left out of every bundle. A name that the code asks for and that is not here is an error of
@@ -18,11 +23,19 @@ const replacements: Record<string, string> = {
   '@aws-sdk/credential-provider-node': `
     import { fromEnv } from '@aws-sdk/credential-provider-env';
     export const defaultProvider = () => fromEnv();`,
+  // For processors without SIMD: Lambda has none such.
+  '../llhttp/llhttp-wasm.js': `
+    throw new Error('The parser for processors without SIMD is not in the bundle');`,
   // undici's other protocol, with all of Node's own HTTP/2 behind it: no client of ours speaks it.
   './client-h2.js': `
     module.exports = () => { throw new Error('HTTP/2 is not in the bundle: set allowH2 to false') };`,
   // The SDK tells browsers apart with it.
   bowser: '',
+  // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share.
+  './function-modules.ts': `
+    ${functions.map((name, at) => `import * as m${at} from '../../functions/${name}.ts';`).join('')}
+    const modules = new Map([${functions.map((name, at) => `['${name}', m${at}]`)}]);
+    export const functionModules = async () => modules;`,
 };
 
 const replaceUnused: Plugin = {
@@ -61,6 +74,8 @@ export const bundle = async (
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunks/[name]-[hash]',
     platform: 'node',
+    // As Node's own undici is bundled: without its experimental parser, a fifth of the code.
+    define: { esbuildDetection: 'true' },
     target: 'node24',
     // The SDK's CommonJS files cannot be searched for what is unused.
     mainFields: ['module', 'main'],

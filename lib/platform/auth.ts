@@ -2,9 +2,7 @@ import * as z from 'zod';
 import type { RefusedCall } from './error.ts';
 import { idKeyCredential, signedQuery, skewToldBy } from './id-key.ts';
 import { bearerHeaders, expiryMs, oauthCredential } from './oauth.ts';
-
-/** What is added to a request to prove who sends it. */
-export type Proof = { query: Record<string, string>; headers: Record<string, string> };
+import type { Proof } from './proof.ts';
 
 /** Proves one call; `learn` is told its refusal and answers: the next proof will differ, send once more. */
 export type Auth = {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { type Headers, isSuccess, parseAnswer, readStart } from './answer.ts';
-import type { Actor, Auth, Authenticator, Proof } from './auth.ts';
+import type { Actor, Auth, Authenticator } from './auth.ts';
 import { type Use, useFile } from './download.ts';
 import { PlatformError, parseRefusal } from './error.ts';
 import { createExchange, wholePayload } from './exchange.ts';
@@ -12,7 +12,8 @@ import {
   type OperationOverride,
   type Versions,
 } from './operation.ts';
-import { type CallInput, type Request, requestOf } from './request.ts';
+import { type Proof, provedPath, unspeakable } from './proof.ts';
+import { type CallInput, requestOf } from './request.ts';
 
 /** The platform as one actor sees it within one attempt. */
 export type Platform = {
@@ -134,10 +135,7 @@ export const createPlatformClient = (
           : await exchange.send(outgoing, attempt.signal);
         if ('taken' in received) return received.taken;
         if (isSuccess(received.status)) return parseAnswer(about, received);
-        const refused = parseRefusal(received, [
-          ...longWordsOf(proof),
-          ...(input.secrets ?? []).filter(Boolean).flatMap(spellings),
-        ]);
+        const refused = parseRefusal(received, unspeakable(proof, input.secrets));
         throw new PlatformError({
           ...about,
           refused,
@@ -194,29 +192,5 @@ type Take<Result> = (
   incoming: Dispatcher.ResponseData,
   about: { operation: Operation<unknown>; call: string },
 ) => Promise<Result>;
-
-const provedPath = ({ path, query }: Request, proof: Proof): string => {
-  const parameters = query.map(([name, value]) => parameter(name, value));
-  for (const name in proof.query) parameters.push(parameter(name, proof.query[name] ?? ''));
-  return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`;
-};
-
-const parameter = (name: string, value: string): string => `${encoded(name)}=${encoded(value)}`;
-
-/** To find out that nothing is to be encoded costs a tenth of encoding it. */
-const encoded = (text: string): string => (/[^\w.-]/.test(text) ? encodeURIComponent(text) : text);
-
-/** The proof's long words: an error page that repeats them has them taken out, however it writes its address. */
-const longWordsOf = ({ query, headers }: Proof): string[] =>
-  [...Object.values(query), ...Object.values(headers)]
-    .flatMap((value) => value.split(' '))
-    .filter((word) => word.length >= 20)
-    .flatMap(spellings);
-
-const spellings = (word: string): string[] => [
-  word,
-  encodeURIComponent(word),
-  JSON.stringify(word).slice(1, -1),
-];
 
 const anonymous: Auth = { prove: async () => ({ query: {}, headers: {} }), learn: () => false };

@@ -1,0 +1,29 @@
+import { readdir } from 'node:fs/promises';
+import type { Integration } from '../integration.ts';
+import type { Operation } from '../platform/operation.ts';
+
+export type FunctionModule = {
+  integration?: Integration<unknown>;
+  operations?: readonly Operation<unknown>[];
+};
+
+/**
+ * Every file of functions/ by its name: a new function is one file there, and is known at once. No folder tells a bundle what
+ * there is, so that the packaging puts a list of all of them in this file's place.
+ */
+export const functionModules = async (): Promise<Map<string, FunctionModule>> => {
+  const files = await readdir(new URL('../../functions/', import.meta.url));
+  const names = files.filter((file) => file.endsWith('.ts')).map((file) => file.slice(0, -'.ts'.length));
+  return new Map(
+    await Promise.all(
+      names
+        .sort()
+        .map(
+          async (name): Promise<[string, FunctionModule]> => [
+            name,
+            await import(`../../functions/${name}.ts`),
+          ],
+        ),
+    ),
+  );
+};

@@ -1,0 +1,28 @@
+import type { Request } from './request.ts';
+
+/** What is added to a request to prove who sends it. */
+export type Proof = { query: Record<string, string>; headers: Record<string, string> };
+
+/** The path with its whole query, the proof last. */
+export const provedPath = ({ path, query }: Request, proof: Proof): string => {
+  const parameters = query.map(([name, value]) => parameter(name, value));
+  for (const name in proof.query) parameters.push(parameter(name, proof.query[name] ?? ''));
+  return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`;
+};
+
+const parameter = (name: string, value: string): string => `${encoded(name)}=${encoded(value)}`;
+
+/** To find out that nothing is to be encoded costs a tenth of encoding it. */
+const encoded = (text: string): string => (/[^\w.-]/.test(text) ? encodeURIComponent(text) : text);
+
+/** What no error may repeat, in every spelling: an error page shows the address that it was asked for, however it writes it. */
+export const unspeakable = (proof: Proof, secrets: string[] = []): string[] => {
+  const words = [...Object.values(proof.query), ...Object.values(proof.headers)]
+    .flatMap((value) => value.split(' '))
+    .filter((word) => word.length >= 20);
+  return [...words, ...secrets.filter(Boolean)].flatMap((word) => [
+    word,
+    encodeURIComponent(word),
+    JSON.stringify(word).slice(1, -1),
+  ]);
+};
