@@ -149,8 +149,8 @@ describe('the envelope', () => {
     [{ source: undefined }, 'source: is missing: expected string'],
     [{ source: '' }, 'source: too small: expected string to have >=1 characters'],
     [{ source: null }, 'source: expected string, received null'],
-    [{ type: undefined }, 'type: is missing: expected string'],
-    [{ type: 3 }, 'type: expected string, received number'],
+    [{ type: undefined }, 'type: is missing: must be sis.enrollment-create.v1 on this queue'],
+    [{ type: 3 }, 'type: must be sis.enrollment-create.v1 on this queue'],
     [{ sequence: 5 }, 'sequence: expected string, received number'],
     [{ data: undefined }, 'data: is missing: expected object'],
     [{ data: null }, 'data: expected object, received null'],
@@ -166,8 +166,9 @@ describe('the envelope', () => {
         'specversion: is missing: expected "1.0"',
         'id: is missing: expected string',
         'source: is missing: expected string',
-        'type: is missing: expected string',
+        'type: is missing: must be sis.enrollment-create.v1 on this queue',
         'time: is missing: must be a time as in 2026-01-31T09:30:00Z',
+        'data: is missing: expected object',
       ].join('; '),
     );
   });

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Integration } from '../../lib/integration.ts';
-import { envelope, messageType } from '../../lib/message.ts';
+import { messageSchema, messageType } from '../../lib/message.ts';
 
 type Json = { [name: string]: unknown };
 
@@ -36,16 +36,14 @@ export async function contractFiles(): Promise<Record<string, Json>> {
 const schemaFile = (type: string): string => `${type}.schema.json`;
 
 /** Draft 7 is what AsyncAPI and most validators understand. */
-function schemaOf({ name, data }: Integration<unknown>): Json {
-  const type = messageType(name);
-  const whole = envelope.extend({ type: z.literal(type), data });
+function schemaOf(integration: Integration<unknown>): Json {
   // What zod checks by code has no place in a schema: the function still refuses it, and says so in the letter.
-  const { $schema, ...schema } = z.toJSONSchema(whole, {
+  const { $schema, ...schema } = z.toJSONSchema(messageSchema(integration), {
     target: 'draft-7',
     io: 'input',
     unrepresentable: 'any',
   });
-  return { $schema, title: type, ...schema };
+  return { $schema, title: messageType(integration.name), ...schema };
 }
 
 function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
