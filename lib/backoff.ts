@@ -7,7 +7,7 @@ const longestVisibilitySeconds = 11 * 3600;
  * After so many receipts a short Retry-After no longer shortens the backoff: else a platform that keeps asking for one
  * second would drive a message through the queue's receive count, and so out of it, long before its day of waiting is over.
  */
-const patientReceipts = 20;
+export const patientReceipts = 20;
 
 /** For how long a message waits, in whole seconds: as the platform asks, else longer with each receipt, with jitter. */
 export const waitSeconds = (

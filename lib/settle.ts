@@ -1,8 +1,8 @@
 import type { SQSRecord } from 'aws-lambda';
 import { type Attempt, attempt, hasTime, noTime } from './attempt.ts';
-import { waitSeconds } from './backoff.ts';
+import { patientReceipts, waitSeconds } from './backoff.ts';
 import type { DeadLetter } from './dead-letter.ts';
-import { dispositions, type Failure, failureOf, type Outcome } from './failure.ts';
+import { dispositions, type Failure, failureOf, MessageFailure, type Outcome } from './failure.ts';
 import { withoutFields } from './forbidden-fields.ts';
 import type { Integration } from './integration.ts';
 import { eventIdIn, parseMessage } from './message.ts';
@@ -80,8 +80,16 @@ export const settle = async <Data>(
     report('parked', failure);
     return undefined;
   };
+  /** Nothing failed: it waits for its turn. Where that never comes, it is parked before its queue forgets it. */
+  const pause = async (seconds: number, reason: string): Promise<Delay | undefined> => {
+    const { attempts: receiveCount, startedMs, sentMs } = story;
+    // Being old is not enough: a day's backlog takes its turns, too.
+    if (startedMs - sentMs >= limits.longestWaitMs && receiveCount > patientReceipts)
+      return fail(new MessageFailure('unavailable', reason));
+    return wait(waitSeconds({ receiveCount, retryAfterSeconds: seconds }, limits.backoff), reason);
+  };
 
-  if (!hasTime(around)) return wait(1, noTime);
+  if (!hasTime(around)) return pause(1, noTime);
   try {
     const message = parseMessage(record.body, integration, story.startedMs);
     eventId = message.id;
@@ -96,7 +104,7 @@ export const settle = async <Data>(
     };
     const progress = await attempt(integration, message, context);
     if (progress.state === 'alone') return { alone: record };
-    if (progress.state === 'waiting') return wait(progress.seconds, progress.reason);
+    if (progress.state === 'waiting') return pause(progress.seconds, progress.reason);
     if (progress.state === 'unanswered') return await fail(progress.error, progress.lookUpSeconds);
     report(progress.state);
     return undefined;

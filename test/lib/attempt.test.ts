@@ -61,7 +61,11 @@ const well = async () => {};
 /** One container of a function. */
 const container = (
   run: (say: string, world: World) => Promise<unknown> = well,
-  { table: its = table(), ...more }: Partial<Integration<Data>> & { table?: LedgerTable } = {},
+  {
+    table: its = table(),
+    seconds = 60,
+    ...more
+  }: Partial<Integration<Data>> & { table?: LedgerTable; seconds?: number } = {},
 ) => {
   const nothing = () => {};
   const services = {
@@ -90,7 +94,7 @@ const container = (
   } as unknown as Services;
   const handler = handlerOf(integrationOf(run, more), () => services);
   return (...records: SQSRecord[]) => {
-    const endMs = nowMs + 60 * second;
+    const endMs = nowMs + seconds * second;
     const context = { getRemainingTimeInMillis: () => endMs - nowMs } as Context;
     return handler({ Records: records }, context);
   };
@@ -185,6 +189,40 @@ describe('a message that the ledger holds back', () => {
     expect(delays.map(({ seconds }) => seconds)).toEqual([1]);
     await container()(recordOf('a'));
     expect(outcomes()).toEqual(['waiting', 'done']);
+  });
+});
+
+describe('a message whose turn does not come', () => {
+  const received = (times: number, agedHours: number) =>
+    Object.assign(recordOf('a'), {
+      attributes: {
+        SentTimestamp: `${nowMs - agedHours * 3_600 * second}`,
+        ApproximateReceiveCount: `${times}`,
+      },
+    });
+  /** A function that has less time than an attempt may take. */
+  const tooShort = container(well, { seconds: 44 });
+
+  test('soon waits longer each time, so that no day of waiting ends in its queue’s receive count', async () => {
+    await tooShort(received(20, 0));
+    await tooShort(received(21, 0));
+    expect(delays.map(({ seconds }) => seconds)).toEqual([1, 5]);
+    expect(outcomes()).toEqual(['waiting', 'waiting']);
+  });
+
+  test('is parked after a day, before its queue forgets it, and says why', async () => {
+    await tooShort(received(21, 24));
+    expect(outcomes()).toEqual(['parked unavailable']);
+    expect(letters[0]?.failure).toMatchObject({
+      message: 'Too little time was left in this invocation: the next one takes it',
+      remedy: 'It waited for 24 h. When its cause is gone, replay this letter.',
+    });
+  });
+
+  test('still waits if it is only old, as after a pause of its function', async () => {
+    await tooShort(received(1, 48));
+    expect(outcomes()).toEqual(['waiting']);
+    expect(story).toEqual([]);
   });
 });
 
