@@ -45,9 +45,11 @@ export const receive = (
   const pieces: Buffer[] = [];
   const end = (cutOff: boolean): void => {
     if (isOver || !head) return;
+    // First of all: it throws where the answer is longer than a text can be, and undici then tells that as an error.
+    const text = startOf(pieces, mostBytes);
     isOver = true;
     signal.removeEventListener('abort', abort);
-    receiver.onAnswer({ ...head, text: startOf(pieces, mostBytes), cutOff });
+    receiver.onAnswer({ ...head, text, cutOff });
   };
   const fail = (error: unknown): void => {
     // Of what is not parsed, half is as good as the whole: the status has told already, and a cut error still names itself.

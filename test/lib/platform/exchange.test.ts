@@ -2,7 +2,7 @@ import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Payload } from '../../../lib/platform/exchange.ts';
 import { answering, clientAt, errorOf, handling, nobody, operations, raw } from './servers.ts';
 
@@ -142,6 +142,21 @@ describe.each(kinds)('%s without a usable answer is known as sent', (_, operatio
     const error = await errorOf(platformOf(undefined, AbortSignal.timeout(50)).call(operation, { path }));
     expect(error).toMatchObject({ sent: true, message: 'no answer in time (TimeoutError)' });
   });
+});
+
+test.each([
+  ['a repeatable call', operations.read],
+  ['a call that must not be sent twice', operations.readOnce],
+])('%s whose answer is longer than a text can be ends', async (_, operation) => {
+  const { url } = await handling((_, response) => response.end('{}'));
+  // It would take half a GiB.
+  const tooLong = Object.assign(new Error('too long'), { code: 'ERR_STRING_TOO_LONG' });
+  const concat = vi.spyOn(Buffer, 'concat').mockImplementation(() => {
+    throw tooLong;
+  });
+  onTestFinished(() => concat.mockRestore());
+  const error = await errorOf(clientAt(url).platform.call(operation, { path }));
+  expect(error).toMatchObject({ sent: true, message: expect.stringContaining('(ERR_STRING_TOO_LONG)') });
 });
 
 test.skipIf(cannotFreeze).each(kinds)(
