@@ -1,8 +1,3 @@
-const [major] = process.versions.node.split('.').map(Number);
-if (major < 24) {
-  console.error(
-    `sis-relay needs Node 24 or newer, and this is ${process.version}. Run \`npm run local\`: it brings its own.`,
-  );
-  process.exit(1);
-}
+import '../node-24.js';
+
 await import('./local.ts');

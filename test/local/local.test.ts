@@ -295,12 +295,12 @@ describe('npm start', () => {
 });
 
 describe('a node below 24, called directly', () => {
-  test.for(['start', 'local'])(
-    '%s.js fails with a sentence that says what to run',
-    async (name, { skip }) => {
+  test.for(['test/local/start.js', 'test/local/local.js', 'test/local/chaos.js', 'test/all.js'])(
+    '%s fails with a sentence that says what to run',
+    async (program, { skip }) => {
       const node = await oldNode();
       if (node === undefined) return skip('there is no node below 24 on this machine');
-      const { said, ended } = run(node, `test/local/${name}.js`);
+      const { said, ended } = run(node, program);
       expect(await ended).toEqual([1, null]);
       expect(said).toEqual({
         out: '',

@@ -1,0 +1,3 @@
+import './node-24.js';
+
+await import('./all.ts');
