@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseArgs, stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
+import { optionsOf } from './options.ts';
 
 // `npm run breakages`: breaks one thing after the other in a copy of the project, and expects the proof to fail each time.
 // `npm run breakages -- --chaos` does so with the destructive run, `--only <part of a title>` with these alone.
@@ -190,15 +191,20 @@ function lastOf(output: string): string {
   return stripVTControlCharacters(output).trim().split('\n').slice(-12).join('\n           ').slice(-400);
 }
 
-const { values } = parseArgs({
-  options: { chaos: { type: 'boolean' }, only: { type: 'string', default: '' } },
-});
+const values = optionsOf(
+  { chaos: { type: 'boolean' }, only: { type: 'string', default: '' } },
+  { usage: 'npm run breakages -- --chaos --only words' },
+);
 const chosen = breakages
   .filter(({ title }) => title.includes(values.only))
   .flatMap((breakage) => {
     if (!values.chaos) return [breakage];
     return breakage.chaos ? [{ ...breakage, seenBy: chaos }] : [];
   });
+if (chosen.length === 0) {
+  console.error(`No breakage that is asked for has “${values.only}” in its title.`);
+  process.exit(2);
+}
 let missed = 0;
 for (const breakage of chosen) {
   const result = seen(breakage);

@@ -1,20 +1,22 @@
-import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { type History, histories } from './history/history.ts';
 import { live } from './history/live.ts';
+import { optionsOf } from './options.ts';
 
 // `npm run prove -- --histories N --seed N`: as many histories as time allows, from a seed that is said.
 
-const { values } = parseArgs({
-  options: {
+const usage = 'npm run prove -- --histories N --seed N';
+const values = optionsOf(
+  {
     histories: { type: 'string', default: '100000' },
     seed: { type: 'string', default: `${Date.now() % 2 ** 31}` },
   },
-});
+  { usage },
+);
 const asked = Number(values.histories);
 const seed = Number(values.seed);
 if (!Number.isSafeInteger(asked) || !Number.isSafeInteger(seed) || asked < 1) {
-  console.error('npm run prove -- --histories N --seed N');
+  console.error(usage);
   process.exit(2);
 }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { optionsOf } from '../options.ts';
 import { writeIntoReadme } from '../readme.ts';
 import { measureColdStart } from './cold-start.ts';
 import { type Environment, startEnvironment } from './environment.ts';
@@ -39,7 +40,7 @@ export const bench = async (scale: Scale, print: (text: string) => void): Promis
 
 /** `npm run bench`: writes what the README shows; `--quick` only looks. The exit status is 0 exactly if every floor holds. */
 if (import.meta.main) {
-  const isQuick = process.argv.includes('--quick');
+  const isQuick = optionsOf({ quick: { type: 'boolean' } }, { usage: 'npm run bench -- --quick' }).quick;
   const results = await bench(isQuick ? quick : full, console.log);
   if (!isQuick) {
     const folder = join(import.meta.dirname, 'results');

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { DeadLetter } from '../../lib/dead-letter.ts';
+import { optionsOf } from '../options.ts';
 import { localClient } from './aws.ts';
 import {
   chaosSeed,
@@ -161,16 +161,20 @@ function unexpected(
 
 /** `npm run chaos -- --seed N --messages N` */
 export async function command(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
+  const usage = 'npm run chaos -- --seed N --messages N';
+  const values = optionsOf(
+    {
       seed: { type: 'string', default: `${Date.now() % 100_000}` },
       messages: { type: 'string', default: '2000' },
     },
-  });
+    { usage, args },
+  );
   const [seed, messages] = [Number(values.seed), Number(values.messages)];
-  if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(messages) || messages < 1)
-    throw new Error('npm run chaos -- --seed N --messages N');
+  if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(messages) || messages < 1) {
+    console.error(usage);
+    process.exitCode = 2;
+    return;
+  }
   const result = await wreak({ seed, messages, say: console.log });
   for (const line of tableOf(result)) console.log(line);
   console.log(isWell(result) ? 'All is well.' : `Not all is well. Again: npm run chaos -- --seed ${seed}`);
