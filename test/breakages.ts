@@ -42,8 +42,8 @@ const breakages: Breakage[] = [
     title: 'versions are compared the wrong way',
     chaos: true,
     file: 'lib/ledger-rules.ts',
-    code: 'Buffer.compare(Buffer.from(item.version), Buffer.from(entry.version))',
-    by: 'Buffer.compare(Buffer.from(entry.version), Buffer.from(item.version))',
+    code: 'Buffer.compare(Buffer.from(done), Buffer.from(version))',
+    by: 'Buffer.compare(Buffer.from(version), Buffer.from(done))',
   },
   {
     title: 'a success is written down before the call',
