@@ -105,6 +105,7 @@ export const createPlatformClient = (
     const auth = operation.anonymous ? anonymous : authenticate(attempt.actor);
 
     const send = async (proof: Proof): Promise<Result> => {
+      const path = provedPath(request, proof);
       const payload = input.payload
         ? await input.payload()
         : input.json === undefined
@@ -117,7 +118,7 @@ export const createPlatformClient = (
         const outgoing = {
           operation,
           call: about.call,
-          path: provedPath(request, proof),
+          path,
           headers: proof.headers,
           payload,
           onHead: (told: number, headers: Headers): void => {
