@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
 const functions = readdirSync(join(import.meta.dirname, 'functions'))
+  // Editors and systems leave files of their own beside them.
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length))
   .sort();

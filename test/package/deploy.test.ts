@@ -1,4 +1,4 @@
-import { appendFile, readdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Template } from './cloudformation.ts';
@@ -30,6 +30,8 @@ async function refusedDeployment() {
 // Beside each other, as each leaves a core idle for half of its time.
 beforeAll(async () => {
   [project, account] = await Promise.all([copyOfProject(), startEmptyAccount()]);
+  // What a Mac leaves in each folder that somebody has looked at.
+  await writeFile(join(project, 'functions/.DS_Store'), '');
   const [ready, { end, made }] = await Promise.all([
     packagedProject().then(({ folder }) => zipsOf(folder)),
     refusedDeployment(),
