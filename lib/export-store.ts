@@ -41,6 +41,11 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
     await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body, ContentType }));
   };
 
+  const list = async (prefix: string): Promise<string[]> => {
+    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
+    return Contents.flatMap(({ Key }) => Key ?? []);
+  };
+
   /** An upload in parts: nothing of it is seen before its end. */
   const multipart = async (key: string, ContentType: string) => {
     const object = { Bucket: bucket, Key: key };
@@ -68,6 +73,9 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
       } catch (error) {
         if (error instanceof SyntaxError || (error instanceof Error && error.name === 'NoSuchKey'))
           return undefined;
+        // S3 says so of what is not there, too, to whom it does not let list the whole bucket.
+        const isDenied = error instanceof Error && error.name === 'AccessDenied';
+        if (isDenied && !(await list(key.slice(0, key.lastIndexOf('/') + 1))).includes(key)) return undefined;
         throw error;
       }
     },
@@ -78,10 +86,7 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
       await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
     },
 
-    list: async (prefix) => {
-      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
-      return Contents.flatMap(({ Key }) => Key ?? []);
-    },
+    list,
 
     upload: async (key, contentType, pieces) => {
       let parts: Awaited<ReturnType<typeof multipart>> | undefined;

@@ -103,6 +103,24 @@ describe('JSON', () => {
     expect(await store.readJson('a/half.json')).toBeUndefined();
   });
 
+  test('is undefined where there is none, also for a role that may list its own folder alone', async () => {
+    const denied = new S3Client({ ...localClient(aws.url), forcePathStyle: true });
+    denied.middlewareStack.add(
+      (next, { commandName }) =>
+        async (input) => {
+          if (commandName === 'GetObjectCommand')
+            throw Object.assign(new Error('Access Denied'), { name: 'AccessDenied' });
+          return next(input);
+        },
+      { step: 'initialize' },
+    );
+    const narrow = createExportStore({ s3: denied, bucket: Bucket });
+    await store.writeJson('d/there.json', {});
+    expect(await narrow.readJson('d/none.json')).toBeUndefined();
+    await expect(narrow.readJson('d/there.json')).rejects.toThrow('Access Denied');
+    denied.destroy();
+  });
+
   test('is listed in the order of its keys, and gone when it is removed', async () => {
     for (const key of ['b/2.json', 'b/1.json', 'c/1.json']) await store.writeJson(key, {});
     expect(await store.list('b/')).toEqual(['b/1.json', 'b/2.json']);
