@@ -163,9 +163,10 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
         cause: error,
       },
     );
+  // A role that may read this one name is refused, too, as long as nothing has that name: IAM judges first.
   if (isRefusal(error))
     return new MessageFailure('credentials', `The secret ${name} may not be read: ${nameOf(error)}`, {
-      remedy: `Let this function read and decrypt the secret ${name}; waiting messages then go on.`,
+      remedy: `Create the secret ${name} where there is none in this region, or let this function read and decrypt it; waiting messages then go on.`,
       cause: error,
     });
   // Without its cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
