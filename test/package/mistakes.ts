@@ -36,7 +36,15 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (statement(of('gradepushRole'), 'sqs:SendMessage').Action = 'sqs:SentMessage'),
     ),
   ],
-  'what is allowed is named, and is sis-relay’s own': [
+  'what is allowed is named, and is the stage’s own': [
+    mistake('a replay that reaches the queues of other stages', (of) => {
+      const move = statement(of('deadletterreplayMovesLetters'), 'sqs:GetQueueUrl');
+      move.Resource['Fn::Sub'] = move.Resource['Fn::Sub'].replace('sis-relay-local-*', 'sis-relay-*');
+    }),
+    mistake('the secret of every stage', (of) => {
+      const read = statement(of('gradepushSignsAsService'), 'secretsmanager:GetSecretValue');
+      read.Resource['Fn::Sub'] = read.Resource['Fn::Sub'].replace('sis-relay/local', 'sis-relay/*');
+    }),
     mistake(
       'a wildcard for a resource',
       (of) => (statement(of('gradepushRole'), 'sqs:SendMessage').Resource = '*'),
@@ -97,6 +105,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'a redrive after ten receipts',
       (of) => (of('gradepushQueue').RedrivePolicy.maxReceiveCount = 10),
     ),
+    mistake(
+      'a DeadLetters that takes nothing from SQS',
+      (of) => (of('DeadLetters').RedriveAllowPolicy = { redrivePermission: 'denyAll' }),
+    ),
   ],
   'a message fits into DeadLetters together with its failure': [
     mistake(
@@ -123,6 +135,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'a queue without a function',
       (_, { Resources }) => delete Resources.GradeDashpushEventSourceMappingSQSGradepushQueue,
     ),
+    mistake('a queue with two mappings', (_, { Resources }) => {
+      Resources.another = structuredClone(Resources.GradeDashpushEventSourceMappingSQSGradepushQueue!);
+    }),
   ],
   'queues, files and alarms are reached over TLS alone': [
     mistake('a queue without its policy', (_, { Resources }) => delete Resources.gradepushQueuePolicy),
@@ -138,6 +153,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'a policy that denies nothing',
       (of) => (of('FilesPolicy').PolicyDocument.Statement[0].Condition.Bool['aws:SecureTransport'] = 'true'),
     ),
+    mistake('a policy that denies it to some alone', (of) => {
+      const { Condition } = of('FilesPolicy').PolicyDocument.Statement[0];
+      Condition.StringEquals = { 'aws:SourceAccount': '111111111111' };
+    }),
   ],
   'queues and buckets are encrypted, and buckets are private': [
     mistake('a queue that is not encrypted', (of) => (of('DeadLetters').SqsManagedSseEnabled = false)),
@@ -154,6 +173,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('a rule for the whole bucket', (of) =>
       of('Files').LifecycleConfiguration.Rules.push({ Id: 'all', Status: 'Enabled', ExpirationInDays: 7 }),
     ),
+    mistake('discarded letters that cannot be taken back', (of) => {
+      const { Rules } = of('Files').LifecycleConfiguration;
+      Rules.find(({ Id }: Properties) => Id === 'discarded').ExpirationInDays = 1;
+    }),
     mistake('uploads that break off and stay', (of) => of('Files').LifecycleConfiguration.Rules.pop()),
   ],
   'the ledger is the table that functions write': [
@@ -161,6 +184,15 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   ],
   'every function writes to a log that is not kept for ever': [
     mistake('a log without an end', (of) => delete of('GradeDashpushLogGroup').RetentionInDays),
+  ],
+  'every function runs the code of its name': [
+    mistake(
+      'a misspelt handler',
+      (of) => (of('GradeDashpushLambdaFunction').Handler = 'functions/grade-psuh.handler'),
+    ),
+    mistake('the code of another function', (of) => {
+      of('GradeDashpushLambdaFunction').Code = of('OrgDashunitDashmoveLambdaFunction').Code;
+    }),
   ],
   'every function runs on Node 24 for arm64, with settings that it understands': [
     mistake(
@@ -183,6 +215,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'two exports at once',
       (of) => delete of('CourseDashexportLambdaFunction').ReservedConcurrentExecutions,
     ),
+    mistake(
+      'a function that may never run',
+      (of) => (of('ConnectionDashcheckLambdaFunction').ReservedConcurrentExecutions = 0),
+    ),
   ],
   'a schedule may invoke its function and nothing else': [
     mistake('a schedule that may not', (_, { Resources }) => delete Resources.tokenrefreshInvocation),
@@ -192,6 +228,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     ),
   ],
   'every queue, function and kind of letter has its alarms, and each tells somebody': [
+    mistake(
+      'letters of SQS itself that lie there unheard',
+      (_, { Resources }) => delete Resources.LettersAny,
+    ),
     mistake('letters that end unheard', (_, { Resources }) => delete Resources.LettersNearTheirEnd),
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
     mistake('messages that wait unheard', (_, { Resources }) => delete Resources.gradepushWaits),
@@ -202,11 +242,22 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (_, { Resources }) => delete Resources.deadletterreplaySilent,
     ),
   ],
-  'a schedule that is silent alarms, and a connection-check like one that fails': [
-    mistake('a schedule whose silence is health', (of) => delete of('tokenrefreshSilent').TreatMissingData),
+  'a schedule that falls silent alarms, and a connection-check like one that fails': [
+    mistake(
+      'a schedule whose silence is health',
+      (of) => (of('tokenrefreshSilent').TreatMissingData = 'notBreaching'),
+    ),
+    mistake(
+      'a schedule whose silence nobody hears',
+      (of) => delete of('tokenrefreshSilent').InsufficientDataActions,
+    ),
     mistake(
       'an alarm that takes silence for health',
       (of) => (of('ConnectionFails').TreatMissingData = 'notBreaching'),
+    ),
+    mistake(
+      'an alarm that rings before the first check',
+      (of) => (of('ConnectionFails').TreatMissingData = 'breaching'),
     ),
   ],
   'alarms and graphs read the namespace that every function of the stage writes, and no other stage': [
@@ -224,6 +275,13 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     }),
   ],
   'the dashboard shows outcomes, what waits and why, the platform’s answers and the letters': [
+    mistake('a dashboard without the kinds of letters', (of) => {
+      const { DashboardBody } = of('Dashboard');
+      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replace(
+        String.raw`\",kind} MetricName=\"Letters`,
+        String.raw`\",function,kind} MetricName=\"Letters`,
+      );
+    }),
     mistake('a dashboard without status codes', (of) => {
       const { DashboardBody } = of('Dashboard');
       DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('PlatformAnswers', 'PlatformLatency');
@@ -254,6 +312,18 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   ],
   'an alarm rings at the first thing that goes wrong, and in time': [
     mistake('an alarm for a hundred letters', (of) => (of('Lettersinvalid').Threshold = 100)),
+    mistake(
+      'an alarm that rings while all is well',
+      (of) => (of('gradepushErrors').TreatMissingData = 'breaching'),
+    ),
+    mistake(
+      'an alarm for what is young',
+      (of) => (of('gradepushOldest').ComparisonOperator = 'LessThanThreshold'),
+    ),
+    mistake('a schedule that is never too silent', (of) => (of('tokenrefreshSilent').Threshold = 0)),
+    mistake('an alarm for eight hours of errors', (of) => (of('gradepushErrors').EvaluationPeriods = 100)),
+    mistake('an alarm in a unit that nobody writes', (of) => (of('gradepushErrors').Unit = 'Milliseconds')),
+    mistake('a credential that is refused unheard', (of) => (of('CredentialFails').Threshold = 0)),
     mistake('an alarm of the least of its counts', (of) => (of('Lettersinvalid').Statistic = 'Minimum')),
     mistake(
       'an alarm for letters that are deleted',
@@ -314,6 +384,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('a ledger without backup', (of) => delete of('Ledger').PointInTimeRecoverySpecification),
   ],
   'of what all share, a function reaches its own part alone': [
+    mistake('the names of all files', (of) => {
+      delete statement(of('courseexportWritesFiles'), 's3:ListBucket').Condition;
+    }),
     mistake('the ledger as a whole', (of) => {
       delete statement(of('gradepushRole'), 'dynamodb:GetItem').Condition;
     }),
@@ -334,6 +407,35 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'nobody else is let in: no managed policy, no address, no permission by a resource': [
     mistake('a role with a policy of AWS', (of) => {
       of('gradepushRole').ManagedPolicyArns = ['arn:aws:iam::aws:policy/AmazonSQSFullAccess'];
+    }),
+    mistake('a policy that stands beside the stack’s own', (_, { Resources }) => {
+      Resources.another = {
+        Type: 'AWS::IAM::Policy',
+        Properties: {
+          PolicyName: 'all',
+          Roles: [{ Ref: 'gradepushRole' }],
+          PolicyDocument: {
+            Version: '2012-10-17',
+            Statement: [{ Effect: 'Allow', Action: '*', Resource: '*' }],
+          },
+        },
+      };
+    }),
+    mistake(
+      'a function that may do what operators may',
+      (of) => (of('Operators').Roles = [{ Ref: 'gradepushRole' }]),
+    ),
+    mistake('a role of schedules that anybody may assume', (of) => {
+      of('SchedulerRole').AssumeRolePolicyDocument.Statement[0].Principal = { AWS: '*' };
+    }),
+    mistake('files that a policy of the bucket gives away', (of) => {
+      of('FilesPolicy').PolicyDocument.Statement.push({
+        Effect: 'Allow',
+        Principal: '*',
+        Action: 's3:GetObject',
+        Resource: { 'Fn::Join': ['', [{ 'Fn::GetAtt': ['Files', 'Arn'] }, '/*']] },
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      });
     }),
     mistake('a function with an address of its own', (_, { Resources }) => {
       Resources.address = {
@@ -359,6 +461,13 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   ],
   'producers send messages and files and no letters, and operators read no user’s secret': [
     mistake('producers that write letters', (of) => of('Producers').PolicyDocument.Statement.splice(1, 1)),
+    mistake('producers that read messages', (of) =>
+      statement(of('Producers'), 'sqs:GetQueueUrl').Action.push('sqs:ReceiveMessage'),
+    ),
+    mistake('operators that take messages out of their queues', (of) => {
+      const sending = statement(of('Operators'), 'sqs:GetQueueUrl');
+      statement(of('Operators'), 'sqs:DeleteMessage').Resource = sending.Resource;
+    }),
     mistake('operators that read what users sign with', (of) => {
       statement(of('Operators'), 'secretsmanager:DescribeSecret').Action = 'secretsmanager:GetSecretValue';
     }),
@@ -368,6 +477,13 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'a schedule that is switched off',
       (of) => (of('TokenDashrefreshSchedulerSchedule1').State = 'DISABLED'),
     ),
+    mistake(
+      'a schedule that has ended',
+      (of) => (of('TokenDashrefreshSchedulerSchedule1').EndDate = '2026-01-01T00:00:00Z'),
+    ),
+    mistake('all courses every quarter of an hour', (of) => {
+      delete of('CourseDashexportSchedulerSchedule2').Target.Input;
+    }),
     mistake('tokens every five hours', (of) => {
       of('TokenDashrefreshSchedulerSchedule1').ScheduleExpression = 'rate(5 hours)';
     }),

@@ -23,11 +23,13 @@ export const rules: Record<string, Rule> = {
     return unknown.flat();
   },
 
-  'what is allowed is named, and is sis-relay’s own': (deployment) =>
+  'what is allowed is named, and is the stage’s own': (deployment) =>
     allStatements(deployment).flatMap(({ id, statement: { effect, actions, resources } }) => {
       if (effect !== 'Allow') return [];
       const wide = actions.filter((action) => action.includes('*'));
-      const foreign = resources.filter((resource) => !/[:/]sis-relay[-/]/.test(resource));
+      const stage = namespaceOf(deployment);
+      const own = [`:${stage}/`, ...[':', '/'].map((before) => `${before}${stage.replace('/', '-')}-`)];
+      const foreign = resources.filter((resource) => !own.some((name) => resource.includes(name)));
       const unnamed = actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
     }),
@@ -78,13 +80,16 @@ export const rules: Record<string, Rule> = {
     deployment,
   ) => {
     const enough = 2 * mostReceiptsOfADay();
-    return sourceQueues(deployment).flatMap(({ id, RedrivePolicy }) => {
+    const queues = deployment.ofType('AWS::SQS::Queue');
+    const closed = queues.filter(({ RedriveAllowPolicy }) => RedriveAllowPolicy !== undefined);
+    const wrong = sourceQueues(deployment).flatMap(({ id, RedrivePolicy }) => {
       if (RedrivePolicy?.deadLetterTargetArn !== deployment.arnOf('DeadLetters'))
         return [`${id} has no redrive`];
       return RedrivePolicy.maxReceiveCount >= enough
         ? []
         : [`${id}: ${RedrivePolicy.maxReceiveCount} receipts`];
     });
+    return [...closed.map(({ id }) => `${id} chooses who may move messages to it`), ...wrong];
   },
 
   'a message fits into DeadLetters together with its failure': (deployment) => {
@@ -117,7 +122,12 @@ export const rules: Record<string, Rule> = {
         mapping.MaximumBatchingWindowInSeconds === undefined ||
         mapping.ScalingConfig?.MaximumConcurrency === undefined,
     );
-    return [...unmapped.map(({ id }) => `${id} has no mapping`), ...wrong.map(({ mapping }) => mapping.id)];
+    const twice = mappings(deployment).length - mapped.size;
+    return [
+      ...unmapped.map(({ id }) => `${id} has no mapping`),
+      ...(twice === 0 ? [] : ['a queue has two mappings, and twice the concurrency']),
+      ...wrong.map(({ mapping }) => mapping.id),
+    ];
   },
 
   'queues, files and alarms are reached over TLS alone': (deployment) => {
@@ -129,7 +139,8 @@ export const rules: Record<string, Rule> = {
       return statementsOf(PolicyDocument)
         .filter(
           ({ effect, condition }) =>
-            effect === 'Deny' && `${condition?.Bool?.['aws:SecureTransport']}` === 'false',
+            effect === 'Deny' &&
+            /^\{"Bool":\{"aws:SecureTransport":"?false"?\}\}$/.test(JSON.stringify(condition)),
         )
         .filter(
           ({ principal, actions }) =>
@@ -170,11 +181,14 @@ export const rules: Record<string, Rule> = {
       inForce.flatMap(({ Prefix = '', ExpirationInDays }) =>
         key.startsWith(Prefix) && ExpirationInDays !== undefined ? [ExpirationInDays] : [],
       );
-    const uploads = daysOf('uploads/grade-push/a');
-    const isKept = uploads.length > 0 && Math.min(...uploads) * 24 * 3600 > 2 * fourteenDays;
+    const isKept = (key: string) => {
+      const days = daysOf(key);
+      return days.length > 0 && Math.min(...days) * 24 * 3600 > 2 * fourteenDays;
+    };
     const isCleared = inForce.some(({ AbortIncompleteMultipartUpload }) => AbortIncompleteMultipartUpload);
     return [
-      ...(isKept ? [] : ['uploads/']),
+      // What was edited or discarded is taken back from there.
+      ...['uploads/', 'edited/', 'discarded/'].filter((folder) => !isKept(`${folder}a`)),
       ...(daysOf('audit/a').length > 0 ? ['audit/'] : []),
       ...(isCleared ? [] : ['broken uploads']),
     ];
@@ -196,6 +210,16 @@ export const rules: Record<string, Rule> = {
       return group?.RetentionInDays > 0 ? [] : [each.FunctionName];
     });
   },
+
+  'every function runs the code of its name': (deployment) =>
+    deployment
+      .ofType('AWS::Lambda::Function')
+      .filter(
+        (each) =>
+          each.Handler !== `functions/${nameOf(each)}.handler` ||
+          !each.Code.S3Key.endsWith(`/${nameOf(each)}.zip`),
+      )
+      .map(({ FunctionName }) => FunctionName),
 
   'every function runs on Node 24 for arm64, with settings that it understands': (deployment) =>
     deployment
@@ -220,10 +244,8 @@ export const rules: Record<string, Rule> = {
       ({ FunctionName, ReservedConcurrentExecutions, ...each }) => {
         const isRetried =
           retries.find((config) => config.FunctionName === FunctionName)?.MaximumRetryAttempts !== 0;
-        const isAlone = ReservedConcurrentExecutions === 1;
-        return isRetried || (aloneAtWork.has(nameOf({ ...each, FunctionName })) && !isAlone)
-          ? [FunctionName]
-          : [];
+        const wanted = aloneAtWork.has(nameOf({ ...each, FunctionName })) ? 1 : undefined;
+        return isRetried || ReservedConcurrentExecutions !== wanted ? [FunctionName] : [];
       },
     );
   },
@@ -261,6 +283,7 @@ export const rules: Record<string, Rule> = {
       ...queues.map(
         (name) => `${namespaceOf(deployment)} WaitingAge ${name.replace(/^sis-relay-[^-]+-/, '')}`,
       ),
+      `AWS/SQS ApproximateNumberOfMessagesVisible ${namespaceOf(deployment).replace('/', '-')}-dead-letters`,
       `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
       `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
       ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorisationDays'].map(
@@ -271,13 +294,19 @@ export const rules: Record<string, Rule> = {
     return wanted.filter((each) => !watched.includes(each));
   },
 
-  'a schedule that is silent alarms, and a connection-check like one that fails': (deployment) =>
-    deployment
+  'a schedule that falls silent alarms, and a connection-check like one that fails': (deployment) => {
+    const [topic] = deployment.ofType('AWS::SNS::Topic');
+    const topicArn = deployment.arnOf(topic?.id ?? '');
+    // An alarm begins in INSUFFICIENT_DATA, and calls nobody before it has left it: a new stage is not silent yet.
+    return deployment
       .ofType('AWS::CloudWatch::Alarm')
-      .filter(({ MetricName }) => ['PlatformReachable', 'Invocations'].includes(MetricName))
-      .flatMap(({ id, TreatMissingData, ComparisonOperator }) =>
-        TreatMissingData === 'breaching' && ComparisonOperator === 'LessThanThreshold' ? [] : [id],
-      ),
+      .filter(({ MetricName }) => heartbeats.has(MetricName))
+      .filter(
+        ({ TreatMissingData, InsufficientDataActions = [] }) =>
+          TreatMissingData !== 'missing' || !InsufficientDataActions.includes(topicArn),
+      )
+      .map(({ id }) => id);
+  },
 
   'alarms and graphs read the namespace that every function of the stage writes, and no other stage': (
     deployment,
@@ -314,7 +343,7 @@ export const rules: Record<string, Rule> = {
       ...outcomes.map((outcome) => ['function,outcome,kind', `outcome="${outcome}"`]),
       ...['p50', 'p95', 'p99'].map((percentile) => ['PlatformLatency', `'${percentile}'`]),
       ['function,status', 'PlatformAnswers'],
-      [',kind}', 'Letters'],
+      ['",kind}', 'MetricName="Letters"'],
     ];
     return wanted.filter((parts) => !shows(...parts)).map((parts) => parts.join(' '));
   },
@@ -355,23 +384,29 @@ export const rules: Record<string, Rule> = {
 
   'an alarm rings at the first thing that goes wrong, and in time': (deployment) => {
     const alarms = deployment.ofType('AWS::CloudWatch::Alarm');
-    const counts = alarms.filter(({ MetricName }) =>
-      ['Errors', 'Throttles', 'Letters', 'AuthorizationsNeeded'].includes(MetricName),
-    );
+    /** What else would keep it quiet, or have it ring all the time. */
+    const isPlain = ({ MetricName, ...alarm }: Properties) => {
+      const rings = ringing[MetricName];
+      if (rings === undefined) return false;
+      const [Statistic, ComparisonOperator, Threshold = alarm.Threshold] = rings;
+      const TreatMissingData = heartbeats.has(MetricName) ? 'missing' : 'notBreaching';
+      const wanted = { Statistic, ComparisonOperator, Threshold, TreatMissingData, EvaluationPeriods: 1 };
+      return (
+        Object.entries(wanted).every(([name, value]) => alarm[name] === value) &&
+        !['DatapointsToAlarm', 'Unit', 'ExtendedStatistic', 'Metrics'].some((name) => name in alarm)
+      );
+    };
     const ages: Record<string, number> = {
       LetterAge: fourteenDays - 2 * 24 * 3600,
       ApproximateAgeOfOldestMessage: 3600,
       WaitingAge: 2 * 3600,
     };
     return [
-      ...counts.filter(
-        ({ Statistic, ComparisonOperator, Threshold }) =>
-          Statistic !== 'Sum' || ComparisonOperator !== 'GreaterThanThreshold' || Threshold !== 0,
+      ...alarms.filter((alarm) => !isPlain(alarm)),
+      ...alarms.filter(
+        ({ MetricName, Threshold, Period }) =>
+          Threshold + Period > (ages[MetricName] ?? Number.POSITIVE_INFINITY),
       ),
-      ...alarms.filter(({ MetricName, Statistic, Threshold, Period }) => {
-        const most = ages[MetricName];
-        return most !== undefined && (Statistic !== 'Maximum' || Threshold + Period > most);
-      }),
       // Two checks to a period, as one that comes late is no silence.
       ...alarms.filter(({ MetricName, Period }) => MetricName === 'PlatformReachable' && Period < 600),
     ].map(({ id }) => id);
@@ -473,28 +508,47 @@ export const rules: Record<string, Rule> = {
           ['s3:GetObject', 's3:PutObject'].some((action) => allows(statements, action, `${files}/${key}`)),
         ),
         ...patterns.filter((pattern) => secrets.filter((secret) => matches(pattern, secret)).length !== 1),
+        ...statements
+          .filter(
+            ({ actions, condition }) =>
+              actions.includes('s3:ListBucket') && !condition?.StringEquals?.['s3:prefix'],
+          )
+          .map(() => 'the names of all files'),
       ].map((problem) => `${name}: ${problem}`);
     }),
 
   'nobody else is let in: no managed policy, no address, no permission by a resource': (deployment) => {
     const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url'].flatMap(deployment.ofType);
     const managed = deployment.ofType('AWS::IAM::Role').filter((role) => role.ManagedPolicyArns?.length > 0);
-    const shared = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy', 'AWS::SNS::TopicPolicy']
-      .flatMap(deployment.ofType)
+    const shared = deployment
+      .ofType('AWS::SNS::TopicPolicy')
       .filter(({ PolicyDocument }) =>
         statementsOf(PolicyDocument).some(
           ({ effect, condition }) => effect === 'Allow' && !ofThisAccount(condition),
         ),
       );
+    const given = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy']
+      .flatMap(deployment.ofType)
+      .filter(({ PolicyDocument }) => statementsOf(PolicyDocument).some(({ effect }) => effect !== 'Deny'));
+    // The policies that are judged here are those of roles, and those that a person attaches.
+    const elsewhere = ['Policy', 'UserPolicy', 'GroupPolicy', 'User', 'Group', 'AccessKey']
+      .map((type) => `AWS::IAM::${type}`)
+      .flatMap(deployment.ofType);
+    const attached = deployment
+      .ofType('AWS::IAM::ManagedPolicy')
+      .filter(({ Roles, Users, Groups }) => [Roles, Users, Groups].some((to) => to !== undefined));
     const deputies = deployment
       .ofType('AWS::IAM::Role')
       .filter(({ AssumeRolePolicyDocument: { Statement } }) =>
         Statement.some(
           ({ Principal, Condition }: Properties) =>
-            Principal.Service === 'scheduler.amazonaws.com' && !ofThisAccount(Condition),
+            !/^\{"Service":"(lambda|scheduler)\.amazonaws\.com"\}$/.test(JSON.stringify(Principal)) ||
+            (Principal.Service === 'scheduler.amazonaws.com' && !ofThisAccount(Condition)),
         ),
       );
-    return [...open, ...managed, ...shared, ...deputies].map(({ id }) => id);
+    return [...open, ...managed, ...shared, ...given, ...elsewhere, ...attached, ...deputies].map(
+      ({ id }) => id,
+    );
   },
 
   'producers send messages and files and no letters, and operators read no user’s secret': (deployment) => {
@@ -510,8 +564,15 @@ export const rules: Record<string, Rule> = {
     );
     const files = deployment.arnOf('Files');
     const secrets = ['users/301', 'lti-links/9001'].map((secret) => secretArn(deployment, secret));
+    const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject'];
+    const more = producers.flatMap(({ actions }) => actions).filter((action) => !sending.includes(action));
+    const taking = ['sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'];
     return [
       ...(isDenied ? [] : ['producers write letters']),
+      ...more.map((action) => `producers: ${action}`),
+      ...sourceQueues(deployment)
+        .map(({ id }) => deployment.arnOf(id))
+        .filter((queue) => taking.some((action) => allows(operators, action, queue))),
       ...['audit', 'course-exports', 'discarded'].filter((folder) =>
         allows(producers, 's3:PutObject', `${files}/${folder}/a`),
       ),
@@ -523,25 +584,19 @@ export const rules: Record<string, Rule> = {
     deployment
       .ofType('AWS::Scheduler::Schedule')
       .filter(
-        ({ State, ScheduleExpression, Target }) =>
+        ({ State, ScheduleExpression, Target, EndDate, StartDate, Name }) =>
           State === 'DISABLED' ||
+          EndDate !== undefined ||
+          StartDate !== undefined ||
           !/^(rate\((1 minute|([2-9]|1[0-5]) minutes)\)|cron\(\S+( \S+){5}\))$/.test(ScheduleExpression) ||
-          (Target.Input !== undefined && !isJson(Target.Input)),
+          // All courses are exported once a night.
+          (Target.Input ?? '') !== (/-course-export-resume$/.test(Name) ? '{"resume":true}' : ''),
       )
       .map(({ Name }) => Name),
 };
 
 const ofThisAccount = (condition: Statement['condition']): boolean =>
   condition?.StringEquals?.['aws:SourceAccount'] === '000000000000';
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 const scheduledFunctions = (deployment: Deployment) => {
   const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn);
@@ -570,6 +625,34 @@ const actionsOnEverything = new Set(['secretsmanager:ListSecrets']);
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
+
+/** Each metric that an alarm may watch: of what, how and from where on it rings. */
+const ringing: Record<string, [string, string, number?]> = {
+  ...Object.fromEntries(
+    ['Errors', 'Throttles', 'Letters', 'AuthorizationsNeeded'].map((name) => [
+      name,
+      ['Sum', 'GreaterThanThreshold', 0],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['LetterAge', 'ApproximateAgeOfOldestMessage', 'WaitingAge'].map((name) => [
+      name,
+      ['Maximum', 'GreaterThanThreshold'],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['PlatformReachable', 'CredentialAccepted', 'VersionsSupported'].map((name) => [
+      name,
+      ['Maximum', 'LessThanThreshold', 1],
+    ]),
+  ),
+  ApproximateNumberOfMessagesVisible: ['Maximum', 'GreaterThanThreshold', 0],
+  AuthorisationDays: ['Maximum', 'LessThanThreshold', 7],
+  Invocations: ['Sum', 'LessThanThreshold', 1],
+};
+
+/** What comes as long as all is well: its silence is a failure. */
+const heartbeats = new Set(['PlatformReachable', 'Invocations']);
 
 /** Two at once would spend the same refresh token, or write the same export. */
 const aloneAtWork = new Set(['token-refresh', 'course-export']);
