@@ -11,7 +11,8 @@ let deployed: Deployed;
 beforeAll(async () => {
   deployed = await deployLocally(await packagedProject(), {
     change: { timeoutMs: 5_000 },
-    settings: { ATTEMPT_TIMEOUT_MS: '1000', RESERVE_MS: '500' },
+    // Time enough to be found at work where the machine is busy.
+    settings: { ATTEMPT_TIMEOUT_MS: '3000', RESERVE_MS: '500' },
     visibilitySeconds: 2,
   });
 }, slowMs);
