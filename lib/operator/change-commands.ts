@@ -172,6 +172,8 @@ async function* linesOf(file: string, target: Target): AsyncGenerator<string> {
     const { name, code } = error as { name?: string; code?: string };
     if (code === 'ENOENT' || name === 'NoSuchKey') throw new Refusal(`There is no ${file}.`);
     if (bucket === undefined) throw new Refusal(`${file} cannot be read: ${code}`);
+    // Who may not list a bucket is not told that an object is not there.
+    if (name === 'AccessDenied') throw new Refusal(`There is no ${file}, or you may not read it.`);
     throw error;
   }
 }

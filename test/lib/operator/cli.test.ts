@@ -443,6 +443,15 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
       err: expect.stringMatching(/^AWS does not let you do that/),
     });
   });
+
+  test('where S3 does not tell what is missing from what is not allowed', async () => {
+    const { office, stack } = await opened();
+    const file = `s3://${office.bucket}/discarded/none/0001.jsonl`;
+    const name = file.slice('s3://'.length);
+    await office.fault({ action: 'GetObject', name, status: 403, type: 'AccessDenied' });
+    const { err } = await sisRelay(`letters import ${file} --yes ${stack}`);
+    expect(err).toContain(`There is no ${file}, or you may not read it.`);
+  });
 });
 
 describe.concurrent('the program itself', () => {
