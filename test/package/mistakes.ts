@@ -387,6 +387,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('the names of all files', (of) => {
       delete statement(of('courseexportWritesFiles'), 's3:ListBucket').Condition;
     }),
+    mistake('exports that are finished', (of) => {
+      statement(of('courseexportWritesFiles'), 's3:GetObject').Resource = {
+        'Fn::Join': ['', [{ 'Fn::GetAtt': ['Files', 'Arn'] }, '/course-exports/*']],
+      };
+    }),
     mistake('the ledger as a whole', (of) => {
       delete statement(of('gradepushRole'), 'dynamodb:GetItem').Condition;
     }),

@@ -514,6 +514,9 @@ export const rules: Record<string, Rule> = {
               actions.includes('s3:ListBucket') && !condition?.StringEquals?.['s3:prefix'],
           )
           .map(() => 'the names of all files'),
+        ...(allows(statements, 's3:GetObject', `${files}/course-exports/a`)
+          ? ['exports that are finished']
+          : []),
       ].map((problem) => `${name}: ${problem}`);
     }),
 
