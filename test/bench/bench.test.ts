@@ -67,7 +67,7 @@ describe('the benchmarks, in their smallest form', () => {
   test('the picture draws them all', () => {
     const picture = plotOf(results);
     expect(picture).not.toMatch(/NaN|undefined|Infinity/);
-    expect(picture.match(/<rect class="(ours|peer)"/g)).toHaveLength(3 + 2 + 4);
+    expect(picture.match(/<rect class="(ours|peer)"/g)).toHaveLength(3 + 3 + 2 + 4);
     expect(picture.match(/<circle/g)).toHaveLength(2 * (2 + 1));
   });
 });
