@@ -78,13 +78,14 @@ async function* pieces(
   }
 }
 
-const collectEveryBytes = 16 * 1024 * 1024;
+const collectEveryBytes = 4 * 1024 * 1024;
 let passedBytes = 0;
 
 /**
  * Pieces that were handed on are garbage outside of V8's heap, and V8 begins to look for it after 64 MB: a 200 MB file
- * cost a fresh process 70 to 110 MB. A minor collection every 16 MB keeps that under 40 MB, and costs less CPU time than
- * none (430 ms instead of 780), as the same memory is used again while it is warm.
+ * cost a fresh process 70 to 110 MB. Minor collections cost less CPU time than none (430 ms instead of 780), as the same
+ * memory is used again while it is warm. Of 1 GiB in half a second the process grew by 80 MB with one every 16 MB, by 52 MB
+ * with one every 8, and grows by 29 MB with one every 4, for 0.48 s of CPU time instead of 0.44.
  */
 const collectPieces = (bytes: number): void => {
   passedBytes += bytes;
