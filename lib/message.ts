@@ -85,7 +85,7 @@ export const messageSchema = <Data>({ name, data }: Kind<Data>) => {
 
 const schemas = new WeakMap<Kind<unknown>, ReturnType<typeof messageSchema>>();
 
-/** Made once: it costs as much as reading some thousand messages. */
+/** Made once: it costs as much as reading fifty messages. */
 const schemaOf = <Data>(integration: Kind<Data>): ReturnType<typeof messageSchema<Data>> => {
   const schema = schemas.get(integration) ?? messageSchema(integration);
   schemas.set(integration, schema);

@@ -10,10 +10,8 @@ export const provedPath = ({ path, query }: Request, proof: Proof): string => {
   return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`;
 };
 
-const parameter = (name: string, value: string): string => `${encoded(name)}=${encoded(value)}`;
-
-/** To find out that nothing is to be encoded costs a tenth of encoding it. */
-const encoded = (text: string): string => (/[^\w.-]/.test(text) ? encodeURIComponent(text) : text);
+const parameter = (name: string, value: string): string =>
+  `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
 
 /** What no error may repeat, in every spelling: an error page shows the address that it was asked for, however it writes it. */
 export const unspeakable = (proof: Proof, secrets: string[] = []): string[] => {
