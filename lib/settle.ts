@@ -22,6 +22,7 @@ export const settle = async <Data>(
   const { world } = around;
   const { observe, limits } = world;
   const story = storyOf(record, world.nowMs());
+  const hasWaitedMs = story.startedMs - story.sentMs;
   const calls: CallReport[] = [];
   const opened: AbortController[] = [];
 
@@ -46,7 +47,7 @@ export const settle = async <Data>(
       requests: calls.length,
       platformMs: Math.round(calls.reduce((sum, { durationMs }) => sum + durationMs, 0)),
       durationMs: world.nowMs() - story.startedMs,
-      ageSeconds: Math.round((story.startedMs - story.sentMs) / 1000),
+      ageSeconds: Math.round(hasWaitedMs / 1000),
       waitSeconds: seconds,
     });
   };
@@ -54,15 +55,15 @@ export const settle = async <Data>(
     report('waiting', why, seconds);
     return { messageId: record.messageId, receiptHandle: record.receiptHandle, seconds };
   };
+  const patiently = (retryAfterSeconds: number | undefined): number =>
+    waitSeconds({ receiveCount: story.attempts, retryAfterSeconds }, limits.backoff);
   const fail = async (error: unknown, lookUpSeconds?: number): Promise<Delay | undefined> => {
     const failure = failureOf(error);
     if (failure.kind === 'defect')
       observe.error('a defect of sis-relay', { messageId: record.messageId }, error);
     // What is looked up each minute would be received more often in a day than its queue allows, too.
-    const retryAfterSeconds = lookUpSeconds ?? failure.retryAfterSeconds;
-    const seconds = waitSeconds({ receiveCount: story.attempts, retryAfterSeconds }, limits.backoff);
+    const seconds = patiently(lookUpSeconds ?? failure.retryAfterSeconds);
     const waits = dispositions[failure.kind] === 'wait' || lookUpSeconds !== undefined;
-    const hasWaitedMs = story.startedMs - story.sentMs;
     if (waits && hasWaitedMs < limits.longestWaitMs) return wait(seconds, failure);
     // What a waiting message would have done by itself is now for somebody to do.
     if (dispositions[failure.kind] === 'wait')
@@ -82,11 +83,10 @@ export const settle = async <Data>(
   };
   /** Nothing failed: it waits for its turn. Where that never comes, it is parked before its queue forgets it. */
   const pause = async (seconds: number, reason: string): Promise<Delay | undefined> => {
-    const { attempts: receiveCount, startedMs, sentMs } = story;
     // Being old is not enough: a day's backlog takes its turns, too.
-    if (startedMs - sentMs >= limits.longestWaitMs && receiveCount > patientReceipts)
+    if (hasWaitedMs >= limits.longestWaitMs && story.attempts > patientReceipts)
       return fail(new MessageFailure('unavailable', reason));
-    return wait(waitSeconds({ receiveCount, retryAfterSeconds: seconds }, limits.backoff), reason);
+    return wait(patiently(seconds), reason);
   };
 
   if (!hasTime(around)) return pause(1, noTime);
