@@ -12,18 +12,11 @@ export type FunctionModule = {
  * there is, so that the packaging puts a list of all of them in this file's place.
  */
 export const functionModules = async (): Promise<Map<string, FunctionModule>> => {
-  const files = await readdir(new URL('../../functions/', import.meta.url));
-  const names = files.filter((file) => file.endsWith('.ts')).map((file) => file.slice(0, -'.ts'.length));
-  return new Map(
-    await Promise.all(
-      names
-        .sort()
-        .map(
-          async (name): Promise<[string, FunctionModule]> => [
-            name,
-            await import(`../../functions/${name}.ts`),
-          ],
-        ),
-    ),
-  );
+  const files = (await readdir(new URL('../../functions/', import.meta.url))).sort();
+  const modules = new Map<string, FunctionModule>();
+  for (const file of files.filter((each) => each.endsWith('.ts'))) {
+    const name = file.slice(0, -'.ts'.length);
+    modules.set(name, await import(`../../functions/${name}.ts`));
+  }
+  return modules;
 };

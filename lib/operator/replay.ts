@@ -1,4 +1,3 @@
-import type { Integration } from '../integration.ts';
 import { parseMessage } from '../message.ts';
 import type { Audit } from './audit.ts';
 import type { ConnectionReport } from './connection-check.ts';
@@ -56,7 +55,7 @@ export const replayLetters = async (
   const selection = await selectLetters(target, {
     ...options,
     ...hooks,
-    inspect: insights(),
+    inspect: insightInto,
   });
   let result: Omit<ReplayResult, 'backLater'>;
   let backLater = 0;
@@ -95,24 +94,17 @@ export const replayLetters = async (
 };
 
 /** What can be told of a letter's message by its function's own definition. */
-const insights = () => {
-  const known = new Map<string, Promise<Integration<unknown> | undefined>>();
-  return async (letter: Letter): Promise<Insight> => {
-    const { function: name, kind, body, queueUrl } = letter;
-    if (queueUrl === undefined) return {};
-    const asked = known.get(name) ?? integrationNamed(name);
-    known.set(name, asked);
-    const integration = await asked;
-    if (integration === undefined) return {};
-    const signsAsUser = integration.actor !== undefined;
-    if (!['invalid', 'missing-credential', 'missing-permission'].includes(kind)) return { signsAsUser };
-    try {
-      const { data } = parseMessage(body, integration, Date.now());
-      return { signsAsUser, actor: integration.actor?.(data) };
-    } catch (error) {
-      return { signsAsUser, stillInvalid: error instanceof Error ? error.message : String(error) };
-    }
-  };
+const insightInto = async ({ function: name, kind, body, queueUrl }: Letter): Promise<Insight> => {
+  const integration = queueUrl === undefined ? undefined : await integrationNamed(name);
+  if (integration === undefined) return {};
+  const signsAsUser = integration.actor !== undefined;
+  if (!['invalid', 'missing-credential', 'missing-permission'].includes(kind)) return { signsAsUser };
+  try {
+    const { data } = parseMessage(body, integration, Date.now());
+    return { signsAsUser, actor: integration.actor?.(data) };
+  } catch (error) {
+    return { signsAsUser, stillInvalid: error instanceof Error ? error.message : String(error) };
+  }
 };
 
 const numbersIn = (counts: ReplayCounts): Record<string, number> => ({
