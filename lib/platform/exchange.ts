@@ -63,9 +63,9 @@ export const createExchange = (options: ExchangeOptions) => {
       pool = new Pool(options.baseUrl, settings);
     }
     underWay += 1;
-    return { dispatcher: pool, release };
+    return { dispatcher: pool, release: backToPool };
   };
-  const release = (): void => {
+  const backToPool = (): void => {
     underWay -= 1;
     idleSinceMs = Date.now();
   };

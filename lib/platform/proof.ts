@@ -5,13 +5,11 @@ export type Proof = { query: Record<string, string>; headers: Record<string, str
 
 /** The path with its whole query, the proof last. */
 export const provedPath = ({ path, query }: Request, proof: Proof): string => {
-  const parameters = query.map(([name, value]) => parameter(name, value));
-  for (const name in proof.query) parameters.push(parameter(name, proof.query[name] ?? ''));
+  const parameters = [...query, ...Object.entries(proof.query)].map(
+    ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
+  );
   return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`;
 };
-
-const parameter = (name: string, value: string): string =>
-  `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
 
 /** What no error may repeat, in every spelling: an error page shows the address that it was asked for, however it writes it. */
 export const unspeakable = (proof: Proof, secrets: string[] = []): string[] => {

@@ -28,7 +28,7 @@ export const requestOf = (operation: Configured<unknown>, input: CallInput, site
     return { method, ...followed(input.next, { site, about: { operation, call: `${method} ${path}` } }) };
   const missing = operation.query?.filter((each) => !input.query?.[each]) ?? [];
   if (missing.length > 0) throw new TypeError(`${name}: lacks the query parameter ${missing.join(', ')}`);
-  return { method, path, query: input.query ? Object.entries(input.query) : [] };
+  return { method, path, query: Object.entries(input.query ?? {}) };
 };
 
 /** What proves a request by its query: in an address that the platform gives, it would be somebody's old proof. */
