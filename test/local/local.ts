@@ -1,12 +1,18 @@
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { optionsOf } from '../options.ts';
 import { startStack } from './stack.ts';
 
 const folder = join(import.meta.dirname, '../../.local');
 const file = join(folder, 'stack.json');
 
-const functions = functionsWanted();
+const { functions } = optionsOf(
+  { functions: { type: 'boolean', default: true } },
+  {
+    usage: 'The one option is --no-functions: `npm run local -- --no-functions`.',
+    allowNegative: true,
+  },
+);
 const ended = new Promise<void>((resolve) => {
   // Each stays handled: of one Ctrl-C, the terminal and npm make two signals.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
@@ -29,19 +35,6 @@ if (other === undefined) {
   process.exitCode = 1;
 }
 await stack.close();
-
-function functionsWanted(): boolean {
-  try {
-    const options = { functions: { type: 'boolean', default: true } } as const;
-    return parseArgs({ options, allowNegative: true }).values.functions;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.split('. ')[0] : error;
-    process.stderr.write(
-      `${reason}. The one option is --no-functions: \`npm run local -- --no-functions\`.\n`,
-    );
-    process.exit(2);
-  }
-}
 
 /** Whole or not at all, and never over that of another stack that is up: then it answers where that one's platform is. */
 async function writeDescription(): Promise<string | undefined> {

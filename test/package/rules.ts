@@ -27,8 +27,8 @@ export const rules: Record<string, Rule> = {
     allStatements(deployment).flatMap(({ id, statement: { effect, actions, resources } }) => {
       if (effect !== 'Allow') return [];
       const wide = actions.filter((action) => action.includes('*'));
-      const stage = namespaceOf(deployment);
-      const own = [`:${stage}/`, ...[':', '/'].map((before) => `${before}${stage.replace('/', '-')}-`)];
+      const queues = prefixOf(deployment);
+      const own = [`:${namespaceOf(deployment)}/`, `:${queues}`, `/${queues}`];
       const foreign = resources.filter((resource) => !own.some((name) => resource.includes(name)));
       const unnamed = actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
@@ -283,7 +283,7 @@ export const rules: Record<string, Rule> = {
       ...queues.map(
         (name) => `${namespaceOf(deployment)} WaitingAge ${name.replace(/^sis-relay-[^-]+-/, '')}`,
       ),
-      `AWS/SQS ApproximateNumberOfMessagesVisible ${namespaceOf(deployment).replace('/', '-')}-dead-letters`,
+      `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
       `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
       `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
       ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorisationDays'].map(
@@ -682,6 +682,9 @@ const writtenBy = ({ Environment }: Properties): string => settingsOf(Environmen
 
 const namespaceOf = (deployment: Deployment): string =>
   deployment.ofType('AWS::Lambda::Function').map(writtenBy)[0] ?? '';
+
+/** What the names of a stage's queues and functions begin with. */
+const prefixOf = (deployment: Deployment): string => `${namespaceOf(deployment).replace('/', '-')}-`;
 
 function seriesOf(namespace: string, metric: string, dimensions: string[]): string {
   return `${namespace} ${metric} by ${dimensions.toSorted().join(', ')}`;
