@@ -81,6 +81,12 @@ const breakages: Breakage[] = [
     by: 'batchItemFailures: waiting.slice(1).map(',
   },
   {
+    title: 'what was refused for good is asked once more',
+    file: 'lib/attempt.ts',
+    code: 'if (!wasDone) await integration.run(message.data, reach);',
+    by: "const run = () => integration.run(message.data, reach); if (!wasDone) await run().catch((error) => { if (failureOf(error).kind !== 'rejected') throw error; return run(); });",
+  },
+  {
     title: 'a replay is no new life',
     file: 'lib/ledger-rules.ts',
     code: 'const newLife = entry.replays > item.replays;',

@@ -122,4 +122,15 @@ export const kept: { title: string; history: History }[] = [
       ...[go('well'), go('twice'), replay],
     ]),
   },
+  {
+    title:
+      'the answers to two calls get lost, both refusals: asking a third time is not asking once too often',
+    history: enrollments(
+      [wrong],
+      [
+        ...[send(1), deliver(0), go('well'), go('lost'), go('well'), go('well'), go('well')],
+        ...[seconds(130), deliver(0), go('well'), go('well'), go('lost')],
+      ],
+    ),
+  },
 ];

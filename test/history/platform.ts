@@ -22,10 +22,9 @@ export function createPlatformModel(stage: Stage, options: Options) {
   const refusals: number[] = [];
 
   const act = (thing: number | undefined, given: number | undefined = 0): RefusedCall | undefined => {
-    const message = given % wrong;
-    if (given < wrong) acts.push({ thing: `${thing}`, message, atMs: stage.nowMs() });
-    else refusals.push(message);
-    return given < wrong ? undefined : { status: 400, title: 'Bad Request' };
+    if (given >= wrong) return { status: 400, title: 'Bad Request' };
+    acts.push({ thing: `${thing}`, message: given, atMs: stage.nowMs() });
+    return undefined;
   };
   const submissionsIn = (folder: number) => {
     const own = acts.filter(({ message }) => message === folder).map(({ atMs }) => atMs);
@@ -80,6 +79,7 @@ export function createPlatformModel(stage: Stage, options: Options) {
         });
       } catch (error) {
         mayHaveActed &&= error instanceof PlatformError && error.mayHaveActed;
+        if (error instanceof PlatformError && error.refused?.status === 400) refusals.push(given % wrong);
         throw error;
       } finally {
         attempt.onCall({ operation: name, call: about.call, status: undefined, durationMs: 1, mayHaveActed });
@@ -90,7 +90,7 @@ export function createPlatformModel(stage: Stage, options: Options) {
 
   return {
     acts,
-    /** The messages that it refused for good, each as often as it did. */
+    /** The messages that it refused for good, each as often as a container was told so. */
     refusals,
     clientOf: (actor: Actor): PlatformClient => ({
       close: async () => {},
