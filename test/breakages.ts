@@ -8,6 +8,9 @@ import { optionsOf } from './options.ts';
 // `npm run breakages`: breaks one thing after the other in a copy of the project, and expects the proof to fail each time.
 // `npm run breakages -- --chaos` does so with the destructive run, `--only <part of a title>` with these alone.
 
+/** What is run, and what it says where it fails because of what it saw: not where it cannot even start. */
+type Proof = { command: string[]; says: RegExp };
+
 /** One place in the code, and what it is replaced by. */
 type Breakage = {
   title: string;
@@ -15,13 +18,19 @@ type Breakage = {
   code: string;
   by: string;
   /** Default: the histories. */
-  seenBy?: string[];
+  seenBy?: Proof;
   /** Common enough on a real stack to be seen there as well. */
   chaos?: true;
 };
 
-const prove = ['node', 'test/prove.ts', '--histories', '100000', '--seed', '1'];
-const chaos = ['node', 'test/local/chaos.js', '--messages', '800', '--seed', '1'];
+const prove: Proof = {
+  command: ['node', 'test/prove.ts', '--histories', '100000', '--seed', '1'],
+  says: /Wrong after (\d+ histories).*\n +(.*)/,
+};
+const chaos: Proof = {
+  command: ['node', 'test/local/chaos.js', '--messages', '800', '--seed', '1'],
+  says: /Not all is well/,
+};
 
 const breakages: Breakage[] = [
   {
@@ -71,7 +80,7 @@ const breakages: Breakage[] = [
     file: 'lib/queues.ts',
     code: 'return delays.filter((_, at) => failed.has(String(at)));',
     by: 'return delays.filter((_, at) => failed.has(String(at))).slice(delays.length);',
-    seenBy: ['vitest', 'run', 'test/lib/queues.test.ts'],
+    seenBy: { command: ['vitest', 'run', 'test/lib/queues.test.ts'], says: /Tests +\d+ failed/ },
   },
   {
     title: 'the messages that wait are not reported',
@@ -180,12 +189,13 @@ function seen({ file, code, by, seenBy = prove }: Breakage): { seen: boolean; sa
     if (parts.length !== 2)
       return { seen: false, said: `the code is there ${parts.length - 1} times: ${code}` };
     writeFileSync(path, parts.join(by));
-    const [command = '', ...options] = seenBy;
+    const [command = '', ...options] = seenBy.command;
     const { status, stdout, stderr } = spawnSync(command, options, { cwd: folder, encoding: 'utf8' });
-    const said = /Wrong after (\d+ histories).*\n +(.*)/.exec(stdout);
+    const output = stripVTControlCharacters(stdout + stderr);
+    const [sign, histories, problem] = seenBy.says.exec(output) ?? [];
     return {
-      seen: status === 1,
-      said: said ? `after ${said[1]}: ${said[2]}` : lastOf(stdout + stderr),
+      seen: status === 1 && sign !== undefined,
+      said: histories ? `after ${histories}: ${problem}` : lastOf(output),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -194,7 +204,7 @@ function seen({ file, code, by, seenBy = prove }: Breakage): { seen: boolean; sa
 
 /** What a program said last, in short. */
 function lastOf(output: string): string {
-  return stripVTControlCharacters(output).trim().split('\n').slice(-12).join('\n           ').slice(-400);
+  return output.trim().split('\n').slice(-12).join('\n           ').slice(-400);
 }
 
 const values = optionsOf(
