@@ -3,7 +3,8 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
-const functions = readdirSync(join(import.meta.dirname, 'functions'))
+/** By name: a function is a file of functions/. */
+export const functionNames = readdirSync(join(import.meta.dirname, 'functions'))
   // Editors and systems leave files of their own beside them.
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length))
@@ -35,8 +36,8 @@ const replacements: Record<string, string> = {
   bowser: '',
   // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share.
   './function-modules.ts': `
-    ${functions.map((name, at) => `import * as m${at} from '../../functions/${name}.ts';`).join('')}
-    const modules = new Map([${functions.map((name, at) => `['${name}', m${at}]`)}]);
+    ${functionNames.map((name, at) => `import * as m${at} from '../../functions/${name}.ts';`).join('')}
+    const modules = new Map([${functionNames.map((name, at) => `['${name}', m${at}]`)}]);
     export const functionModules = async () => modules;`,
 };
 

@@ -1,5 +1,4 @@
-import { readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { functionNames } from '../../esbuild.config.ts';
 import type { ColdStartScale } from './cold-start.ts';
 import type { GrowthScale } from './growth.ts';
 import type { MessagesScale } from './messages.ts';
@@ -15,14 +14,10 @@ export type Scale = {
   ownConnection: OwnConnectionScale;
 };
 
-const functions = readdirSync(resolve(import.meta.dirname, '../../functions'))
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => file.slice(0, -'.ts'.length));
-
 /** What the README shows: under five minutes on two cores. */
 export const full: Scale = {
   messages: { launches: 3, rounds: 10, warmUps: 40, messages: { 0: 1_000, 20: 200, ledger: 200 } },
-  coldStart: { functions, repeats: 9 },
+  coldStart: { functions: functionNames, repeats: 9 },
   upload: { bytes: 2 ** 30, repeats: 3 },
   growth: { sizes: [100, 1_000, 10_000, 100_000] },
   ownConnection: { rounds: 8, warmUps: 2, calls: 300 },

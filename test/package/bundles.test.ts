@@ -1,15 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { functionNames } from '../../esbuild.config.ts';
 import { type Packaged, packagedProject, slowMs } from './packaged.ts';
 import { unzip } from './zip.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const names = (await readdir(join(root, 'functions'))).map((file) => file.replace('.ts', ''));
 
 const isTriggered = async (name: string) =>
   JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8')).Records !== undefined;
-const triggered = await Array.fromAsync(names, async (name) => ((await isTriggered(name)) ? [name] : []));
+const triggered = await Array.fromAsync(functionNames, async (name) =>
+  (await isTriggered(name)) ? [name] : [],
+);
 
 let packaged: Packaged;
 beforeAll(async () => {
@@ -20,7 +22,7 @@ const zipOf = (from: Packaged, name: string) => readFile(join(from.folder, `${na
 const codeOf = async (name: string) =>
   new Map(unzip(await zipOf(packaged, name)).map((entry) => [entry.name, `${entry.data}`]));
 
-describe.each(names)('the artefact of %s', (name) => {
+describe.each(functionNames)('the artefact of %s', (name) => {
   test('holds code alone, and its source maps lie aside', async () => {
     const files = [...(await codeOf(name)).keys()];
     expect(files).toContain(`functions/${name}.mjs`);

@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Integration } from '../../lib/integration.ts';
 import { messageSchema, messageType } from '../../lib/message.ts';
+import { functionModules } from '../../lib/operator/function-modules.ts';
 
 type Json = { [name: string]: unknown };
 
@@ -11,17 +12,13 @@ export const contractFolder = join(root, 'events/contract');
 
 /** Every kind of message, with the schema of its data and an example. */
 export async function contracts() {
-  const names = readdirSync(join(root, 'functions')).map((file) => file.replace('.ts', ''));
-  const found = names.map(async (name) => {
-    const { integration }: { integration?: Integration<unknown> } = await import(
-      `../../functions/${name}.ts`
-    );
+  const modules = [...(await functionModules())];
+  return modules.flatMap(([name, { integration }]) => {
     if (!integration) return [];
     const event = JSON.parse(readFileSync(join(root, 'events', `${name}.json`), 'utf8'));
     const example: Json = JSON.parse(event.Records[0].body);
     return [{ integration, type: messageType(name), schema: schemaOf(integration), example }];
   });
-  return (await Promise.all(found)).flat();
 }
 
 /** What producers go by, as files of JSON: a JSON Schema for each kind of message, and an AsyncAPI document of them all. */

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { optionsOf } from '../options.ts';
 import { writeIntoReadme } from '../readme.ts';
 import { type Deployment, deploy } from './cloudformation.ts';
 
@@ -154,7 +155,11 @@ if (import.meta.main) {
     import('./packaged.ts'),
     import('node:os'),
   ]);
-  if (process.argv.includes('--measure')) {
+  const { measure: anew } = optionsOf(
+    { measure: { type: 'boolean' } },
+    { usage: 'npm run costs -- --measure' },
+  );
+  if (anew) {
     const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
     const date = new Date().toISOString().slice(0, 10);
     const measurement: Measurement = { latencyMs, machine, date, functions: await measure() };

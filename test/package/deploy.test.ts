@@ -1,14 +1,13 @@
-import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { functionNames } from '../../esbuild.config.ts';
 import type { Template } from './cloudformation.ts';
 import { startEmptyAccount } from './empty-account.ts';
 import { copyOfProject, packagedProject, serverless, slowMs } from './packaged.ts';
 import { unzip } from './zip.ts';
 
-const root = resolve(import.meta.dirname, '../..');
-const names = (await readdir(join(root, 'functions'))).map((file) => file.replace('.ts', ''));
-const zips = names.map((name) => `${name}.zip`);
+const zips = functionNames.map((name) => `${name}.zip`);
 
 let packaged: Buffer[];
 let refusal: string;
@@ -63,7 +62,9 @@ describe('a deployment', () => {
     const code = Object.values(template.Resources)
       .filter(({ Type }) => Type === 'AWS::Lambda::Function')
       .map(({ Properties }) => [Properties.FunctionName, Properties.Code.S3Key.split('/').at(-1)]);
-    expect(code.sort()).toEqual(names.map((name) => [`sis-relay-local-${name}`, `${name}.zip`]).sort());
+    expect(code.sort()).toEqual(
+      functionNames.map((name) => [`sis-relay-local-${name}`, `${name}.zip`]).sort(),
+    );
   });
 
   test('of one function brings what its source is now, whatever the others are', {

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { functionNames } from '../../esbuild.config.ts';
 import { sqsMessageOf } from '../../lib/dead-letter.ts';
 import type { Failure } from '../../lib/failure.ts';
 import { run } from '../../lib/operator/cli.ts';
@@ -16,7 +17,6 @@ import { packagedProject, slowMs } from './packaged.ts';
 import { type AwsCall, allGrants, coverOf, roleStatements, statementsOf } from './policies.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const names = (await readdir(join(root, 'functions'))).map((file) => file.replace('.ts', ''));
 
 let deployed: Deployed;
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
     plainSecret: 'link-secret',
   });
   await sendEverything();
-  for (const [name, run] of Object.entries(scheduled)) if (names.includes(name)) await run();
+  for (const [name, run] of Object.entries(scheduled)) if (functionNames.includes(name)) await run();
 }, slowMs);
 afterAll(() => deployed?.close());
 
@@ -58,11 +58,11 @@ test('the packaged functions write their metrics to the namespace that the alarm
     .find(({ id }) => id === 'Lettersinvalid');
   expect([...new Set(namespaces)]).toEqual([alarm?.Namespace]);
   const writers = new Set(lines.map((line) => line.function));
-  expect(names.filter((name) => !writers.has(name))).toEqual([]);
+  expect(functionNames.filter((name) => !writers.has(name))).toEqual([]);
 });
 
 describe('the packaged function', () => {
-  test.each(names)('%s is allowed what it does, and nothing that it does not', (name) => {
+  test.each(functionNames)('%s is allowed what it does, and nothing that it does not', (name) => {
     const { FunctionName, Role } = deployed.deployment
       .ofType('AWS::Lambda::Function')
       .find((each) => each.FunctionName.endsWith(`-${name}`))!;
@@ -278,7 +278,8 @@ async function putFiles(): Promise<void> {
   await withS3((s3) => s3.send(new CreateBucketCommand({ Bucket: bucket() })));
   const folder = join(root, 'test/local/files');
   for (const file of await readdir(folder))
-    for (const name of names) await putObject(`uploads/${name}/${file}`, await readFile(join(folder, file)));
+    for (const name of functionNames)
+      await putObject(`uploads/${name}/${file}`, await readFile(join(folder, file)));
 }
 
 const putObject = (Key: string, Body: string | Buffer) =>
