@@ -20,9 +20,14 @@ export type Message<Data> = {
 export const versionOf = ({ time, sequence = '', id, source }: Message<unknown>): string => {
   const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
   const instant = `${new Date(time).toISOString().slice(0, 19)}.${fraction.slice(0, 9).padEnd(9, '0')}`;
-  // Sequences are compared as text, but for numbers, which are written without leading zeros by some producers.
-  const ordered = /^\d+$/.test(sequence) ? sequence.padStart(20, '0') : sequence;
-  return [instant, ordered, id, source].join('\u0001');
+  return [instant, orderedSequence(sequence), id, source].join('\u0001');
+};
+
+/** As text sorts: that of a number is its value, however long it is and whether or not it has leading zeros. */
+const orderedSequence = (sequence: string): string => {
+  if (!/^\d+$/.test(sequence)) return sequence;
+  const digits = sequence.replace(/^0+(?=\d)/, '');
+  return `${String(digits.length).padStart(3, '0')}${digits}`;
 };
 
 /** An id of the platform: org unit, user, grade object, … */

@@ -564,6 +564,12 @@ describe('the version of a message', () => {
     [{}, { sequence: '0' }],
     [{ sequence: '9' }, { sequence: '10' }],
     [{ sequence: '0009' }, { sequence: '0010' }],
+    [{ sequence: '9'.repeat(20) }, { sequence: `1${'0'.repeat(20)}` }],
+    [{ sequence: `000${'9'.repeat(200)}` }, { sequence: `1${'0'.repeat(200)}` }],
+    [
+      { sequence: '007', id: 'a' },
+      { sequence: '7', id: 'b' },
+    ],
     [{ sequence: 'a1' }, { sequence: 'a2' }],
     [
       { sequence: '7', id: 'z' },
