@@ -138,7 +138,8 @@ export const parseAnswer = <Parsed>(
     throw new TypeError(`${about.operation.name}: its answer is a file, to be downloaded`);
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    // Some servers mark their UTF-8 by an invisible character, of which JSON knows nothing.
+    json = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     // Without its cause, which quotes the answer.
     throw new PlatformError({ ...about, sent: true, message: 'the answer is not readable as JSON' });

@@ -249,6 +249,7 @@ describe('a success that is none', () => {
 
   test.each([
     ['nothing', '', 'the answer is not readable as JSON'],
+    ['nothing but a mark of its encoding', '\ufeff', 'the answer is not readable as JSON'],
     ['half of it', '{"Id":', 'the answer is not readable as JSON'],
     ['null', 'null', 'the answer lacks what it must carry: the whole'],
     ['another shape', '{"id":1}', 'the answer lacks what it must carry: Id'],
@@ -265,6 +266,11 @@ describe('a success that is none', () => {
       [200, false],
       [200, true],
     ]);
+  });
+
+  test('is one all the same where its text begins with a mark of its encoding', async () => {
+    const { url } = await answering(() => ({ body: '\ufeff{"Id":1}' }));
+    expect(await clientAt(url).platform.call(operations.read, { path })).toEqual({ Id: 1 });
   });
 
   test('is one that is cut off, for a call that reads it', async () => {
