@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { unlessAbsent } from './absence.ts';
 import type { Platform } from './client.ts';
+import { identifier } from './identifier.ts';
 import { operation, reading } from './operation.ts';
 import { itemsOf, pageOf } from './paging.ts';
 
 const orgUnit = z.looseObject({
-  Identifier: z.coerce.string(),
+  Identifier: identifier,
   Name: z.string(),
   Code: z.string().nullish(),
   Path: z.string().nullish(),

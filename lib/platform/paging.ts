@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
 import { PlatformError } from './error.ts';
+import { identifier } from './identifier.ts';
 import type { Operation } from './operation.ts';
 import type { CallInput } from './request.ts';
 
@@ -11,7 +12,7 @@ export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: 
 export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> =>
   z.preprocess(
     pageIn,
-    z.object({ items: z.array(item), bookmark: z.coerce.string().optional(), next: z.string().optional() }),
+    z.object({ items: z.array(item), bookmark: identifier.optional(), next: z.string().optional() }),
   );
 
 const pageIn = (answer: unknown): unknown => {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
 import type { Use } from './download.ts';
+import { identifier } from './identifier.ts';
 import { filePart, multipart, type UploadedFile } from './multipart.ts';
 import { downloading, operation, reading } from './operation.ts';
 
@@ -12,7 +13,7 @@ export const getWhoAmI = reading({
   scope: 'users:own_profile:read',
   repeatable: true,
   answer: z.looseObject({
-    Identifier: z.coerce.string(),
+    Identifier: identifier,
     FirstName: z.string().nullish(),
     LastName: z.string().nullish(),
     UniqueName: z.string().nullish(),
