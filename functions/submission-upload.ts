@@ -39,7 +39,8 @@ export const integration: Integration<Data> = {
         { remedy: `Put the credential of user ${userId} itself into that secret, then replay.` },
       );
     const openFiles = () => opened(submission, world);
-    await submissions.uploadMySubmission(world.platform, submission, { comment, openFiles });
+    if (!(await submissions.uploadMySubmission(world.platform, submission, { comment, openFiles })))
+      throw new MessageFailure('uncertain', 'The platform took the files and does not show them');
   },
   verify: {
     subject: ({ userId, folderId, orgUnitId }) =>

@@ -71,19 +71,18 @@ export const attempt = async <Data>(
     throw new MessageFailure('crashed', 'The function died three times while it handled this message');
   if (verdict.kind !== 'send') return { state: verdict.kind };
 
-  const { claim } = verdict;
-  let { doubt } = verdict;
+  const { claim, doubt } = verdict;
   if (!hasTime(context)) {
     await ledger.end(claim, 'undone');
     return { state: 'waiting', seconds: 1, reason: noTime };
   }
   try {
     const wasDone = doubt !== undefined && (await lookUp(integration, message.data, { reach, doubt }));
-    doubt = undefined;
     if (!wasDone) await integration.run(message.data, reach);
   } catch (error) {
     await ledger.end(claim, calls.some((call) => call.mayHaveActed) ? 'unknown' : 'undone');
-    const unanswered = doubt === undefined && failureOf(error).kind === 'uncertain';
+    // What an integration itself says to be uncertain, it has looked up.
+    const unanswered = !(error instanceof MessageFailure) && failureOf(error).kind === 'uncertain';
     if (!unanswered || !integration.verify) throw error;
     return { state: 'unanswered', error, lookUpSeconds: Math.ceil(ledger.settlingMs / 1000) + 1 };
   }

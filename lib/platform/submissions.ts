@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
+import { PlatformError } from './error.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from './multipart.ts';
 import { operation, reading } from './operation.ts';
 
@@ -35,21 +36,39 @@ export const getMySubmissions = reading({
 
 /**
  * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
- * unlike those of grades. `openFiles` is asked for each time that the body is sent.
+ * unlike those of grades. `openFiles` is asked for each time that the body is sent. A success of the upload is no proof of
+ * its effect, so it is looked for: false where nothing is there that has the files' sizes. When that came is not asked, as
+ * the platform's clocks may differ.
  */
-export const uploadMySubmission = (
+export const uploadMySubmission = async (
   platform: Platform,
   folder: Folder,
   { comment, openFiles }: { comment: string; openFiles(): Promise<UploadedFile[]> },
-) =>
-  platform.call(postMySubmission, {
+): Promise<boolean> => {
+  let uploaded: UploadedFile[] = [];
+  await platform.call(postMySubmission, {
     path: folder,
-    payload: async () =>
-      multipart('mixed', [
-        jsonPart({ Text: comment, Html: null }),
-        ...(await openFiles()).map((file) => filePart({ name: '', ...file })),
-      ]),
+    payload: async () => {
+      uploaded = await openFiles();
+      const parts = uploaded.map((file) => filePart({ name: '', ...file }));
+      return multipart('mixed', [jsonPart({ Text: comment, Html: null }), ...parts]);
+    },
   });
+  const files = uploaded.map(({ fileName: name, file: { bytes } }) => ({ name, bytes }));
+  try {
+    return (await findMySubmission(platform, folder, { files, sinceMs: 0 })) !== 'absent';
+  } catch {
+    // Whatever is wrong with the looking, the upload must not be made again for it.
+    const { method, path } = postMySubmission;
+    const message = 'answered with a success, and what is there could not be read';
+    throw new PlatformError({
+      operation: postMySubmission,
+      call: `${method} ${path}`,
+      sent: true,
+      message,
+    });
+  }
+};
 
 /** Clocks of 300 s difference are accepted by the platform, so where its own is unknown, so much stays open. */
 const acceptedSkewMs = 330_000;

@@ -28,6 +28,19 @@ const answerWith = (body: string): Buffer =>
   );
 const whoAmI = answerWith('{"Identifier":"301","UniqueName":"learner"}');
 const accepted = answerWith('{"OrgUnitId":2001,"UserId":301,"RoleId":102}');
+/** Every file that was fetched counts as handed in. */
+const fetched = new Set<number>();
+const handedIn = (): Buffer => {
+  const submissions = [...fetched].map((Size) => ({
+    SubmissionDate: new Date().toISOString(),
+    Files: [{ FileName: 'file', Size }],
+  }));
+  return answerWith(JSON.stringify(submissions));
+};
+const answerTo = (head: string): Buffer => {
+  if (head.includes('/whoami?')) return whoAmI;
+  return /^GET \S+\/mysubmissions\//.test(head) ? handedIn() : accepted;
+};
 const headEnd = Buffer.from('\r\n\r\n');
 const lastChunk = Buffer.from('0\r\n\r\n');
 
@@ -67,7 +80,7 @@ const serve = (socket: Socket): void => {
       const text = head.toString('latin1', 0, end);
       piece = head.subarray(end + headEnd.length);
       head = Buffer.alloc(0);
-      answer = text.includes('/whoami?') ? whoAmI : accepted;
+      answer = answerTo(text);
       bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
       isChunked = /\r\ntransfer-encoding: *chunked/i.test(text);
       if (bodyLeft === 0 && !isChunked) respond(answer);
@@ -84,6 +97,7 @@ const listening = async (server: Server): Promise<number> => {
 /** S3, whose files are as long as their names say: `/bucket/1024` has 1,024 bytes. */
 const serveFiles = createHttpServer((request, response) => {
   const bytes = Number(/\/(\d+)(?:\?|$)/.exec(request.url ?? '')?.[1]);
+  fetched.add(bytes);
   response.writeHead(200, {
     'content-type': 'application/octet-stream',
     'content-length': bytes,

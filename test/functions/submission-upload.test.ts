@@ -66,7 +66,7 @@ describe('a submission', () => {
     const data = { ...ids, files: [file(await uploaded())], comment: 'My lab report “final” 🎓\n' };
     expect(await relay.deliver(data)).toMatchObject({
       outcomes: ['done'],
-      requests: ['GET 200', 'POST 200'],
+      requests: ['GET 200', 'POST 200', 'GET 200'],
       letters: [],
     });
     expect(await submissions()).toEqual([
@@ -83,6 +83,7 @@ describe('a submission', () => {
     expect(await relay.requests()).toMatchObject([
       { method: 'GET', path: '/svc/api/lp/1.49/users/whoami', userId: 301 },
       { method: 'POST', path: expect.stringMatching(/7001\/submissions\/mysubmissions\/$/), userId: 301 },
+      { method: 'GET', path: expect.stringMatching(/7001\/submissions\/mysubmissions\/$/), userId: 301 },
     ]);
   });
 
@@ -125,7 +126,7 @@ describe('a submission', () => {
   ])('can have a file whose name holds %s, and no name breaks out of its header', async (_, name, held) => {
     const other = file(await uploaded(), 'other.pdf');
     const delivery = await relay.deliver({ ...ids, files: [file(await uploaded(), name), other] });
-    expect(delivery).toMatchObject({ outcomes: ['done'], requests: ['GET 200', 'POST 200'] });
+    expect(delivery).toMatchObject({ outcomes: ['done'], requests: ['GET 200', 'POST 200', 'GET 200'] });
     const [{ files: stored } = {}] = await submissions();
     expect(stored).toMatchObject([{ name: held, sha256: sha256(essay) }, { name: 'other.pdf' }]);
   });
@@ -217,7 +218,10 @@ describe('a submission is never handed in under another name', () => {
     expect(outcomes.at(-1)).toBe('done');
     expect(outcomes.slice(0, -1)).toEqual(outcomes.slice(0, -1).fill('waiting'));
     // Its secret is looked at again every few seconds; the refused key itself is not used again.
-    expect({ requests, letters }).toEqual({ requests: ['GET 403', 'GET 200', 'POST 200'], letters: [] });
+    expect({ requests, letters }).toEqual({
+      requests: ['GET 403', 'GET 200', 'POST 200', 'GET 200'],
+      letters: [],
+    });
     expect(await submissions()).toMatchObject([{ userId: 313 }]);
   });
 
@@ -233,7 +237,7 @@ describe('a submission is never handed in under another name', () => {
     await relay.controls().secret('sis-relay/local/users/314', keyOf(314));
     const { outcomes, requests, letters } = await delivered;
     expect(outcomes).toEqual(['waiting', 'done']);
-    expect({ requests, letters }).toEqual({ requests: ['GET 200', 'POST 200'], letters: [] });
+    expect({ requests, letters }).toEqual({ requests: ['GET 200', 'POST 200', 'GET 200'], letters: [] });
   });
 
   test('a learner who is not in the course: parked after one upload, naming the permission', async () => {
@@ -248,7 +252,7 @@ describe('a submission is never handed in under another name', () => {
 });
 
 describe('a submission without an answer is looked up before anything is sent again', () => {
-  const again = ['GET 200', 'GET 200', 'POST 200'];
+  const again = ['GET 200', 'GET 200', 'POST 200', 'GET 200'];
   test.each<[string, Parameters<ReturnType<typeof relay.controls>['fault']>[0], string[]]>([
     ['the connection is cut after the effect: it is found', { reset: 'after' }, ['POST null', 'GET 200']],
     ['500 tells nothing: it is looked up, and sent', { status: 500 }, ['POST 500', ...again]],
@@ -258,11 +262,15 @@ describe('a submission without an answer is looked up before anything is sent ag
       { status: 200, body: '<html></html>' },
       ['POST 200', ...again],
     ],
-    ['503 says that nothing was taken: it is sent', { status: 503 }, ['POST 503', 'GET 200', 'POST 200']],
+    [
+      '503 says that nothing was taken: it is sent',
+      { status: 503 },
+      ['POST 503', 'GET 200', 'POST 200', 'GET 200'],
+    ],
     [
       '429 says that nothing was taken: it is sent',
       { status: 429, headers: { 'retry-after': '1' } },
-      ['POST 429', 'GET 200', 'POST 200'],
+      ['POST 429', 'GET 200', 'POST 200', 'GET 200'],
     ],
   ])('%s', async (_, effect, expected) => {
     await relay.controls().fault(effect, { method: 'POST', path: 'mysubmissions' });
@@ -292,6 +300,56 @@ describe('a submission without an answer is looked up before anything is sent ag
         /^Look for a submission of user 301 in dropbox folder 7001 of org unit 2001 since .* Replay only if there is none/,
       ),
     });
+    expect(await submissions()).toHaveLength(1);
+  });
+});
+
+describe('a submission whose upload was answered with a success is looked for, as that is no proof', () => {
+  const atSubmissions = (method: string) => ({ method, path: 'mysubmissions' });
+
+  test('what is not there is no success: a person decides, and a replay hands it in', async () => {
+    await relay.controls().fault({ status: 200 }, atSubmissions('POST'));
+    const delivery = await relay.deliver({ ...ids, files: [file(await uploaded())] });
+    expect(parked(delivery)).toMatchObject({
+      requests: ['GET 200', 'POST 200', 'GET 200'],
+      kind: 'uncertain',
+      message: 'The platform took the files and does not show them',
+      remedy: expect.stringContaining('Look on the platform whether it was done'),
+    });
+    expect(await submissions()).toEqual([]);
+    const replayed = await relay.deliverBody(delivery.letters[0]?.body ?? '');
+    expect(replayed.outcomes.at(-1)).toBe('done');
+    expect(await submissions()).toHaveLength(1);
+  });
+
+  test('what is there under another name is a success', async () => {
+    const data = { ...ids, files: [file(await uploaded(), 'C:\\essay.pdf')] };
+    expect(await relay.deliver(data)).toMatchObject({ outcomes: ['done'], letters: [] });
+    expect(await submissions()).toHaveLength(1);
+  });
+
+  test('what is there is a success by whichever clock the platform keeps', async () => {
+    await relay.controls().fault(
+      {
+        status: 200,
+        body: [
+          {
+            SubmissionDate: '2020-01-01T00:00:00.000Z',
+            Files: [{ FileName: 'essay.pdf', Size: essay.length }],
+          },
+        ],
+      },
+      atSubmissions('GET'),
+    );
+    const data = { ...ids, files: [file(await uploaded())] };
+    expect(await relay.deliver(data)).toMatchObject({ outcomes: ['done'], letters: [] });
+  });
+
+  test('where it cannot be looked for at once, it is later, and not sent again', async () => {
+    await relay.controls().fault({ status: 503 }, atSubmissions('GET'));
+    const { outcomes, requests, letters } = await relay.deliver({ ...ids, files: [file(await uploaded())] });
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(requests).toEqual(['GET 200', 'POST 200', 'GET 503', 'GET 200']);
     expect(await submissions()).toHaveLength(1);
   });
 });

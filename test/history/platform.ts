@@ -61,6 +61,8 @@ export function createPlatformModel(stage: Stage, options: Options) {
       const neverSent = () => new PlatformError({ ...about, sent: false });
       const given = json.PointsNumerator ?? json.RoleId ?? path.folderId ?? 0;
       let mayHaveActed = method !== 'GET';
+      // As the client does with a body, so that its files are opened.
+      await input.payload?.();
       try {
         return await stage.external(actor, {
           kind: 'platform',

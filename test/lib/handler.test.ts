@@ -437,7 +437,14 @@ describe('a waiting message', () => {
       ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => undefined },
       ...{ confirm: async () => undefined, settlingMs: 60 * second },
     };
-    const integration = integrationOf(throwing(new MessageFailure('uncertain', 'no answer came')), {
+    const operation = { ...putThing, repeatable: false };
+    const unanswered = new PlatformError({
+      operation,
+      call: 'PUT /things',
+      message: 'no answer',
+      sent: true,
+    });
+    const integration = integrationOf(throwing(unanswered), {
       ...{ repeatable: false, verify: { subject: () => 'its effect' } },
     });
     const secondsAfter = async (receipts: number) => {

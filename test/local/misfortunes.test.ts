@@ -60,7 +60,7 @@ const outages: Scenario[] = [
     },
     waits: 1,
     outcomes: ['done'],
-    requests: { path: /whoami$|folders\/7433/, userId: 433, are: ['GET 200', 'POST 200'] },
+    requests: { path: /whoami$|folders\/7433/, userId: 433, are: ['GET 200', 'POST 200', 'GET 200'] },
     holds: { table: 'submissions', where: { userId: 433 }, rows: [{ folderId: 7433 }] },
   },
   {
@@ -73,7 +73,7 @@ const outages: Scenario[] = [
     },
     waits: 1,
     outcomes: ['done'],
-    requests: { path: /folders\/7434/, userId: 434, are: ['POST 200'] },
+    requests: { path: /folders\/7434/, userId: 434, are: ['POST 200', 'GET 200'] },
     holds: { table: 'submissions', where: { userId: 434 }, rows: [{ folderId: 7434 }] },
   },
 ];
@@ -107,6 +107,19 @@ const withoutLedger: Scenario[] = [
     holds: { table: 'submissions', where: { userId: 436 }, rows: [{ folderId: 7436 }] },
   },
   {
+    title: 'a submission that was taken and cannot be read back is parked, and not handed in twice',
+    function: 'submission-upload',
+    bodies: [event('submission-upload', submissionOf(440))],
+    prepare: async (controls, description) => {
+      await controls.secret(secretOf(440, description), keyOf(440));
+      await controls.fault({ status: 503 }, { method: 'GET', path: 'folders/7440' });
+    },
+    outcomes: ['parked'],
+    letter: { kind: 'uncertain', says: /what is there could not be read/ },
+    requests: { path: /whoami$|folders\/7440/, userId: 440, are: ['GET 200', 'POST 200', 'GET 503'] },
+    holds: { table: 'submissions', where: { userId: 440 }, rows: [{ folderId: 7440 }] },
+  },
+  {
     title: 'a submission that certainly was not taken is sent again',
     function: 'submission-upload',
     bodies: [event('submission-upload', submissionOf(437))],
@@ -118,7 +131,7 @@ const withoutLedger: Scenario[] = [
     requests: {
       path: /whoami$|folders\/7437/,
       userId: 437,
-      are: ['GET 200', 'POST 503', 'GET 200', 'POST 200'],
+      are: ['GET 200', 'POST 503', 'GET 200', 'POST 200', 'GET 200'],
     },
     holds: { table: 'submissions', where: { userId: 437 }, rows: [{ folderId: 7437 }] },
   },

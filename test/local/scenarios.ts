@@ -65,7 +65,7 @@ const examples = async (): Promise<Scenario[]> => [
     function: 'submission-upload',
     bodies: [await example('submission-upload')],
     outcomes: ['done'],
-    requests: { path: /whoami$|folders\/7001/, userId: 301, are: ['GET 200', 'POST 200'] },
+    requests: { path: /whoami$|folders\/7001/, userId: 301, are: ['GET 200', 'POST 200', 'GET 200'] },
     holds: held('submissions', { userId: 301 }, { folderId: 7001 }),
   },
   {
@@ -382,7 +382,7 @@ const misfortunes: Scenario[] = [
     requests: {
       path: /whoami$|folders\/7422/,
       userId: 422,
-      are: ['GET 200', 'POST null', 'GET 200', 'GET 200', 'POST 200'],
+      are: ['GET 200', 'POST null', 'GET 200', 'GET 200', 'POST 200', 'GET 200'],
     },
     holds: held('submissions', { userId: 422 }, { folderId: 7422 }),
   },
@@ -412,7 +412,11 @@ const misfortunes: Scenario[] = [
     prepare: (controls, description) => controls.secret(secretOf(426, description), keyOf(426, 'revoked')),
     whileWaiting: (controls, description) => controls.secret(secretOf(426, description), keyOf(426)),
     outcomes: ['done'],
-    requests: { path: /whoami$|folders\/7426/, userId: 426, are: ['GET 403', 'GET 200', 'POST 200'] },
+    requests: {
+      path: /whoami$|folders\/7426/,
+      userId: 426,
+      are: ['GET 403', 'GET 200', 'POST 200', 'GET 200'],
+    },
     holds: held('submissions', { userId: 426 }, { folderId: 7426 }),
   },
   {
@@ -421,7 +425,7 @@ const misfortunes: Scenario[] = [
     bodies: twice(event('submission-upload', submissionOf(427))),
     prepare: (controls, description) => controls.secret(secretOf(427, description), keyOf(427)),
     outcomes: ['done', 'duplicate'],
-    requests: { path: /whoami$|folders\/7427/, userId: 427, are: ['GET 200', 'POST 200'] },
+    requests: { path: /whoami$|folders\/7427/, userId: 427, are: ['GET 200', 'POST 200', 'GET 200'] },
     holds: held('submissions', { userId: 427 }, { folderId: 7427 }),
   },
 ];
