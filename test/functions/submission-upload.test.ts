@@ -225,6 +225,19 @@ describe('a submission is never handed in under another name', () => {
     expect(await submissions()).toMatchObject([{ userId: 313 }]);
   });
 
+  test('a key that the platform refuses for uploads alone: it waits until the secret is corrected', async () => {
+    await relay.controls().settings({ invalidTokenReads: 'answer' });
+    const data = { ...(await learner(315, keyOf(315, 'revoked'))), files: [file(await uploaded())] };
+    const delivered = relay.deliver(data);
+    await expect.poll(() => relay.requests(), { timeout: 20_000 }).toHaveLength(2);
+    await relay.controls().secret('sis-relay/local/users/315', keyOf(315));
+    const { outcomes, requests, letters } = await delivered;
+    expect(new Set(outcomes)).toEqual(new Set(['waiting', 'done']));
+    expect(requests.filter((each) => each.startsWith('POST'))).toEqual(['POST 403', 'POST 200']);
+    expect(letters).toEqual([]);
+    expect(await submissions()).toMatchObject([{ userId: 315 }]);
+  });
+
   test('a secret that is no credential: it waits, unsent, until the secret is corrected', async () => {
     const data = {
       ...(await learner(314, { user: 'lena', password: 'secret' })),

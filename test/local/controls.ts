@@ -50,6 +50,8 @@ export function controlsOf(description: StackDescription) {
     reset: () => ask('POST', 'reset'),
     seed: (seed: object) => ask('POST', 'seed', seed),
     clock: (skewSeconds: number) => ask('POST', 'clock', { skewSeconds }),
+    /** How the platform behaves where deployments differ. */
+    settings: (changes: object) => ask('POST', 'settings', changes),
     /** What the platform accepts from now on. */
     key: (userId: number, userKey: string) => ask('POST', 'keys', { userId, userKey }),
     /** Gives a secret this value, and makes it where there is none. */

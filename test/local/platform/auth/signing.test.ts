@@ -98,6 +98,34 @@ describe('verification', () => {
   });
 });
 
+describe('a platform that answers a GET though its keys are refused', () => {
+  const platform = platformForTests();
+  const enrollment = { json: { OrgUnitId: 2001, UserId: 303, RoleId: 110 } };
+  const enroll = async (signer: Parameters<typeof platform.as>[0]) => {
+    const response = await platform.as(signer)('POST', '/svc/api/lp/1.52/enrollments/', enrollment);
+    return [response.status, await response.text()];
+  };
+
+  test.each([
+    ['user key', { userId: 100, userKey: 'wrong' }],
+    ['app key', { userId: 100, appKey: 'wrong' }],
+  ])('refuses a POST with a wrong %s', async (_, signer) => {
+    await platform.control('POST settings', { invalidTokenReads: 'answer' });
+    expect((await platform.as(signer)('GET', whoami)).status).toBe(200);
+    expect(await enroll(signer)).toEqual([403, 'Invalid token']);
+    expect(await platform.state('enrollments')).not.toContainEqual(expect.objectContaining({ userId: 303 }));
+  });
+
+  test.each([
+    ['an unknown app', { userId: 100, appId: 'other' }, 'Invalid token'],
+    ['an unknown user', { userId: 999 }, 'Invalid token'],
+    ['a clock too far off', { userId: 100, clockSeconds: () => 1 }, 'Timestamp out of range'],
+  ])('refuses a GET of %s', async (_, signer, says) => {
+    await platform.control('POST settings', { invalidTokenReads: 'answer' });
+    expect(await (await platform.as(signer)('GET', whoami)).text()).toContain(says);
+  });
+});
+
 describe('another product segment', () => {
   const platform = platformForTests({ segment: 'product', app: { appId: 'foo', appKey: 'bar' } });
 

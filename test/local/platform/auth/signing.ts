@@ -4,7 +4,8 @@ import type { State, User } from '../state.ts';
 
 export type App = { appId: string; appKey: string };
 type Signed = { method: string; path: string; query: URLSearchParams };
-type Verifier = { app: App; state: State; nowSeconds: number };
+/** `lenient`: a signature that is wrong is let pass. */
+type Verifier = { app: App; state: State; nowSeconds: number; lenient: boolean };
 
 const toleranceSeconds = 300;
 
@@ -19,7 +20,7 @@ export function baseString(method: string, path: string, timestamp: string): str
 }
 
 /** The user whose keys signed the call; refuses a clock too far off before it looks at the signatures. */
-export function verifySignature(signed: Signed, { app, state, nowSeconds }: Verifier): User {
+export function verifySignature(signed: Signed, { app, state, nowSeconds, lenient }: Verifier): User {
   const [appId, userId, appSignature, userSignature, timestamp] = ['x_a', 'x_b', 'x_c', 'x_d', 'x_t'].map(
     (name) => only(signed.query.getAll(name)),
   ) as [string, string, string, string, string];
@@ -31,8 +32,8 @@ export function verifySignature(signed: Signed, { app, state, nowSeconds }: Veri
   if (appId !== app.appId || user === undefined || userKey === undefined) throw invalidToken();
 
   const data = baseString(signed.method, decodable(signed.path), timestamp);
-  if (!same(appSignature, sign(app.appKey, data)) || !same(userSignature, sign(userKey, data)))
-    throw invalidToken();
+  const isGood = same(appSignature, sign(app.appKey, data)) && same(userSignature, sign(userKey, data));
+  if (!isGood && !lenient) throw invalidToken();
   return user;
 }
 
