@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { type IdKeyCredential, idKeyCredential, signature } from '../platform/id-key.ts';
 
 /** An application as it is registered on the platform. */
@@ -44,13 +43,7 @@ export const credentialFromCallback = (address: string, { appId, appKey }: App):
     throw new Error(
       'The address holds no user id and key (x_a, x_b): the user was not let in, or only a part of it was copied.',
     );
-  if (
-    !z
-      .string()
-      .regex(/^[1-9]\d*$/)
-      .safeParse(userId).success ||
-    userId === appId
-  )
+  if (url.searchParams.has('x_target') || userId === appId)
     throw new Error(
       'The x_a of the address is no user id: this may be the address that leads in, not the one it led to.',
     );

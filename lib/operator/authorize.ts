@@ -47,8 +47,8 @@ export const authorizeUser = async (target: Target, options: Options): Promise<S
     const address = await options.returned();
     if (!address?.trim()) return undefined;
     const credential = credentialOf(address, app);
-    await checkOwner(connection, credential);
-    return await store(target, { credential, connection, options });
+    const userId = await ownerOf(connection, credential);
+    return await store(target, { userId, credential, connection, options });
   } finally {
     await connection.client.close();
   }
@@ -91,8 +91,11 @@ const credentialOf = (address: string, app: App): IdKeyCredential => {
   }
 };
 
-/** Work that is signed with it is recorded under that name, and nothing could undo it. */
-const checkOwner = async ({ clientAs }: Connection, credential: IdKeyCredential): Promise<void> => {
+/**
+ * Whose key it is, by the platform's word: work that is signed with it is recorded under that name, and nothing could undo
+ * it. The id that comes with a key may be another than the user's own, which is a number.
+ */
+const ownerOf = async ({ clientAs }: Connection, credential: IdKeyCredential): Promise<string> => {
   const client = clientAs(credential);
   try {
     const platform = client.for({
@@ -101,14 +104,17 @@ const checkOwner = async ({ clientAs }: Connection, credential: IdKeyCredential)
       onCall: () => {},
     });
     const { Identifier } = await told(whoAmI(platform), askedAnew);
-    if (Identifier !== credential.userId)
+    if (!isNumber(Identifier) || (isNumber(credential.userId) && Identifier !== credential.userId))
       throw new Refusal(
         `The platform says that this is the key of user ${Identifier}, not of user ${credential.userId}. Nothing was stored.`,
       );
+    return Identifier;
   } finally {
     await client.close();
   }
 };
+
+const isNumber = (id: string): boolean => /^[1-9]\d*$/.test(id);
 
 const askedAnew =
   'If it does not take the key, let the user in once more and copy the address that this leads to. Nothing was stored.';
@@ -116,15 +122,15 @@ const askedAnew =
 const store = async (
   target: Target,
   {
+    userId,
     credential,
     connection,
     options,
-  }: { credential: IdKeyCredential; connection: Connection; options: Options },
+  }: { userId: string; credential: IdKeyCredential; connection: Connection; options: Options },
 ): Promise<Stored | undefined> => {
   const { CreateSecretCommand, DescribeSecretCommand, PutSecretValueCommand, ResourceNotFoundException } =
     await import('@aws-sdk/client-secrets-manager');
   const client = await target.secretsManager();
-  const { userId } = credential;
   const secret = `${connection.secretPrefix}/users/${userId}`;
   const replaced = await client.send(new DescribeSecretCommand({ SecretId: secret })).then(
     () => true,

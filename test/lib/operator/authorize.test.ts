@@ -79,6 +79,18 @@ describe('a user who comes back from the platform', () => {
     expect(audited.join()).not.toContain('local-key-302');
   });
 
+  test('has it in the secret of the user that the platform names, where the key has an id of its own', async () => {
+    const key = { userId: 302, userKey: 'the key', keyId: 'qQ3-r_LJp' };
+    await fetch(`${office.stack().description.platform}/_local/keys`, {
+      method: 'POST',
+      body: JSON.stringify(key),
+    });
+    await signedIn(302);
+    const { stored } = await authorize();
+    expect(stored).toMatchObject({ userId: '302', secret: secretOf(302) });
+    expect(await held(secretOf(302))).toMatchObject({ userId: 'qQ3-r_LJp', userKey: 'the key' });
+  });
+
   test('has what is there replaced, after a question that says so', async () => {
     await office.controls().secret(secretOf(301), { type: 'id-key' });
     await signedIn(301);

@@ -1,7 +1,7 @@
 import { oauthControls } from './auth/oauth-control.ts';
 import { json } from './http/answer.ts';
 import type { Arrival } from './http/arrival.ts';
-import { exactly, id, nullable, number, or, record, string } from './http/bind.ts';
+import { exactly, id, nullable, number, optional, or, record, string } from './http/bind.ts';
 import { parseJson, wholeBody } from './http/body.ts';
 import { errorAnswer } from './http/error-answer.ts';
 import { badRequest, notFound } from './http/refusal.ts';
@@ -33,9 +33,11 @@ const controls: Controls = {
   },
 
   'POST keys': ({ world, body }) => {
-    const { userId, userKey } = exactly({ userId: id, userKey: string })(body, '');
+    const shape = exactly({ userId: id, userKey: string, keyId: optional(string) });
+    const { userId, userKey, keyId } = shape(body, '');
     if (world.state.tables.users.get(userId) === undefined) throw notFound('User');
     world.state.userKeys.set(userId, userKey);
+    if (keyId !== undefined) world.state.keyIds.set(keyId, userId);
   },
 
   'POST rateLimit': ({ world, body }) => {

@@ -136,6 +136,8 @@ export function emptyState() {
   return {
     nextId: () => ++lastId,
     userKeys: new Map<number, string>(),
+    /** By the id under which they sign, where that is another than the user's own. */
+    keyIds: new Map<string, number>(),
     contents: new Map<string, Content>(),
     tables: {
       roles: table<Role>(['roleId']),

@@ -2,7 +2,7 @@ import type { Arrival } from '../http/arrival.ts';
 import type { User } from '../state.ts';
 import type { World } from '../world.ts';
 import { authenticateBearer, tokenIn } from './bearer.ts';
-import { verifySignature } from './signing.ts';
+import { signerOf, verifySignature } from './signing.ts';
 
 type Authenticated = { user: User; covers(scope: string): boolean };
 
@@ -19,5 +19,5 @@ export function authenticate(arrival: Arrival, world: World): Authenticated {
 export function claimedUserId({ request, query }: Arrival, world: World): number | null {
   const { authorization } = request.headers;
   if (authorization !== undefined) return tokenIn(authorization, world)?.userId ?? null;
-  return /^[1-9]\d{0,14}$/.test(query.get('x_b') ?? '') ? Number(query.get('x_b')) : null;
+  return signerOf(query.get('x_b') ?? '', world.state) ?? null;
 }

@@ -13,7 +13,8 @@ export function answerTokenEntry({ request, query }: Arrival, world: World): Ans
     const targetUrl = encodeURIComponent(request.url ?? '');
     return bare(302, { Location: `/${site.segment}/error/404/log?targetUrl=${targetUrl}` });
   }
-  callback.searchParams.set('x_a', String(settings.signedInUserId));
+  const [keyId] = [...state.keyIds].find(([, userId]) => userId === settings.signedInUserId) ?? [];
+  callback.searchParams.set('x_a', keyId ?? String(settings.signedInUserId));
   callback.searchParams.set('x_b', userKey);
   return bare(302, { Location: callback.href });
 }

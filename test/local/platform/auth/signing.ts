@@ -27,14 +27,20 @@ export function verifySignature(signed: Signed, { app, state, nowSeconds, lenien
   if (!/^\d{1,12}$/.test(timestamp)) throw invalidToken();
   if (Math.abs(Number(timestamp) - nowSeconds) > toleranceSeconds) throw timestampOutOfRange(nowSeconds);
 
-  const user = /^[1-9]\d*$/.test(userId) ? state.tables.users.get(userId) : undefined;
-  const userKey = state.userKeys.get(Number(userId));
+  const signerId = signerOf(userId, state);
+  const user = signerId === undefined ? undefined : state.tables.users.get(signerId);
+  const userKey = signerId === undefined ? undefined : state.userKeys.get(signerId);
   if (appId !== app.appId || user === undefined || userKey === undefined) throw invalidToken();
 
   const data = baseString(signed.method, decodable(signed.path), timestamp);
   const isGood = same(appSignature, sign(app.appKey, data)) && same(userSignature, sign(userKey, data));
   if (!isGood && !lenient) throw invalidToken();
   return user;
+}
+
+/** The user who signs under this id: the user's own, or one that was given for it. */
+export function signerOf(keyId: string, { keyIds }: State): number | undefined {
+  return keyIds.get(keyId) ?? (/^[1-9]\d{0,14}$/.test(keyId) ? Number(keyId) : undefined);
 }
 
 export function same(given: string, expected: string): boolean {
