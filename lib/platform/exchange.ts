@@ -132,9 +132,15 @@ const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
     request: {
       method: operation.method,
       path,
-      headers: payload
-        ? { ...headers, 'content-type': payload.contentType, 'content-length': String(payload.contentLength) }
-        : headers,
+      headers: {
+        ...headers,
+        // Without it, any encoding may come, such as gzip.
+        'accept-encoding': 'identity',
+        ...(payload && {
+          'content-type': payload.contentType,
+          'content-length': String(payload.contentLength),
+        }),
+      },
       // undici takes any async iterable; its types name Readable only.
       body: ((source?.body ?? payload?.body) as Buffer | undefined) ?? null,
     },

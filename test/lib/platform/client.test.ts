@@ -60,6 +60,15 @@ describe('a call', () => {
     });
   });
 
+  test('asks for answers that are not compressed, as none is unpacked', async () => {
+    const { url, requests } = await answering();
+    await clientAt(url)
+      .platform.call(operations.read, { path })
+      .catch(() => {});
+    await clientAt(url).platform.call(operations.repeatable, { path, json: {} });
+    expect(requests.map(({ headers }) => headers['accept-encoding'])).toEqual(['identity', 'identity']);
+  });
+
   test('without a body has no body', async () => {
     const { url, requests } = await answering();
     await clientAt(url).platform.call(operations.once, { path });
