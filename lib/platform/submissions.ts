@@ -19,8 +19,9 @@ export const postMySubmission = operation({
 });
 
 const submission = z.looseObject({
-  SubmissionDate: z.iso.datetime({ offset: true }),
-  Files: z.array(z.looseObject({ FileName: z.string(), Size: z.number() })),
+  // Of what is not dated, it is not known since when it is there.
+  SubmissionDate: z.iso.datetime({ offset: true }).nullable(),
+  Files: z.array(z.looseObject({ FileName: z.string(), Size: z.number() })).nullable(),
 });
 
 export const getMySubmissions = reading({
@@ -92,15 +93,20 @@ export const findMySubmission = async (
   const since = sinceMs + (offsetMs ?? 0) - clockGrainMs;
   const earliest = offsetMs === undefined ? since - acceptedSkewMs : since;
   const sizes = listed(files.map(({ bytes }) => bytes));
-  const names = listed(files.map(({ name }) => name));
-  const candidates = (submissions as Submission[]).filter(
-    ({ SubmissionDate, Files }) =>
-      Date.parse(SubmissionDate) >= earliest && listed(Files.map(({ Size }) => Size)) === sizes,
-  );
+  const names = listed(files.map(({ name }) => name.normalize()));
+  const candidates = (submissions as Submission[])
+    .map(({ SubmissionDate, Files }) => ({
+      atMs: SubmissionDate === null ? undefined : Date.parse(SubmissionDate),
+      files: Files ?? [],
+    }))
+    .filter(
+      ({ atMs = earliest, files }) => atMs >= earliest && listed(files.map(({ Size }) => Size)) === sizes,
+    );
   if (candidates.length === 0) return 'absent';
+  // The platform may write the letters of a name in another form.
   const certain = candidates.some(
-    ({ SubmissionDate, Files }) =>
-      Date.parse(SubmissionDate) >= since && listed(Files.map(({ FileName }) => FileName)) === names,
+    ({ atMs = Number.NEGATIVE_INFINITY, files }) =>
+      atMs >= since && listed(files.map(({ FileName }) => FileName.normalize())) === names,
   );
   return certain ? 'found' : 'unclear';
 };
