@@ -34,14 +34,19 @@ export const requestOf = (operation: Configured<unknown>, input: CallInput, site
 /** What proves a request by its query: in an address that the platform gives, it would be somebody's old proof. */
 const proofName = /^x_[a-et]$/;
 
-/** An address that the platform gives: nothing is proved to another host, scheme or port, or beside the API. */
+/**
+ * An address that the platform gives: none of another host or port, or beside the API. What is asked for is its path, by our
+ * own scheme: behind a proxy a platform may not know that it is asked by https.
+ */
 const followed = (
   next: string,
   { site, about }: { site: Site; about: { operation: Configured<unknown>; call: string } },
 ): { path: string; query: [string, string][] } => {
   const url = URL.parse(next, site.baseUrl);
   const isOurs =
-    url?.origin === new URL(site.baseUrl).origin &&
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.host === new URL(site.baseUrl).host &&
     url.username === '' &&
     url.password === '' &&
     url.pathname.startsWith(`${site.apiRoot}/`) &&

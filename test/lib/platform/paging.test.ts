@@ -78,6 +78,18 @@ describe('a list', () => {
     expect(requests[1]!.query).toMatchObject({ x_a: 'the-app', x_c: expect.stringMatching(/^[\w-]{43}$/) });
   });
 
+  test('with an address of another scheme is followed by our own, as a platform may not know of its proxy', async () => {
+    const { ids, requests } = await pages(
+      linked([1], (url) => `${url.replace('http:', 'https:')}${own}?bookmark=b`),
+      linked([2], null),
+    );
+    expect(await ids()).toEqual([1, 2]);
+    expect(requests.map(asked)).toEqual([
+      { at: own, query: {} },
+      { at: own, query: { bookmark: 'b' } },
+    ]);
+  });
+
   test('with an address that holds an old proof is proved once, by the new one', async () => {
     const urls: URL[] = [];
     const { url } = await handling((request, response) => {
@@ -131,7 +143,7 @@ describe('an address of the next page', () => {
     ['on another host, without a scheme', () => `//evil.example.com${own}`],
     ['with backslashes for another host', () => `\\\\evil.example.com${own}`],
     ['on another port', (url) => `${url.replace(/\d+$/, '1')}${own}`],
-    ['by another scheme', (url) => `${url.replace('http:', 'https:')}${own}`],
+    ['by a scheme that is not of the web', (url) => `${url.replace('http:', 'ftp:')}${own}`],
     ['that only begins like ours', (url) => `${url}.evil.example.com${own}`],
     ['with a user name', (url) => `${url.replace('//', '//user@')}${own}`],
     [
