@@ -65,7 +65,11 @@ export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
 /** The comments of a user's grade value; where there is no value yet, there is no comment. */
 export const readGradeComments = async (platform: Platform, ids: GradeValueIds): Promise<GradeComments> => {
   const value = await readGradeValue(platform, ids);
-  return { comments: plainText(value?.Comments), privateComments: plainText(value?.PrivateComments) };
+  const [comments, privateComments] = await Promise.all([
+    plainText(value?.Comments),
+    plainText(value?.PrivateComments),
+  ]);
+  return { comments, privateComments };
 };
 
 /**

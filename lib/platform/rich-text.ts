@@ -15,14 +15,12 @@ export const contentOf = (text: RichText): TextContent =>
   text.Html ? { Content: text.Html, Type: 'Html' } : textContent(text.Text ?? '');
 
 /** The words of a text. Of one that has HTML alone, the words between its tags: an empty one is often an empty paragraph. */
-export const plainText = (text: RichText | null | undefined): string =>
+export const plainText = async (text: RichText | null | undefined): Promise<string> =>
   text?.Text || wordsOf(text?.Html ?? '');
 
-const wordsOf = (html: string): string =>
-  html
-    .replace(/<br\s*\/?>|<\/(p|div|li)>/gi, '\n')
-    .replace(/<[a-z/!][^>]*>/gi, '')
-    .replace(/&(lt|gt|quot|#39|nbsp|amp);/g, (_, name: string) => entities[name] ?? '')
-    .trim();
-
-const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ', amp: '&' };
+const wordsOf = async (html: string): Promise<string> => {
+  const written = html.replace(/<br\s*\/?>|<\/(p|div|li)>/gi, '\n').replace(/<[a-z/!][^>]*>/gi, '');
+  // Loaded when first needed: few comments have HTML alone.
+  const { decodeHTML } = await import('entities/decode');
+  return decodeHTML(written).replaceAll('\u00a0', ' ').trim();
+};

@@ -64,6 +64,14 @@ describe('the comments of a grade value', () => {
       { comments: 'a < b\nc', privateComments: 'c' },
     ],
     [
+      'with the characters that HTML writes by name or number',
+      {
+        Comments: text('', '<p>Sch&ouml;n: &Uuml;bung &#252;&#xDF;&#128512; &ndash; &euro;&nbsp;5</p>'),
+        PrivateComments: text('', '&amp;lt; &unknown; AT&T'),
+      },
+      { comments: 'Schön: Übung üß😀 – € 5', privateComments: '&lt; &unknown; AT&T' },
+    ],
+    [
       'as empty where they are an empty paragraph',
       { Comments: text('', '<p></p>'), PrivateComments: text('', '<p>&nbsp;<br/></p>') },
       { comments: '', privateComments: '' },
