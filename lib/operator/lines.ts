@@ -12,11 +12,14 @@ export const mustBeFile = async (file: string): Promise<void> => {
 /** The lines of a file of JSON Lines. Node's own reader ends a line at U+2028 too, which JSON may hold as it is. */
 export async function* linesIn(file: string): AsyncGenerator<string> {
   await mustBeFile(file);
-  let begun = '';
+  let begun: string | undefined;
   for await (const piece of createReadStream(file, 'utf8')) {
-    const lines = (begun + piece).split('\n');
+    const lines = (begun === undefined ? withoutMark(piece) : begun + piece).split('\n');
     begun = lines.pop() ?? '';
     yield* lines;
   }
-  if (begun !== '') yield begun;
+  if (begun) yield begun;
 }
+
+/** Windows' programs put a byte order mark before UTF-8. */
+export const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');

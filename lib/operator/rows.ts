@@ -7,7 +7,7 @@ import type { Integration } from '../integration.ts';
 import { messageType } from '../message.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
 import type { Integrations } from './integrations.ts';
-import { linesIn, mustBeFile } from './lines.ts';
+import { linesIn, mustBeFile, withoutMark } from './lines.ts';
 import { Misuse } from './refusal.ts';
 
 /** One message of a file, or why it is none; `line` counts from 1: of a JSON file, its messages. */
@@ -90,7 +90,7 @@ type BodyOf = (json: unknown, line: number) => string;
 
 /** One message, a list of them, or an event as Lambda receives it. */
 async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
-  const json = parse(await readFile(file, 'utf8'));
+  const json = parse(withoutMark(await readFile(file, 'utf8')));
   if (json === undefined) throw new Misuse(`${file} is not JSON; where each line is, give --format jsonl.`);
   const records = (json as { Records?: unknown } | null)?.Records;
   for (const [at, each] of [records ?? json].flat().entries()) {
@@ -121,22 +121,18 @@ async function* csvRows(
     parseCsv({
       bom: true,
       delimiter: await delimiterOf(file),
-      info: true,
       relax_column_count: true,
-      skip_empty_lines: true,
       cast: (text, { quoting }) => ({ text, quoted: quoting }),
     }),
   );
   let header: string[] | undefined;
-  let before = 0;
+  let next = 1;
   try {
-    for await (const { record, info } of parser as AsyncIterable<{
-      record: Cell[];
-      info: { lines: number };
-    }>) {
+    for await (const record of parser as AsyncIterable<Cell[]>) {
       // A quoted cell may hold line breaks: a row is named by the line it begins on.
-      const line = before + 1;
-      before = info.lines;
+      const line = next;
+      next += 1 + record.reduce((sum, { text }) => sum + (text.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
+      if (isEmpty(record)) continue;
       if (header === undefined) {
         header = record.map(({ text }) => text.trim());
         const unknown = unknownColumns(header, columns);
@@ -158,6 +154,9 @@ async function* csvRows(
     throw new Misuse(`${file} is not readable as CSV: ${error instanceof Error ? error.message : error}`);
   }
 }
+
+const isEmpty = ([first, ...others]: Cell[]): boolean =>
+  others.length === 0 && first?.text === '' && !first.quoted;
 
 /** Spreadsheets write commas or semicolons, as their country does. */
 const delimiterOf = async (file: string): Promise<string> => {

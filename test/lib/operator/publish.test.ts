@@ -76,6 +76,16 @@ describe('a file of JSON', () => {
     });
   });
 
+  test('may begin with a byte order mark', async () => {
+    const office = await offices.open();
+    for (const ending of ['.json', '.jsonl'])
+      expect(await publish(office, fileOf(`\uFEFF${eventBody()}\r\n`, ending))).toMatchObject({
+        sent: 1,
+        problems: [],
+      });
+    expect(await sentTo(office)).toHaveLength(2);
+  });
+
   test('may leave the envelope out where the function is given: of two about one thing the later counts', async () => {
     const office = await offices.open();
     const lines = [1, 2].map((roleId) => JSON.stringify({ orgUnitId: 2001, userId: 303, roleId })).join('\n');
@@ -177,6 +187,23 @@ describe('a table', () => {
       expect.stringMatching(/^7 data\.userId: is missing/),
       '8 data.userId: must be a positive whole number; data.grade.points: must be a number',
     ]);
+  });
+
+  test('has its lines counted as an editor counts them: empty ones too, and those within a cell', async () => {
+    const office = await offices.open();
+    const rows = [
+      '',
+      '2001,5001,303,numeric,1,,"two\r\nlines"',
+      '',
+      '',
+      '2001,5001,x,numeric,1,,',
+      '',
+      '2001',
+    ];
+    const { problems } = await publish(office, fileOf([grades, ...rows, ''].join('\r\n'), '.csv'), {
+      function: 'grade-push',
+    });
+    expect(problems.map(({ line }) => line)).toEqual([7, 9]);
   });
 
   test.each([
