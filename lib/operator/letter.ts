@@ -116,10 +116,10 @@ const errorOf = ({ message, status, title, required }: NonNullable<DeadLetter['f
     ? withoutIds(message.replace(/^The message is not valid: /, '').slice(0, 300))
     : `${[status, withoutIds(title ?? '')].filter(Boolean).join(' ')}${required ? ` (${required})` : ''}`;
 
-/** Ids and times differ from letter to letter, and their cause does not. */
+/** Ids and times differ from letter to letter, and their cause does not; an example's time is no letter's. */
 export const withoutIds = (text: string): string =>
   text
     .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b/gi, '<id>')
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
+    .replace(/(?<!\bas in )\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
     .replace(/(?:\/[\w-]+)*\/(lp|le)\/\d+\.\d+(?=\/)/g, '/$1')
     .replace(/(?<=\/|#|\b(?:user|folder|unit|object|topic|module|link) )\d+(?![\d.])/g, '<id>');

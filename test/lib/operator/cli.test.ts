@@ -130,10 +130,12 @@ describe.concurrent('an answer', () => {
       signal: never,
       look: async () => {
         ({ out } = await sisRelay(`letters list ${stack}`));
+        out += (await sisRelay(`status ${stack}`)).out;
         return false;
       },
     });
     expect(out).toMatch(/there are no other dead letters\.\nAbout 1 letter is in somebody else's hands/);
+    expect(out).toMatch(/There are no other dead letters\.\nAbout 1 letter is in somebody else's hands/);
   });
 
   test('fits 100 columns, whatever lies in the queue', async () => {

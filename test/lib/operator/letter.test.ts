@@ -126,5 +126,7 @@ describe('letters with the same cause have the same error', () => {
     expect(
       withoutIds('Look for a submission of user 7 in folder 8 since 2026-01-31T09:30:00.000Z, at most 4,000'),
     ).toBe('Look for a submission of user <id> in folder <id> since <time>, at most 4,000');
+    const time = 'time: must be a time as in 2026-01-31T09:30:00Z';
+    expect(withoutIds(time)).toBe(time);
   });
 });
