@@ -9,8 +9,8 @@ export type Group = {
   function: string;
   kind: LetterKind;
   error: string;
-  /** The platform's own words to one of them, without what is personal. */
-  words: string | undefined;
+  /** The platform's own words to them, without what is personal: of different ones each, but not more than `mostWords`. */
+  words: string[];
   /** What to do about each of them; ids stand as `<id>` where they differ. */
   remedy: string;
   letters: number;
@@ -25,9 +25,24 @@ export type Group = {
 /** Errors beyond so many are counted together, so that no flood of them fills the memory or the screen. */
 const mostGroups = 200;
 
+/** One error may be told in many words: “User not found” and “Role not found” are both a 404. */
+export const mostWords = 6;
+
 /** Counts letters by function, kind and error. */
 export const createGrouping = () => {
   const groups = new Map<string, Group>();
+  /** By group, the words that it has, without their numbers. */
+  const known = new WeakMap<Group, Set<string>>();
+  const addWords = (group: Group, { failure, body }: Letter): void => {
+    if (failure?.detail === undefined || group.words.length === mostWords) return;
+    const before = known.get(group) ?? new Set();
+    known.set(group, before);
+    const words = failure.detail.replace(/\d+/g, '');
+    if (before.has(words) || before.size === 100) return;
+    before.add(words);
+    const masked = maskedText(failure.detail, body);
+    if (!group.words.includes(masked)) group.words.push(masked);
+  };
   return {
     add: (letter: Letter): Group => {
       const key = JSON.stringify([letter.function, letter.kind, letter.cause]);
@@ -35,6 +50,7 @@ export const createGrouping = () => {
       const full = groups.size >= mostGroups && !groups.has(key);
       const group = groups.get(full ? others : key) ?? newGroup(letter, full ? 'other errors' : letter.error);
       groups.set(full ? others : key, group);
+      addWords(group, letter);
       return count(group, letter);
     },
     all: (): Group[] => [...groups.values()].sort((one, other) => other.letters - one.letters),
@@ -45,7 +61,7 @@ const newGroup = (letter: Letter, error: string): Group => ({
   function: letter.function,
   kind: letter.kind,
   error,
-  words: letter.failure?.detail && maskedText(letter.failure.detail, letter.body),
+  words: [],
   remedy: letter.remedy,
   letters: 0,
   oldestMs: letter.sentMs,

@@ -70,7 +70,9 @@ export const editedLines = (
 ): string[] => [
   ...{
     declined: [],
-    through: [style('green', 'It was sent, and went through.')],
+    through: [
+      style('green', 'It was sent, and went through: it is done, unless something newer was done before.'),
+    ],
     unknown: ['It was sent. Its outcome is not known yet: it may still wait on its queue.'],
     'came back': [
       style('red', `It was sent, and came back: ${plain(cameBackAs?.error ?? '')}`),

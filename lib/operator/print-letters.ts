@@ -1,4 +1,4 @@
-import type { Group, Groups } from './groups.ts';
+import { type Group, type Groups, mostWords } from './groups.ts';
 import { type LetterKind, replayedOften } from './letter.ts';
 import type { Listed } from './list.ts';
 import { ageOf, countOf, cut, numberOf, plain, tableOf, wrapped } from './table.ts';
@@ -61,9 +61,9 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     ...lines(group.error),
-    ...(group.words === undefined
-      ? []
-      : lines(`“${cut(group.words, 300)}”`).map((line) => style('dim', line))),
+    ...group.words
+      .flatMap((words, at) => lines(at < mostWords - 1 ? `“${cut(words, 300)}”` : '… and more'))
+      .map((line) => style('dim', line)),
     ...lines(`→ ${group.remedy}`).map((line) => style('green', line)),
     ...(group.grants.length > 1 ? lines(`Scopes to ask for: ${group.grants.join(', ')}`) : []),
     ...(group.replayedOften > 0

@@ -147,7 +147,7 @@ export const resultLines = (result: ReplayResult, { style, ...terminal }: Termin
     ...line(
       through,
       counts.settled
-        ? 'were sent and went through'
+        ? 'were sent and went through: done, unless done before, or something newer was'
         : 'were sent and have not come back so far; some may still wait on their queues',
     ),
     ...line(counts.cameBack, 'were sent and came back as letters:'),

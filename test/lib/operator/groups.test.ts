@@ -66,7 +66,25 @@ test('letters replayed five times are called out, and the platform’s words com
   const body = eventBody('grade-push', { comments: 'Dear Jane' });
   await office.park([4, 5, 6].map((replays) => ({ replays, body, failure: { detail: 'no Jane here' } })));
   const { groups } = await groupLetters(office.target, {}, { signal: never });
-  expect(groups).toMatchObject([{ letters: 3, replayedOften: 2, words: 'no ••• here' }]);
+  expect(groups).toMatchObject([{ letters: 3, replayedOften: 2, words: ['no ••• here'] }]);
+});
+
+test('one error in different words is told in each of them, but not in more than a few', async () => {
+  const office = await offices.open();
+  const found = async (details: string[]) => {
+    await office.park(details.map((detail) => ({ failure: { detail } })));
+    const { groups } = await groupLetters(office.target, {}, { signal: never });
+    return groups.map(({ letters, words }) => [letters, words.sort()]);
+  };
+  expect(await found(['User not found', 'Role not found', 'User not found'])).toEqual([
+    [3, ['Role not found', 'User not found']],
+  ]);
+  expect(await found(['Unit 7 is closed', 'Unit 8 is closed'])).toEqual([
+    [5, ['Role not found', expect.stringMatching(/^Unit [78] is closed$/), 'User not found']],
+  ]);
+  await office.park('ABCDEFG'.split('').map((letter) => ({ failure: { detail: `${letter} is too long` } })));
+  const { groups } = await groupLetters(office.target, {}, { signal: never });
+  expect(groups).toMatchObject([{ letters: 12, words: { length: 6 } }]);
 });
 
 test('a flood of different errors ends as one group of other errors', async () => {
