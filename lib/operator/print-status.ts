@@ -67,7 +67,9 @@ const deadLettersOf = ({ counts, groups }: Status['letters']): QueueStatus => ({
 });
 
 /** The state of the platform and of the credential. */
-const connectionLines = (connection: ConnectionReport | undefined, { style }: Terminal): string[] => {
+const connectionLines = (connection: ConnectionReport | undefined, { style, width }: Terminal): string[] => {
+  const problemLines = (text: string, colour: 'red' | 'green') =>
+    wrapped(plain(text), width - 2, '  ').map((line) => style(colour, `  ${line}`));
   if (connection === undefined) return ['The platform was not asked, as PLATFORM_URL is not set.'];
   const { reachable, credentialAccepted, clockSkewSeconds, versions, authorisationDays, problems } =
     connection;
@@ -83,8 +85,8 @@ const connectionLines = (connection: ConnectionReport | undefined, { style }: Te
       ? []
       : [`  A person must authorise again in ${countOf(Math.max(0, authorisationDays), 'day')}`]),
     ...problems.flatMap(({ what, remedy }) => [
-      style('red', `  ${plain(what)}`),
-      style('green', `  → ${plain(remedy)}`),
+      ...problemLines(what, 'red'),
+      ...problemLines(`→ ${remedy}`, 'green'),
     ]),
   ];
 };
@@ -98,7 +100,7 @@ const waitingLines = ({ queues, connection }: Status, { width }: Terminal): stri
       ? 'Why is not known, as the platform was not asked.'
       : connection.waitingFor
         ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
-        : 'The platform takes calls now: they are being handled, or go on at their next try, within 30 minutes.';
+        : 'A probe of the platform met nothing to wait for: they are being handled, or go on at their next try, within 30 minutes. What single calls are refused for, the log of their function tells.';
   return wrapped(`${countOf(count, 'message is', 'messages are')} in flight. ${why}`, width);
 };
 

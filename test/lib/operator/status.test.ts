@@ -1,11 +1,16 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
+import { statusLines } from '../../../lib/operator/print-status.ts';
 import { statusOf } from '../../../lib/operator/status.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, functionNames, never, officesForTests } from './office.ts';
 
 const offices = officesForTests();
 const local = localOffice({ functions: false });
+const unused = () => {
+  throw new Error('is not used');
+};
+const unusedTerminal = { out: unused, err: unused, ask: unused, edit: unused, isLive: false, signal: never };
 
 test('each queue with what is visible, in flight and delayed, and the letters by cause', async () => {
   const office = await offices.open();
@@ -55,4 +60,21 @@ test('a function without a queue is left out, and a queue that may not be looked
 test('the platform’s and the credential’s health belong to it', async () => {
   const status = await statusOf(local.target(), { functions: ['grade-push'], signal: never });
   expect(status.connection).toMatchObject({ reachable: true, credentialAccepted: true });
+});
+
+test('it fits the terminal, and takes a probe that met nothing for no more than that', async () => {
+  const target = local.target();
+  const status = await statusOf(target, { functions: ['grade-push'], signal: never });
+  const refused = { what: 'The key was refused. '.repeat(6), remedy: 'Rotate it. '.repeat(12) };
+  const terminal = { ...unusedTerminal, width: 60, style: (_: unknown, text: string) => text };
+  const lines = statusLines(
+    {
+      ...status,
+      connection: { ...status.connection!, problems: [refused] },
+      queues: [{ function: 'grade-push', visible: 0, inFlight: 3, delayed: 0, oldestMs: undefined }],
+    },
+    { terminal, target },
+  );
+  expect(lines.filter((line) => line.length > 60)).toEqual([]);
+  expect(lines.join(' ')).toMatch(/3 messages are in flight\. A probe .* the log of their function tells\./);
 });
