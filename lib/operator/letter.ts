@@ -113,7 +113,7 @@ const wordsWithoutFailure = ({ source }: DeadLetter, kind: LetterKind): Pick<Wor
 
 const errorOf = ({ message, status, title, required }: NonNullable<DeadLetter['failure']>): string =>
   status === undefined
-    ? withoutIds(message.replace(/^The message is not valid: /, '').slice(0, 300))
+    ? withoutIds(message.replace(/^The message is not valid: /, '').replace(/^(.{299}).{2,}$/s, '$1…'))
     : `${[status, withoutIds(title ?? '')].filter(Boolean).join(' ')}${required ? ` (${required})` : ''}`;
 
 /** Ids and times differ from letter to letter, and their cause does not; an example's time is no letter's. */

@@ -102,6 +102,7 @@ describe('letters with the same cause have the same error', () => {
       { status: undefined, message: 'The message is not valid: data.grade: must not be null' },
       'data.grade: must not be null',
     ],
+    [{ status: undefined, message: 'x '.repeat(151) }, `${'x '.repeat(149)}x…`],
     [
       {
         status: undefined,
