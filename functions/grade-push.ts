@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MessageFailure } from '../lib/failure.ts';
 import { grade } from '../lib/grade.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
@@ -22,10 +23,16 @@ export const integration: Integration<z.infer<typeof data>> = {
       comments === undefined || privateComments === undefined
         ? await grades.readGradeComments(platform, value)
         : { comments, privateComments };
+    const privately = privateComments ?? kept.privateComments;
+    if (privately === undefined)
+      throw new MessageFailure('rejected', 'The platform does not tell the private comment of this grade', {
+        remedy:
+          'A new grade would wipe it out: set data.privateComments ("" for none) and replay, and have the producer send it with each grade.',
+      });
     await grades.setGradeValue(platform, value, {
       grade,
       comments: comments ?? kept.comments,
-      privateComments: privateComments ?? kept.privateComments,
+      privateComments: privately,
     });
   },
 };

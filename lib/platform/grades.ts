@@ -35,9 +35,10 @@ export const getGradeValue = reading({
     PointsNumerator: z.number().nullish(),
     PointsDenominator: z.number().nullish(),
     LastModified: z.string().nullish(),
-    // Both, be they null: of a comment that cannot be read it is not known what the PUT would wipe out.
+    // Be it null: of a comment that cannot be read it is not known what the PUT would wipe out.
     Comments: richText.nullable(),
-    PrivateComments: richText.nullable(),
+    // Not told by every platform.
+    PrivateComments: richText.nullish(),
   }),
 });
 
@@ -62,14 +63,21 @@ export const setGradeValue = (
 export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
   unlessAbsent(platform.call(getGradeValue, { path: ids }));
 
-/** The comments of a user's grade value; where there is no value yet, there is no comment. */
-export const readGradeComments = async (platform: Platform, ids: GradeValueIds): Promise<GradeComments> => {
+/**
+ * The comments of a user's grade value; where there is no value yet, there is no comment. The private one is undefined where
+ * the platform does not tell it.
+ */
+export const readGradeComments = async (
+  platform: Platform,
+  ids: GradeValueIds,
+): Promise<{ comments: string; privateComments: string | undefined }> => {
   const value = await readGradeValue(platform, ids);
-  const [comments, privateComments] = await Promise.all([
-    plainText(value?.Comments),
-    plainText(value?.PrivateComments),
-  ]);
-  return { comments, privateComments };
+  if (value === undefined) return { comments: '', privateComments: '' };
+  const { Comments, PrivateComments } = value;
+  return {
+    comments: await plainText(Comments),
+    privateComments: PrivateComments === undefined ? undefined : await plainText(PrivateComments),
+  };
 };
 
 /**

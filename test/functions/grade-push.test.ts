@@ -131,6 +131,22 @@ describe('the platform replaces a whole value, so', () => {
     expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
   });
 
+  test('a private comment that the platform does not tell is not overwritten: the grade is parked', async () => {
+    await earlier('old', 'old, private');
+    const untold = { status: 200, body: { PointsNumerator: 1, Comments: { Text: 'old', Html: '' } } };
+    const read = { method: 'GET', path: 'values/301$', times: 2 };
+    await relay.controls().fault(untold, read);
+    expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
+      requests: ['GET 200'],
+      kind: 'rejected',
+      remedy: expect.stringContaining('set data.privateComments'),
+    });
+    expect(await values()).toMatchObject([{ pointsNumerator: 1 }]);
+    const given = { ...ids, grade: numeric(5), privateComments: '' };
+    expect(await relay.deliver(given)).toMatchObject({ requests: ['GET 200', 'PUT 200'] });
+    expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('') });
+  });
+
   test('a comment that may not be read is not overwritten: the grade is parked', async () => {
     await earlier('old', 'old, private');
     await relay.controls().fault({ status: 403, body: 'Forbidden' }, { method: 'GET', path: 'values/301$' });

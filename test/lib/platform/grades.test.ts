@@ -41,15 +41,19 @@ describe('a grade value', () => {
 
 describe('the comments of a grade value', () => {
   const text = (Text: string | null, Html: string | null = null) => ({ Text, Html });
-  test.each([
-    { message: 'maintenance' },
-    {},
-    { Comments: text('a', null) },
-    { PrivateComments: text('a', null) },
-  ])('are not taken for empty where the answer does not tell them: %j', async (found) => {
-    const { url } = await answering(() => ({ body: JSON.stringify(found) }));
-    const asked = readGradeComments(clientAt(url).platform, ids);
-    await expect(asked).rejects.toThrow(/lacks what it must carry/);
+  test.each([{ message: 'maintenance' }, {}, { PrivateComments: text('a', null) }])(
+    'are not taken for empty where the answer does not tell them: %j',
+    async (found) => {
+      const { url } = await answering(() => ({ body: JSON.stringify(found) }));
+      const asked = readGradeComments(clientAt(url).platform, ids);
+      await expect(asked).rejects.toThrow(/lacks what it must carry/);
+    },
+  );
+
+  test('are not both told by every platform', async () => {
+    const { url } = await answering(() => ({ body: JSON.stringify({ Comments: text('a') }) }));
+    const found = await readGradeComments(clientAt(url).platform, ids);
+    expect(found).toEqual({ comments: 'a', privateComments: undefined });
   });
 
   test.each<[string, object, { comments: string; privateComments: string }]>([
