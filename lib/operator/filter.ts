@@ -27,24 +27,29 @@ const id = z.coerce
   .positive('must be a positive whole number');
 
 /** Which letters: every condition that is given must hold; of a list, one. */
-export const filterSchema = z.strictObject({
-  function: z.array(z.string()).optional(),
-  kind: z
-    .array(z.enum(letterKinds as [LetterKind, ...LetterKind[]], `must be one of ${letterKinds.join(', ')}`))
-    .optional(),
-  /** HTTP status: `403`, or `5xx`. */
-  status: z.array(z.string().regex(/^[1-5](\d\d|xx)$/, 'must be as in 403 or 5xx')).optional(),
-  /** A piece of the error's text, in any case. */
-  error: z.string().min(1, 'must hold some text').optional(),
-  orgUnit: id.optional(),
-  user: id.optional(),
-  since: moment.optional(),
-  until: moment.optional(),
-  minReplays: count.optional(),
-  maxReplays: count.optional(),
-  /** Of the letter, or the beginning of it, or the whole id of its message. */
-  id: z.array(z.string().min(4, 'must have at least its first 4 characters')).optional(),
-});
+export const filterSchema = z
+  .strictObject({
+    function: z.array(z.string()).optional(),
+    kind: z
+      .array(z.enum(letterKinds as [LetterKind, ...LetterKind[]], `must be one of ${letterKinds.join(', ')}`))
+      .optional(),
+    /** HTTP status: `403`, or `5xx`. */
+    status: z.array(z.string().regex(/^[1-5](\d\d|xx)$/, 'must be as in 403 or 5xx')).optional(),
+    /** A piece of the error's text, in any case. */
+    error: z.string().min(1, 'must hold some text').optional(),
+    orgUnit: id.optional(),
+    user: id.optional(),
+    since: moment.optional(),
+    until: moment.optional(),
+    minReplays: count.optional(),
+    maxReplays: count.optional(),
+    /** Of the letter, or the beginning of it, or the whole id of its message. */
+    id: z.array(z.string().min(4, 'must have at least its first 4 characters')).optional(),
+  })
+  .refine(({ since = 0, until = Number.POSITIVE_INFINITY }) => since <= until, {
+    path: ['until'],
+    message: 'must not be before since: no letter is as old as the one and as new as the other',
+  });
 
 export type Filter = z.infer<typeof filterSchema>;
 

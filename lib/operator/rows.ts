@@ -155,8 +155,8 @@ async function* csvRows(
   }
 }
 
-const isEmpty = ([first, ...others]: Cell[]): boolean =>
-  others.length === 0 && first?.text === '' && !first.quoted;
+/** Spreadsheets leave rows of nothing but separators at the end. */
+const isEmpty = (record: Cell[]): boolean => record.every(({ text, quoted }) => text === '' && !quoted);
 
 /** Spreadsheets write commas or semicolons, as their country does. */
 const delimiterOf = async (file: string): Promise<string> => {

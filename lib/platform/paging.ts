@@ -12,7 +12,13 @@ export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: 
 export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> =>
   z.preprocess(
     pageIn,
-    z.object({ items: z.array(item), bookmark: identifier.optional(), next: z.string().optional() }),
+    z.object({
+      items: z.array(item),
+      bookmark: identifier.optional(),
+      next: z.string().optional(),
+      // Taken for a no, any other word would end the list in silence.
+      HasMoreItems: z.boolean().nullish(),
+    }),
   );
 
 const pageIn = (answer: unknown): unknown => {
@@ -21,7 +27,7 @@ const pageIn = (answer: unknown): unknown => {
   const { PagingInfo, Items, Objects, Next } = answer as Record<string, unknown>;
   if (Objects !== undefined) return { items: Objects, next: Next || undefined };
   const { HasMoreItems, Bookmark } = (PagingInfo ?? {}) as Record<string, unknown>;
-  return { items: Items, bookmark: HasMoreItems === true ? (Bookmark ?? '') : undefined };
+  return { items: Items, HasMoreItems, bookmark: HasMoreItems === true ? (Bookmark ?? '') : undefined };
 };
 
 /** The items of a list, asked for page by page as they are used: no more than one page is held. */

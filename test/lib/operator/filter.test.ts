@@ -63,6 +63,7 @@ describe('a condition', () => {
     [{ since: '3' }, /must be a time as in/],
     [{ until: 'week 2' }, /must be a time as in/],
     [{ error: '' }, /must hold some text/],
+    [{ since: '3d', until: '5d' }, /must not be before since/],
     [{ user: 'x' }, /must be a positive whole number/],
     [{ id: ['3f'] }, /at least its first 4 characters/],
     [{ colour: 'red' }, /Unrecognized key/],

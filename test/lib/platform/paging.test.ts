@@ -171,6 +171,11 @@ describe('a page that is none', () => {
     ['an item without what it must carry', [{ Id: 1 }, { Name: 'x' }], 'items.1.Id'],
     ['nothing', null, 'items'],
     ['another shape', { Users: [] }, 'items'],
+    [
+      'whether there is more, in a word of its own',
+      { PagingInfo: { Bookmark: '9', HasMoreItems: 'true' }, Items: [] },
+      'HasMoreItems',
+    ],
   ])('%s: names the field', async (_, body, field) => {
     const { things } = await pages(body);
     expect((await errorOf(collected(things()))).message).toBe(
