@@ -4,6 +4,7 @@ import type { Integration, World } from './integration.ts';
 import type { Claim, Doubt, Entry } from './ledger.ts';
 import { type Message, versionOf } from './message.ts';
 import type { CallReport } from './platform/client.ts';
+import { PlatformError } from './platform/error.ts';
 import type { Services } from './services.ts';
 
 /** What the records of one invocation share. */
@@ -80,8 +81,9 @@ export const attempt = async <Data>(
     const wasDone = doubt !== undefined && (await lookUp(integration, message.data, { reach, doubt }));
     if (!wasDone) await integration.run(message.data, reach);
   } catch (error) {
-    await ledger.end(claim, calls.some((call) => call.mayHaveActed) ? 'unknown' : 'undone');
-    // What an integration itself says to be uncertain, it has looked up.
+    const ending = calls.some((call) => call.mayHaveActed) ? 'unknown' : 'undone';
+    await ledger.end(claim, error instanceof PlatformError && error.taken ? 'taken' : ending);
+    // What a look has found to be uncertain is not looked up again.
     const unanswered = !(error instanceof MessageFailure) && failureOf(error).kind === 'uncertain';
     if (!unanswered || !integration.verify) throw error;
     return { state: 'unanswered', error, lookUpSeconds: Math.ceil(ledger.settlingMs / 1000) + 1 };
@@ -101,9 +103,15 @@ const lookUp = async <Data>(
   const subject = verify?.subject(data) ?? 'its effect';
   let why = 'the platform does not tell';
   try {
-    const found = (await verify?.look?.(data, { ...reach, sinceMs: doubt.sinceMs })) ?? 'unclear';
-    if (found !== 'unclear') return found === 'found';
-    if (verify?.look) why = 'something is there that may be its effect';
+    // Of what was taken, whatever is like it is its effect: the platform's clocks may differ.
+    const sinceMs = doubt.taken ? 0 : doubt.sinceMs;
+    const found = (await verify?.look?.(data, { ...reach, sinceMs })) ?? 'unclear';
+    if (found === 'found' || (doubt.taken && found === 'unclear')) return true;
+    if (found === 'absent' && !doubt.taken) return false;
+    if (verify?.look)
+      why = doubt.taken
+        ? 'the platform answered with a success, and does not show it'
+        : 'something is there that may be its effect';
   } catch (error) {
     const failure = failureOf(error);
     if (dispositions[failure.kind] === 'wait') throw error;

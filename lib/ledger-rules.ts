@@ -23,8 +23,11 @@ export type Judgement =
   /** The function died on this message or beside it: ask again when nothing else of the batch can be hurt. */
   | { kind: 'alone' };
 
-/** An earlier attempt of a message that is not repeatable has left no outcome; `decided`: a person says that it had none. */
-export type Doubt = { sinceMs: number; decided: boolean };
+/**
+ * An earlier attempt of a message that is not repeatable has left no outcome; `taken`: the platform said that it succeeded;
+ * `decided`: a person says that it had no effect.
+ */
+export type Doubt = { sinceMs: number; taken: boolean; decided: boolean };
 
 /**
  * In place of SQS' id: the next copy, whichever it is, knows that the function died. Not so of a first claim, as its
@@ -64,11 +67,10 @@ const judgeAgain = (item: Item, entry: Entry, alone: boolean): Judgement => {
   if (deaths >= mostDeaths) return { kind: 'crashed' };
   if (died && !alone) return { kind: 'alone' };
   const replays = Math.max(item.replays, entry.replays);
-  const inherited = { attemptedMs, deaths, replays, ...(lapsed && { messageId: anyCopy }) };
+  const decided = newLife && (entry.decidedMs ?? 0) >= item.settledMs;
+  // Whoever has looked knows more than the platform's success told.
+  const takenMs = decided ? 0 : item.takenMs;
+  const inherited = { attemptedMs, takenMs, deaths, replays, ...(lapsed && { messageId: anyCopy }) };
   if (entry.repeatable || outcome === 'undone') return { kind: 'send', inherited };
-  return {
-    kind: 'send',
-    inherited,
-    doubt: { sinceMs: attemptedMs, decided: newLife && (entry.decidedMs ?? 0) >= item.settledMs },
-  };
+  return { kind: 'send', inherited, doubt: { sinceMs: attemptedMs, taken: takenMs > 0, decided } };
 };

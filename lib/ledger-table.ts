@@ -14,6 +14,8 @@ const itemSchema = z.object({
   settledMs: z.number(),
   /** When the first attempt of this version that left no outcome began. */
   attemptedMs: z.number(),
+  /** When a call of this version was answered with a success whose effect the platform does not show; 0: none was. */
+  takenMs: z.number().default(0),
   deaths: z.number(),
   replays: z.number(),
 });

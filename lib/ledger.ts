@@ -12,8 +12,11 @@ export type Verdict =
   | { kind: 'send'; claim: Claim; doubt?: Doubt | undefined }
   | Exclude<Judgement, { kind: 'send' }>;
 
-/** What became of a claim: `undone` where nothing that it sent has acted, `unknown` where something may have, or may yet. */
-export type Ending = 'done' | 'undone' | 'unknown';
+/**
+ * What became of a claim: `undone` where nothing that it sent has acted, `unknown` where something may have, or may yet;
+ * `taken` where the platform has answered so with a success, and its effect was not seen.
+ */
+export type Ending = 'done' | 'undone' | 'unknown' | 'taken';
 
 /** `untilMs`: when it will have ended, one way or the other. */
 export type Attempt = { untilMs: number; alone: boolean };
@@ -74,6 +77,7 @@ export const createLedger = ({ table, settlingMs, warn, nowMs }: LedgerOptions):
     leaseMs: untilMs,
     settledMs: untilMs + settlingMs,
     attemptedMs: nowMs(),
+    takenMs: 0,
     deaths: 0,
     replays: entry.replays,
   });
@@ -135,6 +139,7 @@ export const createLedger = ({ table, settlingMs, warn, nowMs }: LedgerOptions):
     if (ending === 'undone') return before;
     // What an earlier attempt has sent is not settled by the success of a later one.
     const settledMs = ending === 'done' ? before.settledMs : nowMs() + settlingMs;
+    if (ending === 'taken') return { ...item, outcome: 'unknown', takenMs: nowMs(), leaseMs: 0, settledMs };
     return { ...item, outcome: ending, leaseMs: 0, settledMs };
   };
 

@@ -90,6 +90,16 @@ const breakages: Breakage[] = [
     by: 'batchItemFailures: waiting.slice(1).map(',
   },
   {
+    title: 'it is forgotten that the platform said it had succeeded',
+    file: 'lib/attempt.ts',
+    code: "error instanceof PlatformError && error.taken ? 'taken' : ending",
+    by: 'ending',
+    seenBy: {
+      command: ['vitest', 'run', 'test/functions/submission-upload.test.ts', '-t', 'looked for'],
+      says: /Tests +\d+ failed/,
+    },
+  },
+  {
     title: 'what was refused for good is asked once more',
     file: 'lib/attempt.ts',
     code: 'if (!wasDone) await integration.run(message.data, reach);',

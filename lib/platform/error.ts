@@ -27,6 +27,8 @@ export class PlatformError extends Error {
   readonly refused: RefusedCall | undefined;
   /** False only if the platform cannot have acted: never connected, or the body was not handed over to its end. */
   readonly sent: boolean;
+  /** It was answered with a success, and its effect was not seen. */
+  readonly taken: boolean;
 
   constructor(facts: {
     operation: Operation<unknown>;
@@ -34,6 +36,7 @@ export class PlatformError extends Error {
     message: string;
     refused?: RefusedCall;
     sent: boolean;
+    taken?: boolean;
     cause?: unknown;
   }) {
     super(facts.message, { cause: facts.cause });
@@ -41,6 +44,7 @@ export class PlatformError extends Error {
     this.call = facts.call;
     this.refused = facts.refused;
     this.sent = facts.sent;
+    this.taken = facts.taken ?? false;
   }
 
   /** Refusals are certain, and so is 503: the request was not taken. Other server errors can come after the effect. */

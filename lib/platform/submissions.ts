@@ -38,14 +38,14 @@ export const getMySubmissions = reading({
 /**
  * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
  * unlike those of grades. `openFiles` is asked for each time that the body is sent. A success of the upload is no proof of
- * its effect, so it is looked for: false where nothing is there that has the files' sizes. When that came is not asked, as
- * the platform's clocks may differ.
+ * its effect, so it is looked for. When what has the files' sizes came is not asked, as the platform's clocks may differ.
+ * @throws PlatformError, `taken` where nothing is there, or what is there could not be read.
  */
 export const uploadMySubmission = async (
   platform: Platform,
   folder: Folder,
   { comment, openFiles }: { comment: string; openFiles(): Promise<UploadedFile[]> },
-): Promise<boolean> => {
+): Promise<void> => {
   let uploaded: UploadedFile[] = [];
   await platform.call(postMySubmission, {
     path: folder,
@@ -56,19 +56,23 @@ export const uploadMySubmission = async (
     },
   });
   const files = uploaded.map(({ fileName: name, file: { bytes } }) => ({ name, bytes }));
-  try {
-    return (await findMySubmission(platform, folder, { files, sinceMs: 0 })) !== 'absent';
-  } catch {
-    // Whatever is wrong with the looking, the upload must not be made again for it.
-    const { method, path } = postMySubmission;
-    const message = 'answered with a success, and what is there could not be read';
-    throw new PlatformError({
-      operation: postMySubmission,
-      call: `${method} ${path}`,
-      sent: true,
-      message,
-    });
-  }
+  // Whatever is wrong with the looking, the upload must not be made again for it.
+  const found = await findMySubmission(platform, folder, { files, sinceMs: 0 }).catch(whyUnread);
+  if (found === 'found' || found === 'unclear') return;
+  const { method, path } = postMySubmission;
+  throw new PlatformError({
+    operation: postMySubmission,
+    call: `${method} ${path}`,
+    sent: true,
+    taken: true,
+    message: `answered with a success, and ${found === 'absent' ? 'does not show the files' : found}`,
+  });
+};
+
+const whyUnread = (error: unknown): string => {
+  const why = error instanceof PlatformError ? `: ${error.call} ${error.message}` : '';
+  const required = error instanceof PlatformError && error.refused?.required;
+  return `what is there could not be read${why}${required ? `, it requires ${required}` : ''}`;
 };
 
 /** Clocks of 300 s difference are accepted by the platform, so where its own is unknown, so much stays open. */

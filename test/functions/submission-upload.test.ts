@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/submission-upload.ts';
+import { messageFor } from '../../lib/operator/send-back.ts';
 import { selfSigned } from '../lib/self-signed.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
@@ -320,18 +322,47 @@ describe('a submission without an answer is looked up before anything is sent ag
 describe('a submission whose upload was answered with a success is looked for, as that is no proof', () => {
   const atSubmissions = (method: string) => ({ method, path: 'mysubmissions' });
 
-  test('what is not there is no success: a person decides, and a replay hands it in', async () => {
+  test('what is not there, nor later, is no success: a person decides, and a replay hands it in', async () => {
     await relay.controls().fault({ status: 200 }, atSubmissions('POST'));
     const delivery = await relay.deliver({ ...ids, files: [file(await uploaded())] });
     expect(parked(delivery)).toMatchObject({
-      requests: ['GET 200', 'POST 200', 'GET 200'],
+      requests: ['GET 200', 'POST 200', 'GET 200', 'GET 200'],
       kind: 'uncertain',
-      message: 'The platform took the files and does not show them',
-      remedy: expect.stringContaining('Look on the platform whether it was done'),
+      message: expect.stringContaining('answered with a success, and does not show it'),
+      remedy: expect.stringContaining('Replay only if there is none'),
     });
     expect(await submissions()).toEqual([]);
-    const replayed = await relay.deliverBody(delivery.letters[0]?.body ?? '');
+    const [letter] = delivery.letters;
+    const { body, attributes } = messageFor(letter!);
+    await setTimeout(1_100);
+    const replayed = await relay.deliverBody(body, attributes);
     expect(replayed.outcomes.at(-1)).toBe('done');
+    expect(await submissions()).toHaveLength(1);
+  });
+
+  test('what is shown a while later is a success', async () => {
+    await relay.controls().fault({ status: 200, body: [] }, atSubmissions('GET'));
+    const { outcomes, requests, letters } = await relay.deliver({ ...ids, files: [file(await uploaded())] });
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(requests).toEqual(['GET 200', 'POST 200', 'GET 200', 'GET 200']);
+  });
+
+  test('what was taken is not sent again by itself: not where the list fails first, nor for a second copy', async () => {
+    await relay.controls().fault({ status: 503 }, atSubmissions('GET'));
+    await relay.controls().fault({ status: 200, body: [] }, { ...atSubmissions('GET'), times: 2 });
+    const body = relay.event({ ...ids, files: [file(await uploaded())] });
+    expect(parked(await relay.deliverBody(body)).kind).toBe('uncertain');
+    expect(parked(await relay.deliverBody(body)).kind).toBe('uncertain');
+    expect(await submissions()).toHaveLength(1);
+  });
+
+  test('what was taken is there by whichever clock, where the list fails first', async () => {
+    await relay.controls().fault({ status: 503 }, atSubmissions('GET'));
+    const Files = [{ FileName: 'essay.pdf', Size: essay.length }];
+    const body = [{ SubmissionDate: '2020-01-01T00:00:00.000Z', Files }];
+    await relay.controls().fault({ status: 200, body }, atSubmissions('GET'));
+    const { outcomes } = await relay.deliver({ ...ids, files: [file(await uploaded())] });
+    expect(outcomes).toEqual(['waiting', 'done']);
     expect(await submissions()).toHaveLength(1);
   });
 

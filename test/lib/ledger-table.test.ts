@@ -40,6 +40,7 @@ const itemOf = (version: string, more: Partial<Item> = {}): Item => ({
   leaseMs: nowMs + 60_000,
   settledMs: nowMs + 120_000,
   attemptedMs: nowMs,
+  takenMs: 0,
   deaths: 0,
   replays: 0,
   ...more,
@@ -131,7 +132,7 @@ describe('an item', () => {
       );
     await expect(setting('status')).rejects.toThrow('reserved keyword');
     const names = Object.keys(await raw()).filter((each) => each !== 'thing');
-    expect(names).toHaveLength(10);
+    expect(names).toHaveLength(11);
     for (const each of names) await expect(setting(each)).resolves.toBeDefined();
   });
 

@@ -290,6 +290,17 @@ describe('a message that must not be sent twice', () => {
     const verdict = await claim(container(), once({ messageId: 'replay', ...replay }));
     expect(verdict).toMatchObject({ kind: 'send', doubt: { decided } });
   });
+
+  test('was taken, where the platform said so: until a person decides, though the function dies while it is looked up', async () => {
+    await attempt(container(), once(), 'taken');
+    pass(settled);
+    expect(await claim(container(), once())).toMatchObject({ doubt: { taken: true } });
+    pass(timeoutMs + settled);
+    expect(await claim(container(), once({ messageId: 'copy' }))).toMatchObject({ doubt: { taken: true } });
+    pass(timeoutMs + settled);
+    const replay = once({ messageId: 'replay', replays: 1, decidedMs: nowMs });
+    expect(await claim(container(), replay)).toMatchObject({ doubt: { taken: false, decided: true } });
+  });
 });
 
 describe('the order of messages', () => {

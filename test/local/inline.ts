@@ -3,6 +3,7 @@ import { DeleteItemCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import {
   DeleteMessageBatchCommand,
+  type MessageAttributeValue,
   ReceiveMessageCommand,
   SendMessageBatchCommand,
   SendMessageCommand,
@@ -143,10 +144,15 @@ export function functionForTests<Data>(integration: Integration<Data>, settings:
     return [...Messages.map(letterOf), ...(await takeLetters())];
   };
 
-  const deliverBody = async (body: string): Promise<Delivery> => {
+  const deliverBody = async (
+    body: string,
+    MessageAttributes?: Record<string, MessageAttributeValue>,
+  ): Promise<Delivery> => {
     const before = (await controls().requests()).length;
     const QueueUrl = stack.description.queues[name];
-    const { MessageId = '' } = await stack.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body }));
+    const { MessageId = '' } = await stack.sqs.send(
+      new SendMessageCommand({ QueueUrl, MessageBody: body, MessageAttributes }),
+    );
     const story = storyOf(MessageId);
     await story.end.promise;
     const requests: PlatformRequest[] = (await controls().requests()).slice(before);
