@@ -121,6 +121,8 @@ async function* csvRows(
     parseCsv({
       bom: true,
       delimiter: await delimiterOf(file),
+      // Tables that were put together out of several may hold each of them.
+      record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       cast: (text, { quoting }) => ({ text, quoted: quoting }),
     }),

@@ -206,6 +206,16 @@ describe('a table', () => {
     expect(problems.map(({ line }) => line)).toEqual([7, 9]);
   });
 
+  test('may end its lines in more than one way', async () => {
+    const office = await offices.open();
+    const [right, wrong] = ['2001,5001,303,numeric,1,,Well done', '2001,5001,x,numeric,1,,'];
+    const table = `${grades}\n${right}\r\n\r\n${wrong}\r\n`;
+    const { problems } = await publish(office, fileOf(table, '.csv'), {
+      function: 'grade-push',
+    });
+    expect(problems.map(({ line }) => line)).toEqual([4]);
+  });
+
   test.each([
     [
       'a column that the function does not know',
