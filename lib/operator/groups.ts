@@ -37,11 +37,12 @@ export const createGrouping = () => {
     if (failure?.detail === undefined || group.words.length === mostWords) return;
     const before = known.get(group) ?? new Set();
     known.set(group, before);
-    const words = failure.detail.replace(/\d+/g, '');
+    const words = withoutNumbers(failure.detail);
     if (before.has(words) || before.size === 100) return;
     before.add(words);
     const masked = maskedText(failure.detail, body);
-    if (!group.words.includes(masked)) group.words.push(masked);
+    const isNew = group.words.every((each) => withoutNumbers(each) !== withoutNumbers(masked));
+    if (isNew) group.words.push(masked);
   };
   return {
     add: (letter: Letter): Group => {
@@ -56,6 +57,8 @@ export const createGrouping = () => {
     all: (): Group[] => [...groups.values()].sort((one, other) => other.letters - one.letters),
   };
 };
+
+const withoutNumbers = (text: string): string => text.replace(/\d+/g, '');
 
 const newGroup = (letter: Letter, error: string): Group => ({
   function: letter.function,

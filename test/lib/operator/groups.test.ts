@@ -87,6 +87,17 @@ test('one error in different words is told in each of them, but not in more than
   expect(groups).toMatchObject([{ letters: 12, words: { length: 6 } }]);
 });
 
+test('one cause told of many people, by name and number, leaves room for another', async () => {
+  const office = await offices.open();
+  const people = ['Anna', 'Bela', 'Cleo', 'Dora', 'Emil', 'Finn', 'Gina'].map((name, at) => ({
+    body: eventBody('grade-push', { userId: 300 + at, comments: `Dear ${name}` }),
+    failure: { detail: `${name} (${300 + at}) is not enrolled` },
+  }));
+  await office.park([...people, { failure: { detail: 'The grade book is locked' } }]);
+  const { groups } = await groupLetters(office.target, {}, { signal: never });
+  expect(groups.map(({ words }) => words.length)).toEqual([2]);
+});
+
 test('a flood of different errors ends as one group of other errors', async () => {
   const office = await offices.open();
   await office.park(
