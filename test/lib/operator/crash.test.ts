@@ -15,7 +15,7 @@ import { typed } from './typed.ts';
 
 /** How often each command is killed; `npm run crash-operators` kills each 200 times. */
 const runs = Number(process.env.CRASH_RUNS ?? 4);
-const seed = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
+const seed = Number(process.env.SEED ?? 1);
 const lettersPerRun = 25;
 const leaseSeconds = 2;
 
