@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { findMySubmission } from '../../../lib/platform/submissions.ts';
+import { findMySubmission, uploadMySubmission } from '../../../lib/platform/submissions.ts';
 import { answering, clientAt, errorOf } from './servers.ts';
 
 const folder = { orgUnitId: 6606, folderId: 7 };
@@ -51,5 +52,36 @@ describe('a submission is looked for', () => {
     ['a submission without its files', [{ SubmissionDate: now }]],
   ])('and %s tells nothing', async (_, list) => {
     expect((await errorOf(lookedUpIn(list))).message).toContain('the answer lacks what it must carry');
+  });
+});
+
+describe('a submission that was taken', () => {
+  const fileOf = (bytes: number) => ({
+    ...{ fileName: 'a.txt', contentType: 'text/plain' },
+    file: { bytes, stream: () => Readable.from([Buffer.alloc(bytes)]) },
+  });
+  const uploadTo = async (list: { status?: number; body: string }) => {
+    const { url } = await answering(({ method }) => (method === 'POST' ? {} : list));
+    const openFiles = async () => [fileOf(5)];
+    return uploadMySubmission(clientAt(url).platform, folder, { comment: '', openFiles });
+  };
+
+  test.each<[string, RegExp, { status?: number; body: string }]>([
+    ['is not shown', /answered with a success, and does not show the files$/, { body: '[]' }],
+    [
+      'cannot be read for want of a scope',
+      /could not be read: GET \S+ answered with 403, it requires dropbox:folders:read$/,
+      {
+        status: 403,
+        body: JSON.stringify({
+          title: 'Not Authorized',
+          detail: 'Insufficient scope to call API. Required: dropbox:folders:read',
+        }),
+      },
+    ],
+    ['is listed in another shape', /could not be read: GET \S+ the answer lacks/, { body: '{}' }],
+  ])('and %s is told as such, with the reason', async (_, message, list) => {
+    const error = await errorOf(uploadTo(list));
+    expect(error).toMatchObject({ taken: true, mayHaveActed: true, message: expect.stringMatching(message) });
   });
 });
