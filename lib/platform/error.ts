@@ -1,3 +1,4 @@
+import { withoutEchoes } from './echo.ts';
 import type { Operation } from './operation.ts';
 
 /** An answer that is not a success, parsed from whichever of the platform's forms it came in. */
@@ -162,11 +163,13 @@ const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
 
 /**
  * Error pages repeat the address they were called with: its query carries signatures, and a header echo a token. The
- * proof's own words go wherever they stand; the patterns are for half of them, and for secrets of others.
+ * proof's own words go wherever they stand, and however they are written; the patterns are for secrets of others.
  */
 const scrub = (text: string, proof: string[]): string =>
-  proof
-    .reduce((rest, word) => rest.replaceAll(word, '…'), text)
+  withoutEchoes(
+    proof.reduce((rest, word) => rest.replaceAll(word, '…'), text),
+    proof,
+  )
     .replace(/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…')
     .replace(
       /(x_[a-et]|access_token|refresh_token|client_secret)(\\?["']?\s*(?:[=:]|%(?:25)*3d)\s*\\?["']?)(?:(?!%(?:25)*26)[^\s&"'<>\\])+/gi,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { maximumErrorBytes, type RefusedCall } from '../../../lib/platform/error.ts';
+import { maximumErrorBytes, parseRefusal, type RefusedCall } from '../../../lib/platform/error.ts';
+import { unspeakable } from '../../../lib/platform/proof.ts';
 import { answering, clientAt, credential, errorOf, handling, operations, raw } from './servers.ts';
 
 /** What the client makes of one answer to a call. */
@@ -398,6 +399,67 @@ describe('an answer that repeats the request', () => {
     const { refused } = await errorOf(clientAt(url).platform.call(operations.once, { path: { id: 1 } }));
     expect(refused?.detail).toMatch(/^to \/login\/x_c=…/);
     expect(JSON.stringify(refused)).not.toMatch(/[\w-]{25,}/);
+  });
+
+  const opaque = 'aB3+dE5/gH7jK9lMnOpQrStUvWxYz0123456789+ab/cd==';
+  const escaped = (text: string) =>
+    text.replace(/[+/=]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  const requestWith = (secret: string, before = '') =>
+    `${before}GET /things HTTP/1.1\r\nauthorization: Bearer ${secret}\r\n`;
+  const spellings: [string, (secret: string) => string][] = [
+    ['cut off', (secret) => `the token ${secret.slice(0, -4)}`],
+    ['shortened', (secret) => `the token ${secret.slice(0, 40)}... is over`],
+    ['without its beginning', (secret) => `the token …${secret.slice(5)}`],
+    ['in capitals', (secret) => secret.toUpperCase()],
+    ['in small letters', (secret) => secret.toLowerCase()],
+    ['in lines', (secret) => secret.replace(/.{16}/g, '$&\n')],
+    ['with breaks for a page', (secret) => `<p>${secret.replace(/.{16}/g, '$&<wbr>')}</p>`],
+    ['as entities', (secret) => `<p>${secret.replace(/[+/=]/g, (sign) => `&#${sign.charCodeAt(0)};`)}</p>`],
+    ['as JSON of .NET', (secret) => `{"headers":{"Authorization":"Bearer ${escaped(secret)}"}}`],
+    ['as JSON of PHP', (secret) => `{"headers":{"token":"${secret.replaceAll('/', '\\/')}"}}`],
+    ['percent-encoded in small letters', (secret) => encodeURIComponent(secret).toLowerCase()],
+    ['percent-encoded twice', (secret) => encodeURIComponent(encodeURIComponent(secret))],
+    ['in base64', (secret) => Buffer.from(secret).toString('base64')],
+    ['in a request in base64', (secret) => Buffer.from(requestWith(secret)).toString('base64')],
+    ['in another one', (secret) => Buffer.from(requestWith(secret, '.')).toString('base64')],
+    ['in a third one', (secret) => Buffer.from(requestWith(secret, '..')).toString('base64url')],
+    ['in hexadecimal digits', (secret) => Buffer.from(requestWith(secret)).toString('hex')],
+    ['as a scope', (secret) => `Insufficient scope to call API. Required: ${secret.slice(0, 30)} .`],
+  ];
+
+  test.each(spellings)('brings no piece of its proof along: %s', (_, spell) => {
+    const pieces = (text: string) =>
+      Array.from({ length: Math.max(0, text.length - 11) }, (_, at) => text.slice(at, at + 12));
+    const decoded = (text: string) =>
+      (text.match(/[\w+/-]{12,}/g) ?? []).flatMap((run) => [
+        ...[0, 1, 2, 3].map((from) => Buffer.from(run.slice(from), 'base64').toString('latin1')),
+        ...[0, 1].map((from) => Buffer.from(run.slice(from), 'hex').toString('latin1')),
+      ]);
+    for (const secret of [token, opaque]) {
+      const proof = unspeakable({ query: {}, headers: { authorization: `Bearer ${secret}` } });
+      const echo = spell(secret);
+      const headers = { 'x-request-id': echo, location: `/login;${echo}` };
+      const answers = [
+        { status: 400, headers, text: echo },
+        { status: 400, headers, text: `Sorry.\n${echo}` },
+        { status: 302, headers, text: '' },
+        { status: 403, headers, text: JSON.stringify({ type: `#${echo}`, title: echo, detail: echo }) },
+      ];
+      for (const answer of answers) {
+        const told = JSON.stringify(parseRefusal(answer, proof));
+        const read = [told, ...decoded(told)].join(' ').toLowerCase();
+        expect(pieces(secret.toLowerCase()).filter((piece) => read.includes(piece))).toEqual([]);
+      }
+    }
+  });
+
+  test('keeps what the platform says beside it', () => {
+    const proof = unspeakable({ query: {}, headers: { authorization: `Bearer ${opaque}` } });
+    const text = `The token ${opaque.slice(0, 30)}… of user 301 is over.\nLog in again, at https://sso.example.edu/.`;
+    expect(parseRefusal({ status: 401, headers: {}, text }, proof)).toMatchObject({
+      title: expect.stringMatching(/^The token …+ of user 301 is over\.$/),
+      detail: expect.stringMatching(/Log in again, at https:\/\/sso\.example\.edu\/\.$/),
+    });
   });
 
   test.each([
