@@ -2,6 +2,7 @@ import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { isSuccess } from './answer.ts';
 import { clientAuthentication, UnusableKey } from './client-authentication.ts';
+import { withoutEchoes } from './echo.ts';
 import { PlatformError, parseRefusal } from './error.ts';
 import { createExchange, wholePayload } from './exchange.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
@@ -139,7 +140,8 @@ const tokenAnswer = z.looseObject({
 });
 
 /** Read leniently: tokens that are not taken because of a flaw of their answer would be lost. */
-const tokensIn = (answer: Answer, { grant }: OAuthCredential): Tokens => {
+const tokensIn = (answer: Answer, credential: OAuthCredential): Tokens => {
+  const { grant } = credential;
   const { status, text, askedMs } = answer;
   if (isSuccess(status)) {
     const parsed = tokenAnswer.safeParse(jsonIn(text));
@@ -153,7 +155,8 @@ const tokensIn = (answer: Answer, { grant }: OAuthCredential): Tokens => {
     };
   }
   const error = errorIn(answer);
-  const message = `the token endpoint answered ${[status, error].filter(Boolean).join(' ')}`;
+  const told = error !== undefined && isEcho(error, credential) ? undefined : error;
+  const message = `the token endpoint answered ${[status, told].filter(Boolean).join(' ')}`;
   if (error === 'invalid_grant' && grant === 'refresh_token') throw new TokenError(message, 'authorize');
   const passes = status === 429 || status === 408 || status >= 500 || error === 'temporarily_unavailable';
   const { retryAfterSeconds } = parseRefusal(answer);
@@ -165,8 +168,15 @@ const tokensIn = (answer: Answer, { grant }: OAuthCredential): Tokens => {
   );
 };
 
+/** The name of an error, as in `invalid_grant`: what has digits may be a piece of the assertion. */
 const errorIn = ({ text }: Answer): string | undefined =>
-  z.looseObject({ error: z.string().regex(/^[\w.-]{1,60}$/) }).safeParse(jsonIn(text)).data?.error;
+  z.looseObject({ error: z.string().regex(/^[a-z][a-z_.-]{0,59}$/i) }).safeParse(jsonIn(text)).data?.error;
+
+/** What is told here goes into logs and into the secret's own account of itself. */
+const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean => {
+  const secrets = [refreshToken, clientSecret].filter(Boolean);
+  return secrets.includes(error) || withoutEchoes(error, secrets) !== error;
+};
 
 const jsonIn = (text: string): unknown => {
   try {

@@ -159,6 +159,18 @@ describe('an answer without tokens', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test.each<[string, (secrets: { clientSecret: string; refreshToken: string }) => string]>([
+    ['the refresh token', ({ refreshToken }) => refreshToken],
+    ['a piece of it', ({ refreshToken }) => `at_${refreshToken.slice(3, -3).toUpperCase()}`],
+    ['the client secret', ({ clientSecret }) => clientSecret],
+    ['what may be the assertion', () => 'eyJhbGciOiJSUzI1NiJ9.eyJqdGkiOiJ'],
+  ])('tells no error that repeats %s', async (_, echo) => {
+    const secrets = { clientSecret: 'psst-in-words', refreshToken: 'single-use-and-without-digits' };
+    const { url } = await answering(() => ({ status: 400, body: JSON.stringify({ error: echo(secrets) }) }));
+    const error = await errorOf(credentialOf({ tokenUrl: url, grant: 'refresh_token', ...secrets }));
+    expect(error).toMatchObject({ cure: 'correct', message: 'the token endpoint answered 400' });
+  });
+
   test.each([
     ['nobody accepts the connection', nobody],
     ['the connection is cut', async () => (await raw((socket) => socket.resetAndDestroy())).url],
