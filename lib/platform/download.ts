@@ -44,7 +44,7 @@ export const useFile = async <Result>(
       throw new PlatformError({
         ...about,
         sent: true,
-        message: `answered ${statusCode} with ${contentType}`,
+        message: `answered ${statusCode} with ${typeIn(contentType)}`,
       });
     const bytes = /^\d+$/.test(length) ? Number(length) : undefined;
     const [settled] = await Promise.allSettled([use({ bytes, contentType, stream })]);
@@ -54,3 +54,7 @@ export const useFile = async <Result>(
     body.destroy();
   }
 };
+
+/** No more of it than a type: what follows one, or is too long to be one, may repeat the request. */
+const typeIn = (contentType: string): string =>
+  /^[a-z]{1,15}(?![\w.+-])(?:\/[\w.+-]{1,30}(?![\w.+-]))?/i.exec(contentType)?.[0] ?? 'what names no type';

@@ -195,6 +195,17 @@ describe('what goes wrong', () => {
     expect(error.message).toBe('answered 200 with text/html');
   });
 
+  test.each([
+    ['text/html; from="/things?x_c=Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012"', 'text/html'],
+    ['Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'what names no type'],
+    ['text/Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'text'],
+    ['video/mp4', 'video/mp4'],
+  ])('is told by a type alone, as its header may repeat the request: %s', async (type, told) => {
+    const { url } = await answering(() => ({ headers: { 'content-type': type }, body: 'x' }));
+    const error = await errorOf(clientAt(url).platform.download(getImage, { path }, drain));
+    expect(error.message).toBe(`answered 200 with ${told}`);
+  });
+
   test('in a mix-up of files and other answers is a defect that sends nothing', async () => {
     const { url, requests } = await answering();
     const { platform } = clientAt(url);
