@@ -35,7 +35,7 @@ export const integration: Integration<Data> = {
     if (Identifier !== String(userId))
       throw new MessageFailure(
         'missing-credential',
-        `The secret for user ${userId} holds the credential of user ${Identifier}: nothing was sent`,
+        `The secret for user ${userId} holds the credential of ${/^\d{1,16}$/.test(Identifier) ? `user ${Identifier}` : 'somebody else'}: nothing was sent`,
         { remedy: `Put the credential of user ${userId} itself into that secret, then replay.` },
       );
     const openFiles = () => opened(submission, world);

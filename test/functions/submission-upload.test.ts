@@ -211,6 +211,16 @@ describe('a submission is never handed in under another name', () => {
     expect(await submissions()).toEqual([]);
   });
 
+  test('a platform that says no id: what it says instead is not told', async () => {
+    const data = { ...(await learner(319)), files: [file(await uploaded())] };
+    const body = { Identifier: 'jane.doe@example.edu' };
+    await relay.controls().fault({ status: 200, body }, { path: 'whoami' });
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      kind: 'missing-credential',
+      message: 'The secret for user 319 holds the credential of somebody else: nothing was sent',
+    });
+  });
+
   test('a key that the platform refuses: it waits, unsent, until the secret is corrected', async () => {
     const data = { ...(await learner(313, keyOf(313, 'revoked'))), files: [file(await uploaded())] };
     const delivered = relay.deliver(data);
