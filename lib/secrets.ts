@@ -1,5 +1,6 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { MessageFailure, nameOf } from './failure.ts';
+import { hidden } from './message.ts';
 import {
   type Actor,
   type Credential,
@@ -146,7 +147,11 @@ const parse = (name: string, text: string | undefined): Credential => {
   }
   const parsed = credentialSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || issue.message);
+  const fields = parsed.error.issues.map(
+    (issue) =>
+      issue.path.join('.') ||
+      (issue.code === 'unrecognized_keys' ? unknownFields(issue.keys) : issue.message),
+  );
   throw new MessageFailure('credentials', `The secret ${name} is not a credential: ${fields.join(', ')}`, {
     remedy,
   });
@@ -172,6 +177,10 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
   // Without its cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
   return new MessageFailure('unavailable', `Secrets Manager did not answer: ${nameOf(error)}`);
 };
+
+/** By their names, where these are words: a value that was put into the place of its name is the secret itself. */
+export const unknownFields = (names: string[]): string =>
+  `not known: ${names.map((name) => (/^[a-z_]{1,20}$/i.test(name) ? name : hidden)).join(', ')}`;
 
 /** A secret that is scheduled for deletion answers InvalidRequestException. */
 export const isMissing = (error: unknown): boolean =>

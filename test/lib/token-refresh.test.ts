@@ -405,6 +405,7 @@ test('a secret that is no usable client says which fields are wrong, and repeats
     ...world.oauthClient,
     grant: 'refresh_token',
     clientSecretIn: 'psst-in-a-word',
+    'psst-1-in-the-wrong-place': 'clientSecret',
   });
   const { run, errors, text } = world.container();
   expect(await run()).toEqual({ ...nothing, correct: 1 });
