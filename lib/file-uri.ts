@@ -88,7 +88,10 @@ export const addressIn = (hostname: string): string | undefined => {
   return ipaddr.isValid(bare) ? bare : undefined;
 };
 
-/** In ‹›, as a file's name may be a person's: logs leave it out, letters do not. */
+/** A text without the names of files, also where it was cut within one. */
+export const withoutFileNames = (text: string): string => text.replace(/‹[^›]*(?:›|$)/g, 'a file');
+
+/** In ‹›, as a file's name may be a person's: logs and what is shown of letters leave it out, letters do not. */
 const quoted = (name: string): string => `‹${printable(name).replaceAll('›', '>')}›`;
 
 // SQS refuses a letter with such characters in an attribute, and a terminal obeys some of them.

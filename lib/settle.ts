@@ -3,6 +3,7 @@ import { type Attempt, attempt, hasTime, noTime } from './attempt.ts';
 import { patientReceipts, waitSeconds } from './backoff.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import { dispositions, type Failure, failureOf, MessageFailure, type Outcome } from './failure.ts';
+import { withoutFileNames } from './file-uri.ts';
 import { withoutFields } from './forbidden-fields.ts';
 import type { Integration } from './integration.ts';
 import { eventIdIn, parseMessage } from './message.ts';
@@ -37,8 +38,7 @@ export const settle = async <Data>(
       // Of a message that is not valid, the producer still wants to know which it was.
       eventId: eventId ?? eventIdIn(record.body),
       kind: failure?.kind,
-      // A file is named in ‹›, and its name may be a person's.
-      reason: reason?.replace(/‹[^›]*›/g, 'a file'),
+      reason: reason && withoutFileNames(reason),
       operation: failure?.operation ?? last?.call,
       status: failure?.status ?? last?.status,
       requestId: failure?.requestId,

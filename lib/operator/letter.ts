@@ -1,6 +1,7 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../dead-letter.ts';
 import { dispositions, type FailureKind } from '../failure.ts';
+import { withoutFileNames } from '../file-uri.ts';
 import { maskedText } from './mask.ts';
 
 /** Letters without a failure that we wrote: moved by SQS itself, written by us with no room for it, or not ours at all. */
@@ -113,7 +114,11 @@ const wordsWithoutFailure = ({ source }: DeadLetter, kind: LetterKind): Pick<Wor
 
 const errorOf = ({ message, status, title, required }: NonNullable<DeadLetter['failure']>): string =>
   status === undefined
-    ? withoutIds(message.replace(/^The message is not valid: /, '').replace(/^(.{299}).{2,}$/s, '$1…'))
+    ? withoutIds(
+        withoutFileNames(message)
+          .replace(/^The message is not valid: /, '')
+          .replace(/^(.{299}).{2,}$/s, '$1…'),
+      )
     : `${[status, withoutIds(title ?? '')].filter(Boolean).join(' ')}${required ? ` (${required})` : ''}`;
 
 /** Ids and times differ from letter to letter, and their cause does not; an example's time is no letter's. */

@@ -1,3 +1,5 @@
+import type { LetterFailure } from '../dead-letter.ts';
+import { withoutFileNames } from '../file-uri.ts';
 import { hidden } from '../message.ts';
 import { editedAttribute } from './edit.ts';
 import { type Letter, replayedOften } from './letter.ts';
@@ -27,6 +29,12 @@ export type Story = {
 export const storyOf = (letter: Letter, { reveal }: { reveal: boolean }): Story => {
   const { id, kind, error, remedy, source, replays, failure, body } = letter;
   const shown = (text: string) => (reveal ? text : maskedText(text, body));
+  const told = ({ message, title }: LetterFailure): string => {
+    if (reveal) return message;
+    const unnamed = withoutFileNames(message);
+    // The platform's title stands in our sentence, too.
+    return title ? unnamed.replaceAll(title, () => shown(title)) : unnamed;
+  };
   return {
     ...{ id, kind, error, remedy, source, replays },
     function: letter.function,
@@ -36,6 +44,7 @@ export const storyOf = (letter: Letter, { reveal }: { reveal: boolean }): Story 
         ? null
         : {
             ...failure,
+            message: told(failure),
             ...(failure.detail === undefined ? {} : { detail: shown(failure.detail) }),
             ...(failure.title === undefined ? {} : { title: shown(failure.title) }),
           },

@@ -217,6 +217,36 @@ describe.concurrent('personal data', () => {
     ]);
   });
 
+  test('is not shown by a file’s name, nor by a title that repeats the message', async () => {
+    const { office, stack } = await opened();
+    const files = [
+      { uri: 's3://uploads/jane-doe.pdf', name: 'jane-doe.pdf', contentType: 'application/pdf' },
+    ];
+    const [file, title] = await office.park([
+      {
+        body: eventBody('submission-upload', { files }),
+        failure: { kind: 'invalid', message: '‹s3://uploads/jane-doe.pdf›: not there' },
+      },
+      {
+        body: eventBody('grade-push', { comments: 'Dear Jane' }),
+        failure: {
+          title: 'Dear Jane',
+          message: 'The platform answered PUT /x with 400 Dear Jane',
+          status: 400,
+        },
+      },
+    ]);
+    const shown = [`show ${file}`, `show ${title}`, 'list', 'groups', 'replay --dry-run --no-probe'];
+    for (const command of shown.flatMap((each) => [each, `${each} --json`])) {
+      const { out, err } = await sisRelay(`letters ${command} ${stack}`);
+      expect([command, out + err]).toEqual([command, expect.not.stringMatching(/jane/i)]);
+    }
+    expect((await sisRelay(`letters show ${file} ${stack}`)).out).toContain('a file: not there');
+    expect((await sisRelay(`letters show ${file} --reveal ${stack}`)).out).toContain(
+      '‹s3://uploads/jane-doe.pdf›: not there',
+    );
+  });
+
   test('is not revealed where that could not be written down', async () => {
     const { office } = await opened();
     const [id] = await office.park([{ body }]);

@@ -32,6 +32,20 @@ describe('what a letter is', () => {
     });
   });
 
+  test.each([
+    ['‹s3://uploads/jane-doe.pdf›: ended 3 bytes too early', 'a file: ended 3 bytes too early'],
+    ['‹https://files.example.edu/jane', 'a file'],
+  ])(
+    'one about a file is about the same as those of other files, and tells no name: %s',
+    async (message, error) => {
+      const { status, title, ...failure } = failureOf();
+      expect(await read(parked({ ...failure, kind: 'invalid', message }))).toMatchObject({
+        error,
+        cause: error,
+      });
+    },
+  );
+
   test('one that SQS moved by itself is native, from the queue that SQS names', async () => {
     const moved = { Body: '{}', Attributes: { DeadLetterQueueSourceArn: arn } };
     expect(await read(moved)).toMatchObject({ kind: 'native', function: 'grade-push', source: arn });
