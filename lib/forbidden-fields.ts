@@ -19,17 +19,20 @@ export const withoutFields = (body: string, names: readonly string[] = []): Mask
           fields.add(name);
           return mask;
         }
-        if (typeof value !== 'string' || !wrappers.test(name) || !isJson(value)) return value;
-        const inner = withoutFields(value, names);
+        if (typeof value !== 'string') return value;
+        const encoding = /^data_base64$/i.test(name) ? 'base64' : 'utf8';
+        const wrapped = Buffer.from(value, encoding).toString();
+        if (encoding === 'utf8' && !(wrappers.test(name) && /^\s*["[{]/.test(wrapped))) return value;
+        const inner = withoutFields(wrapped, names);
         for (const each of inner.fields) fields.add(each);
-        return inner.body;
+        return inner.fields.length === 0 ? value : Buffer.from(inner.body).toString(encoding);
       }),
     );
   } catch {
     // What is not JSON, or only almost, may hold them all the same.
     const field = new RegExp(
-      `(["']?)(${names.map(inAnyCase).join('|')})\\1(\\s*[:=]\\s*)("(?:[^"\\\\]|\\\\.)*"?|[^\\s,}]+)`,
-      'gi',
+      `(\\\\{0,8}["']?)(${names.map(inAnyCase).join('|')})\\1(\\s*[:=]\\s*)(${values})`,
+      'gis',
     );
     masked = body.replace(field, (_, quote: string, name: string, between: string) => {
       fields.add(name);
@@ -43,18 +46,16 @@ const plain = (name: string): string => name.replace(/[_-]/g, '').toLowerCase();
 
 const inAnyCase = (name: string): string => [...name].join('[_-]?');
 
-/**
- * What is written as JSON once too often: the body, its data, or what a topic wraps. No such message is valid, whereas a
- * text further down may be JSON that must go back as it came.
- */
-const wrappers = /^(|data|message)$/i;
+/** Quoted with escapes, as within another text, in double and in single quotes, each maybe cut off; or a word. */
+const values = [
+  '\\\\{1,8}(["\']).*?(?:\\\\{1,8}\\5|$)',
+  '"(?:[^"\\\\]|\\\\.)*"?',
+  "'(?:[^'\\\\]|\\\\.)*'?",
+  '[^\\s,}]+',
+].join('|');
 
-const isJson = (text: string): boolean => {
-  if (!/^\s*["[{]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
+/**
+ * What is written as JSON once too often: the body, its data, or what a topic or an event of Lambda wraps. No such message
+ * is valid, whereas a text further down may be JSON that must go back as it came.
+ */
+const wrappers = /^(|data|message|body)$/i;
