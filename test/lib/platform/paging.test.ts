@@ -39,6 +39,18 @@ const linked = (ids: number[], next: ((url: string) => string) | null) => (url: 
 
 const asked = ({ path: at, query: { x_a, x_b, x_c, x_d, x_t, ...query } }: Arrived) => ({ at, query });
 
+test('where the platform leads to is not told where it refuses to go on', async () => {
+  const { url } = await handling((request, response) => {
+    const signature = new URL(request.url!, 'http://any').searchParams.get('x_c');
+    if (request.url?.startsWith(own))
+      return response.end(JSON.stringify({ Objects: [], Next: `/svc/api/le/1.82/${signature}/things/` }));
+    response.writeHead(400).end();
+  });
+  const { platform, reports } = clientAt(url);
+  const error = await errorOf(collected(itemsOf(platform, listThings, { path })));
+  expect([error.call, ...reports.map(({ call }) => call)]).toEqual(Array(3).fill(`GET ${own}`));
+});
+
 describe('a list', () => {
   test('that comes as a bare array is one page', async () => {
     const { ids, requests } = await pages([{ Id: 1 }, { Id: 2 }]);
