@@ -38,7 +38,7 @@ export const maskedText = (text: string, body: string): string => {
   const json = parse(body);
   const words = new Set<string>();
   collect(json === undefined ? body : json, words);
-  return text.replace(word, (each) => (words.has(each.toLowerCase()) ? hidden : each));
+  return text.normalize().replace(word, (each) => (words.has(each.toLowerCase()) ? hidden : each));
 };
 
 /** Of two letters, only what may be a name: `Li` and not `is`. */
@@ -72,7 +72,7 @@ const collect = (value: unknown, words: Set<string>, name = ''): void => {
   else if (typeof value === 'object')
     for (const [key, each] of Object.entries(value)) collect(each, words, key);
   else if (!isPlain(name, value) && !plainFields.has(name))
-    for (const [each] of String(value).matchAll(word)) words.add(each.toLowerCase());
+    for (const [each] of String(value).normalize().matchAll(word)) words.add(each.toLowerCase());
 };
 
 const parse = (body: string): unknown => {

@@ -122,7 +122,9 @@ const jsonWords = (text: string): Words => {
   return {
     type: anchorOf(stringOf(problem.type)),
     title: stringOf(problem.title),
-    detail: stringOf(problem.detail) ?? (stringOf(problem.title) === undefined ? text : undefined),
+    // Written anew, without escapes: who hides a name looks for it as people write it.
+    detail:
+      stringOf(problem.detail) ?? (stringOf(problem.title) === undefined ? JSON.stringify(body) : undefined),
   };
 };
 

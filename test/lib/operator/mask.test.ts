@@ -70,6 +70,13 @@ describe('a message without what is personal', () => {
   });
 });
 
+test('the platform’s words name nobody in either spelling of an umlaut', () => {
+  const body = JSON.stringify({ data: { comments: 'Dear J\u00fcrgen M\u00fcller' } });
+  for (const form of ['NFC', 'NFD'])
+    expect(maskedText('No Jürgen Müller here'.normalize(form), body)).toBe('No ••• ••• here');
+  expect(maskedText('No J\u00fcrgen', body.normalize('NFD'))).toBe('No •••');
+});
+
 describe('the platform’s words', () => {
   const body = eventBody('grade-push', {
     grade: { type: 'numeric', points: 8.5 },

@@ -348,6 +348,13 @@ describe('the time to wait', () => {
   });
 });
 
+test('JSON of no known form is told as people write it', async () => {
+  const body = String.raw`{ "Message": "No J\u00fcrgen \u002B M\/ller" }`;
+  expect(await refusedBy({ status: 400, body })).toMatchObject({
+    detail: '{"Message":"No Jürgen + M/ller"}',
+  });
+});
+
 describe('the platform’s id of a request', () => {
   test.each(['x-request-id', 'x-correlation-id'])('is read from %s', async (name) => {
     expect((await refusedBy({ status: 500, headers: { [name]: 'abc-1' } }))?.requestId).toBe('abc-1');
