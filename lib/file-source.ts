@@ -30,7 +30,7 @@ export const openedFile = (source: FileSource, reading: Reading): OpenedFile => 
   return {
     bytes: source.bytes,
     stream: () => {
-      if (taken) throw new Error(`The file ${reading.name} is streamed a second time`);
+      if (taken) throw new Error('A file is streamed a second time');
       taken = true;
       return exactly(source, reading);
     },
