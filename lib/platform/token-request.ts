@@ -132,11 +132,18 @@ const transport =
     }
   };
 
+/** Ten years. */
+const mostSeconds = 10 * 365 * 24 * 3_600;
+
 const tokenAnswer = z.looseObject({
   access_token: z.string().regex(accessTokenForm),
   refresh_token: z.string().min(1).optional(),
-  // An hour is the default of this platform.
-  expires_in: z.coerce.number().positive().catch(3_600),
+  // An hour is the default of this platform. Some say by a number beyond all dates that a token never ends.
+  expires_in: z.coerce
+    .number()
+    .positive()
+    .catch(3_600)
+    .transform((seconds) => Math.min(seconds, mostSeconds)),
 });
 
 /** Read leniently: tokens that are not taken because of a flaw of their answer would be lost. */

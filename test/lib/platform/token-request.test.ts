@@ -114,6 +114,7 @@ describe('an answer with tokens', () => {
     ['without a lifetime', { access_token: 't' }, 3_600],
     ['with a lifetime as text', { access_token: 't', expires_in: '600' }, 600],
     ['with a lifetime that is none', { access_token: 't', expires_in: null }, 3_600],
+    ['with a lifetime beyond all dates', { access_token: 't', expires_in: 2 ** 63 }, 315_360_000],
     ['without a token type', { access_token: 't', expires_in: 60 }, 60],
     [
       'with a type in capitals and unknown fields',
