@@ -38,7 +38,7 @@ export const settle = async <Data>(
       // Of a message that is not valid, the producer still wants to know which it was.
       eventId: eventId ?? eventIdIn(record.body),
       kind: failure?.kind,
-      reason: reason && withoutFileNames(reason),
+      reason: reason && withoutEchoedTitle(withoutFileNames(reason), record.body),
       operation: failure?.operation ?? last?.call,
       status: failure?.status ?? last?.status,
       requestId: failure?.requestId,
@@ -114,6 +114,16 @@ export const settle = async <Data>(
     for (const file of opened) file.abort();
   }
 };
+
+/** The title of a refusal names an error; one that has a word of the message in it may name somebody. */
+const withoutEchoedTitle = (reason: string, body: string): string =>
+  reason.replace(
+    /( with \d{3} )([A-Za-z][A-Za-z -]{2,39})(?=:|$)/,
+    (whole, before: string, title: string) => {
+      const words = title.match(/[A-Za-z]{3,}/g) ?? [];
+      return words.some((word) => new RegExp(`\\b${word}\\b`).test(body)) ? `${before}…` : whole;
+    },
+  );
 
 const letterFor = (
   { name, forbidden }: { name: string; forbidden?: readonly string[] },

@@ -412,6 +412,26 @@ describe('what an integration throws', () => {
     expect(lines.join('\n')).not.toContain('geheim');
     expect(letters[0]?.failure?.detail).toContain('geheim');
   });
+
+  test.each([
+    ['Jane Doe', undefined, '…'],
+    ['Jane is absent', undefined, '…'],
+    ['Not Found', undefined, 'Not Found'],
+    ['Jane Doe', 'a:b:c', '…: it requires a:b:c'],
+  ])('is told in the log without a title that repeats the message: %s, %s', async (title, required, told) => {
+    const body = bodyOf('Dear Jane Doe, nothing was not found', { id: 'e-1' });
+    const missing = required === undefined ? {} : { missing: 'scope' as const, required };
+    const status = required === undefined ? 400 : 403;
+    const { lines, reports, letters } = await handleOne(
+      throwing(refusedBy({ status, title, detail: 'x', ...missing })),
+      { record: { body } },
+    );
+    expect(reports()).toMatchObject([
+      { reason: expect.stringMatching(new RegExp(` with ${status} ${told}$`)) },
+    ]);
+    expect(lines.join('\n')).not.toContain('Jane');
+    expect(letters[0]?.failure?.title).toBe(title);
+  });
 });
 
 describe('a waiting message', () => {
