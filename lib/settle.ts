@@ -38,7 +38,7 @@ export const settle = async <Data>(
       // Of a message that is not valid, the producer still wants to know which it was.
       eventId: eventId ?? eventIdIn(record.body),
       kind: failure?.kind,
-      reason: reason && withoutEchoedTitle(withoutFileNames(reason), record.body),
+      reason: reason && withoutEcho(withoutFileNames(reason), failure?.title, record.body),
       operation: failure?.operation ?? last?.call,
       status: failure?.status ?? last?.status,
       requestId: failure?.requestId,
@@ -115,15 +115,12 @@ export const settle = async <Data>(
   }
 };
 
-/** The title of a refusal names an error; one that has a word of the message in it may name somebody. */
-const withoutEchoedTitle = (reason: string, body: string): string =>
-  reason.replace(
-    /( with \d{3} )([A-Za-z][A-Za-z -]{2,39})(?=:|$)/,
-    (whole, before: string, title: string) => {
-      const words = title.match(/[A-Za-z]{3,}/g) ?? [];
-      return words.some((word) => new RegExp(`\\b${word}\\b`).test(body)) ? `${before}…` : whole;
-    },
-  );
+/** A reason holds the title of a refusal, which names an error; one that has a word of the message in it may name somebody. */
+const withoutEcho = (reason: string, title: string | undefined, body: string): string => {
+  const words = title?.match(/[A-Za-z]{3,}/g) ?? [];
+  const isEcho = words.some((word) => new RegExp(`\\b${word}\\b`).test(body));
+  return title && isEcho ? reason.replace(title, '…') : reason;
+};
 
 const letterFor = (
   { name, forbidden }: { name: string; forbidden?: readonly string[] },

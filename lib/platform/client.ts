@@ -10,7 +10,6 @@ import {
   isFileAnswer,
   type Operation,
   type OperationOverride,
-  pathOf,
   type Versions,
 } from './operation.ts';
 import { type Proof, provedPath, unspeakable } from './proof.ts';
@@ -102,8 +101,7 @@ export const createPlatformClient = (
       throw new TypeError(`${name}: a file is downloaded, and nothing else is`);
     const operation = asConfigured(declared);
     const request = requestOf(operation, input, options);
-    // Not the path of a page that the platform leads to: it may hold any word of the request.
-    const about = { operation, call: `${request.method} ${pathOf(operation, options, input.path ?? {})}` };
+    const about = { operation, call: request.call };
     const auth = operation.anonymous ? anonymous : authenticate(attempt.actor);
 
     const send = async (proof: Proof): Promise<Result> => {

@@ -56,3 +56,19 @@ export const withoutEchoes = (text: string, words: readonly string[]): string =>
   }
   return rest + read.slice(from);
 };
+
+/**
+ * Error pages repeat the address they were called with: its query carries signatures, and a header echo a token. The
+ * proof's own words go wherever they stand, and however they are written; the patterns are for secrets of others.
+ */
+export const scrub = (text: string, proof: string[]): string =>
+  withoutEchoes(
+    proof.reduce((rest, word) => rest.replaceAll(word, '…'), text),
+    proof,
+  )
+    .replace(/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…')
+    .replace(
+      /(x_[a-et]|access_token|refresh_token|client_secret)(\\?["']?\s*(?:[=:]|%(?:25)*3d)\s*\\?["']?)(?:(?!%(?:25)*26)[^\s&"'<>\\])+/gi,
+      '$1$2…',
+    )
+    .replace(/\b(bearer|basic)(?:\s|%20|\+)+[\w.~+/=%-]{8,}/gi, '$1 …');

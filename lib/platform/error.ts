@@ -1,4 +1,4 @@
-import { withoutEchoes } from './echo.ts';
+import { scrub } from './echo.ts';
 import type { Operation } from './operation.ts';
 
 /** An answer that is not a success, parsed from whichever of the platform's forms it came in. */
@@ -162,22 +162,6 @@ const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
   const permission = named(/securityVariableName:\s*([\w.-]+)(?=[^\w.…-])/i);
   return permission ? { missing: 'permission', required: permission } : {};
 };
-
-/**
- * Error pages repeat the address they were called with: its query carries signatures, and a header echo a token. The
- * proof's own words go wherever they stand, and however they are written; the patterns are for secrets of others.
- */
-const scrub = (text: string, proof: string[]): string =>
-  withoutEchoes(
-    proof.reduce((rest, word) => rest.replaceAll(word, '…'), text),
-    proof,
-  )
-    .replace(/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…')
-    .replace(
-      /(x_[a-et]|access_token|refresh_token|client_secret)(\\?["']?\s*(?:[=:]|%(?:25)*3d)\s*\\?["']?)(?:(?!%(?:25)*26)[^\s&"'<>\\])+/gi,
-      '$1$2…',
-    )
-    .replace(/\b(bearer|basic)(?:\s|%20|\+)+[\w.~+/=%-]{8,}/gi, '$1 …');
 
 const withoutQuery = (location: string): string => location.replace(/[?#].*$/s, '');
 

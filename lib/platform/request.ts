@@ -16,7 +16,13 @@ export type CallInput = {
 };
 
 /** One call as it is proved, its query still without the proof. */
-export type Request = { method: string; path: string; query: [string, string][] };
+export type Request = {
+  method: string;
+  path: string;
+  query: [string, string][];
+  /** `METHOD /path` for errors, by the operation's own path: that of a page may hold any word of the request. */
+  call: string;
+};
 
 type Site = { baseUrl: string; apiRoot: string; versions: Versions };
 
@@ -24,11 +30,12 @@ type Site = { baseUrl: string; apiRoot: string; versions: Versions };
 export const requestOf = (operation: Configured<unknown>, input: CallInput, site: Site): Request => {
   const { method, name } = operation;
   const path = pathOf(operation, site, input.path ?? {});
+  const call = `${method} ${path}`;
   if (input.next !== undefined)
-    return { method, ...followed(input.next, { site, about: { operation, call: `${method} ${path}` } }) };
+    return { method, call, ...followed(input.next, { site, about: { operation, call } }) };
   const missing = operation.query?.filter((each) => !input.query?.[each]) ?? [];
   if (missing.length > 0) throw new TypeError(`${name}: lacks the query parameter ${missing.join(', ')}`);
-  return { method, path, query: Object.entries(input.query ?? {}) };
+  return { method, call, path, query: Object.entries(input.query ?? {}) };
 };
 
 /** What proves a request by its query: in an address that the platform gives, it would be somebody's old proof. */
