@@ -1,6 +1,7 @@
 import { eventIdIn } from '../message.ts';
 import { type Filter, matches } from './filter.ts';
 import type { Letter } from './letter.ts';
+import { maskedText } from './mask.ts';
 import type { Target } from './target.ts';
 import { type Visit, type VisitOptions, visit } from './visit.ts';
 
@@ -9,6 +10,8 @@ export type LetterFacts = Pick<
   Letter,
   'id' | 'sentMs' | 'function' | 'kind' | 'error' | 'remedy' | 'replays'
 > & {
+  /** The platform's own words, without what is personal. */
+  words: string | undefined;
   /** HTTP status of the platform's refusal. */
   status: number | undefined;
   /** CloudEvents id of its message. */
@@ -61,6 +64,7 @@ const factsOf = ({
   error,
   remedy,
   replays,
+  words: failure?.detail === undefined ? undefined : maskedText(failure.detail, body),
   status: failure?.status,
   eventId: eventIdIn(body),
 });

@@ -96,13 +96,13 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
       ...(replayed ? [{ title: 'Replays', right: true }] : []),
       { title: 'What failed', rest: true },
     ],
-    letters.map(({ id, sentMs, function: name, kind, replays, error }) => [
+    letters.map(({ id, sentMs, function: name, kind, replays, error, words }) => [
       id.slice(0, 8),
       ageOf(sentMs),
       cut(plain(name), 24) || '–',
       kind,
       ...(replayed ? [replays === 0 ? '' : `${replays}${replays >= replayedOften ? '!' : ''}`] : []),
-      plain(error),
+      plain(words === undefined ? error : `${error}: ${words}`),
     ]),
     terminal.width,
   );

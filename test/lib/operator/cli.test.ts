@@ -138,6 +138,14 @@ describe.concurrent('an answer', () => {
     expect(out).toMatch(/There are no other dead letters\.\nAbout 1 letter is in somebody else's hands/);
   });
 
+  test('tells of each letter what the platform said', async () => {
+    const { office, stack } = await opened();
+    await office.park([{ failure: { detail: 'User not found' } }]);
+    expect((await sisRelay(`letters list ${stack}`)).out).toMatch(
+      /rejected {2}404 Not Found: User not found$/m,
+    );
+  });
+
   test('fits 100 columns, whatever lies in the queue', async () => {
     const { office, stack } = await opened();
     const long = 'a very long word '.repeat(30);

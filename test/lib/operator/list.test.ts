@@ -19,7 +19,11 @@ test('the oldest letters come first, no more than were asked for, and the number
 test('a letter is listed without its message', async () => {
   const office = await offices.open();
   const [id] = await office.park([
-    { body: eventBody('grade-push', { comments: 'Dear Jane' }, { id: 'event-1' }), replays: 1 },
+    {
+      body: eventBody('grade-push', { comments: 'Dear Jane' }, { id: 'event-1' }),
+      replays: 1,
+      failure: { detail: 'no Jane here' },
+    },
   ]);
   const { letters } = await listLetters(office.target, { filter: {}, limit: 3 }, { signal: never });
   expect(letters).toEqual([
@@ -31,6 +35,7 @@ test('a letter is listed without its message', async () => {
       error: '404 Not Found',
       remedy: expect.any(String),
       replays: 1,
+      words: 'no ••• here',
       status: 404,
       eventId: 'event-1',
     },
