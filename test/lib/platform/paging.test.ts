@@ -135,6 +135,13 @@ describe('a list that would not end', () => {
       'an address that was there before',
       [linked([1], () => `${own}?bookmark=1`), linked([2], () => `${own}?bookmark=1`)],
     ],
+    [
+      'an address that was there before with another proof',
+      [
+        linked([1], () => `${own}?x_a=app&x_t=1760000000&bookmark=1`),
+        linked([2], () => `${own}?x_a=app&x_t=1760000001&bookmark=1`),
+      ],
+    ],
   ])('is given up at %s', async (_, bodies) => {
     const { things, requests } = await pages(...bodies);
     expect((await errorOf(collected(things()))).message).toBe('its pages lead in a circle');
