@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { type OAuthCredential, oauthCredential } from './platform/oauth.ts';
 import type { SecretVersion } from './secret-versions.ts';
-import { unknownFields } from './secrets.ts';
+import { flawOf } from './secrets.ts';
 
 /** An OAuth client's secret; `fields` are its own JSON, which goes back as it came but for the tokens. */
 export type OAuthSecret = { version: string; fields: Record<string, unknown>; credential: OAuthCredential };
@@ -16,10 +16,7 @@ export const oauthSecretIn = ({
   if (fields?.type !== 'oauth') return undefined;
   const parsed = oauthCredential.safeParse(fields);
   if (parsed.success) return { version, fields, credential: parsed.data };
-  const wrong = parsed.error.issues.map((issue) => {
-    const message = issue.code === 'unrecognized_keys' ? unknownFields(issue.keys) : issue.message;
-    return `${issue.path.join('.')} ${message}`.trim();
-  });
+  const wrong = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${flawOf(issue)}`.trim());
   return { wrong: wrong.join('; ') };
 };
 

@@ -1,4 +1,5 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { core } from 'zod';
 import { MessageFailure, nameOf } from './failure.ts';
 import { hidden } from './message.ts';
 import {
@@ -147,11 +148,7 @@ const parse = (name: string, text: string | undefined): Credential => {
   }
   const parsed = credentialSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map(
-    (issue) =>
-      issue.path.join('.') ||
-      (issue.code === 'unrecognized_keys' ? unknownFields(issue.keys) : issue.message),
-  );
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || flawOf(issue));
   throw new MessageFailure('credentials', `The secret ${name} is not a credential: ${fields.join(', ')}`, {
     remedy,
   });
@@ -178,9 +175,11 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
   return new MessageFailure('unavailable', `Secrets Manager did not answer: ${nameOf(error)}`);
 };
 
-/** By their names, where these are words: a value that was put into the place of its name is the secret itself. */
-export const unknownFields = (names: string[]): string =>
-  `not known: ${names.map((name) => (/^[a-z_]{1,20}$/i.test(name) ? name : hidden)).join(', ')}`;
+/** Unknown fields by their names, where these are words: a value that was put into the place of its name is the secret itself. */
+export const flawOf = (issue: core.$ZodIssue): string =>
+  issue.code === 'unrecognized_keys'
+    ? `not known: ${issue.keys.map((name) => (/^[a-z_]{1,20}$/i.test(name) ? name : hidden)).join(', ')}`
+    : issue.message;
 
 /** A secret that is scheduled for deletion answers InvalidRequestException. */
 export const isMissing = (error: unknown): boolean =>

@@ -31,6 +31,10 @@ const chaos: Proof = {
   command: ['node', 'test/local/chaos.js', '--messages', '800', '--seed', '1'],
   says: /Not all is well/,
 };
+const tests = (...options: string[]): Proof => ({
+  command: ['vitest', 'run', ...options],
+  says: /Tests +\d+ failed/,
+});
 
 const breakages: Breakage[] = [
   {
@@ -80,7 +84,7 @@ const breakages: Breakage[] = [
     file: 'lib/queues.ts',
     code: 'return delays.filter((_, at) => failed.has(String(at)));',
     by: 'return delays.filter((_, at) => failed.has(String(at))).slice(delays.length);',
-    seenBy: { command: ['vitest', 'run', 'test/lib/queues.test.ts'], says: /Tests +\d+ failed/ },
+    seenBy: tests('test/lib/queues.test.ts'),
   },
   {
     title: 'the messages that wait are not reported',
@@ -94,10 +98,7 @@ const breakages: Breakage[] = [
     file: 'lib/attempt.ts',
     code: "error instanceof PlatformError && error.taken ? 'taken' : ending",
     by: 'ending',
-    seenBy: {
-      command: ['vitest', 'run', 'test/functions/submission-upload.test.ts', '-t', 'looked for'],
-      says: /Tests +\d+ failed/,
-    },
+    seenBy: tests('test/functions/submission-upload.test.ts', '-t', 'looked for'),
   },
   {
     title: 'what was refused for good is asked once more',

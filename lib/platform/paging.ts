@@ -3,7 +3,7 @@ import type { Platform } from './client.ts';
 import { PlatformError } from './error.ts';
 import { identifier } from './identifier.ts';
 import type { Operation } from './operation.ts';
-import type { CallInput } from './request.ts';
+import { type CallInput, withoutProof } from './request.ts';
 
 /** One page of a list, whichever of the platform's forms it came in; neither bookmark nor next: it is the last. */
 export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: string | undefined };
@@ -44,7 +44,7 @@ export async function* itemsOf<Item>(
     const onwards = next ?? bookmark;
     if (onwards === undefined) return;
     // An address may hold the proof that it was asked with, which is another each second.
-    const place = onwards.replace(/(?<=[?&])x_[a-et]=[^&]*&?/g, '');
+    const place = withoutProof(onwards);
     if (place === '' || seen.has(place)) {
       // A platform that has nothing more, and yet says so: the list is whole.
       if (items.length === 0) return;

@@ -39,7 +39,12 @@ export const requestOf = (operation: Configured<unknown>, input: CallInput, site
 };
 
 /** What proves a request by its query: in an address that the platform gives, it would be somebody's old proof. */
-const proofName = /^x_[a-et]$/;
+const proofName = 'x_[a-et]';
+const isProof = new RegExp(`^${proofName}$`);
+const proofsWithin = new RegExp(`(?<=[?&])${proofName}=[^&]*&?`, 'g');
+
+/** The same for two addresses that lead to the same page, whenever they were asked for. */
+export const withoutProof = (address: string): string => address.replace(proofsWithin, '');
 
 /**
  * An address that the platform gives: none of another host or port, or beside the API. What is asked for is its path, by our
@@ -66,5 +71,5 @@ const followed = (
       sent: false,
       message: 'its next page lies outside the API: not followed',
     });
-  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !proofName.test(name)) };
+  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isProof.test(name)) };
 };

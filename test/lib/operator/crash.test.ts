@@ -8,6 +8,7 @@ import type { Message } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from 'vitest';
 import { sendAll } from '../../../lib/operator/batches.ts';
 import { countsOf } from '../../../lib/operator/scan.ts';
+import { seed } from '../../seed.ts';
 import { type Moment, startDeadlyProxy } from './deadly-proxy.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, type Office, officesForTests } from './office.ts';
@@ -15,7 +16,6 @@ import { typed } from './typed.ts';
 
 /** How often each command is killed; `npm run crash-operators` kills each 200 times. */
 const runs = Number(process.env.CRASH_RUNS ?? 4);
-const seed = Number(process.env.SEED ?? 1);
 const lettersPerRun = 25;
 const leaseSeconds = 2;
 
