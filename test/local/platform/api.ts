@@ -24,6 +24,7 @@ import { quizAttemptRoutes } from './routes/quiz-attempts.ts';
 import { submissionRoutes } from './routes/submissions.ts';
 import { userAttributeRoutes } from './routes/user-attributes.ts';
 import { userRoutes } from './routes/users.ts';
+import { isListed } from './versions.ts';
 import type { World } from './world.ts';
 
 export const routes: Route[] = [
@@ -66,7 +67,7 @@ function findRoute({ method, path }: Arrival, { site }: World): Match & { route:
     const found = match(apiPath);
     return found === null ? [] : [{ route, ...found }];
   });
-  if (fitting.length === 0) throw notFound('Path');
+  if (fitting.length === 0 || !isListed(apiPath)) throw notFound('Path');
   const found = fitting.find(({ route }) => route.method === method);
   if (found === undefined)
     throw methodNotAllowed(

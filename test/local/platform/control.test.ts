@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noThenProperty: a fault's own word; nothing awaits these objects
 import { expect, test } from 'vitest';
-import { platformForTests } from './fixture.ts';
+import { jsonOf, platformForTests } from './fixture.ts';
 
 const platform = platformForTests();
 const whoami = '/svc/api/lp/1.52/users/whoami';
@@ -93,4 +93,22 @@ test('every answer carries the rate limit, and a call beyond it is told when to 
   expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(last.headers.get('x-rate-limit-remaining')).toBe('0');
   expect(last.headers.get('x-rate-limit-reset')).toBe(last.headers.get('retry-after'));
+});
+
+test.each(['lp/1.51', 'lp/2.5', 'le/1.49', 'le/1.820', 'eP/2.4'])(
+  'a version that is not listed has no path: %s',
+  async (version) => {
+    const path = { lp: 'users/whoami', le: '2001/grades/', eP: 'object/9501' }[version.slice(0, 2)];
+    const [component = ''] = version.split('/');
+    const call = platform.as(100);
+    const response = await call('GET', `/svc/api/${version}/${path}`);
+    expect([response.status, (await jsonOf(response)).title]).toEqual([404, 'Resource Not Found']);
+    const listed = { lp: '1.9', le: '1.22', eP: '2.5' }[component];
+    expect((await call('GET', `/svc/api/${component}/${listed}/${path}`)).status).toBe(200);
+  },
+);
+
+test('a problem is written in the order of the contract: type, title, status, detail', async () => {
+  const problem = await jsonOf(await platform.as(100)('GET', whoami.replace('whoami', 'whereami')));
+  expect(Object.keys(problem)).toEqual(['type', 'title', 'status', 'detail']);
 });

@@ -62,6 +62,27 @@ test('a reset after: the effect, and no answer', async () => {
   expect(await platform.requests()).toMatchObject([{ status: null }]);
 });
 
+test('another answer than the one to what was done', async () => {
+  await fault({ status: 200, body: { Errors: [{ Message: 'no' }] }, when: 'after' });
+  const response = await put();
+  expect([response.status, await response.json()]).toEqual([200, { Errors: [{ Message: 'no' }] }]);
+  expect(await platform.state('gradeValues')).toHaveLength(1);
+  expect(await platform.requests()).toMatchObject([{ status: 200 }]);
+});
+
+test('an answer without end, as long as somebody reads it', async () => {
+  await fault({ endless: true });
+  const response = await put();
+  expect(response.headers.get('content-type')).toMatch('application/json');
+  let bytes = 0;
+  for await (const chunk of response.body!) {
+    bytes += chunk.length;
+    if (bytes > 5 * 1024 ** 2) break;
+  }
+  expect(await platform.state('gradeValues')).toEqual([]);
+  expect((await put()).status).toBe(200);
+});
+
 describe('a truncation', () => {
   test('has the effect and breaks an empty answer', async () => {
     await fault({ truncate: true });
@@ -117,6 +138,8 @@ describe('matching', () => {
     [{ then: {} }],
     [{ then: { status: 503 }, time: 1 }],
     [{ then: { status: 503, reset: 'before' } }],
+    [{ then: { status: 503, when: 'never' } }],
+    [{ then: { truncate: true, endless: true } }],
   ])('a malformed fault is refused: %o', async (body) => {
     const response = await fetch(`${platform.url()}/_local/faults`, {
       method: 'POST',

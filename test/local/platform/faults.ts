@@ -5,7 +5,6 @@ import {
   boolean,
   type Check,
   exactly,
-  nullable,
   number,
   oneOf,
   optional,
@@ -16,10 +15,11 @@ import {
 import { badRequest } from './http/refusal.ts';
 
 type Effect =
-  | { kind: 'answer'; answer: Answer }
+  | { kind: 'answer'; answer: Answer; when: 'before' | 'after' }
   | { kind: 'delay'; delayMs: number }
   | { kind: 'reset'; when: 'before' | 'after' }
-  | { kind: 'truncate' };
+  | { kind: 'truncate' }
+  | { kind: 'endless' };
 type Fault = {
   given: Record<string, unknown>;
   fits(method: string, path: string): boolean;
@@ -70,20 +70,28 @@ function parseFault(value: unknown): Fault {
 const headers: Check<Record<string, string>> = (value, where) =>
   Object.fromEntries(Object.entries(record(value, where)).map(([name, one]) => [name, String(one)]));
 
+const flag = or(boolean, false);
+
 function effectOf(then: Record<string, unknown>): Effect {
   if ('status' in then) {
-    const shape = exactly({ status: number, headers: or(headers, {}), body: or(anything, '') });
-    const { status, headers: given, body } = shape(then, 'then');
+    const shape = exactly({
+      ...{ status: number, headers: or(headers, {}), body: or(anything, '') },
+      when: or(oneOf('before', 'after'), 'before'),
+    });
+    const { status, headers: given, body, when } = shape(then, 'then');
     const answer =
       typeof body === 'string' ? text(status, 'text/plain; charset=UTF-8', body) : json(body, status);
-    return { kind: 'answer', answer: withHeaders(withoutDefaults(answer, given), given) };
+    return { kind: 'answer', answer: withHeaders(withoutDefaults(answer, given), given), when };
   }
   if ('delayMs' in then) return { kind: 'delay', ...exactly({ delayMs: number })(then, 'then') };
   if ('reset' in then) {
     return { kind: 'reset', when: exactly({ reset: oneOf('before', 'after') })(then, 'then').reset };
   }
-  if (exactly({ truncate: nullable(boolean) })(then, 'then').truncate === true) return { kind: 'truncate' };
-  throw badRequest('then must be one of {status, headers?, body?}, {delayMs}, {reset}, {truncate: true}');
+  const { truncate, endless } = exactly({ truncate: flag, endless: flag })(then, 'then');
+  if (truncate !== endless) return { kind: truncate ? 'truncate' : 'endless' };
+  throw badRequest(
+    'then must be one of {status, headers?, body?, when?}, {delayMs}, {reset}, {truncate: true}, {endless: true}',
+  );
 }
 
 /** Header names are case-insensitive: a given content-type takes the place of the default one. */

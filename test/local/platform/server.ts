@@ -9,7 +9,7 @@ import { claimedUserId } from './auth/authentication.ts';
 import { tokenPath } from './auth/authorization-server.ts';
 import type { App } from './auth/signing.ts';
 import { answerControl, controlRoot } from './control.ts';
-import { send, sendHalf } from './http/answer.ts';
+import { send, sendHalf, sendWithoutEnd } from './http/answer.ts';
 import { type Arrival, arrivalOf } from './http/arrival.ts';
 import { answerTo } from './site.ts';
 import { freshWorld, type World } from './world.ts';
@@ -87,16 +87,21 @@ async function answerWithFaults(
   const { socket } = arrival.request;
   const logged = world.requests.begin(arrival, claimedUserId(arrival, world));
   const fault = world.faults.take(arrival.method, arrival.path);
-  if (fault?.kind === 'answer') {
+  if (fault?.kind === 'answer' && fault.when === 'before') {
     logged.status = fault.answer.status;
     return send(response, fault.answer);
+  }
+  if (fault?.kind === 'endless') {
+    logged.status = 200;
+    return sendWithoutEnd(response);
   }
   if (fault?.kind === 'reset' && fault.when === 'before') return void socket.resetAndDestroy();
   if (fault?.kind === 'delay') await delay(fault.delayMs, undefined, { signal: world.end.signal });
   // Nobody waits any more, as after a client's timeout: the request was never handled.
   if (socket.destroyed) return;
 
-  const answer = await answerTo(arrival, world);
+  const usual = await answerTo(arrival, world);
+  const answer = fault?.kind === 'answer' ? fault.answer : usual;
   if (fault?.kind === 'reset') return void socket.resetAndDestroy();
   logged.status = answer.status;
   await (fault?.kind === 'truncate' ? sendHalf(response, answer) : send(response, answer));

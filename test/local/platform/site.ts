@@ -5,6 +5,7 @@ import { type Answer, json, text, withHeaders } from './http/answer.ts';
 import type { Arrival } from './http/arrival.ts';
 import { errorAnswer } from './http/error-answer.ts';
 import { problem } from './http/refusal.ts';
+import { versions } from './versions.ts';
 import type { World } from './world.ts';
 
 /** What the platform answers to a request, whatever happens; throws only if the caller went away. */
@@ -22,7 +23,7 @@ export async function answerTo(arrival: Arrival, world: World): Promise<Answer> 
 function dispatch(arrival: Arrival, world: World): Answer | Promise<Answer> {
   const { apiRoot, docsUrl, segment } = world.site;
   const { path, method } = arrival;
-  if (path === `${apiRoot}/versions/` && method === 'GET') return versions;
+  if (path === `${apiRoot}/versions/` && method === 'GET') return json(versions);
   if (path.startsWith(`${apiRoot}/`)) return answerApiCall(arrival, world);
   if (path === new URL(`${docsUrl}/res/apiprop.html`).pathname) return page(200, 'Error kinds');
   if (path === tokenPath) return world.oauth.answerTokenRequest(arrival);
@@ -31,16 +32,6 @@ function dispatch(arrival: Arrival, world: World): Answer | Promise<Answer> {
   }
   return page(404, 'Page not found');
 }
-
-const versions = json([
-  { ProductCode: 'lp', LatestVersion: '1.52', SupportedVersions: ['1.9', '1.12', '1.22', '1.49', '1.52'] },
-  {
-    ProductCode: 'le',
-    LatestVersion: '1.92',
-    SupportedVersions: ['1.9', '1.12', '1.22', '1.52', '1.82', '1.92'],
-  },
-  { ProductCode: 'eP', LatestVersion: '2.5', SupportedVersions: ['2.5'] },
-]);
 
 const tooManyRequests = () =>
   problem({

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -43,6 +44,17 @@ export async function sendHalf(response: ServerResponse, { status, headers, body
     await new Promise((resolve) => response.write(chunk, resolve));
   }
   response.socket?.end();
+}
+
+/** A success of JSON that goes on as long as anybody reads it. */
+export async function sendWithoutEnd(response: ServerResponse) {
+  response.writeHead(200, { 'Content-Type': 'application/json; charset=UTF-8' });
+  const piece = Buffer.alloc(64 * 1024, '[1,');
+  while (!response.destroyed) {
+    if (!response.write(piece)) {
+      await Promise.race([once(response, 'drain'), once(response, 'close')]).catch(() => undefined);
+    }
+  }
 }
 
 function beginning(file: string, bytes: number) {

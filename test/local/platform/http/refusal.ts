@@ -1,4 +1,4 @@
-import { type Answer, bare, text, withHeaders } from './answer.ts';
+import { type Answer, bare, json, text, withHeaders } from './answer.ts';
 
 /** Thrown to end a call with an error of the platform; the answer's links need the address of the docs. */
 export class Refusal extends Error {
@@ -13,17 +13,12 @@ export class Refusal extends Error {
 type Problem = { status: number; anchor: string; title: string; detail: string };
 
 export function problem(problem: Problem, headers: Record<string, string> = {}): Refusal {
-  const { anchor, ...rest } = problem;
-  return new Refusal(`${problem.title}: ${problem.detail}`, (docsUrl) =>
-    withHeaders(
-      text(
-        problem.status,
-        'application/problem+json',
-        JSON.stringify({ type: `${docsUrl}/res/apiprop.html#${anchor}`, ...rest }),
-      ),
-      headers,
-    ),
-  );
+  const { anchor, title, status, detail } = problem;
+  return new Refusal(`${title}: ${detail}`, (docsUrl) => {
+    const type = `${docsUrl}/res/apiprop.html#${anchor}`;
+    const body = JSON.stringify({ type, title, status, detail });
+    return withHeaders(text(status, 'application/problem+json', body), headers);
+  });
 }
 
 export const notFound = (what: string) =>
@@ -47,6 +42,9 @@ export const badRequest = (detail: string) =>
 
 export const invalidParameters = (detail: string) =>
   problem({ status: 400, anchor: 'invalid-parameters', title: 'Invalid Parameters', detail });
+
+/** The other form of errors, without a word. */
+export const namelessErrors = () => refusalOf(json({ Errors: [] }, 400));
 
 export const internalServerError = (detail: string) =>
   problem({ status: 500, anchor: 'internal-server-error', title: 'Internal Server Error', detail });

@@ -24,18 +24,24 @@ export const classlistRoutes = [
   }),
 ];
 
-function membersOf({ ids, state: { tables } }: Call<'orgUnitId'>): User[] {
-  return tables.enrollments
-    .where('orgUnitId', ids.orgUnitId)
-    .flatMap(({ userId }) => tables.users.get(userId) ?? []);
+type Member = User & { roleId: number };
+
+function membersOf({ ids, state: { tables } }: Call<'orgUnitId'>): Member[] {
+  return tables.enrollments.where('orgUnitId', ids.orgUnitId).flatMap(({ userId, roleId }) => {
+    const user = tables.users.get(userId);
+    return user === undefined ? [] : { ...user, roleId };
+  });
 }
 
-function classlistUserOut(user: User) {
+function classlistUserOut(user: Member) {
   return {
     Identifier: String(user.userId),
     ProfileIdentifier: `profile-${user.userId}`,
     DisplayName: `${user.lastName}, ${user.firstName}`,
     Username: user.hidesUserName ? null : user.userName,
     Email: user.hidesEmail ? null : user.email,
+    FirstName: user.firstName,
+    LastName: user.lastName,
+    RoleId: user.roleId,
   };
 }

@@ -12,7 +12,7 @@ const link = {
   Url: 'https://example.edu/',
   IsHidden: false,
 };
-const fileTopic = { ...link, TopicType: 1, Url: null };
+const fileTopic = { ...link, TopicType: 1, Url: '/content/enforced/2001-BIO-101/notes.txt' };
 
 function form(name: string, bytes = 'new bytes') {
   const body = new FormData();
@@ -67,6 +67,20 @@ describe('a new topic', () => {
     const { Id } = await jsonOf(await addFile(jsonPart(fileTopic), filePart('notes.txt', 'my notes')));
     const read = await platform.as(301)('GET', filePath.replace('8101', String(Id)));
     expect(await read.text()).toBe('my notes');
+  });
+
+  test.each([
+    null,
+    '',
+    'https://example.edu/notes.txt',
+    '/content/enforced/2001-BIO-101/',
+    '/content/enforced/2002-HIS-210/notes.txt',
+    '/content/enforced/2001-OTHER/notes.txt',
+    '/content/2001-BIO-101/notes.txt',
+  ])('is no file at %s: 400 without a word', async (Url) => {
+    const response = await addFile(jsonPart({ ...fileTopic, Url }), filePart('notes.txt'));
+    expect([response.status, await response.text()]).toEqual([400, '{"Errors":[]}']);
+    expect(await platform.state('topics')).toHaveLength(2);
   });
 
   test.each([

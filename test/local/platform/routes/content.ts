@@ -2,10 +2,10 @@ import { json, ok } from '../http/answer.ts';
 import { boolean, date, nullable, object, oneOf, or, string } from '../http/bind.ts';
 import { keep, keptFileAnswer, receiveOnlyFile } from '../http/kept-file.ts';
 import { malformed, partsOf } from '../http/multipart.ts';
-import { bindingError, notFound } from '../http/refusal.ts';
+import { bindingError, namelessErrors, notFound } from '../http/refusal.ts';
 import { jsonPart, type KeptFile, keptFilePart } from '../http/upload.ts';
 import { type Call, route } from '../route.ts';
-import type { Topic } from '../state.ts';
+import type { OrgUnit, Topic } from '../state.ts';
 
 const filePath = '{orgUnitId}/content/topics/{topicId}/file';
 const fileTopic = 1;
@@ -104,7 +104,13 @@ async function linkTopicIn(call: Call) {
   return { topic, file: null };
 }
 
-async function fileTopicIn({ request, world }: Call) {
+/** Where the files of a course lie; it takes no new one for another place. */
+function isOwnPlace(url: string | null, orgUnit: OrgUnit | undefined): boolean {
+  const folder = `/content/enforced/${orgUnit?.orgUnitId}-${orgUnit?.code}/`;
+  return url?.startsWith(folder) === true && /^[^\p{Cc}]+$/u.test(url.slice(folder.length));
+}
+
+async function fileTopicIn({ request, world, state, ids }: Call) {
   let topic: ReturnType<typeof topicIn> | undefined;
   let file: KeptFile | undefined;
   for await (const part of partsOf(request, 'mixed')) {
@@ -114,6 +120,7 @@ async function fileTopicIn({ request, world }: Call) {
   }
   if (topic === undefined || file === undefined) throw malformed('the file is missing');
   if (topic.topicType !== fileTopic) throw bindingError('TopicType must be 1 where a file comes along');
+  if (!isOwnPlace(topic.url, state.tables.orgUnits.get(ids.orgUnitId ?? 0))) throw namelessErrors();
   return { topic, file };
 }
 

@@ -4,11 +4,27 @@ import { notFound } from '../http/refusal.ts';
 import { type Call, route } from '../route.ts';
 import type { EPortfolioObject } from '../state.ts';
 
-// Neither path nor shape of these objects is documented: this is a default, and the object passes through untouched.
-const path = 'object/{objectId}';
+// Neither paths nor shape of these objects are known: these are defaults, and the object passes through untouched.
+const collection = 'object/';
+const path = `${collection}{objectId}` as const;
 const isOwn = (call: Call<'objectId'>) => objectOf(call).userId === call.caller.userId;
 
 export const ePortfolioRoutes = [
+  route({
+    method: 'POST',
+    component: 'eP',
+    path: collection,
+    scope: 'core:*:*',
+    permission: 'EditEPortfolio',
+    async handle({ json: body, state, caller }) {
+      const object = record(await body(), '');
+      const objectId = state.nextId();
+      // It becomes the caller's.
+      state.tables.ePortfolioObjects.put({ objectId, userId: caller.userId, object, writes: 1 });
+      return json({ ObjectId: objectId, ...object });
+    },
+  }),
+
   route({
     method: 'GET',
     component: 'eP',

@@ -32,6 +32,41 @@ test('the other fields come back as they were given', async () => {
   expect(await jsonOf(response)).toMatchObject({ ...numeric, ScoreDenominator: 5, AssociatedTool: null });
 });
 
+test('whatever its body leaves out is shown: no category, and flags that are not set', async () => {
+  const { CanExceedMaxPoints: _, ...less } = numeric;
+  expect(await jsonOf(await platform.as(100)('POST', path, { json: less }))).toMatchObject({
+    ...{ CategoryId: null, GradeSchemeId: null, CanExceedMaxPoints: false, IsBonus: false },
+    ExcludeFromFinalGradeCalculation: false,
+  });
+});
+
+describe('an update', () => {
+  const put = (json: object, id = 5001) => platform.as(200)('PUT', `${path}${id}`, { json });
+  const whole = { ...numeric, CategoryId: 31, IsBonus: true, Description: { Content: 'a', Type: 'Text' } };
+
+  test('replaces the whole object, and answers as a GET', async () => {
+    const answer = await jsonOf(await put(whole));
+    expect(answer).toEqual(await jsonOf(await platform.as(200)('GET', `${path}5001`)));
+    expect(answer).toMatchObject({ Id: 5001, ...numeric, CategoryId: 31, IsBonus: true });
+    expect(await jsonOf(await put({ Name: 'Final', GradeType: 'Numeric', MaxPoints: 5 }))).toMatchObject({
+      ...{ Id: 5001, ShortName: '', MaxPoints: 5, CategoryId: null, IsBonus: false },
+      ...{ CanExceedMaxPoints: false, Description: { Text: '' } },
+    });
+    expect(await platform.state('gradeObjects')).toHaveLength(5);
+  });
+
+  test.each<[number, string, object, number]>([
+    [400, 'another type', { ...numeric, GradeType: 'PassFail', CanExceedMaxPoints: undefined }, 5001],
+    [400, 'a body that creates nothing', { ...numeric, Name: '' }, 5001],
+    [404, 'an item of another course', numeric, 5101],
+    [404, 'an unknown item', numeric, 5999],
+  ])('is answered with %i for %s', async (status, _, json, id) => {
+    const before = await platform.state('gradeObjects');
+    expect((await put(json, id)).status).toBe(status);
+    expect(await platform.state('gradeObjects')).toEqual(before);
+  });
+});
+
 test('AssociatedTool is answered with a 500, and no item is there', async () => {
   const json = { ...numeric, AssociatedTool: { ToolId: 2000, ToolItemId: 7001 } };
   const response = await platform.as(100)('POST', path, { json });
@@ -53,6 +88,8 @@ describe('a JSON Binding Error', () => {
     ['no maximum', { ...numeric, MaxPoints: null }],
     ['a description as text', { ...numeric, Description: 'hard' }],
     ['a flag as text', { ...numeric, IsBonus: 'yes' }],
+    ['points beyond those of another type', { ...numeric, GradeType: 'PassFail' }],
+    ['a SelectBox without a scheme', { Name: 'Final', GradeType: 'SelectBox' }],
   ])('%s', async (_, json) => {
     const response = await platform.as(100)('POST', path, { json });
     expect([response.status, (await jsonOf(response)).title]).toEqual([400, 'JSON Binding Error']);

@@ -11,13 +11,14 @@ import {
   or,
   string,
 } from '../http/bind.ts';
-import { bindingError, internalServerError, notFound } from '../http/refusal.ts';
+import { badRequest, bindingError, internalServerError, notFound } from '../http/refusal.ts';
 import { richTextIn, richTextOut } from '../rich-text.ts';
-import { route } from '../route.ts';
+import { type Call, route } from '../route.ts';
 import { emptyComment, type GradeObject, type State } from '../state.ts';
 
 const gradeTypes = ['Numeric', 'PassFail', 'SelectBox', 'Text'] as const;
 const collection = '{orgUnitId}/grades/';
+const item = '{orgUnitId}/grades/{gradeObjectId}';
 
 export const gradeObjectRoutes = [
   route({
@@ -35,14 +36,10 @@ export const gradeObjectRoutes = [
   route({
     method: 'GET',
     component: 'le',
-    path: '{orgUnitId}/grades/{gradeObjectId}',
+    path: item,
     scope: 'grades:gradeobjects:read',
     permission: 'SeeGradeObjects',
-    handle({ ids, state }) {
-      const gradeObject = state.tables.gradeObjects.get(ids.gradeObjectId);
-      if (gradeObject?.orgUnitId !== ids.orgUnitId) throw notFound('Grade object');
-      return json(gradeObjectOut(gradeObject, state));
-    },
+    handle: (call) => json(gradeObjectOut(gradeObjectOf(call), call.state)),
   }),
 
   route({
@@ -62,7 +59,29 @@ export const gradeObjectRoutes = [
       );
     },
   }),
+
+  route({
+    method: 'PUT',
+    component: 'le',
+    path: item,
+    scope: 'grades:gradeobjects:write',
+    permission: 'ManageGradeObjects',
+    async handle(call) {
+      const { gradeObjectId, orgUnitId, gradeObjectType } = gradeObjectOf(call);
+      const gradeObject = gradeObjectIn(await call.json());
+      if (gradeObject.gradeObjectType !== gradeObjectType) throw badRequest('GradeType cannot be changed');
+      // The whole of it: what is left out is as in a creation that leaves it out.
+      const { gradeObjects } = call.state.tables;
+      return json(gradeObjectOut(gradeObjects.put({ gradeObjectId, orgUnitId, ...gradeObject }), call.state));
+    },
+  }),
 ];
+
+function gradeObjectOf({ ids, state }: Call<'orgUnitId' | 'gradeObjectId'>): GradeObject {
+  const gradeObject = state.tables.gradeObjects.get(ids.gradeObjectId);
+  if (gradeObject?.orgUnitId !== ids.orgUnitId) throw notFound('Grade object');
+  return gradeObject;
+}
 
 const name: Check<string> = (value, where) => {
   const given = string(value, where);
@@ -73,7 +92,7 @@ const name: Check<string> = (value, where) => {
 
 const settings = object({
   CategoryId: optional(nullable(id)),
-  CanExceedMaxPoints: optional(boolean),
+  CanExceedMaxPoints: optional(nullable(boolean)),
   IsBonus: optional(boolean),
   ExcludeFromFinalGradeCalculation: optional(boolean),
   GradeSchemeId: optional(nullable(id)),
@@ -93,6 +112,10 @@ function gradeObjectIn(body: unknown): Omit<GradeObject, 'gradeObjectId' | 'orgU
   const { Name, ShortName, GradeType, MaxPoints, Description, AssociatedTool } = gradeObjectBody(body, '');
   if (GradeType === 'Numeric' && MaxPoints === null) throw bindingError('MaxPoints must be a number');
   const given = settings(body, '');
+  if (GradeType !== 'Numeric' && (given.CanExceedMaxPoints ?? null) !== null)
+    throw bindingError('CanExceedMaxPoints is of Numeric alone');
+  if (GradeType === 'SelectBox' && (given.GradeSchemeId ?? null) === null)
+    throw bindingError('GradeSchemeId must be a positive integer');
   if (AssociatedTool !== null) throw internalServerError('An unexpected error occurred');
   return {
     name: Name,
@@ -100,9 +123,18 @@ function gradeObjectIn(body: unknown): Omit<GradeObject, 'gradeObjectId' | 'orgU
     gradeObjectType: (gradeTypes.indexOf(GradeType) + 1) as GradeObject['gradeObjectType'],
     maxPoints: MaxPoints,
     description: Description ?? emptyComment,
-    settings: given,
+    settings: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   };
 }
+
+/** What those of a type show of the settings that nobody has given. */
+const counted = { IsBonus: false, ExcludeFromFinalGradeCalculation: false };
+const unset: Record<GradeObject['gradeObjectType'], object> = {
+  1: { ...counted, CanExceedMaxPoints: false, GradeSchemeId: null },
+  2: counted,
+  3: { ...counted, GradeSchemeId: null },
+  4: {},
+};
 
 /** The tool of a dropbox; the shape of what is associated is not documented. */
 const dropboxToolId = 2000;
@@ -123,6 +155,7 @@ function gradeObjectOut(
     MaxPoints: rest.maxPoints,
     Description: richTextOut(rest.description),
     AssociatedTool: folder ? { ToolId: dropboxToolId, ToolItemId: folder.folderId } : null,
+    ...unset[gradeObjectType],
     ...rest.settings,
   };
 }

@@ -12,6 +12,9 @@ const link = {
     PlainSecret: 'secret',
   },
   ...{ IsVisible: true, SignMessage: true, SignWithTc: false, SendUserId: true, SendUserEmail: false },
+  ...{ SendTcInfo: true, SendContextInfo: true, SendUserName: false },
+  ...{ SendLinkTitle: true, SendLinkDescription: false, UseToolProviderSecuritySettings: false },
+  ...{ SendVendorUserName: false, SendVendorOrgDefinedId: true, SendVendorRoleId: false },
   CustomParameters: [{ Name: 'room', Value: '1' }],
 };
 
@@ -25,10 +28,7 @@ test('a link is replaced; the answer keeps its secret', async () => {
 });
 
 test.each<[string, object]>([
-  ...Object.keys(link)
-    .filter((name) => !name.startsWith('Send'))
-    .map((name) => [`no ${name}`, { ...link, [name]: undefined }] as [string, object]),
-  ['no Send… flags', { ...link, SendUserId: undefined, SendUserEmail: undefined }],
+  ...Object.keys(link).map((name): [string, object] => [`no ${name}`, { ...link, [name]: undefined }]),
   ['a flag as text', { ...link, SendUserId: 'true' }],
   ['a number as secret', { ...link, PlainSecret: 1 }],
   ['parameters as an object', { ...link, CustomParameters: { room: '1' } }],
@@ -36,6 +36,13 @@ test.each<[string, object]>([
   const response = await platform.as(200)('PUT', path, { json });
   expect([response.status, (await jsonOf(response)).title]).toEqual([400, 'JSON Binding Error']);
   expect(await platform.state('ltiLinks')).toMatchObject([{ writes: 0 }]);
+});
+
+test('the flags that are named after a vendor are called as the site says', async () => {
+  await platform.control('POST settings', { ltiVendorFlags: ['SendAcmeUserName'] });
+  const call = (json: object) => platform.as(200)('PUT', path, { json });
+  expect((await call(link)).status).toBe(400);
+  expect((await call({ ...link, SendAcmeUserName: true })).status).toBe(200);
 });
 
 test('the role in the link’s org unit decides', async () => {

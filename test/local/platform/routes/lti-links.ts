@@ -1,6 +1,6 @@
 import { json } from '../http/answer.ts';
-import { boolean, type Check, list, nullable, object, record, string } from '../http/bind.ts';
-import { bindingError, notFound } from '../http/refusal.ts';
+import { boolean, type Check, list, nullable, object, string } from '../http/bind.ts';
+import { notFound } from '../http/refusal.ts';
 import { richTextIn } from '../rich-text.ts';
 import { type Call, route } from '../route.ts';
 import type { LtiLink } from '../state.ts';
@@ -14,7 +14,7 @@ export const ltiLinkRoutes = [
     permission: 'ManageLtiLinks',
     where: (call) => linkOf(call).orgUnitId,
     async handle(call) {
-      const fields = linkIn(await call.json());
+      const fields = linkIn(await call.json(), call.world.settings.ltiVendorFlags);
       const { linkId, orgUnitId, writes } = linkOf(call);
       call.state.tables.ltiLinks.put({ linkId, orgUnitId, fields, writes: writes + 1 });
       const { PlainSecret, ...shown } = fields;
@@ -41,14 +41,19 @@ const linkBody = object({
   IsVisible: boolean,
   SignMessage: boolean,
   SignWithTc: boolean,
+  SendTcInfo: boolean,
+  SendContextInfo: boolean,
+  SendUserId: boolean,
+  SendUserName: boolean,
+  SendUserEmail: boolean,
+  SendLinkTitle: boolean,
+  SendLinkDescription: boolean,
+  UseToolProviderSecuritySettings: boolean,
   CustomParameters: nullable(list(object({ Name: string, Value: string }))),
 });
 
-/** The flags of what is sent to the tool all begin alike; there is at least one, and none may be left open. */
-function linkIn(body: unknown): Record<string, unknown> {
-  const link = linkBody(body, '');
-  const flags = Object.entries(record(body, '')).filter(([name]) => name.startsWith('Send'));
-  if (flags.length === 0) throw bindingError('the Send… flags must be present');
-  for (const [name, value] of flags) boolean(value, name);
-  return { ...link, ...Object.fromEntries(flags) };
+/** All of it must be there, the flags that are named after the platform's vendor as well. */
+function linkIn(body: unknown, vendorFlags: string[]): Record<string, unknown> {
+  const flags = object(Object.fromEntries(vendorFlags.map((name) => [name, boolean])));
+  return { ...linkBody(body, ''), ...flags(body, '') };
 }

@@ -84,6 +84,16 @@ describe('an ePortfolio object', () => {
     expect(await jsonOf(await platform.as(100)('GET', path))).toEqual(json);
     expect((await platform.as(302)('GET', path)).status).toBe(403);
   });
+
+  test('is created for its caller, geotag and all', async () => {
+    const object = { Name: 'Pond', Geotag: { Latitude: 43.47, Longitude: null } };
+    const made = await jsonOf(await platform.as(100)('POST', '/svc/api/eP/2.5/object/', { json: object }));
+    expect(made).toEqual({ ObjectId: expect.any(Number), ...object });
+    expect((await platform.state('ePortfolioObjects')).at(-1)).toMatchObject({
+      ...{ objectId: made.ObjectId, userId: 100, object, writes: 1 },
+    });
+    expect((await platform.as(302)('POST', '/svc/api/eP/2.5/object/', { json: object })).status).toBe(403);
+  });
 });
 
 describe('an assessment', () => {

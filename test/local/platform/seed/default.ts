@@ -50,7 +50,13 @@ export const defaultSeed: Seed = {
   gradeObjects: [
     { gradeObjectId: 5001, orgUnitId: 2001, name: 'Midterm', gradeObjectType: 1, maxPoints: 10 },
     { gradeObjectId: 5002, orgUnitId: 2001, name: 'Field trip', gradeObjectType: 2 },
-    { gradeObjectId: 5003, orgUnitId: 2001, name: 'Lab report', gradeObjectType: 3 },
+    {
+      gradeObjectId: 5003,
+      orgUnitId: 2001,
+      name: 'Lab report',
+      gradeObjectType: 3,
+      settings: { GradeSchemeId: 4 },
+    },
     { gradeObjectId: 5004, orgUnitId: 2001, name: 'Participation', gradeObjectType: 4 },
     { gradeObjectId: 5101, orgUnitId: 2002, name: 'Essay', gradeObjectType: 1, maxPoints: 100 },
   ],
