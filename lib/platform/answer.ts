@@ -1,24 +1,31 @@
 import type { Dispatcher } from 'undici';
-import { maximumErrorBytes, PlatformError } from './error.ts';
-import { isFileAnswer, type Operation } from './operation.ts';
+import { isSuccess, maximumErrorBytes } from './refusal.ts';
 
 /** By their names in lower case. */
 export type Headers = Record<string, string | string[] | undefined>;
 
-/** An answer as a text. `cutOff`: the connection ended before the text did. */
+/** An answer as a text. */
 export type Answer = {
   status: number;
   headers: Headers;
   text: string;
-  cutOff: boolean;
+  /** The error that ended it before its end, if one did. */
+  cutBy?: unknown;
+  /** A success that has more to say than is read: its text is the start alone. */
+  isTooLong?: boolean;
 };
 
-export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+/**
+ * So much is read of a success: a list of 90,000 users in one answer, with 350 bytes each. Read and parsed it takes up to
+ * 250 MB of a function's memory; one without an end would take all of it.
+ */
+export const maximumAnswerBytes = 32 * 1024 ** 2;
 
 /** What is told of an answer while it comes, and in which it ends: one of the last two, once. */
 export type Receiver = {
-  operation: Operation<unknown>;
   signal: AbortSignal;
+  /** At most this much is read of a success. */
+  maximumBytes: number;
   /** Told before the first byte goes out. */
   onStart(): void;
   onHead: ((status: number, headers: Headers) => void) | undefined;
@@ -27,8 +34,7 @@ export type Receiver = {
 };
 
 /**
- * Sends a request and reads its answer: the whole of one that is parsed, no more than the start of an error or of what nobody
- * reads. It takes the pieces from undici as they come: a stream for each answer costs a third of all that a call costs.
+ * Sends a request and reads its answer: the whole of a success, no more than the start of an error. It takes the pieces from undici as they come: a stream for each answer costs a third of all that a call costs.
  * Unlike undici it obeys the signal before it is connected, which may be seconds after the attempt's time is over.
  */
 export const receive = (
@@ -36,24 +42,23 @@ export const receive = (
   request: Dispatcher.DispatchOptions,
   receiver: Receiver,
 ): void => {
-  const { operation, signal } = receiver;
+  const { maximumBytes, signal } = receiver;
   let control: Dispatcher.DispatchController | undefined;
   let head: { status: number; headers: Headers } | undefined;
   let mostBytes = maximumErrorBytes;
   let bytes = 0;
   let isOver = false;
   const pieces: Buffer[] = [];
-  const end = (cutOff: boolean): void => {
+  const end = (how: Pick<Answer, 'cutBy' | 'isTooLong'> = {}): void => {
     if (isOver || !head) return;
-    // First of all: it throws where the answer is longer than a text can be, and undici then tells that as an error.
-    const text = startOf(pieces, mostBytes);
     isOver = true;
     signal.removeEventListener('abort', abort);
-    receiver.onAnswer({ ...head, text, cutOff });
+    const text = startOf(pieces, how.isTooLong ? maximumErrorBytes : mostBytes);
+    receiver.onAnswer({ ...head, text, ...how });
   };
   const fail = (error: unknown): void => {
-    // Of what is not parsed, half is as good as the whole: the status has told already, and a cut error still names itself.
-    if (Number.isFinite(mostBytes)) end(true);
+    // An error that is cut off still names itself, and half of a success may be the half that counts.
+    end({ cutBy: error });
     if (isOver) return;
     isOver = true;
     signal.removeEventListener('abort', abort);
@@ -78,17 +83,18 @@ export const receive = (
       // What comes before the answer is none.
       if (status < 200) return;
       head = { status, headers };
-      if (isSuccess(status) && operation.answer) mostBytes = Number.POSITIVE_INFINITY;
+      if (isSuccess(status)) mostBytes = maximumBytes;
       receiver.onHead?.(status, headers);
     },
     onResponseData: (controller, piece) => {
       pieces.push(piece);
       bytes += piece.length;
-      if (bytes < mostBytes) return;
-      end(false);
+      const isTooLong = head !== undefined && isSuccess(head.status);
+      if (isTooLong ? bytes <= mostBytes : bytes < mostBytes) return;
+      end(isTooLong ? { isTooLong } : {});
       controller.abort(new Error('enough was read'));
     },
-    onResponseEnd: () => end(false),
+    onResponseEnd: () => end(),
     onResponseError: (_, error) => fail(error),
   });
 };
@@ -104,52 +110,15 @@ export const readStart = async ({
 }: Dispatcher.ResponseData): Promise<Answer> => {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  let cutOff = false;
+  let cut: Pick<Answer, 'cutBy'> = {};
   try {
     for await (const piece of body) {
       pieces.push(piece);
       bytes += piece.length;
       if (bytes >= maximumErrorBytes) break;
     }
-  } catch {
-    cutOff = true;
+  } catch (cutBy) {
+    cut = { cutBy };
   }
-  return { status, headers, text: startOf(pieces, maximumErrorBytes), cutOff };
-};
-
-/** Whether a success is a web page: what says it in HTML is a proxy, a login or a notice. */
-export const isPage = ({ status, headers, text, cutOff }: Answer): boolean =>
-  isSuccess(status) &&
-  // An empty text may be labelled as anything.
-  ((/html/i.test(String(headers['content-type'])) && (text.trim() !== '' || cutOff)) ||
-    /^\s*<(!doctype|html|head|body)\b/i.test(text));
-
-/**
- * What a success carries.
- * @throws PlatformError where it does not read as one: a proxy's page, half a body, another version's shape.
- */
-export const parseAnswer = <Parsed>(
-  about: { operation: Operation<Parsed>; call: string },
-  { text }: Answer,
-): Parsed => {
-  const { answer } = about.operation;
-  if (answer === undefined) return undefined as Parsed;
-  if (isFileAnswer(answer))
-    throw new TypeError(`${about.operation.name}: its answer is a file, to be downloaded`);
-  let json: unknown;
-  try {
-    // Some servers mark their UTF-8 by an invisible character, of which JSON knows nothing.
-    json = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    // Without its cause, which quotes the answer.
-    throw new PlatformError({ ...about, sent: true, message: 'the answer is not readable as JSON' });
-  }
-  const parsed = answer.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ');
-  throw new PlatformError({
-    ...about,
-    sent: true,
-    message: `the answer lacks what it must carry: ${fields}`,
-  });
+  return { status, headers, text: startOf(pieces, maximumErrorBytes), ...cut };
 };

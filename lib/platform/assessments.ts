@@ -10,7 +10,7 @@ export const getAssessment = reading({
   query: ['assessmentType', 'objectType', 'objectId', 'rubricId', 'userId'],
   scope: 'core:*:*',
   repeatable: true,
-  answer: z.unknown(),
+  answer: z.union([z.looseObject({}), z.array(z.unknown()), z.null()]),
 });
 
 export type AssessmentQuery = {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { RefusedCall } from './error.ts';
+import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './error.ts';
 import { idKeyCredential, signedQuery, skewToldBy } from './id-key.ts';
 import { bearerHeaders, expiryMs, oauthCredential } from './oauth.ts';
 import type { Proof } from './proof.ts';
@@ -64,14 +64,4 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-export const isTimestampOutOfRange = (refused: RefusedCall): boolean =>
-  refused.status === 403 && /timestamp out of range/i.test(textOf(refused));
-
-/** The platform refuses the keys themselves: told as 401, or as a 403 that says so (any other 403 is about rights). */
-export const isInvalidToken = ({ status, type, title, detail }: RefusedCall): boolean =>
-  status === 401 ||
-  (status === 403 &&
-    (type === 'invalid-token' ||
-      [title, detail].some((text) => /^\W*(invalid token|token expired)\b/i.test(text ?? ''))));
-
-const textOf = (refused: RefusedCall): string => refused.detail ?? refused.title ?? '';
+const textOf = ({ title = '', detail = '' }: RefusedCall): string => `${title}\n${detail}`;

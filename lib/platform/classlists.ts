@@ -6,12 +6,13 @@ import { itemsOf, pageOf } from './paging.ts';
 const classlistUser = z.looseObject({
   /** Numeric text. */
   Identifier: z.string(),
-  ProfileIdentifier: z.string(),
+  ProfileIdentifier: z.string().nullish(),
+  // Privacy settings hide names, even where the same user's profile shows them.
   /** `Lastname, Firstname` */
-  DisplayName: z.string(),
-  // Privacy settings hide them, even where the same user's profile shows them.
-  Username: z.string().nullable(),
-  Email: z.string().nullable(),
+  DisplayName: z.string().nullish(),
+  Username: z.string().nullish(),
+  Email: z.string().nullish(),
+  RoleId: z.number().nullish(),
 });
 
 export type ClasslistUser = z.infer<typeof classlistUser>;
@@ -35,6 +36,16 @@ export const getClasslistPages = reading({
 /** The users of an org unit, in one answer; where the platform gives them in pages all the same, in all of them. */
 export const readClasslist = (platform: Platform, orgUnitId: number): Promise<ClasslistUser[]> =>
   Array.fromAsync(itemsOf(platform, getClasslist, { path: { orgUnitId } }));
+
+/** Whom an org unit's list shows under this id; undefined: nobody. */
+export const findInClasslist = async (
+  platform: Platform,
+  { orgUnitId, userId }: { orgUnitId: number; userId: number },
+): Promise<ClasslistUser | undefined> => {
+  for await (const user of listClasslist(platform, orgUnitId))
+    if (user.Identifier === String(userId)) return user;
+  return undefined;
+};
 
 /** The users of an org unit, page by page. */
 export const listClasslist = (platform: Platform, orgUnitId: number) =>

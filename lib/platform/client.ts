@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
-import { type Headers, isSuccess, parseAnswer, readStart } from './answer.ts';
+import type { Headers } from './answer.ts';
 import type { Actor, Auth, Authenticator } from './auth.ts';
-import { type Use, useFile } from './download.ts';
-import { PlatformError, parseRefusal } from './error.ts';
+import { fileIn, type Use, useFile } from './download.ts';
+import { PlatformError } from './error.ts';
 import { createExchange, wholePayload } from './exchange.ts';
 import {
   type Configured,
@@ -14,6 +14,7 @@ import {
 } from './operation.ts';
 import { type Proof, provedPath, unspeakable } from './proof.ts';
 import { type CallInput, requestOf } from './request.ts';
+import { resultOf } from './success.ts';
 
 /** The platform as one actor sees it within one attempt. */
 export type Platform = {
@@ -58,6 +59,8 @@ export type PlatformOptions = {
   headersTimeoutMs: number;
   /** Between two pieces of the answer's body. */
   bodyTimeoutMs: number;
+  /** Of a success that is parsed; more of it is not read. */
+  maximumAnswerBytes?: number;
 };
 
 export type PlatformClient = { for(attempt: Attempt): Platform; close(): Promise<void> };
@@ -126,23 +129,18 @@ export const createPlatformClient = (
             learnClock(headers.date);
           },
         };
-        const received = take
+        const answer = take
           ? await exchange.stream(
               outgoing,
-              async (incoming) =>
-                isSuccess(incoming.statusCode) ? { taken: await take(incoming, about) } : readStart(incoming),
+              async (incoming) => {
+                const file = await fileIn(operation, incoming);
+                return 'body' in file ? { taken: await take(file, about) } : file;
+              },
               attempt.signal,
             )
           : await exchange.send(outgoing, attempt.signal);
-        if ('taken' in received) return received.taken;
-        if (isSuccess(received.status)) return parseAnswer(about, received);
-        const refused = parseRefusal(received, unspeakable(proof, input.secrets));
-        throw new PlatformError({
-          ...about,
-          refused,
-          sent: true,
-          message: `answered with ${received.status}`,
-        });
+        if ('taken' in answer) return answer.taken;
+        return resultOf({ ...about, input, unspeakable: () => unspeakable(proof, input.secrets) }, answer);
       } catch (error) {
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
@@ -154,9 +152,12 @@ export const createPlatformClient = (
       }
     };
 
-    /** Tells the auth of a refusal: true where it taught something, so that the next proof will differ. */
+    /** Tells the auth of a refusal: true where it taught something, so that the next proof will differ, and may be sent. */
     const learn = (error: unknown): boolean =>
-      error instanceof PlatformError && error.refused !== undefined && auth.learn(error.refused);
+      error instanceof PlatformError &&
+      error.refused !== undefined &&
+      auth.learn(error.refused) &&
+      (operation.repeatable || !error.mayHaveActed);
 
     const proof = await auth.prove(request);
     try {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
-import { operation, reading } from './operation.ts';
+import { acknowledged, reading } from './operation.ts';
 
 const variable = { component: 'lp', scope: 'core:*:*', repeatable: true } as const;
 
@@ -9,6 +9,7 @@ export const getConfigurationVariable = reading({
   name: 'read-configuration-variable',
   method: 'GET',
   path: '/configVariables/{variableId}/definition',
+  repeats: { ConfigId: 'variableId' },
   answer: z.looseObject({
     ConfigId: z.string(),
     Name: z.string(),
@@ -36,7 +37,7 @@ export const getConfigurationValues = reading({
 export const readConfigurationValues = (platform: Platform, variableId: string) =>
   platform.call(getConfigurationValues, { path: { variableId } });
 
-export const putConfigurationValue = operation({
+export const putConfigurationValue = acknowledged({
   ...variable,
   name: 'set-configuration-value',
   method: 'PUT',

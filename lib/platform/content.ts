@@ -2,7 +2,7 @@ import type { Platform } from './client.ts';
 import type { Use } from './download.ts';
 import { instant } from './instant.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from './multipart.ts';
-import { downloading, operation } from './operation.ts';
+import { acknowledged, downloading } from './operation.ts';
 
 type TopicIds = { orgUnitId: number; topicId: number };
 
@@ -24,7 +24,7 @@ export const readTopicFile = <Result>(platform: Platform, ids: TopicIds, use: Us
   platform.download(getTopicFile, { path: ids }, use);
 
 // It puts one file in the place of another, so that it may be sent twice.
-export const putTopicFile = operation({
+export const putTopicFile = acknowledged({
   ...file,
   name: 'replace-topic-file',
   method: 'PUT',
@@ -38,7 +38,7 @@ export const replaceTopicFile = (platform: Platform, ids: TopicIds, openFile: ()
     payload: async () => multipart('form-data', [filePart({ name: 'file', ...(await openFile()) })]),
   });
 
-export const postTopic = operation({
+export const postTopic = acknowledged({
   name: 'add-topic',
   method: 'POST',
   component: 'le',
@@ -64,11 +64,27 @@ export type NewTopic = {
 export const addLinkTopic = (platform: Platform, ids: ModuleIds, topic: NewTopic & { Url: string }) =>
   platform.call(postTopic, { path: ids, json: { ...topicBody(topic), TopicType: 3 } });
 
-/** Adds a topic that is a file. The platform keeps it under `Url`, where that is given. */
+/** The folder of an org unit's files. */
+const filesOf = (orgUnitId: number): string => `/content/enforced/${orgUnitId}-`;
+
+/** Where the platform takes a new file of an org unit; to another place it answers 400 without a word. */
+export const fileUrl = ({ orgUnitId, code }: { orgUnitId: number; code: string }, fileName: string): string =>
+  `${filesOf(orgUnitId)}${code}/${asSegment(fileName)}`;
+
+/** Whether a file can be kept there: in the folder of this org unit, and of no other. */
+export const isFileUrl = (url: string, orgUnitId: number): boolean =>
+  url.startsWith(filesOf(orgUnitId)) &&
+  /^[^/\p{Cc}]+(\/(?!\.{1,2}(\/|$))[^/\p{Cc}]+)+$/u.test(url.slice(filesOf(orgUnitId).length));
+
+/** A name may hold what would be read as another path, a query or an escape. */
+const asSegment = (name: string): string =>
+  name.replace(/[\p{Cc}/\\?#%:*"<>|]/gu, '-').replace(/^\.+$/, 'file');
+
+/** Adds a topic that is a file, which the platform keeps under `Url`. */
 export const addFileTopic = (
   platform: Platform,
   ids: ModuleIds,
-  { topic, openFile }: { topic: NewTopic & { Url?: string }; openFile(): Promise<UploadedFile> },
+  { topic, openFile }: { topic: NewTopic & { Url: string }; openFile(): Promise<UploadedFile> },
 ) =>
   platform.call(postTopic, {
     path: ids,
@@ -79,8 +95,8 @@ export const addFileTopic = (
       ]),
   });
 
-const topicBody = (topic: NewTopic & { Url?: string }) => {
-  const { Title, ShortTitle = '', Url = null, IsHidden = false, IsLocked = false } = topic;
+const topicBody = (topic: NewTopic & { Url: string }) => {
+  const { Title, ShortTitle = '', Url, IsHidden = false, IsLocked = false } = topic;
   const [StartDate, EndDate, DueDate] = [topic.StartDate, topic.EndDate, topic.DueDate].map(
     (time) => time && instant(time),
   );

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
-import { operation, reading } from './operation.ts';
-import { contentOf, richText } from './rich-text.ts';
+import { acknowledged, reading } from './operation.ts';
+import { asTaken } from './rich-text.ts';
 
 type FolderIds = { orgUnitId: number; folderId: number };
 
@@ -9,6 +9,7 @@ const folder = {
   component: 'le',
   path: '/{orgUnitId}/dropbox/folders/{folderId}',
   repeatable: true,
+  repeats: { Id: 'folderId' },
 } as const;
 
 export const getDropboxFolder = reading({
@@ -22,7 +23,7 @@ export const getDropboxFolder = reading({
 export const readDropboxFolder = (platform: Platform, ids: FolderIds) =>
   platform.call(getDropboxFolder, { path: ids });
 
-export const putDropboxFolder = operation({
+export const putDropboxFolder = acknowledged({
   ...folder,
   name: 'update-dropbox-folder',
   method: 'PUT',
@@ -53,11 +54,4 @@ export const linkGradeItem = async (
     GradeItemId: gradeObjectId,
   });
   return gradeObjectId;
-};
-
-/** Texts are read in one form and taken in another. */
-const asTaken = (setting: unknown): unknown => {
-  const isText = typeof setting === 'object' && setting !== null && ('Text' in setting || 'Html' in setting);
-  const text = isText ? richText.safeParse(setting).data : undefined;
-  return text ? contentOf(text) : setting;
 };

@@ -1,15 +1,23 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
-import { operation, reading } from './operation.ts';
+import { acknowledged, reading } from './operation.ts';
 
-// Neither path nor shape of these objects is documented: this is a default that configuration overrides.
-const object = {
-  component: 'eP',
-  defaultVersion: '2.5',
-  path: '/object/{objectId}',
-  scope: 'core:*:*',
-  repeatable: true,
-} as const;
+// It is known that users can have these objects; paths, scope and shape are not. These are defaults that configuration overrides.
+const family = { component: 'eP', defaultVersion: '2.5', scope: 'core:*:*' } as const;
+const object = { ...family, path: '/object/{objectId}', repeatable: true } as const;
+
+export const postEPortfolioObject = acknowledged({
+  ...family,
+  name: 'create-e-portfolio-object',
+  method: 'POST',
+  path: '/object/',
+  // Each call creates one more.
+  repeatable: false,
+});
+
+/** Creates an ePortfolio object of the user who signs. In what form the platform tells its id is not known, so none is read. */
+export const createEPortfolioObject = (platform: Platform, content: Record<string, unknown>) =>
+  platform.call(postEPortfolioObject, { json: content });
 
 export const getEPortfolioObject = reading({
   ...object,
@@ -22,9 +30,13 @@ export const getEPortfolioObject = reading({
 export const readEPortfolioObject = (platform: Platform, objectId: number) =>
   platform.call(getEPortfolioObject, { path: { objectId } });
 
-export const putEPortfolioObject = operation({ ...object, name: 'update-e-portfolio-object', method: 'PUT' });
+export const putEPortfolioObject = acknowledged({
+  ...object,
+  name: 'update-e-portfolio-object',
+  method: 'PUT',
+});
 
-/** Replaces an ePortfolio object. How geotag metadata gets filled in is the platform's own: it goes back as it came. */
+/** Replaces an ePortfolio object. How geotag metadata gets filled in is not known: it goes back as it came. */
 export const updateEPortfolioObject = (
   platform: Platform,
   objectId: number,

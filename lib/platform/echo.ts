@@ -1,16 +1,15 @@
+import { readAs, undone } from './escapes.ts';
+
 /** So many characters in a row that are a secret's are no chance. */
 const leastPiece = 12;
+/** And so many are none where they are all of it. */
+const leastWord = 6;
 /** Beyond this nothing is looked at, nor kept: more than anybody is told of an answer. */
 const mostRead = 4_000;
 
-/** What characters are written as that are neither letters nor digits: `%2B`, `%252B`, `\u002b`, `&#43;`; and what breaks lines. */
-const escapes = /%(?:25)*[\da-f]{2}|\\u[\da-f]{4}|\\[nrt]|&#?\w{1,8};|<\/?[a-z]{1,10}>/gi;
-const escapeOrSign = new RegExp(`${escapes.source}|[a-z\\d]`, 'gi');
-
 /** Of a word, letters and digits alone: the rest is what encodings change. */
 const bareOf = (word: string): string =>
-  word
-    .replace(escapes, '')
+  readAs(word)
     .replace(/[^a-z\d]/gi, '')
     .toLowerCase();
 
@@ -21,11 +20,17 @@ const spellings = (word: string): string[] => [
   ...[0, 1, 2].map((before) => Buffer.from(`${' '.repeat(before)}${word}`).toString('base64')),
 ];
 
-/** Made once for all texts of an answer. */
-const knownPieces = new WeakMap<readonly string[], string>();
+type Pieces = { all: string; short: string[] };
 
-const piecesOf = (words: readonly string[]): string => {
-  const pieces = knownPieces.get(words) ?? [...new Set(words.flatMap(spellings).map(bareOf))].join('\n');
+/** Made once for all texts of an answer. */
+const knownPieces = new WeakMap<readonly string[], Pieces>();
+
+const piecesOf = (words: readonly string[]): Pieces => {
+  const known = knownPieces.get(words);
+  if (known) return known;
+  const bare = [...new Set(words.flatMap(spellings).map(bareOf))];
+  const short = bare.filter((each) => each.length >= leastWord && each.length < leastPiece);
+  const pieces = { all: bare.join('\n'), short };
   knownPieces.set(words, pieces);
   return pieces;
 };
@@ -35,24 +40,29 @@ const piecesOf = (words: readonly string[]): string => {
  * encoded in whatever way, alone or within something else.
  */
 export const withoutEchoes = (text: string, words: readonly string[]): string => {
-  if (words.length === 0 || text.length < leastPiece) return text;
+  if (words.length === 0 || text.length < leastWord) return text;
   const read = text.slice(0, mostRead);
-  const signs = [...read.matchAll(escapeOrSign)].filter(({ 0: found }) => found.length === 1);
-  const bare = signs.map(([sign]) => sign.toLowerCase()).join('');
-  const pieces = piecesOf(words);
+  const signs = undone(read);
+  const places = [...signs.read.matchAll(/[a-z\d]/gi)].map(({ index }) => index);
+  const bare = places
+    .map((place) => signs.read[place])
+    .join('')
+    .toLowerCase();
+  const { all, short } = piecesOf(words);
+  const echoes = new Uint8Array(bare.length);
+  for (let at = 0; at + leastPiece <= bare.length; at += 1)
+    if (all.includes(bare.slice(at, at + leastPiece))) echoes.fill(1, at, at + leastPiece);
+  for (const word of short)
+    for (let at = bare.indexOf(word); at >= 0; at = bare.indexOf(word, at + 1))
+      echoes.fill(1, at, at + word.length);
   let rest = '';
   let from = 0;
-  for (let at = 0; at + leastPiece <= bare.length; ) {
-    let end = at;
-    while (end + leastPiece <= bare.length && pieces.includes(bare.slice(end, end + leastPiece))) end += 1;
-    if (end === at) {
-      at += 1;
-      continue;
-    }
-    const next = end + leastPiece - 1;
-    rest += `${read.slice(from, signs[at]?.index)}…`;
-    from = (signs[next - 1]?.index ?? read.length) + 1;
-    at = next;
+  for (let at = echoes.indexOf(1); at >= 0; ) {
+    const next = echoes.indexOf(0, at);
+    const end = next < 0 ? echoes.length : next;
+    rest += `${read.slice(from, signs.from[places[at] ?? 0])}…`;
+    from = signs.to[places[end - 1] ?? 0] ?? read.length;
+    at = echoes.indexOf(1, end);
   }
   return rest + read.slice(from);
 };

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { unlessAbsent } from './absence.ts';
 import type { Platform } from './client.ts';
 import { reading } from './operation.ts';
 import { itemsOf, pageOf } from './paging.ts';
@@ -34,11 +33,11 @@ export const deleteEnrollment = reading({
   answer: enrollment,
 });
 
-/** Removes a user from an org unit; the enrollment as it was, or undefined where there was none. */
+/** Removes a user from an org unit; the enrollment as it was. */
 export const removeEnrollment = (
   platform: Platform,
   { orgUnitId, userId }: { orgUnitId: number; userId: number },
-) => unlessAbsent(platform.call(deleteEnrollment, { path: { orgUnitId, userId } }));
+) => platform.call(deleteEnrollment, { path: { orgUnitId, userId } });
 
 export const getMyEnrollments = reading({
   name: 'list-my-enrollments',

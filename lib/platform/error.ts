@@ -1,9 +1,14 @@
-import { scrub } from './echo.ts';
 import type { Operation } from './operation.ts';
 
-/** An answer that is not a success, parsed from whichever of the platform's forms it came in. */
+/** An answer that is not the success which its operation declares, parsed from whichever of the platform's forms it came in. */
 export type RefusedCall = {
+  /** Of HTTP; of an error that came as a success, the one that the error tells, if it tells any. */
   status: number;
+  /** The status of HTTP, where the error tells another. */
+  sentAs?: number;
+  form?: Form;
+  /** What the answer says that it is, such as `text/html`. */
+  contentType?: string | undefined;
   /** The anchor of the problem's type, such as `not-authorized`. */
   type?: string | undefined;
   title?: string | undefined;
@@ -18,6 +23,9 @@ export type RefusedCall = {
   retryAfterSeconds?: number | undefined;
 };
 
+/** `error`: one of the API's own forms in JSON. `page`: tags, be they HTML or XML. */
+type Form = 'error' | 'json' | 'text' | 'page' | 'redirect' | 'nothing';
+
 /** A call of the platform that did not succeed. Built from the request as it was before it was proved: nothing to redact. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
@@ -30,6 +38,8 @@ export class PlatformError extends Error {
   readonly sent: boolean;
   /** It was answered with a success, and its effect was not seen. */
   readonly taken: boolean;
+  /** It was answered with what is neither the success that its operation declares nor any known error. */
+  readonly unexpected: boolean;
 
   constructor(facts: {
     operation: Operation<unknown>;
@@ -38,6 +48,7 @@ export class PlatformError extends Error {
     refused?: RefusedCall;
     sent: boolean;
     taken?: boolean;
+    unexpected?: boolean;
     cause?: unknown;
   }) {
     super(facts.message, { cause: facts.cause });
@@ -46,141 +57,51 @@ export class PlatformError extends Error {
     this.refused = facts.refused;
     this.sent = facts.sent;
     this.taken = facts.taken ?? false;
+    this.unexpected = facts.unexpected ?? false;
   }
 
-  /** Refusals are certain, and so is 503: the request was not taken. Other server errors can come after the effect. */
+  /**
+   * Of what may be sent again, only a success that is none and an error of the server can come after the effect; else only
+   * what the API itself refuses is sure to come before it.
+   */
   get mayHaveActed(): boolean {
     if (this.refused === undefined) return this.sent;
-    const { status } = this.refused;
-    return (status >= 500 && status !== 503) || status === 408;
+    const { status, sentAs = status } = this.refused;
+    if (sentAs < 300) return true;
+    if (this.operation.repeatable) return (status >= 500 && status !== 503) || status === 408;
+    return !(isApiOwn(this.refused) && refusalsBeforeEffect.has(status));
   }
 }
 
-/** At most this much of an error's body is read, in bytes. */
-export const maximumErrorBytes = 64 * 1024;
-const maximumDetail = 2_000;
+/** Without 402, 407, 408 and 409, and without 503, which a proxy gives as well when it is tired of waiting. */
+const refusalsBeforeEffect = new Set([
+  ...[400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431],
+]);
 
-type RawAnswer = {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  text: string;
-  cutOff?: boolean;
-};
+/** Whether the API itself has given this answer: pages and redirects are given by what stands before it, such as a login. */
+export const isApiOwn = (refused: RefusedCall): boolean =>
+  refusesCredential(refused) ||
+  (refused.form !== 'page' && refused.form !== 'redirect' && refused.status !== 407);
 
-/**
- * Parses any answer that is not a success: both JSON forms, plain text, HTML, nothing, half of something, a redirect.
- * `proof` are words of the request that no text may bring back.
- */
-export const parseRefusal = (answer: RawAnswer, proof: string[] = []): RefusedCall => {
-  const header = (name: string): string | undefined => [answer.headers[name] ?? []].flat()[0];
-  const said = wordsOf(answer, header('content-type') ?? '', header('location'));
-  const clean = (text: string | undefined, maximum: number): string | undefined =>
-    text === undefined ? undefined : cut(scrub(text, proof), maximum);
-  const title = clean(said.title, 200);
-  const detail = clean(said.detail, maximumDetail);
-  const rateLimitReset = answer.status === 429 ? header('x-rate-limit-reset') : undefined;
-  return {
-    status: answer.status,
-    type: clean(said.type, 100),
-    title,
-    detail,
-    ...missingIn(`${title ?? ''} ${detail ?? ''}${answer.cutOff ? '' : '\n'}`),
-    ...(answer.cutOff ? { cutOff: true } : {}),
-    requestId: clean(header('x-request-id') ?? header('x-correlation-id'), 200),
-    retryAfterSeconds: retryAfter(header('retry-after'), rateLimitReset, header('date')),
-  };
-};
+export const isTimestampOutOfRange = (refused: RefusedCall): boolean =>
+  speaksOfProof(refused) && /timestamp out of range/i.test(wordsOf(refused));
 
-type Words = { type?: string | undefined; title?: string | undefined; detail?: string | undefined };
+/** The platform refuses the keys themselves: told as 401, or as a 403 that says so (any other 403 is about rights). */
+export const isInvalidToken = (refused: RefusedCall): boolean =>
+  refusesCredential(refused) || (refused.status === 401 && isApiOwn(refused));
 
-const wordsOf = (answer: RawAnswer, contentType: string, location: string | undefined): Words => {
-  const text = answer.text.trim();
-  if (answer.status >= 300 && answer.status < 400)
-    return { title: 'Redirect', detail: location ? `to ${withoutQuery(location)}` : 'to nowhere' };
-  if (text === '') return {};
-  if (text.startsWith('{') || (/json/i.test(contentType) && !text.startsWith('<'))) return jsonWords(text);
-  // Some plain sentences, such as the one about the timestamp, are labelled as HTML: the text itself tells.
-  if (/<[a-z!][^<>]*>/i.test(text)) return htmlWords(text);
-  const [first = '', ...rest] = text.split(/\r?\n/);
-  return { title: first, detail: rest.length > 0 ? text : undefined };
-};
+const refusesCredential = (refused: RefusedCall): boolean =>
+  speaksOfProof(refused) &&
+  refused.missing === undefined &&
+  (refused.type === 'invalid-token' || invalidToken.test(wordsOf(refused)));
 
-const jsonWords = (text: string): Words => {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    const type = anchorOf(textIn(text, 'type'));
-    return { type, title: textIn(text, 'title') ?? 'Unreadable JSON', detail: text };
-  }
-  if (typeof body !== 'object' || body === null) return { detail: String(body) };
-  const problem = body as Record<string, unknown>;
-  if (Array.isArray(problem.Errors)) {
-    const messages = problem.Errors.map((each) => stringOf((each as { Message?: unknown } | null)?.Message));
-    return { title: 'Errors', detail: messages.filter(Boolean).join('; ') || undefined };
-  }
-  return {
-    type: anchorOf(stringOf(problem.type)),
-    title: stringOf(problem.title),
-    // Written anew, without escapes: who hides a name looks for it as people write it.
-    detail:
-      stringOf(problem.detail) ?? (stringOf(problem.title) === undefined ? JSON.stringify(body) : undefined),
-  };
-};
+const invalidToken = /\b(invalid|expired)[ _-]?token\b|\btoken (is |has )?(invalid|expired)\b/i;
 
-const stringOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
+/** The statuses of a refused proof; or a success that is nothing but a sentence, and no text that holds such words. */
+const speaksOfProof = (refused: RefusedCall): boolean =>
+  refused.status === 401 ||
+  refused.status === 403 ||
+  (refused.status < 300 && refused.form === 'text' && wordsOf(refused).length < 100);
 
-/** A field of JSON that is not whole. */
-const textIn = (json: string, field: string): string | undefined =>
-  new RegExp(`"${field}"\\s*:\\s*"([^"\\\\]+)"`).exec(json)?.[1];
-
-const anchorOf = (type: string | undefined): string | undefined => type?.split(/[#/]/).at(-1) || undefined;
-
-const htmlWords = (html: string): Words => {
-  const bare = html.replace(/<(script|style|title|head)\b[\s\S]*?<\/\1\s*>/gi, ' ');
-  const plain = (text: string) =>
-    text
-      .replace(/<[^>]*>?/g, ' ')
-      .replace(/\s+/g, ' ')
-      .trim();
-  const title = /<title[^>]*>([\s\S]*?)<\/title/i.exec(html)?.[1];
-  return { title: plain(title ?? '') || 'HTML page', detail: plain(bare) || undefined };
-};
-
-/**
- * `Insufficient scope to call API. Required: <scope>`, or `Not authorized for [ …, securityVariableName: X ]`. A name
- * counts only if something follows it: at the end of a text that is cut, half a name would send people the wrong way.
- */
-const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
-  const named = (pattern: RegExp): string | undefined => pattern.exec(text)?.[1]?.replace(/[.:]+$/, '');
-  if (/insufficient scope/i.test(text))
-    return {
-      missing: 'scope',
-      required: named(/required:\s*([\w.:*-]+(?:[ ,]+[\w.*-]+:[\w.:*-]+)*)(?=[^\w.:*…-])/i),
-    };
-  const permission = named(/securityVariableName:\s*([\w.-]+)(?=[^\w.…-])/i);
-  return permission ? { missing: 'permission', required: permission } : {};
-};
-
-const withoutQuery = (location: string): string => location.replace(/[?#].*$/s, '');
-
-const cut = (text: string, maximum: number): string =>
-  text.length > maximum ? `${text.slice(0, maximum - 1)}…` : text;
-
-/** Seconds to wait: Retry-After as a number or a date, else the rate limit's reset. */
-const retryAfter = (value: string | undefined, reset: string | undefined, date: string | undefined) => {
-  const number = secondsOf(value) ?? secondsUntil(value, date) ?? secondsOf(reset);
-  return number === undefined ? undefined : Math.max(0, Math.ceil(number));
-};
-
-const secondsOf = (value: string | undefined): number | undefined =>
-  value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined;
-
-/** Of an HTTP date, against the answer's own Date where there is one, as our clock may differ from the platform's. */
-const secondsUntil = (value: string | undefined, date: string | undefined): number | undefined => {
-  if (value === undefined || !/\d:\d\d:\d\d/.test(value)) return undefined;
-  const until = Date.parse(value);
-  const now = Date.parse(date ?? '');
-  return Number.isNaN(until) ? undefined : (until - (Number.isNaN(now) ? Date.now() : now)) / 1000;
-};
+/** Half of what a platform says may stand in the title. */
+const wordsOf = ({ title = '', detail = '' }: RefusedCall): string => `${title}\n${detail}`;

@@ -1,5 +1,5 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import { type Answer, type Headers, isPage, receive } from './answer.ts';
+import { type Answer, type Headers, maximumAnswerBytes, receive } from './answer.ts';
 import { PlatformError } from './error.ts';
 import type { Operation } from './operation.ts';
 import { codeOf, reasonOf } from './silence.ts';
@@ -32,6 +32,8 @@ export type ExchangeOptions = {
   connectTimeoutMs: number;
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
+  /** Of a success; more of it is not read. */
+  maximumAnswerBytes?: number;
 };
 
 /** The longest that an idle connection is trusted, in milliseconds: shorter than the common servers' own limits. */
@@ -78,22 +80,20 @@ export const createExchange = (options: ExchangeOptions) => {
   };
 
   return {
-    /** @throws PlatformError where no answer comes, or a success is a web page. */
+    /** @throws PlatformError where no answer comes. */
     send: (outgoing: Outgoing, signal: AbortSignal): Promise<Answer> => {
-      const { operation, call, onHead } = outgoing;
+      const { operation, onHead } = outgoing;
       const { dispatcher, release } = operation.repeatable ? pooled() : own();
       const { request, onStart, errorOf } = prepared(outgoing);
       return new Promise((resolve, reject) =>
         receive(dispatcher, request, {
-          operation,
+          maximumBytes: options.maximumAnswerBytes ?? maximumAnswerBytes,
           signal,
           onStart,
           onHead,
           onAnswer: (answer) => {
             release();
-            if (!isPage(answer)) return resolve(answer);
-            const message = `answered ${answer.status} with an HTML page`;
-            reject(new PlatformError({ operation, call, sent: true, message }));
+            resolve(answer.cutBy === undefined ? answer : { ...answer, cutBy: errorOf(answer.cutBy) });
           },
           onError: (error) => {
             release();

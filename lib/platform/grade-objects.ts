@@ -3,7 +3,7 @@ import { unlessAbsent } from './absence.ts';
 import type { Platform } from './client.ts';
 import { reading } from './operation.ts';
 import { itemsOf, pageOf } from './paging.ts';
-import type { TextContent } from './rich-text.ts';
+import { asTaken, type TextContent } from './rich-text.ts';
 
 type Common = {
   /** At most 128 characters, none of `/"*<>+=|,%`. */
@@ -21,11 +21,19 @@ type Common = {
  * folder is linked by the folder's own grade item instead (`linkGradeItem`).
  */
 export type NewGradeObject =
-  | (Common & { GradeType: 'Numeric'; MaxPoints: number; CanExceedMaxPoints?: boolean })
-  | (Common & { GradeType: 'PassFail' | 'SelectBox'; MaxPoints?: number; CanExceedMaxPoints?: boolean })
+  | (Common & Points & { GradeType: 'Numeric'; MaxPoints: number; CanExceedMaxPoints?: boolean })
+  | (Common & Points & { GradeType: 'PassFail' })
+  | (Common & Points & { GradeType: 'SelectBox'; GradeSchemeId: number })
   | (Common & { GradeType: 'Text' });
 
-const gradeObject = z.looseObject({ Id: z.number(), Name: z.string(), GradeType: z.string() });
+/** ScoreDenominator is the "out of" value; what a platform makes of it beside MaxPoints is not known. */
+type Points = { MaxPoints?: number; ScoreDenominator?: number };
+
+const gradeObject = z.looseObject({
+  Id: z.number(),
+  Name: z.string(),
+  GradeType: z.string(),
+});
 
 export type GradeObject = z.infer<typeof gradeObject>;
 
@@ -58,16 +66,74 @@ export const getGradeObjects = reading({
 export const listGradeObjects = (platform: Platform, orgUnitId: number) =>
   itemsOf(platform, getGradeObjects, { path: { orgUnitId } });
 
-export const getGradeObject = reading({
-  name: 'read-grade-object',
-  method: 'GET',
+const item = {
   component: 'le',
   path: '/{orgUnitId}/grades/{gradeObjectId}',
-  scope: 'grades:gradeobjects:read',
   repeatable: true,
+  repeats: { Id: 'gradeObjectId' },
+} as const;
+
+export const getGradeObject = reading({
+  ...item,
+  name: 'read-grade-object',
+  method: 'GET',
+  scope: 'grades:gradeobjects:read',
   answer: gradeObject,
 });
 
+type GradeObjectIds = { orgUnitId: number; gradeObjectId: number };
+
+/** A grade object that must be there. */
+export const requireGradeObject = (platform: Platform, ids: GradeObjectIds) =>
+  platform.call(getGradeObject, { path: ids });
+
 /** A grade object; undefined where there is none. */
-export const readGradeObject = (platform: Platform, ids: { orgUnitId: number; gradeObjectId: number }) =>
+export const readGradeObject = (platform: Platform, ids: GradeObjectIds) =>
   unlessAbsent(platform.call(getGradeObject, { path: ids }));
+
+export const putGradeObject = reading({
+  ...item,
+  name: 'update-grade-object',
+  method: 'PUT',
+  scope: 'grades:gradeobjects:write',
+  // The whole of it, as a GET tells it afterwards.
+  answer: gradeObject,
+});
+
+/** Replaces a grade object: the platform forgets what is left out. Its type cannot be changed. */
+export const replaceGradeObject = (
+  platform: Platform,
+  ids: GradeObjectIds,
+  settings: { GradeType: string; [setting: string]: unknown },
+) => platform.call(putGradeObject, { path: ids, json: settings });
+
+const ofAll = ['Name', 'ShortName', 'CategoryId', 'Description'];
+const ofPoints = [...ofAll, 'MaxPoints', 'IsBonus', 'ExcludeFromFinalGradeCalculation'];
+
+/** What an update must give, by type: what it leaves out is lost. */
+const wholeSettings: Record<string, readonly string[]> = {
+  Numeric: [...ofPoints, 'CanExceedMaxPoints', 'GradeSchemeId'],
+  PassFail: ofPoints,
+  SelectBox: [...ofPoints, 'GradeSchemeId'],
+  Text: ofAll,
+};
+/** What goes along where it is there. */
+const further = ['IsBonus', 'ExcludeFromFinalGradeCalculation', 'GradeSchemeId', 'ScoreDenominator'];
+
+/**
+ * All settings of a grade object as a PUT takes them, with these changes. `untold`: those that the platform does not tell, so
+ * that a PUT would reset them. What is linked to it is none of them: that is a setting of the dropbox folder.
+ */
+export const changedSettings = (shown: GradeObject, changes: Record<string, unknown>) => {
+  const { GradeType } = shown;
+  const whole = wholeSettings[GradeType] ?? [];
+  const kept = Object.entries(shown).filter(
+    ([name, value]) => whole.includes(name) || (further.includes(name) && value !== null),
+  );
+  const settings = {
+    ...Object.fromEntries(kept.map(([name, value]) => [name, asTaken(value)])),
+    ...changes,
+    GradeType,
+  };
+  return { settings, untold: whole.filter((name) => !Object.hasOwn(settings, name)) };
+};

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { unlessAbsent } from './absence.ts';
 import type { Platform } from './client.ts';
-import { operation, reading } from './operation.ts';
+import { acknowledged, reading } from './operation.ts';
 import { plainText, richText, textContent } from './rich-text.ts';
 
 /** A grade by its grade object's type: 1 numeric, 2 pass/fail, 3 selectbox, 4 text. */
@@ -15,13 +15,26 @@ type GradeValueIds = { orgUnitId: number; gradeObjectId: number; userId: number 
 
 const gradeValuePath = '/{orgUnitId}/grades/{gradeObjectId}/values/{userId}';
 
-export const putGradeValue = operation({
+export const putGradeValue = acknowledged({
   name: 'set-grade-value',
   method: 'PUT',
   component: 'le',
   path: gradeValuePath,
   scope: 'grades:gradevalues:write',
   repeatable: true,
+});
+
+const gradeValue = z.looseObject({
+  PointsNumerator: z.number().nullish(),
+  Pass: z.boolean().nullish(),
+  Value: z.string().nullish(),
+  Text: z.string().nullish(),
+  PointsDenominator: z.number().nullish(),
+  LastModified: z.string().nullish(),
+  // Be it null: of a comment that cannot be read it is not known what the PUT would wipe out.
+  Comments: richText.nullable(),
+  // Not told by every platform.
+  PrivateComments: richText.nullish(),
 });
 
 export const getGradeValue = reading({
@@ -31,15 +44,7 @@ export const getGradeValue = reading({
   path: gradeValuePath,
   scope: 'grades:gradevalues:read',
   repeatable: true,
-  answer: z.looseObject({
-    PointsNumerator: z.number().nullish(),
-    PointsDenominator: z.number().nullish(),
-    LastModified: z.string().nullish(),
-    // Be it null: of a comment that cannot be read it is not known what the PUT would wipe out.
-    Comments: richText.nullable(),
-    // Not told by every platform.
-    PrivateComments: richText.nullish(),
-  }),
+  answer: gradeValue,
 });
 
 export type GradeComments = { comments: string; privateComments: string };
@@ -63,21 +68,40 @@ export const setGradeValue = (
 export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
   unlessAbsent(platform.call(getGradeValue, { path: ids }));
 
-/**
- * The comments of a user's grade value; where there is no value yet, there is no comment. The private one is undefined where
- * the platform does not tell it.
- */
-export const readGradeComments = async (
+/** A user's grade as a PUT takes it, and its comments; undefined where the platform does not tell. */
+export type ShownGrade = {
+  grade: Grade | undefined;
+  comments: string;
+  privateComments: string | undefined;
+  /** On the platform's clock; NaN where it is not told. */
+  changedMs: number;
+};
+
+/** What the platform shows of a grade of this type; undefined where there is none. */
+export const readGrade = async (
   platform: Platform,
   ids: GradeValueIds,
-): Promise<{ comments: string; privateComments: string | undefined }> => {
+  type: Grade['GradeObjectType'],
+): Promise<ShownGrade | undefined> => {
   const value = await readGradeValue(platform, ids);
-  if (value === undefined) return { comments: '', privateComments: '' };
-  const { Comments, PrivateComments } = value;
+  if (value === undefined) return undefined;
+  const { Comments, PrivateComments, LastModified } = value;
   return {
+    grade: gradeIn[type](value) ?? undefined,
     comments: await plainText(Comments),
     privateComments: PrivateComments === undefined ? undefined : await plainText(PrivateComments),
+    changedMs: Date.parse(LastModified ?? ''),
   };
+};
+
+type GradeValue = z.infer<typeof gradeValue>;
+
+const gradeIn: Record<Grade['GradeObjectType'], (value: GradeValue) => Grade | null> = {
+  1: ({ PointsNumerator: points }) =>
+    typeof points === 'number' ? { GradeObjectType: 1, PointsNumerator: points } : null,
+  2: ({ Pass }) => (typeof Pass === 'boolean' ? { GradeObjectType: 2, Pass } : null),
+  3: ({ Value }) => (typeof Value === 'string' ? { GradeObjectType: 3, Value } : null),
+  4: ({ Text }) => (typeof Text === 'string' ? { GradeObjectType: 4, Text } : null),
 };
 
 /**

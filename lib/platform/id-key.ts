@@ -37,9 +37,10 @@ export const signedQuery = (
 
 /**
  * How far the platform's clock is ahead of ours, in seconds, told by the body of a refused timestamp
- * (`Timestamp out of range\r\n<server epoch seconds>`); undefined where the text is another.
+ * (`Timestamp out of range\r\n<server epoch seconds>`, or with other whitespace, or none); undefined where the text is another.
  */
 export const skewToldBy = (text: string, nowMs: number): number | undefined => {
-  const serverSeconds = /timestamp out of range\s+(\d{1,12})\b/i.exec(text)?.[1];
+  // Of a number that is cut off, the rest would teach a clock that is decades wrong.
+  const serverSeconds = /timestamp out of range\s*(\d{1,12})(?![\d…])/i.exec(text)?.[1];
   return serverSeconds === undefined ? undefined : Number(serverSeconds) - Math.floor(nowMs / 1000);
 };

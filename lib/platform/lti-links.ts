@@ -1,8 +1,22 @@
 import type { Platform } from './client.ts';
-import { operation } from './operation.ts';
+import { acknowledged } from './operation.ts';
 import type { TextContent } from './rich-text.ts';
 
-/** A whole link: the platform takes none of which a field is missing. What the tool is sent is told by `Send…` flags. */
+/** What every platform tells or does not tell the tool. */
+export const sendFlags = [
+  'SendTcInfo',
+  'SendContextInfo',
+  'SendUserId',
+  'SendUserName',
+  'SendUserEmail',
+  'SendLinkTitle',
+  'SendLinkDescription',
+] as const;
+
+/**
+ * A whole link: the platform takes none of which a field is missing. There are three more `Send…` flags, which are named after
+ * the platform's vendor.
+ */
 export type LtiLink = {
   Title: string;
   Url: string;
@@ -12,11 +26,11 @@ export type LtiLink = {
   IsVisible: boolean;
   SignMessage: boolean;
   SignWithTc: boolean;
+  UseToolProviderSecuritySettings: boolean;
   CustomParameters: { Name: string; Value: string }[] | null;
-  [flag: `Send${string}`]: boolean;
-};
+} & Record<(typeof sendFlags)[number] | `Send${string}`, boolean>;
 
-export const putLtiLink = operation({
+export const putLtiLink = acknowledged({
   name: 'update-lti-link',
   method: 'PUT',
   component: 'le',
@@ -25,6 +39,6 @@ export const putLtiLink = operation({
   repeatable: true,
 });
 
-/** Replaces a link's settings. Its secret is in no error, even where the platform repeats it. */
+/** Replaces a link's settings. Its key and its secret are in no error, even where the platform repeats them. */
 export const updateLtiLink = (platform: Platform, linkId: number, link: LtiLink) =>
-  platform.call(putLtiLink, { path: { linkId }, json: link, secrets: [link.PlainSecret] });
+  platform.call(putLtiLink, { path: { linkId }, json: link, secrets: [link.Key, link.PlainSecret] });

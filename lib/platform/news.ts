@@ -1,7 +1,7 @@
 import type { Platform } from './client.ts';
 import { instant } from './instant.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from './multipart.ts';
-import { operation } from './operation.ts';
+import { acknowledged } from './operation.ts';
 
 export type NewsItem = {
   Title: string;
@@ -13,7 +13,7 @@ export type NewsItem = {
   ShowOnlyInCourseOfferings: boolean;
 };
 
-export const postNewsItem = operation({
+export const postNewsItem = acknowledged({
   name: 'create-news-item',
   method: 'POST',
   component: 'le',

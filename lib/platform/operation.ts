@@ -19,9 +19,17 @@ export type Operation<Answer> = {
   anonymous?: true;
   /** May it be sent twice without harm? */
   repeatable: boolean;
-  /** What a success must carry: JSON, unknown fields kept, or a file; undefined: nothing is read. */
-  answer: z.ZodType<Answer> | FileAnswer | undefined;
+  /** What a success is known by: anything else that comes is none, whatever its status. */
+  answer: Success<Answer>;
+  /** Where a success repeats an id of the path under another name: that name, and the placeholder. */
+  repeats?: Record<string, string>;
 };
+
+/**
+ * JSON of this shape, unknown fields kept; a file; or `acknowledged`: nothing at all, or JSON that is no error, as a platform
+ * may answer with what it was given.
+ */
+type Success<Answer> = z.ZodType<Answer> | FileAnswer | 'acknowledged';
 
 type Component = 'lp' | 'le' | 'eP';
 
@@ -29,12 +37,12 @@ type Component = 'lp' | 'le' | 'eP';
 export type FileAnswer = { file: RegExp };
 
 export const isFileAnswer = (answer: Operation<unknown>['answer']): answer is FileAnswer =>
-  answer !== undefined && 'file' in answer;
+  answer !== 'acknowledged' && 'file' in answer;
 
-/** Declares an operation whose success carries no body that we read. */
-export const operation = (declared: Omit<Operation<undefined>, 'answer'>): Operation<undefined> => ({
+/** Declares an operation whose success is an acknowledgement, of which nothing is read. */
+export const acknowledged = (declared: Omit<Operation<undefined>, 'answer'>): Operation<undefined> => ({
   ...declared,
-  answer: undefined,
+  answer: 'acknowledged',
 });
 
 /** Declares an operation whose success carries JSON of the given shape. */

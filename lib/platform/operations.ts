@@ -9,9 +9,9 @@ import { getTopicFile, postTopic, putTopicFile } from './content.ts';
 import { getCourseImage } from './courses.ts';
 import { getDemographicsDataTypes, postDemographicsField } from './demographics.ts';
 import { getDropboxFolder, putDropboxFolder } from './dropbox-folders.ts';
-import { getEPortfolioObject, putEPortfolioObject } from './e-portfolio.ts';
+import { getEPortfolioObject, postEPortfolioObject, putEPortfolioObject } from './e-portfolio.ts';
 import { deleteEnrollment, getMyEnrollments, postEnrollment } from './enrollments.ts';
-import { getGradeObject, getGradeObjects, postGradeObject } from './grade-objects.ts';
+import { getGradeObject, getGradeObjects, postGradeObject, putGradeObject } from './grade-objects.ts';
 import { getGradeValue, putGradeValue } from './grades.ts';
 import { getGroups } from './groups.ts';
 import { putLtiLink } from './lti-links.ts';
@@ -30,6 +30,7 @@ export const operations: readonly Operation<unknown>[] = [
   postGradeObject,
   getGradeObjects,
   getGradeObject,
+  putGradeObject,
   putGradeValue,
   getGradeValue,
   getOrgUnit,
@@ -62,13 +63,14 @@ export const operations: readonly Operation<unknown>[] = [
   getProfileImage,
   postProfileImage,
   getQuizAttempts,
+  postEPortfolioObject,
   getEPortfolioObject,
   putEPortfolioObject,
   getVersions,
   getWhoAmI,
 ];
 
-/** What the platform has no call for, with the reason: named here so that nobody looks for it in vain. */
+/** Calls that the platform is known to refuse, with the reason: named here so that nobody looks for it in vain. */
 export const refusedOperations = [
   {
     name: 'delete-grade-value',

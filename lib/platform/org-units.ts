@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { unlessAbsent } from './absence.ts';
 import type { Platform } from './client.ts';
 import { identifier } from './identifier.ts';
-import { operation, reading } from './operation.ts';
+import { acknowledged, reading } from './operation.ts';
 import { itemsOf, pageOf } from './paging.ts';
 
 const orgUnit = z.looseObject({
@@ -25,7 +25,12 @@ export const getOrgUnit = reading({
   name: 'read-org-unit',
   path: '/orgstructure/{orgUnitId}',
   answer: orgUnit,
+  repeats: { Identifier: 'orgUnitId' },
 });
+
+/** An org unit that must be there. */
+export const requireOrgUnit = (platform: Platform, orgUnitId: number) =>
+  platform.call(getOrgUnit, { path: { orgUnitId } });
 
 /** An org unit; undefined where there is none. */
 export const readOrgUnit = (platform: Platform, orgUnitId: number) =>
@@ -47,7 +52,7 @@ export const listOrgUnits = (platform: Platform, { type }: { type?: number } = {
 
 type Parent = { orgUnitId: number; parentOrgUnitId: number };
 
-export const postParent = operation({
+export const postParent = acknowledged({
   name: 'add-parent',
   method: 'POST',
   component: 'lp',
@@ -61,7 +66,7 @@ export const postParent = operation({
 export const addParent = (platform: Platform, { orgUnitId, parentOrgUnitId }: Parent) =>
   platform.call(postParent, { path: { orgUnitId }, json: parentOrgUnitId });
 
-export const deleteParent = operation({
+export const deleteParent = acknowledged({
   name: 'remove-parent',
   method: 'DELETE',
   component: 'lp',

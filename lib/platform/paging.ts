@@ -4,30 +4,43 @@ import { PlatformError } from './error.ts';
 import { identifier } from './identifier.ts';
 import type { Operation } from './operation.ts';
 import { type CallInput, withoutProof } from './request.ts';
+import { describedAs, expectedBy, respelled } from './shape.ts';
 
 /** One page of a list, whichever of the platform's forms it came in; neither bookmark nor next: it is the last. */
 export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: string | undefined };
 
 /** The answer of an operation that lists: `{PagingInfo,Items}`, `{Objects,Next}`, or a bare array. */
-export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> =>
-  z.preprocess(
-    pageIn,
+export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> => {
+  const items = z.array(item);
+  const page = z.preprocess(
+    (answer) => pageIn(answer, items),
     z.object({
-      items: z.array(item),
+      items,
       bookmark: identifier.optional(),
       next: z.string().optional(),
       // Taken for a no, any other word would end the list in silence.
       HasMoreItems: z.boolean().nullish(),
     }),
   );
+  return describedAs(page, () => `a list, or a page, of ${expectedBy(item)}`);
+};
 
-const pageIn = (answer: unknown): unknown => {
-  if (Array.isArray(answer)) return { items: answer };
+/** Both forms of a page: in another spelling, what leads on would be overlooked, and the list end in silence. */
+const frame = z.looseObject({
+  PagingInfo: z.looseObject({ HasMoreItems: z.boolean(), Bookmark: z.unknown() }).nullish(),
+  Items: z.unknown(),
+  Objects: z.unknown(),
+  Next: z.unknown(),
+});
+
+const pageIn = (answer: unknown, items: z.ZodType): unknown => {
+  if (Array.isArray(answer)) return { items: respelled(items, answer) };
   if (typeof answer !== 'object' || answer === null) return {};
-  const { PagingInfo, Items, Objects, Next } = answer as Record<string, unknown>;
-  if (Objects !== undefined) return { items: Objects, next: Next || undefined };
+  const { PagingInfo, Items, Objects, Next } = respelled(frame, answer) as Record<string, unknown>;
+  if (Objects !== undefined) return { items: respelled(items, Objects), next: Next || undefined };
   const { HasMoreItems, Bookmark } = (PagingInfo ?? {}) as Record<string, unknown>;
-  return { items: Items, HasMoreItems, bookmark: HasMoreItems === true ? (Bookmark ?? '') : undefined };
+  const bookmark = HasMoreItems === true ? (Bookmark ?? '') : undefined;
+  return { items: respelled(items, Items), HasMoreItems, bookmark };
 };
 
 /** The items of a list, asked for page by page as they are used: no more than one page is held. */
@@ -49,7 +62,8 @@ export async function* itemsOf<Item>(
       // A platform that has nothing more, and yet says so: the list is whole.
       if (items.length === 0) return;
       const call = `${operation.method} ${operation.path}`;
-      throw new PlatformError({ operation, call, sent: true, message: 'its pages lead in a circle' });
+      const message = 'its pages lead in a circle';
+      throw new PlatformError({ operation, call, sent: true, unexpected: true, message });
     }
     seen.add(place);
     at = next === undefined ? { ...input, query: { ...input.query, bookmark: onwards } } : { ...input, next };

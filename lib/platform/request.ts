@@ -69,6 +69,7 @@ const followed = (
     throw new PlatformError({
       ...about,
       sent: false,
+      unexpected: true,
       message: 'its next page lies outside the API: not followed',
     });
   return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isProof.test(name)) };

@@ -2,13 +2,13 @@ import * as z from 'zod';
 import type { Platform } from './client.ts';
 import { PlatformError } from './error.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from './multipart.ts';
-import { operation, reading } from './operation.ts';
+import { acknowledged, reading } from './operation.ts';
 
 type Folder = { orgUnitId: number; folderId: number };
 
 const mySubmissionsPath = '/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/';
 
-export const postMySubmission = operation({
+export const postMySubmission = acknowledged({
   name: 'upload-my-submission',
   method: 'POST',
   component: 'le',

@@ -1,12 +1,14 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
-import { isSuccess } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { clientAuthentication, UnusableKey } from './client-authentication.ts';
 import { withoutEchoes } from './echo.ts';
-import { PlatformError, parseRefusal } from './error.ts';
+import { PlatformError } from './error.ts';
 import { createExchange, wholePayload } from './exchange.ts';
+import { parseJson } from './json.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
-import { operation } from './operation.ts';
+import { acknowledged } from './operation.ts';
+import { isSuccess, parseRefusal } from './refusal.ts';
 
 /** What a token request brought, in the fields of the secret. */
 export type Tokens = { accessToken: string; refreshToken?: string; obtainedAt: string; expiresAt: string };
@@ -56,10 +58,7 @@ export const requestTokens = async (
   }
 };
 
-type Answer = {
-  status: number;
-  headers: Record<string, string>;
-  text: string;
+type Told = Answer & {
   askedMs: number;
   /** How far the server's clock is ahead of ours. */
   skewSeconds: number | undefined;
@@ -68,33 +67,40 @@ type Answer = {
 const ask = async (
   credential: OAuthCredential,
   options: TokenRequestOptions & { skewSeconds: number },
-): Promise<Answer> => {
+): Promise<Told> => {
   // An assertion is meant for the token URL: for the library, the issuer.
   const server = { issuer: credential.tokenUrl, token_endpoint: credential.tokenUrl };
   const client = { client_id: credential.clientId, [oauth.clockSkew]: options.skewSeconds };
   const by = await clientAuthentication(credential);
-  // The secret's schema says to which addresses tokens may go.
-  const custom = { [oauth.customFetch]: transport(options), [oauth.allowInsecureRequests]: true };
+  let answer: Answer | undefined;
+  const send = transport(options);
+  const custom = {
+    // The answer goes past the library: its type takes no body beside some statuses, and no odd header.
+    [oauth.customFetch]: async (url: string, request: Form) => {
+      answer = await send(url, request);
+      return new Response();
+    },
+    // The secret's schema says to which addresses tokens may go.
+    [oauth.allowInsecureRequests]: true,
+  };
   const scope: Record<string, string> = credential.scopes ? { scope: credential.scopes.join(' ') } : {};
   const askedMs = Date.now();
-  const response =
-    credential.grant === 'client_credentials'
-      ? await oauth.clientCredentialsGrantRequest(server, client, by, scope, custom)
-      : await oauth.refreshTokenGrantRequest(server, client, by, credential.refreshToken ?? '', {
-          ...custom,
-          additionalParameters: scope,
-        });
-  const toldMs = Date.parse(response.headers.get('date') ?? '');
-  return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    text: await response.text(),
-    askedMs,
-    skewSeconds: Number.isNaN(toldMs) ? undefined : Math.round((toldMs - Date.now()) / 1000),
-  };
+  if (credential.grant === 'client_credentials')
+    await oauth.clientCredentialsGrantRequest(server, client, by, scope, custom);
+  else
+    await oauth.refreshTokenGrantRequest(server, client, by, credential.refreshToken ?? '', {
+      ...custom,
+      additionalParameters: scope,
+    });
+  const { status = 0, headers = {}, ...rest } = answer ?? {};
+  const toldMs = Date.parse(String(headers.date));
+  const skewSeconds = Number.isNaN(toldMs) ? undefined : Math.round((toldMs - Date.now()) / 1000);
+  return { text: '', ...rest, status, headers, askedMs, skewSeconds };
 };
 
-const tokenRequest = operation({
+type Form = oauth.CustomFetchOptions<'POST', URLSearchParams>;
+
+const tokenRequest = acknowledged({
   name: 'request-tokens',
   method: 'POST',
   component: undefined,
@@ -107,10 +113,7 @@ const tokenRequest = operation({
 /** Sends the form in our way: bounded, redirects never followed, and never on a connection that may be gone. */
 const transport =
   ({ signal, timeoutMs }: TokenRequestOptions) =>
-  async (
-    url: string,
-    { headers, body }: oauth.CustomFetchOptions<'POST', URLSearchParams>,
-  ): Promise<Response> => {
+  async (url: string, { headers, body }: Form): Promise<Answer> => {
     const { origin, pathname, search } = new URL(url);
     const about = { operation: tokenRequest, call: `POST ${pathname}` };
     const timeouts = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
@@ -121,12 +124,7 @@ const transport =
     });
     const payload = wholePayload(body.toString(), headers['content-type'] ?? '');
     try {
-      const answer = await exchange.send({ ...about, path: pathname + search, headers, payload }, signal);
-      const told = Object.entries(answer.headers).map(([name, value]): [string, string] => [
-        name,
-        String(value),
-      ]);
-      return new Response(answer.text || null, { status: answer.status, headers: told });
+      return await exchange.send({ ...about, path: pathname + search, headers, payload }, signal);
     } finally {
       void exchange.close();
     }
@@ -137,7 +135,8 @@ const mostSeconds = 10 * 365 * 24 * 3_600;
 
 const tokenAnswer = z.looseObject({
   access_token: z.string().regex(accessTokenForm),
-  refresh_token: z.string().min(1).optional(),
+  // What is none is told in several ways.
+  refresh_token: z.string().min(1).optional().catch(undefined),
   // An hour is the default of this platform. Some say by a number beyond all dates that a token never ends.
   expires_in: z.coerce
     .number()
@@ -146,14 +145,13 @@ const tokenAnswer = z.looseObject({
     .transform((seconds) => Math.min(seconds, mostSeconds)),
 });
 
-/** Read leniently: tokens that are not taken because of a flaw of their answer would be lost. */
-const tokensIn = (answer: Answer, credential: OAuthCredential): Tokens => {
+/** Read leniently, whatever the answer calls itself: tokens that are not taken because of a flaw of it would be lost. */
+const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
   const { grant } = credential;
   const { status, text, askedMs } = answer;
-  if (isSuccess(status)) {
-    const parsed = tokenAnswer.safeParse(jsonIn(text));
-    if (!parsed.success) throw new TokenError(`the token endpoint answered ${status} without tokens`, 'wait');
-    const { access_token: accessToken, refresh_token: refreshToken, expires_in } = parsed.data;
+  const parsed = isSuccess(status) ? tokenAnswer.safeParse(jsonIn(text)).data : undefined;
+  if (parsed) {
+    const { access_token: accessToken, refresh_token: refreshToken, expires_in } = parsed;
     return {
       accessToken,
       ...(refreshToken === undefined ? {} : { refreshToken }),
@@ -161,22 +159,25 @@ const tokensIn = (answer: Answer, credential: OAuthCredential): Tokens => {
       expiresAt: new Date(askedMs + expires_in * 1_000).toISOString(),
     };
   }
+  if (answer.cutBy !== undefined && isSuccess(status)) throw answer.cutBy;
   const error = errorIn(answer);
   const told = error !== undefined && isEcho(error, credential) ? undefined : error;
-  const message = `the token endpoint answered ${[status, told].filter(Boolean).join(' ')}`;
+  const without = isSuccess(status) ? ' without tokens' : '';
+  const message = `the token endpoint answered ${[status, told].filter(Boolean).join(' ')}${without}`;
   if (error === 'invalid_grant' && grant === 'refresh_token') throw new TokenError(message, 'authorize');
   const passes = status === 429 || status === 408 || status >= 500 || error === 'temporarily_unavailable';
   const { retryAfterSeconds } = parseRefusal(answer);
   const isBusy = status === 429 || status === 503;
   throw new TokenError(
     message,
-    passes ? 'wait' : 'correct',
+    // An error that comes as a success is the error that it tells; a success that tells nothing may pass.
+    passes || (isSuccess(status) && error === undefined) ? 'wait' : 'correct',
     retryAfterSeconds ?? (isBusy ? usualQuietSeconds : undefined),
   );
 };
 
 /** The name of an error, as in `invalid_grant`: what has digits may be a piece of the assertion. */
-const errorIn = ({ text }: Answer): string | undefined =>
+const errorIn = ({ text }: Told): string | undefined =>
   z.looseObject({ error: z.string().regex(/^[a-z][a-z_.-]{0,59}$/i) }).safeParse(jsonIn(text)).data?.error;
 
 /** What is told here goes into logs and into the secret's own account of itself. */
@@ -186,9 +187,6 @@ const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCr
 };
 
 const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const json = parseJson(text);
+  return 'value' in json ? json.value : undefined;
 };

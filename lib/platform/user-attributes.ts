@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from './client.ts';
-import { operation, reading } from './operation.ts';
+import { acknowledged, reading } from './operation.ts';
 
 const attributes = { component: 'lp', path: '/attributes/users/{userId}', repeatable: true } as const;
 
@@ -20,7 +20,7 @@ export const getUserAttributes = reading({
 export const readUserAttributes = async (platform: Platform, userId: number) =>
   (await platform.call(getUserAttributes, { path: { userId } })).Attributes;
 
-export const putUserAttributes = operation({
+export const putUserAttributes = acknowledged({
   ...attributes,
   name: 'update-user-attributes',
   method: 'PUT',

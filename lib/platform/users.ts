@@ -3,7 +3,7 @@ import type { Platform } from './client.ts';
 import type { Use } from './download.ts';
 import { identifier } from './identifier.ts';
 import { filePart, multipart, type UploadedFile } from './multipart.ts';
-import { downloading, operation, reading } from './operation.ts';
+import { acknowledged, downloading, reading } from './operation.ts';
 
 export const getWhoAmI = reading({
   name: 'who-am-i',
@@ -38,7 +38,7 @@ export const getProfileImage = downloading({
 export const readProfileImage = <Result>(platform: Platform, userId: number, use: Use<Result>) =>
   platform.download(getProfileImage, { path: { userId } }, use);
 
-export const postProfileImage = operation({
+export const postProfileImage = acknowledged({
   ...profileImage,
   name: 'update-profile-image',
   method: 'POST',

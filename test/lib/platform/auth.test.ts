@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Credentials,
-  createAuthenticator,
-  isInvalidToken,
-  isTimestampOutOfRange,
-} from '../../../lib/platform/auth.ts';
-import type { RefusedCall } from '../../../lib/platform/error.ts';
+import { type Credentials, createAuthenticator } from '../../../lib/platform/auth.ts';
+import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from '../../../lib/platform/error.ts';
 import { signedQuery } from '../../../lib/platform/id-key.ts';
 import { credential, fixedCredentials } from './servers.ts';
 
@@ -113,7 +108,10 @@ describe('a refused key', () => {
     ['a 403 that says that it has expired', { status: 403, title: 'Token expired' }],
     ['a 403 by its type', { status: 403, type: 'invalid-token', title: 'Forbidden' }],
     ['a 403 of the form with Errors', { status: 403, title: 'Errors', detail: 'Invalid token' }],
-    ['a 403 page', { status: 403, title: 'Sign in', detail: 'Invalid token' }],
+    ['a 403 page', { status: 403, form: 'page', title: 'Sign in', detail: 'Invalid token' }],
+    ['a 403 that says so in a sentence', { status: 403, title: 'The request has an invalid token.' }],
+    ['a 401 page', { status: 401, form: 'page', detail: 'Your token has expired' }],
+    ['a success that says nothing else', { status: 200, form: 'text', title: 'Invalid token' }],
     ['a 401', { status: 401 }],
     ['a 401 that says that it has expired', { status: 401, title: 'Token expired' }],
   ])('is told by %s', (_, refused) => {
@@ -125,7 +123,12 @@ describe('a refused key', () => {
     ['a missing permission', { status: 403, title: 'Forbidden', missing: 'permission' }],
     ['a missing scope', { status: 403, type: 'not-authorized', title: 'Not Authorized', missing: 'scope' }],
     ['a 403 without a word', { status: 403 }],
-    ['a sentence that only speaks of tokens', { status: 403, title: 'No invalid token was sent' }],
+    ['a 401 page without a word of it', { status: 401, form: 'page', title: 'Log in' }],
+    ['a success that has a page', { status: 200, form: 'page', detail: 'Invalid token' }],
+    [
+      'a success that is a text',
+      { status: 200, form: 'text', title: `On invalid tokens. ${'More of it. '.repeat(9)}` },
+    ],
     ['a 400', { status: 400, title: 'Invalid token' }],
     ['a refused timestamp', outOfRange(1)],
   ])('is not told by %s, which is sent once', async (_, refused) => {

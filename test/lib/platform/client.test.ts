@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Credentials } from '../../../lib/platform/auth.ts';
 import { PlatformError } from '../../../lib/platform/error.ts';
 import { signedQuery } from '../../../lib/platform/id-key.ts';
-import { operation } from '../../../lib/platform/operation.ts';
+import { acknowledged } from '../../../lib/platform/operation.ts';
 import {
   type Arrived,
   answering,
@@ -33,10 +33,10 @@ const isSigned = ({ method, path, query }: Arrived, platformSeconds: number, by 
 
 describe('a call', () => {
   test('is sent once, signed for the path as it is sent, its query beside it unsigned', async () => {
-    const { url, requests } = await answering(() => ({ body: '{"Id":9}' }));
+    const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
     const { platform } = clientAt(url);
     const query = { bookmark: 'a&b=c d+e/é', x_a: 'mine' };
-    expect(await platform.call(operations.read, { path, query })).toEqual({ Id: 9 });
+    expect(await platform.call(operations.read, { path, query })).toEqual({ Id: 1 });
     expect(requests).toHaveLength(1);
     const [request] = requests;
     expect(request).toMatchObject({
@@ -78,7 +78,12 @@ describe('a call', () => {
 
   test('beside the components has none in its path', async () => {
     const { url, requests } = await answering();
-    const versions = operation({ ...operations.once, name: 'v', component: undefined, path: '/versions/' });
+    const versions = acknowledged({
+      ...operations.once,
+      name: 'v',
+      component: undefined,
+      path: '/versions/',
+    });
     await clientAt(url).platform.call(versions);
     expect(requests[0]?.path).toBe('/svc/api/versions/');
   });
@@ -234,18 +239,55 @@ describe('a refusal', () => {
 
 describe('a success that is none', () => {
   test.each([
-    ['a page', page, '<html>Maintenance</html>', 'answered 200 with an HTML page'],
-    ['a page without its label', plain, ' <!DOCTYPE html><p>Sorry', 'answered 200 with an HTML page'],
-    ['words labelled as a page', page, 'Maintenance', 'answered 200 with an HTML page'],
-  ])('is no success for any call: %s', async (_, headers, body, message) => {
-    const { url, requests } = await answering(() => ({ headers, body }));
+    ['a page', page, '<html><title>Sign in</title>Maintenance</html>', { form: 'page', title: 'Sign in' }],
+    ['a page without its label', plain, ' <!DOCTYPE html><p>Sorry', { form: 'page', detail: 'Sorry' }],
+    ['words labelled as a page', page, 'Maintenance', { form: 'page', detail: 'Maintenance' }],
+    ['what is no HTML either', { 'content-type': 'application/xml' }, '<Error/>', { form: 'page' }],
+    ['an error', {}, '{"Errors":[{"Message":"No"}]}', { status: 200, title: 'Errors', detail: 'No' }],
+    ['errors without a word', {}, '{"Errors":[]}', { status: 200, title: 'Errors' }],
+    ['errors in a list', {}, '[{"Message":"No"}]', { status: 200, detail: 'No' }],
+    [
+      'a problem',
+      {},
+      '{"type":"https://d/x#not-now","title":"Not Now","status":503,"detail":"Later"}',
+      { status: 503, sentAs: 200, type: 'not-now', title: 'Not Now', detail: 'Later' },
+    ],
+    ['a problem in capitals', {}, '{"Status":"429","Title":"Slowly"}', { status: 429, title: 'Slowly' }],
+    [
+      'a problem without a status',
+      {},
+      '{"type":"https://d/x#closed","title":"Closed"}',
+      { status: 200, type: 'closed' },
+    ],
+    ['the error of a token', {}, '{"error":"invalid_token"}', { status: 200, title: 'invalid_token' }],
+    [
+      'the words of a server',
+      {},
+      '{"Message":"An error has occurred."}',
+      { detail: 'An error has occurred.' },
+    ],
+    ['a sentence', plain, 'Invalid token', { status: 200, form: 'text', title: 'Invalid token' }],
+    ['a sentence in quotes', {}, '"Invalid token"', { status: 200, form: 'text', detail: 'Invalid token' }],
+    ['any other word', plain, 'OK', { status: 200, form: 'text', title: 'OK' }],
+  ])('is no success for any call: %s', async (_, headers, body, refused) => {
+    const { url } = await answering(() => ({ headers, body }));
     const { platform, reports } = clientAt(url);
     for (const declared of Object.values(operations)) {
       const error = await errorOf(platform.call(declared, { path }));
-      expect(error).toMatchObject({ message, refused: undefined, sent: true });
+      expect(error).toMatchObject({ refused, sent: true, mayHaveActed: true });
     }
-    expect(requests).toHaveLength(4);
-    expect(reports.map(({ status }) => status)).toEqual(Array(4).fill(200));
+    expect(reports.every(({ status }) => status === 200)).toBe(true);
+    const acted = reports.map(({ call, mayHaveActed }) => call.startsWith('GET') !== mayHaveActed);
+    expect(acted).toEqual(acted.map(() => true));
+  });
+
+  test('in words that refuse a key costs a second request where that does no harm, and else none', async () => {
+    const { url, requests } = await answering(() => ({ headers: plain, body: 'Invalid token' }));
+    const { platform } = clientAt(url);
+    await errorOf(platform.call(operations.once, { path }));
+    expect(requests).toHaveLength(1);
+    await errorOf(platform.call(operations.repeatable, { path }));
+    expect(requests).toHaveLength(3);
   });
 
   test('is a page of which not a word came', async () => {
@@ -253,28 +295,95 @@ describe('a success that is none', () => {
       socket.end('HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9000\r\n\r\n'),
     );
     const error = await errorOf(clientAt(url).platform.call(operations.once, { path }));
-    expect(error).toMatchObject({ message: 'answered 200 with an HTML page', sent: true });
+    expect(error).toMatchObject({ message: 'cut off before the answer was complete (UND_ERR_SOCKET)' });
   });
 
   test.each([
-    ['nothing', '', 'the answer is not readable as JSON'],
-    ['nothing but a mark of its encoding', '\ufeff', 'the answer is not readable as JSON'],
-    ['half of it', '{"Id":', 'the answer is not readable as JSON'],
+    ['nothing', '', 'the answer carries nothing'],
+    ['nothing but a mark of its encoding', '\ufeff', 'the answer carries nothing'],
     ['null', 'null', 'the answer lacks what it must carry: the whole'],
-    ['another shape', '{"id":1}', 'the answer lacks what it must carry: Id'],
-    ['another type', '{"Id":"1"}', 'the answer lacks what it must carry: Id'],
+    ['another shape', '{"Name":"x"}', 'the answer lacks what it must carry: Id'],
+    ['another type', '{"Id":[1]}', 'the answer lacks what it must carry: Id'],
+    [
+      'an id with more digits than a number has',
+      '{"Id":"12345678901234567890"}',
+      'the answer is about another Id',
+    ],
+    ['another id than was asked for', '{"Id":2}', 'the answer is about another Id than was asked for'],
+    ['nothing but levels', '['.repeat(5_000) + ']'.repeat(5_000), 'the answer is nested too deep'],
   ])('is no answer to a call that reads it: %s', async (_, body, message) => {
     const { url, requests } = await answering(() => ({ body }));
     const { platform, reports } = clientAt(url);
     for (const declared of [operations.read, operations.readOnce]) {
       const error = await errorOf(platform.call(declared, { path }));
-      expect(error).toMatchObject({ message, refused: undefined, sent: true });
+      expect(error.message).toContain(message);
+      expect(error).toMatchObject({ refused: { status: 200 }, unexpected: true, sent: true });
     }
     expect(requests).toHaveLength(2);
     expect(reports.map(({ status, mayHaveActed }) => [status, mayHaveActed])).toEqual([
       [200, false],
       [200, true],
     ]);
+  });
+
+  test('tells the names and types that came beside those that were expected, and no value', async () => {
+    const body = JSON.stringify({
+      Name: 'private-content',
+      'Jane Doe': 1,
+      Rows: [{ Id: 1, Deep: {} }],
+      No: null,
+    });
+    const { url } = await answering(() => ({ body }));
+    const { refused } = await errorOf(clientAt(url).platform.call(operations.read, { path }));
+    expect(refused?.detail).toBe(
+      'came: { Name: string, …: number, Rows: an array of { Id: number, Deep: {} }, No: null }; expected: { Id: number, … }',
+    );
+  });
+
+  test.each([
+    ['an id as text', '{"Id":"1","New":[2]}', { Id: 1, New: [2] }],
+    ['names in another case', '{"id":1,"new":[2]}', { Id: 1, new: [2] }],
+    ['both', '{"ID":"1"}', { Id: 1 }],
+  ])('is one all the same where its meaning is certain: %s', async (_, body, read) => {
+    const { url } = await answering(() => ({ body }));
+    expect(await clientAt(url).platform.call(operations.read, { path })).toEqual(read);
+  });
+
+  test.each([
+    '',
+    ' \n',
+    '\ufeff',
+    'null',
+    'true',
+    '7',
+    '[]',
+    '{}',
+    '{"Id":1,"Errors":[]}',
+    '{"Errors":null}',
+    '{"Title":"Error 500","Status":"Open"}',
+    '{"Name":"x","Message":"one of many fields"}',
+    '{"type":1,"title":"a topic","status":200}',
+    '{"error":null,"Id":1}',
+  ])('is no error for a call that is acknowledged by nothing, or by JSON: %s', async (body) => {
+    const { url } = await answering(() => ({ body }));
+    const { platform } = clientAt(url);
+    for (const declared of [operations.repeatable, operations.once])
+      expect(await platform.call(declared, { path })).toBeUndefined();
+  });
+
+  test.each([
+    ['of the path', { path, json: undefined }, '{"id":2}', 'id'],
+    ['of the body', { path, json: { UserId: 301, RoleId: 7 } }, '{"UserId":302,"RoleId":7}', 'UserId'],
+    ['of the query', { path, query: { userId: '301' } }, '{"UserId":"302"}', 'UserId'],
+    ['of one row of a list', { path, json: { UserId: 301 } }, '[{"UserId":301},{"UserId":302}]', 'UserId'],
+    ['of one row of a page', { path, json: { UserId: 301 } }, '{"Items":[{"UserId":302}]}', 'UserId'],
+  ])('is one about another thing than was asked: by the ids %s', async (_, input, body, name) => {
+    const { url } = await answering(() => ({ body }));
+    const error = await errorOf(clientAt(url).platform.call(operations.repeatable, input));
+    expect(error).toMatchObject({
+      unexpected: true,
+      message: `the answer is about another ${name} than was asked for`,
+    });
   });
 
   test('is one all the same where its text begins with a mark of its encoding', async () => {

@@ -79,7 +79,12 @@ describe('the token entry path', () => {
       local.as(100).platform.call(postEnrollment, { json: { OrgUnitId: 2001, UserId: 303, RoleId: 110 } }),
     );
     expect(error.refused).toMatchObject({ status: 302, title: 'Redirect', detail: 'to /svc/error/404/log' });
-    expect(failureOf(error).kind).toBe('rejected');
+    expect(failureOf(error)).toMatchObject({
+      kind: 'intercepted',
+      remedy: expect.stringMatching(
+        /a proxy, a firewall, a login.*\/enrollments\/ .*without the slash.*“create-enrollment”/,
+      ),
+    });
     expect(await local.requests()).toHaveLength(1);
   });
 });

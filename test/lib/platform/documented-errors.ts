@@ -4,14 +4,16 @@ import { postTopic } from '../../../lib/platform/content.ts';
 import { postDemographicsField } from '../../../lib/platform/demographics.ts';
 import { postEnrollment } from '../../../lib/platform/enrollments.ts';
 import type { RefusedCall } from '../../../lib/platform/error.ts';
-import { postGradeObject } from '../../../lib/platform/grade-objects.ts';
+import { postGradeObject, putGradeObject } from '../../../lib/platform/grade-objects.ts';
 import { putGradeValue } from '../../../lib/platform/grades.ts';
 import { putLtiLink } from '../../../lib/platform/lti-links.ts';
-import { type Operation, operation } from '../../../lib/platform/operation.ts';
+import { filePart, jsonPart, multipart } from '../../../lib/platform/multipart.ts';
+import { acknowledged, type Operation } from '../../../lib/platform/operation.ts';
 import { operations, refusedOperations } from '../../../lib/platform/operations.ts';
 import type { CallInput } from '../../../lib/platform/request.ts';
 import { routes } from '../../local/platform/api.ts';
 import { matcher, type Route } from '../../local/platform/route.ts';
+import { fileOf } from './local-client.ts';
 
 /** An error that the local platform answers with and the client parses: what it is called with, by whom, and what comes of it. */
 export type ErrorRow = {
@@ -29,7 +31,7 @@ const gradeValue = { ...course, gradeObjectId: 5001, userId: 301 };
 
 // There is no such call in the client: the platform's answer to it is the reason.
 const [{ reason: _, ...refusedOperation }] = refusedOperations;
-const deleteGradeValue = operation({ ...refusedOperation, scope: undefined, repeatable: true });
+const deleteGradeValue = acknowledged({ ...refusedOperation, scope: undefined, repeatable: true });
 
 const binding = {
   status: 400,
@@ -45,6 +47,27 @@ export const documentedErrors: ErrorRow[] = [
     operation: postGradeObject,
     input: { path: course, json: { Name: 'x', GradeType: 'Numeric', MaxPoints: 'ten' } },
     refused: binding,
+    kind: 'rejected',
+  },
+  {
+    condition: 'the body of an update of a grade object cannot be bound',
+    operation: putGradeObject,
+    input: { path: { ...course, gradeObjectId: 5001 }, json: { Name: 'x', GradeType: 'Numeric' } },
+    refused: binding,
+    kind: 'rejected',
+  },
+  {
+    condition: 'a file topic goes to another place than the files of its org unit',
+    operation: postTopic,
+    input: {
+      path: { ...course, moduleId: 8001 },
+      payload: async () =>
+        multipart('mixed', [
+          jsonPart({ ...{ Title: 'x', ShortTitle: '', Type: 1, TopicType: 1 }, Url: '/x', IsHidden: false }),
+          filePart({ name: '', ...fileOf('x', { fileName: 'x.txt' }) }),
+        ]),
+    },
+    refused: { status: 400, form: 'error', title: 'Errors' },
     kind: 'rejected',
   },
   {

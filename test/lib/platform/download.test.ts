@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Download, Use } from '../../../lib/platform/download.ts';
-import { downloading, operation } from '../../../lib/platform/operation.ts';
+import { acknowledged, downloading } from '../../../lib/platform/operation.ts';
 import { answering, clientAt, errorOf, handling, operations } from './servers.ts';
 
 const declared = {
@@ -192,25 +192,58 @@ describe('what goes wrong', () => {
       body: '<html>Log in</html>',
     }));
     const error = await errorOf(clientAt(url).platform.download(getImage, { path }, drain));
-    expect(error.message).toBe('answered 200 with text/html');
+    expect(error.refused).toMatchObject({ status: 200, form: 'page', detail: 'Log in' });
   });
 
   test.each([
-    ['text/html; from="/things?x_c=Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012"', 'text/html'],
+    ['audio/x; from="/things?x_c=Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012"', 'audio/x'],
     ['Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'what names no type'],
     ['text/Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'text'],
     ['video/mp4', 'video/mp4'],
   ])('is told by a type alone, as its header may repeat the request: %s', async (type, told) => {
     const { url } = await answering(() => ({ headers: { 'content-type': type }, body: 'x' }));
     const error = await errorOf(clientAt(url).platform.download(getImage, { path }, drain));
-    expect(error.message).toBe(`answered 200 with ${told}`);
+    expect(error.message).toBe(`the answer is 200 with ${told}`);
+    expect(JSON.stringify([error.refused, error.message])).not.toMatch(/[\w-]{43}/);
+  });
+
+  test.each<[string, string, object]>([
+    ['application/problem+json', '{"title":"Forbidden","status":403}', { status: 403, sentAs: 200 }],
+    ['application/json', '{"Errors":[{"Message":"No such topic"}]}', { detail: 'No such topic' }],
+    ['text/plain', 'Invalid token', { title: 'Invalid token' }],
+  ])('is told where an error stands in for a file of any type: %s', async (type, body, refused) => {
+    const { url } = await answering(() => ({
+      headers: { 'content-type': type, 'content-length': String(body.length) },
+      body,
+    }));
+    const { platform } = clientAt(url);
+    const error = await errorOf(platform.download(getFile, { path }, drain));
+    expect(error.refused).toMatchObject(refused);
+  });
+
+  test.each([
+    ['application/json', '{"status":"active"}'],
+    ['text/plain', 'Invalid tokens are what this text is about'.repeat(3)],
+  ])('is not told of a small file that is written as an error might be: %s', async (type, body) => {
+    const { url } = await answering(() => ({
+      headers: { 'content-type': type, 'content-length': String(body.length) },
+      body,
+    }));
+    const { platform } = clientAt(url);
+    expect(await platform.download(getFile, { path }, drain)).toBeDefined();
+  });
+
+  test.each([204, 206])('is told of an answer that is not the whole file: %i', async (status) => {
+    const { url } = await answering(() => ({ status, headers: { 'content-type': 'image/png' } }));
+    const error = await errorOf(clientAt(url).platform.download(getImage, { path }, drain));
+    expect(error).toMatchObject({ unexpected: true, message: `the answer is ${status} with image/png` });
   });
 
   test('in a mix-up of files and other answers is a defect that sends nothing', async () => {
     const { url, requests } = await answering();
     const { platform } = clientAt(url);
     await expect(platform.call(getFile, { path })).rejects.toThrow(TypeError);
-    const other = operation({ ...declared, name: 'x' }) as unknown as typeof getFile;
+    const other = acknowledged({ ...declared, name: 'x' }) as unknown as typeof getFile;
     await expect(platform.download(other, { path }, drain)).rejects.toThrow('a file is downloaded');
     expect(requests).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { maximumErrorBytes, parseRefusal, type RefusedCall } from '../../../lib/platform/error.ts';
+import type { RefusedCall } from '../../../lib/platform/error.ts';
 import { unspeakable } from '../../../lib/platform/proof.ts';
+import { maximumErrorBytes, parseRefusal } from '../../../lib/platform/refusal.ts';
 import { answering, clientAt, credential, errorOf, handling, operations, raw } from './servers.ts';
 
 /** What the client makes of one answer to a call. */
@@ -13,9 +14,11 @@ const refusedBy = async (answer: {
   return (await errorOf(clientAt(url).platform.call(operations.once, { path: { id: 1 } }))).refused;
 };
 
-/** The words of an answer, without what is undefined. */
-const wordsOf = (refused: RefusedCall | undefined) =>
-  Object.fromEntries(Object.entries(refused ?? {}).filter(([, value]) => value !== undefined));
+/** The words of an answer, without what is undefined, and without how it came. */
+const wordsOf = (refused: RefusedCall | undefined) => {
+  const { form, contentType, ...words } = refused ?? {};
+  return Object.fromEntries(Object.entries(words).filter(([, value]) => value !== undefined));
+};
 
 const problem = (anchor: string, status: number, title: string, detail: string) =>
   JSON.stringify({ type: `https://docs.example/res/apiprop.html#${anchor}`, title, status, detail });
@@ -349,9 +352,9 @@ describe('the time to wait', () => {
 });
 
 test('JSON of no known form is told as people write it', async () => {
-  const body = String.raw`{ "Message": "No J\u00fcrgen \u002B M\/ller" }`;
+  const body = String.raw`{ "Reason": "No J\u00fcrgen \u002B M\/ller" }`;
   expect(await refusedBy({ status: 400, body })).toMatchObject({
-    detail: '{"Message":"No Jürgen + M/ller"}',
+    detail: '{"Reason":"No Jürgen + M/ller"}',
   });
 });
 
@@ -425,6 +428,18 @@ describe('an answer that repeats the request', () => {
     ['as JSON of .NET', (secret) => `{"headers":{"Authorization":"Bearer ${escaped(secret)}"}}`],
     ['as JSON of PHP', (secret) => `{"headers":{"token":"${secret.replaceAll('/', '\\/')}"}}`],
     ['percent-encoded in small letters', (secret) => encodeURIComponent(secret).toLowerCase()],
+    [
+      'percent-encoded letter by letter',
+      (secret) => [...secret].map((sign) => `%${Buffer.from(sign).toString('hex')}`).join(''),
+    ],
+    [
+      'as entities letter by letter',
+      (secret) => [...secret].map((sign) => `&#${sign.charCodeAt(0)};`).join(''),
+    ],
+    [
+      'as JSON letter by letter',
+      (secret) => [...secret].map((sign) => `\\u00${Buffer.from(sign).toString('hex')}`).join(''),
+    ],
     ['percent-encoded twice', (secret) => encodeURIComponent(encodeURIComponent(secret))],
     ['in base64', (secret) => Buffer.from(secret).toString('base64')],
     ['in a request in base64', (secret) => Buffer.from(requestWith(secret)).toString('base64')],
@@ -442,6 +457,10 @@ describe('an answer that repeats the request', () => {
         ...[0, 1, 2, 3].map((from) => Buffer.from(run.slice(from), 'base64').toString('latin1')),
         ...[0, 1].map((from) => Buffer.from(run.slice(from), 'hex').toString('latin1')),
       ]);
+    const unescaped = (text: string) =>
+      text.replace(/(?:%|\\+u00)([\da-f]{2})|&#(\d+);/gi, (_, hex, decimal) =>
+        String.fromCharCode(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)),
+      );
     for (const secret of [token, opaque]) {
       const proof = unspeakable({ query: {}, headers: { authorization: `Bearer ${secret}` } });
       const echo = spell(secret);
@@ -454,7 +473,7 @@ describe('an answer that repeats the request', () => {
       ];
       for (const answer of answers) {
         const told = JSON.stringify(parseRefusal(answer, proof));
-        const read = [told, ...decoded(told)].join(' ').toLowerCase();
+        const read = [told, unescaped(told), ...decoded(told)].join(' ').toLowerCase();
         expect(pieces(secret.toLowerCase()).filter((piece) => read.includes(piece))).toEqual([]);
       }
     }

@@ -1,6 +1,6 @@
 import { createAuthenticator } from '../../../lib/platform/auth.ts';
 import { createPlatformClient } from '../../../lib/platform/client.ts';
-import { operation } from '../../../lib/platform/operation.ts';
+import { acknowledged } from '../../../lib/platform/operation.ts';
 
 /**
  * A process that a test freezes: it makes a call for each message that it gets, and answers what came of it. `sleptMs` is
@@ -29,7 +29,7 @@ const realNow = Date.now;
 process.on('message', ({ repeatable, sleptMs }: Wish) => {
   const before = Date.now;
   Date.now = () => before() + sleptMs;
-  const declared = operation({
+  const declared = acknowledged({
     name: 'x',
     method: 'POST',
     component: undefined,

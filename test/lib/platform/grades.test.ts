@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Grade, readGradeComments, setGradeValue } from '../../../lib/platform/grades.ts';
+import { type Grade, readGrade, setGradeValue } from '../../../lib/platform/grades.ts';
 import { answering, clientAt, errorOf, raw } from './servers.ts';
 
 const ids = { orgUnitId: 6606, gradeObjectId: 7, userId: 42 };
@@ -40,19 +40,23 @@ describe('a grade value', () => {
 });
 
 describe('the comments of a grade value', () => {
+  const readComments = async (url: string) => {
+    const shown = await readGrade(clientAt(url).platform, ids, 1);
+    return shown && { comments: shown.comments, privateComments: shown.privateComments };
+  };
   const text = (Text: string | null, Html: string | null = null) => ({ Text, Html });
   test.each([{ message: 'maintenance' }, {}, { PrivateComments: text('a', null) }])(
     'are not taken for empty where the answer does not tell them: %j',
     async (found) => {
       const { url } = await answering(() => ({ body: JSON.stringify(found) }));
-      const asked = readGradeComments(clientAt(url).platform, ids);
-      await expect(asked).rejects.toThrow(/lacks what it must carry/);
+      const asked = readComments(url);
+      await expect(asked).rejects.toThrow(/lacks what it must carry|answered with 200/);
     },
   );
 
   test('are not both told by every platform', async () => {
     const { url } = await answering(() => ({ body: JSON.stringify({ Comments: text('a') }) }));
-    const found = await readGradeComments(clientAt(url).platform, ids);
+    const found = await readComments(url);
     expect(found).toEqual({ comments: 'a', privateComments: undefined });
   });
 
@@ -97,34 +101,56 @@ describe('the comments of a grade value', () => {
     ],
   ])('are read %s', async (_, found, expected) => {
     const { url, requests } = await answering(() => ({ body: JSON.stringify(found) }));
-    expect(await readGradeComments(clientAt(url).platform, ids)).toEqual(expected);
+    expect(await readComments(url)).toEqual(expected);
     expect(requests).toMatchObject([{ method: 'GET', path: value }]);
   });
 
   test.each([
     ['', { 'content-type': 'application/json' }],
     ['{"title":"Resource Not Found","status":404}', { 'content-type': 'application/problem+json' }],
-    ['<html>Not Found</html>', { 'content-type': 'text/html' }],
   ])('are none where there is no value: 404 %s', async (body, headers) => {
     const { url, requests } = await answering(() => ({ status: 404, body, headers }));
-    expect(await readGradeComments(clientAt(url).platform, ids)).toEqual({
-      comments: '',
-      privateComments: '',
-    });
+    expect(await readComments(url)).toBeUndefined();
     expect(requests).toHaveLength(1);
   });
 
   test.each([
     [400, ''],
     [403, '{"title":"Forbidden"}'],
+    // A page is not the API's: whatever is not found there, it is not the value.
+    [404, '<html>Not Found</html>'],
     [410, ''],
     [500, ''],
     [200, ''],
     [200, 'null'],
     [200, '{"Comments":"text"}'],
-    [200, '{"Comments":{"Text":7}}'],
+    [200, '{"Comments":{"Text":[7]}}'],
   ])('are not taken for none where they could not be read: %i %s', async (status, body) => {
     const { url } = await answering(() => ({ status, body }));
-    await errorOf(readGradeComments(clientAt(url).platform, ids));
+    await errorOf(readComments(url));
+  });
+});
+
+describe('a grade as the platform shows it', () => {
+  const value = { PointsNumerator: 0, Pass: false, Value: 'Gut', Text: '', Comments: null };
+  const shown = async (type: Grade['GradeObjectType'], body: object) => {
+    const { url } = await answering(() => ({ body: JSON.stringify(body) }));
+    return readGrade(clientAt(url).platform, ids, type);
+  };
+
+  test.each<Grade>([
+    { GradeObjectType: 1, PointsNumerator: 0 },
+    { GradeObjectType: 2, Pass: false },
+    { GradeObjectType: 3, Value: 'Gut' },
+    { GradeObjectType: 4, Text: '' },
+  ])('is what a message would set: %o', async (grade) => {
+    expect(await shown(grade.GradeObjectType, value)).toMatchObject({ grade });
+  });
+
+  test('is none where the platform does not tell one of this type, and its time is none where it tells none', async () => {
+    const found = await shown(1, { ...value, PointsNumerator: null });
+    expect(found).toMatchObject({ grade: undefined, changedMs: Number.NaN });
+    const LastModified = '2026-03-01T12:00:00.500Z';
+    expect(await shown(1, { ...value, LastModified })).toMatchObject({ changedMs: Date.parse(LastModified) });
   });
 });

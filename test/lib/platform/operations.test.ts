@@ -23,7 +23,11 @@ import {
   readDropboxFolder,
   updateDropboxFolder,
 } from '../../../lib/platform/dropbox-folders.ts';
-import { readEPortfolioObject, updateEPortfolioObject } from '../../../lib/platform/e-portfolio.ts';
+import {
+  createEPortfolioObject,
+  readEPortfolioObject,
+  updateEPortfolioObject,
+} from '../../../lib/platform/e-portfolio.ts';
 import { createEnrollment, listMyEnrollments, removeEnrollment } from '../../../lib/platform/enrollments.ts';
 import {
   createGradeObject,
@@ -103,7 +107,12 @@ describe('grade objects', () => {
   test.each<NewGradeObject>([
     { Name: 'Final', GradeType: 'Numeric', MaxPoints: 20, CanExceedMaxPoints: true, ShortName: 'F' },
     { Name: 'Excursion', GradeType: 'PassFail' },
-    { Name: 'Letters', GradeType: 'SelectBox', Description: { Content: 'A to E', Type: 'Text' } },
+    {
+      Name: 'Letters',
+      GradeType: 'SelectBox',
+      GradeSchemeId: 4,
+      Description: { Content: 'A to E', Type: 'Text' },
+    },
     { Name: 'Remarks', GradeType: 'Text' },
   ])('of type $GradeType are created, found by their id and listed', async (created) => {
     const { Id } = await createGradeObject(service(), 2001, created);
@@ -175,7 +184,7 @@ describe('enrollments', () => {
     expect(mine).toMatchObject([{ OrgUnit: { Id: 2001 } }, { OrgUnit: { Id: 3001 } }]);
     const enrollment = { orgUnitId: 3001, userId: 301 };
     expect(await removeEnrollment(service(), enrollment)).toMatchObject({ OrgUnitId: 3001, RoleId: 110 });
-    expect(await removeEnrollment(service(), enrollment)).toBeUndefined();
+    await expect(removeEnrollment(service(), enrollment)).rejects.toMatchObject({ refused: { status: 404 } });
   });
 });
 
@@ -274,7 +283,10 @@ describe('a topic is added to a module', () => {
 
   test('that is a file', async () => {
     const openFile = async () => fileOf('notes', { fileName: 'notes.txt' });
-    await addFileTopic(service(), ids, { topic: { Title: 'Notes', IsHidden: true }, openFile });
+    await addFileTopic(service(), ids, {
+      topic: { Title: 'Notes', IsHidden: true, Url: '/content/enforced/2001-BIO-101/notes.txt' },
+      openFile,
+    });
     expect(await local.rows('topics')).toContainEqual(
       expect.objectContaining({
         title: 'Notes',
@@ -323,8 +335,10 @@ const link = {
   IsVisible: true,
   SignMessage: true,
   SignWithTc: false,
-  SendUserId: false,
-  SendCourseInfo: true,
+  ...{ SendTcInfo: true, SendContextInfo: true, SendUserId: false, SendUserName: false },
+  ...{ SendUserEmail: false, SendLinkTitle: true, SendLinkDescription: false },
+  ...{ SendVendorUserName: false, SendVendorOrgDefinedId: true, SendVendorRoleId: false },
+  UseToolProviderSecuritySettings: false,
   CustomParameters: [{ Name: 'a', Value: 'b' }],
 };
 
@@ -425,6 +439,12 @@ test('a configuration variable is read with its definition, and set', async () =
   });
   await setConfigurationValue(service(), 'grades.decimals', '3');
   expect(await readConfigurationValues(service(), 'grades.decimals')).toEqual({ OrgValue: '3' });
+});
+
+test('an ePortfolio object is created for the user who signs, with its geotag metadata', async () => {
+  const object = { Name: 'Pond', Geotag: { Latitude: 43.47, Longitude: null } };
+  await createEPortfolioObject(service(), object);
+  expect((await local.rows('ePortfolioObjects')).at(-1)).toMatchObject({ userId: 100, object });
 });
 
 test('an ePortfolio object goes back with the geotag metadata that it came with', async () => {

@@ -51,6 +51,27 @@ test('where the platform leads to is not told where it refuses to go on', async 
   expect([error.call, ...reports.map(({ call }) => call)]).toEqual(Array(3).fill(`GET ${own}`));
 });
 
+test.each([
+  [
+    'with a bookmark',
+    [
+      { pagingInfo: { hasMoreItems: 'true', bookmark: 9 }, items: [{ id: '1' }] },
+      { pagingInfo: { hasMoreItems: false }, items: [{ id: 2 }] },
+    ],
+  ],
+  [
+    'with an address',
+    [
+      { objects: [{ ID: 1 }], next: '/svc/api/le/1.82/7/things/?page=2' },
+      { objects: [{ id: '2' }], next: '' },
+    ],
+  ],
+])('a page in another spelling does not end a list in silence: %s', async (_, bodies) => {
+  const { ids, requests } = await pages(...bodies);
+  expect(await ids()).toEqual([1, 2]);
+  expect(requests).toHaveLength(2);
+});
+
 describe('a list', () => {
   test('that comes as a bare array is one page', async () => {
     const { ids, requests } = await pages([{ Id: 1 }, { Id: 2 }]);
@@ -192,7 +213,7 @@ describe('a page that is none', () => {
     ['another shape', { Users: [] }, 'items'],
     [
       'whether there is more, in a word of its own',
-      { PagingInfo: { Bookmark: '9', HasMoreItems: 'true' }, Items: [] },
+      { PagingInfo: { Bookmark: '9', HasMoreItems: 'perhaps' }, Items: [] },
       'HasMoreItems',
     ],
   ])('%s: names the field', async (_, body, field) => {

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { type Credentials, createAuthenticator } from '../../../lib/platform/auth.ts';
 import { type CallReport, createPlatformClient, type PlatformOptions } from '../../../lib/platform/client.ts';
 import { PlatformError } from '../../../lib/platform/error.ts';
-import { operation, reading } from '../../../lib/platform/operation.ts';
+import { acknowledged, reading } from '../../../lib/platform/operation.ts';
 
 /** A request as it arrived; `path` is without the query. */
 export type Arrived = {
@@ -125,8 +125,8 @@ const answer = z.looseObject({ Id: z.number() });
 
 /** One operation of each sort, for what holds of all of them. */
 export const operations = {
-  repeatable: operation({ ...declared, name: 'set-thing', method: 'PUT', repeatable: true }),
-  once: operation({ ...declared, name: 'add-thing', repeatable: false }),
+  repeatable: acknowledged({ ...declared, name: 'set-thing', method: 'PUT', repeatable: true }),
+  once: acknowledged({ ...declared, name: 'add-thing', repeatable: false }),
   read: reading({ ...declared, name: 'read-thing', method: 'GET', repeatable: true, answer }),
   readOnce: reading({ ...declared, name: 'make-thing', repeatable: false, answer }),
 };

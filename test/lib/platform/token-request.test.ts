@@ -131,6 +131,46 @@ describe('an answer with tokens', () => {
   });
 });
 
+describe('an answer with a new refresh token is taken, as the old one is spent,', () => {
+  const pair = { access_token: 't-1', refresh_token: 'r-2', expires_in: 60 };
+  const html = { 'content-type': 'text/html; charset=utf-8' };
+  const taken = { accessToken: 't-1', refreshToken: 'r-2' };
+
+  test.each<[string, number, object, Record<string, string>, object]>([
+    ['with a refresh token of null', 200, { ...pair, refresh_token: null }, {}, { accessToken: 't-1' }],
+    ['with an empty refresh token', 200, { ...pair, refresh_token: '' }, {}, { accessToken: 't-1' }],
+    ['with a refresh token of another type', 200, { ...pair, refresh_token: 7 }, {}, { accessToken: 't-1' }],
+    ['labelled as a page', 200, pair, html, taken],
+    ['labelled as nothing', 200, pair, { 'content-type': '' }, taken],
+    ['with status 201', 201, pair, {}, taken],
+    ['with status 203', 203, pair, {}, taken],
+    ['with status 205', 205, pair, {}, taken],
+    ['with status 206', 206, pair, {}, taken],
+    ['with a header of odd characters', 200, pair, { 'x-odd': '\u00fc\u00ff' }, taken],
+    [
+      'with an access token of other signs',
+      200,
+      { ...pair, access_token: 'a|b:c' },
+      {},
+      { ...taken, accessToken: 'a|b:c' },
+    ],
+  ])('%s', async (_, status, body, headers, tokens) => {
+    const { url } = await answering(() => ({ status, headers, body: `\uFEFF${JSON.stringify(body)}` }));
+    const credential = credentialOf({ tokenUrl: url, grant: 'refresh_token', refreshToken: 'r-1' });
+    const { accessToken, refreshToken } = await requestTokens(credential, options());
+    expect({ accessToken, ...(refreshToken && { refreshToken }) }).toEqual(tokens);
+  });
+
+  test('though its connection ends before the length that it promised', async () => {
+    const body = JSON.stringify(pair);
+    const { url } = await raw((socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length + 9}\r\n\r\n${body}`),
+    );
+    const credential = credentialOf({ tokenUrl: `${url}/`, grant: 'refresh_token', refreshToken: 'r-1' });
+    expect(await requestTokens(credential, options())).toMatchObject(taken);
+  });
+});
+
 describe('an answer without tokens', () => {
   const oauthError = (error: string) => JSON.stringify({ error, error_description: 'of a secret-token' });
   test.each<[number, string, Partial<TokenError>, Record<string, string>?]>([
@@ -149,6 +189,9 @@ describe('an answer without tokens', () => {
     [500, oauthError('server_error'), { cure: 'wait', quietSeconds: undefined }],
     [502, '', { cure: 'wait' }],
     [200, '', { cure: 'wait' }],
+    [200, oauthError('invalid_client'), { cure: 'correct' }],
+    [200, oauthError('temporarily_unavailable'), { cure: 'wait' }],
+    [200, '{"access_token":"a b"}', { cure: 'wait' }],
     [200, '{"access_token":"ab', { cure: 'wait' }],
     [200, '{"access_token":""}', { cure: 'wait' }],
     [200, '<html>Welcome</html>', { cure: 'wait' }],
@@ -158,6 +201,12 @@ describe('an answer without tokens', () => {
     expect(error).toMatchObject(expected);
     expect(error.message).not.toContain('secret');
     expect(requests).toHaveLength(1);
+  });
+
+  test('that comes as a success and refuses the refresh token calls a person', async () => {
+    const { url } = await answering(() => ({ body: oauthError('invalid_grant') }));
+    const credential = credentialOf({ tokenUrl: url, grant: 'refresh_token', refreshToken: 'r-1' });
+    expect(await errorOf(credential)).toMatchObject({ cure: 'authorize' });
   });
 
   test.each<[string, (secrets: { clientSecret: string; refreshToken: string }) => string]>([

@@ -1,0 +1,98 @@
+/** A text as it is read, and where each UTF-16 unit of that is written: from there, and up to there. */
+export type Undone = { read: string; from: number[]; to: number[] };
+
+/**
+ * Undoes what stands for characters: `%C3%BC`, `%25C3%25BC` and `%FC`, `\u00fc` and `\n`, `&uuml;`, `&#252;` and `&#xFC;`. A tag
+ * stands for nothing, and what is no letter for a space.
+ */
+export const undone = (text: string): Undone => {
+  const made: Undone = { read: '', from: [], to: [] };
+  let at = 0;
+  const add = ({ sign, length }: Sign): void => {
+    made.read += sign;
+    for (let unit = 0; unit < sign.length; unit += 1) {
+      made.from.push(at);
+      made.to.push(at + length);
+    }
+    at += length;
+  };
+  for (const { 0: written, index } of text.matchAll(escapes)) {
+    while (at < index) add({ sign: text[at] ?? '', length: 1 });
+    for (const sign of signsIn(written)) add(sign);
+  }
+  while (at < text.length) add({ sign: text[at] ?? '', length: 1 });
+  return made;
+};
+
+/** The same of a text that may be long, where nobody asks what is written where. */
+export const readAs = (text: string): string =>
+  /[%\\&<]/.test(text)
+    ? text.replace(escapes, (written) =>
+        signsIn(written)
+          .map(({ sign }) => sign)
+          .join(''),
+      )
+    : text;
+
+/** Each of them is bounded where it could begin anew within itself: a text of nothing but `\` is looked at once. */
+const escapes = new RegExp(
+  [
+    '(?:%(?:25)*[\\da-fA-F]{2})+',
+    '\\\\{1,16}(?:u[\\da-fA-F]{4}|["/bfnrt])',
+    '&(?:amp;)*(?:#\\d{1,7};?|#[xX][\\da-fA-F]{1,6};?|[a-zA-Z]{2,8};)',
+    '</?[a-zA-Z]{1,10}>',
+  ].join('|'),
+  'g',
+);
+
+/** What is read, and how many characters of the text stand for it. */
+type Sign = { sign: string; length: number };
+
+const signsIn = (written: string): Sign[] => {
+  const { length } = written;
+  if (written.startsWith('%')) return percentSigns(written);
+  if (written.startsWith('<')) return [{ sign: '', length }];
+  const [, unit, hex, decimal, base = '', mark = ''] =
+    /u([\da-f]{4})$|#x([\da-f]+);?$|#(\d+);?$|([a-z]{1,2}?)(uml|acute|grave|circ|tilde|cedil|ring|caron|slash|lig);$/i.exec(
+      written,
+    ) ?? [];
+  if (unit !== undefined) return [{ sign: String.fromCharCode(Number.parseInt(unit, 16)), length }];
+  const code = hex === undefined ? Number(decimal ?? 0x20) : Number.parseInt(hex, 16);
+  const letter = ligatures[base + mark] ?? (base + (marks[mark] ?? ' ')).normalize();
+  return [{ sign: base === '' ? String.fromCodePoint(Math.min(code, 0x10ffff)) : letter, length }];
+};
+
+/** HTML names a letter with its mark. */
+const marks: Record<string, string> = {
+  ...{ uml: '\u0308', acute: '\u0301', grave: '\u0300', circ: '\u0302', tilde: '\u0303' },
+  ...{ cedil: '\u0327', ring: '\u030A', caron: '\u030C' },
+};
+const ligatures: Record<string, string> = {
+  ...{ szlig: 'ß', aelig: 'æ', AElig: 'Æ', oelig: 'œ', OElig: 'Œ', oslash: 'ø', Oslash: 'Ø' },
+};
+
+/** As UTF-8 where the bytes are that, else each byte as Latin-1 has it. */
+const percentSigns = (written: string): Sign[] => {
+  const bytes = [...written.matchAll(/%(?:25)*([\da-fA-F]{2})/g)].map(([whole, hex = '']) => ({
+    byte: Number.parseInt(hex, 16),
+    length: whole.length,
+  }));
+  const signs: Sign[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const first = bytes[at]?.byte ?? 0;
+    if (first < 0x80) {
+      signs.push({ sign: String.fromCharCode(first), length: bytes[at]?.length ?? 0 });
+      at += 1;
+      continue;
+    }
+    const count = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const some = bytes.slice(at, at + count);
+    const inUtf8 = Buffer.from(some.map(({ byte }) => byte)).toString();
+    const isUtf8 = some.length === count && !inUtf8.includes('\uFFFD');
+    const used = isUtf8 ? some : some.slice(0, 1);
+    const sign = isUtf8 ? inUtf8 : String.fromCharCode(first);
+    signs.push({ sign, length: used.reduce((sum, { length }) => sum + length, 0) });
+    at += used.length;
+  }
+  return signs;
+};
