@@ -1,3 +1,4 @@
+import { failureOf } from './failure.ts';
 import type { Observe } from './observe.ts';
 import type { SecretVersions } from './secret-versions.ts';
 import { type Refreshed, type RefreshOutcome, storingMs, type TokenRefresh } from './token-refresh.ts';
@@ -29,7 +30,7 @@ export const createRefreshRun = ({
   const known = new Map<string, Refreshed>();
 
   return async ({ deadlineMs, force }: { deadlineMs: number; force: boolean }): Promise<RefreshSummary> => {
-    const summary: RefreshSummary = { none: 0, fresh: 0, refreshed: 0, waiting: 0, correct: 0, authorize: 0 };
+    const summary = { none: 0, fresh: 0, refreshed: 0, waiting: 0, correct: 0, authorize: 0, failed: 0 };
     const signal = AbortSignal.timeout(Math.max(1, deadlineMs - storingMs - nowMs()));
 
     const one = async (name: string, listed?: string): Promise<void> => {
@@ -37,7 +38,17 @@ export const createRefreshRun = ({
       const isKnown = before && before.version === listed && nowMs() < before.quietUntilMs && !force;
       const outcome = isKnown ? before.outcome : await look(name);
       summary[outcome] += 1;
-      if (outcome !== 'none' && outcome !== 'fresh' && !isKnown) observe.tokens(outcome);
+      // What only a person can put right is told with every run, so that its alarm lasts as long.
+      if (outcome === 'correct' || (outcome !== 'none' && outcome !== 'fresh' && !isKnown))
+        observe.tokens(outcome);
+    };
+
+    /** An outage is the next run's work; what AWS refuses, or a bug, is none that a later run heals. */
+    const outcomeOf = (error: unknown, text: string, secret?: string): RefreshOutcome => {
+      const { kind, message: reason } = failureOf(error);
+      observe.error(text, secret === undefined ? { reason } : { secret, reason }, error);
+      observe.failed(kind);
+      return kind === 'unavailable' ? 'waiting' : 'failed';
     };
 
     const look = async (name: string): Promise<RefreshOutcome> => {
@@ -47,8 +58,7 @@ export const createRefreshRun = ({
         return refreshed.outcome;
       } catch (error) {
         known.delete(name);
-        observe.error('tokens could not be renewed', { secret: name }, error);
-        return 'waiting';
+        return outcomeOf(error, 'tokens could not be renewed', name);
       }
     };
 
@@ -63,7 +73,9 @@ export const createRefreshRun = ({
       };
       await Promise.all(Array.from({ length: atOnce }, worker));
     } catch (error) {
-      observe.error('the secrets of users could not be listed', {}, error);
+      const outcome = outcomeOf(error, 'the secrets of users could not be listed');
+      summary[outcome] += 1;
+      observe.tokens(outcome);
     }
     observe.authorizationsNeeded(summary.authorize);
     return summary;

@@ -1,4 +1,5 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { traced } from './aws-error.ts';
 import { createObserve, type Observe } from './observe.ts';
 import { createRefreshRun, type RefreshSummary } from './refresh-run.ts';
 import { createSecretVersions } from './secret-versions.ts';
@@ -27,7 +28,7 @@ export const createRefreshServices = (
     namespace: settings.METRIC_NAMESPACE,
     ...(write ? { write } : {}),
   });
-  const versions = createSecretVersions(new SecretsManagerClient(awsClient));
+  const versions = createSecretVersions(traced(new SecretsManagerClient(awsClient)));
   const tokenTimeoutMs = settings.TOKEN_TIMEOUT_MS;
   const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
   const prefix = settings.SECRET_PREFIX;

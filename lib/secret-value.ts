@@ -53,7 +53,7 @@ const unreadable = (secret: string, error: unknown, fields: string): MessageFail
     });
   if (isRefusal(error))
     return new MessageFailure('credentials', `The secret ${secret} may not be read: ${nameOf(error)}`, {
-      remedy: `Let this function read and decrypt the secret ${secret}; waiting messages then go on.`,
+      remedy: `Let this function’s role read the secret ${secret} (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
     });
   return new MessageFailure('unavailable', `Secrets Manager did not answer: ${nameOf(error)}`);
 };

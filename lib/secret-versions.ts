@@ -6,14 +6,23 @@ import {
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
 
-export type SecretVersion = { version: string; text: string };
+export type SecretVersion = {
+  version: string;
+  text: string;
+  /** When it was made, where Secrets Manager has told. */
+  createdMs?: number | undefined;
+};
 
 /** The versions of secrets, for their one writer: a value is staged first, and made current when it is safe. */
 export const createSecretVersions = (client: SecretsManagerClient) => {
   const read = async (name: string, which: { VersionId?: string; VersionStage?: string }) => {
     try {
       const secret = await client.send(new GetSecretValueCommand({ SecretId: name, ...which }));
-      return { version: secret.VersionId ?? '', text: secret.SecretString ?? '' };
+      return {
+        version: secret.VersionId ?? '',
+        text: secret.SecretString ?? '',
+        createdMs: secret.CreatedDate?.getTime(),
+      };
     } catch (error) {
       // A secret that is about to be deleted answers InvalidRequestException.
       if (isOneOf(error, 'ResourceNotFoundException', 'InvalidRequestException')) return undefined;

@@ -1,5 +1,6 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { core } from 'zod';
+import { awsTroubleIn } from './aws-error.ts';
 import { MessageFailure, nameOf } from './failure.ts';
 import { hidden } from './message.ts';
 import {
@@ -124,8 +125,12 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
 
 const refused = (name: string, { type }: Credential): MessageFailure =>
   new MessageFailure('credentials', `The platform refuses the credential in the secret ${name}`, {
-    remedy: `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}, which says whether a person must authorise again' : `Put a valid credential into the secret ${name}`}; waiting messages then go on by themselves.`,
+    remedy: remedyOfRefusal(name, type),
   });
+
+/** What to do about a secret whose credential the platform refuses. */
+export const remedyOfRefusal = (name: string, type: Credential['type'] | undefined): string =>
+  `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}, which says whether a person must authorise again' : `Put a valid credential into the secret ${name}`}; waiting messages then go on by themselves.`;
 
 /** A token that is over is not sent: the answer is known. The function token-refresh renews it, or says why it cannot. */
 const noToken = (name: string, credential: Credential): MessageFailure => {
@@ -168,7 +173,7 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
   // A role that may read this one name is refused, too, as long as nothing has that name: IAM judges first.
   if (isRefusal(error))
     return new MessageFailure('credentials', `The secret ${name} may not be read: ${nameOf(error)}`, {
-      remedy: `Create the secret ${name} where there is none in this region, or let this function read and decrypt it; waiting messages then go on.`,
+      remedy: `Create the secret ${name} where there is none in this region, or let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
       cause: error,
     });
   // Without its cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
@@ -185,7 +190,4 @@ export const flawOf = (issue: core.$ZodIssue): string =>
 export const isMissing = (error: unknown): boolean =>
   /^(ResourceNotFound|InvalidRequest)Exception$/.test(nameOf(error));
 
-export const isRefusal = (error: unknown): boolean =>
-  /^(AccessDenied|DecryptionFailure|UnrecognizedClient|InvalidSignature|ExpiredToken|Kms\w*|Validation|InvalidParameter)/i.test(
-    nameOf(error),
-  );
+export const isRefusal = (error: unknown): boolean => awsTroubleIn(error)?.kind === 'aws-refused';

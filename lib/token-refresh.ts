@@ -19,8 +19,8 @@ import { createTokenStore } from './token-store.ts';
  * after silence is right all the same: nobody else can tell, and all it can cost is the rest of the old access token.
  */
 
-/** `waiting`: a later run goes on; `correct` and `authorize`: only a person can. */
-export type RefreshOutcome = 'none' | 'fresh' | 'refreshed' | 'waiting' | 'correct' | 'authorize';
+/** `waiting`: a later run goes on; `correct`, `authorize` and `failed`: only a person can. */
+export type RefreshOutcome = 'none' | 'fresh' | 'refreshed' | 'waiting' | 'correct' | 'authorize' | 'failed';
 
 /** What came of one secret, and until when it need not be looked at while it stays at this version. */
 export type Refreshed = { outcome: RefreshOutcome; version: string; quietUntilMs: number };

@@ -96,10 +96,35 @@ describe('token-refresh', () => {
     });
     const handler = await container();
     try {
-      expect(await handler(await event(), contextFor(60_000))).toMatchObject({ waiting: 1 });
+      expect(await handler(await event(), contextFor(60_000))).toMatchObject({ waiting: 2, failed: 0 });
       expect(logged()).toContainEqual(
         expect.objectContaining({ level: 'ERROR', message: 'tokens could not be renewed' }),
       );
+    } finally {
+      await fetch(`${stack.description.secretsManager}/_local/faults`, { method: 'DELETE' });
+    }
+  });
+
+  test('does not end well unheard where every call of AWS is denied', async () => {
+    const fault = { status: 400, type: 'AccessDeniedException', times: 100 };
+    await fetch(`${stack.description.secretsManager}/_local/faults`, {
+      method: 'POST',
+      body: JSON.stringify(fault),
+    });
+    const handler = await container();
+    try {
+      expect(await handler(await event(), contextFor(60_000))).toMatchObject({ failed: 2, waiting: 0 });
+      expect(logged()).toContainEqual(
+        expect.objectContaining({
+          level: 'ERROR',
+          reason: expect.stringMatching(
+            /^AWS refuses secretsmanager:GetSecretValue on the secret sis-relay\/local\/service \(AccessDenied/,
+          ),
+        }),
+      );
+      // The two alarms that ring.
+      expect(logged()).toContainEqual(expect.objectContaining({ outcome: 'failed', TokenRefreshes: [2] }));
+      expect(logged()).toContainEqual(expect.objectContaining({ kind: 'aws-refused', Refusals: [2] }));
     } finally {
       await fetch(`${stack.description.secretsManager}/_local/faults`, { method: 'DELETE' });
     }
@@ -200,7 +225,7 @@ const messageFor = (userId: number): string =>
     id: `enrollment-${userId}`,
     source: '/sis',
     type: 'sis.enrollment-create.v1',
-    time: '2026-01-31T09:30:00Z',
+    time: new Date().toISOString(),
     data: { orgUnitId: 2001, userId, roleId: 110 },
   });
 

@@ -146,6 +146,8 @@ describe('while Secrets Manager is down', () => {
     { status: 500 },
     { status: 503, type: 'ServiceUnavailable' },
     { status: 400, type: 'ThrottlingException' },
+    // The function’s own role: Lambda renews it.
+    { status: 400, type: 'ExpiredTokenException' },
     { hang: true },
     { reset: 'before' },
     { reset: 'after' },
@@ -268,21 +270,24 @@ describe('a secret that is not there', () => {
 });
 
 describe('a secret that may not be read', () => {
-  test.each(['AccessDeniedException', 'DecryptionFailure', 'UnrecognizedClientException'])(
-    'waits for whoever grants it, and serves no longer: %s',
-    async (type) => {
-      const stand = await standing();
-      await stand.credentials.read(undefined);
-      stand.clock.nowMs += 5 * minuteMs;
-      await stand.breakDown({ status: 400, type });
-      const failure = failureOf(await failing(stand.credentials.read(undefined)));
-      expect(failure).toMatchObject({
-        kind: 'credentials',
-        message: `The secret relay/service may not be read: ${type}`,
-        remedy: expect.stringMatching(/^Create the secret relay\/service where there is none .*, or let /),
-      });
-    },
-  );
+  test.each([
+    'AccessDeniedException',
+    'DecryptionFailure',
+    'UnrecognizedClientException',
+    'KMSInvalidStateException',
+    'ValidationException',
+  ])('waits for whoever grants it, and serves no longer: %s', async (type) => {
+    const stand = await standing();
+    await stand.credentials.read(undefined);
+    stand.clock.nowMs += 5 * minuteMs;
+    await stand.breakDown({ status: 400, type });
+    const failure = failureOf(await failing(stand.credentials.read(undefined)));
+    expect(failure).toMatchObject({
+      kind: 'credentials',
+      message: `The secret relay/service may not be read: ${type}`,
+      remedy: expect.stringMatching(/^Create the secret relay\/service where there is none .*, or let /),
+    });
+  });
 });
 
 describe('a secret that is no credential', () => {

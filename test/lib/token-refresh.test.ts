@@ -20,7 +20,7 @@ const holding = () => {
   return { through, obtained: obtained.promise, release: released.resolve };
 };
 
-const nothing = { none: 0, fresh: 0, refreshed: 0, waiting: 0, correct: 0, authorize: 0 };
+const nothing = { none: 0, fresh: 0, refreshed: 0, waiting: 0, correct: 0, authorize: 0, failed: 0 };
 
 describe('tokens that are due', () => {
   test.each(['client_credentials', 'refresh_token'])('are asked for at first, by %s', async (grant) => {
@@ -356,7 +356,7 @@ describe('new tokens that cannot be stored', () => {
     await world.create(service, await world.byRefreshToken());
     await world.secretFault({ action: 'PutSecretValue', type: 'AccessDeniedException', status: 400 });
     const { run, errors } = world.container();
-    expect(await run()).toEqual({ ...nothing, waiting: 1 });
+    expect(await run()).toEqual({ ...nothing, failed: 1 });
     expect(errors()).toMatchObject([{ error: { name: 'AccessDeniedException' } }]);
     expect((await world.counts()).total).toBe(0);
     await world.secretRecovers();
@@ -429,4 +429,47 @@ test('no token, secret or key is ever logged', async () => {
   for (const word of [secret.refreshToken, secret.clientSecret, first.refreshToken, first.accessToken])
     expect(refresher.text()).not.toContain(word);
   expect(refresher.text()).toContain('authorise again');
+});
+
+describe('what AWS refuses', () => {
+  test.each([
+    ['a secret that may not be read', { action: 'GetSecretValue', name: service }],
+    ['a secret that may not be written', { action: 'PutSecretValue' }],
+    ['secrets that may not be listed', { action: 'ListSecrets' }],
+  ])('%s has failed, and calls a person at once', async (_, given) => {
+    const world = await tokenWorld();
+    await world.create(service, await world.byRefreshToken());
+    await world.secretFault({ ...given, status: 400, type: 'AccessDeniedException' });
+    const container = world.container();
+    expect(await container.run()).toMatchObject({ failed: 1, waiting: 0 });
+    expect(container.errors()).toContainEqual(
+      expect.objectContaining({ reason: expect.stringMatching(/^AWS refuses .*AccessDeniedException/) }),
+    );
+    expect(container.metrics()).toContainEqual(
+      expect.objectContaining({ function: 'token-refresh', kind: 'aws-refused', Refusals: [1] }),
+    );
+    expect(container.metrics()).toContainEqual(
+      expect.objectContaining({ outcome: 'failed', TokenRefreshes: [1] }),
+    );
+  });
+
+  test('is told apart from an outage, which is the next run’s work', async () => {
+    const world = await tokenWorld();
+    await world.create(service, await world.byRefreshToken());
+    await world.secretFault({ action: 'GetSecretValue', name: service, status: 500 });
+    const container = world.container();
+    expect(await container.run()).toMatchObject({ failed: 0, waiting: 1 });
+    expect(container.metrics().some((line) => 'Refusals' in line)).toBe(false);
+  });
+});
+
+test('a secret that only a person can correct is counted with every run, until somebody has', async () => {
+  const world = await tokenWorld();
+  await world.create(service, { ...(await world.byRefreshToken()), tokenUrl: 'nowhere' });
+  const container = world.container();
+  for (let runs = 1; runs <= 3; runs += 1) {
+    expect(await container.run()).toMatchObject({ correct: 1 });
+    const told = container.metrics().filter((line) => line.outcome === 'correct');
+    expect(told).toHaveLength(runs);
+  }
 });

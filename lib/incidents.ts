@@ -1,0 +1,193 @@
+import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod';
+import { type Failure, nameOf, type Outcome } from './failure.ts';
+import type { CallReport } from './platform/client.ts';
+
+/** What keeps messages waiting until a person acts. */
+export type Incident = z.infer<typeof incidentSchema>;
+
+const incidentSchema = z.object({
+  kind: z.string(),
+  /** When it was met first, and last, without a pause in between that is longer than messages wait. */
+  sinceMs: z.number(),
+  lastMs: z.number(),
+  /** Who met it last. */
+  function: z.string(),
+  message: z.string(),
+  remedy: z.string(),
+});
+
+/** The partition key of the ledger's table, where incidents lie beside the items of the ledger, whose keys begin otherwise. */
+const partitionKey = 'resource';
+const keyOf = (subject: string) => ({ [partitionKey]: { S: `incident/${subject}` } });
+
+/** The platform refuses changes that the service's credential signs, of whichever function. It may answer reading meanwhile. */
+export const serviceCredential = 'service-credential';
+
+/** Anything else is about the function that meets it. */
+export const incidentOf = (functionName: string, kind: 'credentials' | 'aws-refused'): string =>
+  `${functionName}/${kind}`;
+
+export type IncidentTable = {
+  /** Made when first needed. */
+  dynamodb: () => Promise<DynamoDBClient>;
+  table: string;
+  nowMs(): number;
+};
+
+/** @throws where the table cannot be read. */
+export const readIncident = async (
+  { dynamodb, table, nowMs }: IncidentTable,
+  subject: string,
+): Promise<Incident | undefined> => {
+  const { GetItemCommand } = await import('@aws-sdk/client-dynamodb');
+  const client = await dynamodb();
+  const get = new GetItemCommand({ TableName: table, Key: keyOf(subject), ConsistentRead: true });
+  const { Item } = await client.send(get);
+  // DynamoDB takes its time, up to days, to remove what is over.
+  if (Item === undefined || Number(Item.expires?.N) * 1000 <= nowMs()) return undefined;
+  const plain = Object.entries(Item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
+  return incidentSchema.parse(Object.fromEntries(plain));
+};
+
+/** How one attempt at a message ended, as far as it tells of incidents. */
+export type Ending = {
+  outcome: Outcome;
+  failure: Failure | undefined;
+  calls: readonly CallReport[];
+  /** Whether the service's own credential signs. */
+  asService: boolean;
+  /** It was received or replayed before, so that something was in its way. */
+  again: boolean;
+};
+
+export type Incidents = {
+  heard(ending: Ending): void;
+  /** At the end of an invocation: writes what was heard. It never throws. */
+  write(): Promise<void>;
+};
+
+export type IncidentOptions = IncidentTable & {
+  function: string;
+  /** For how long a message waits at most between two attempts, in seconds. */
+  maximumWaitSeconds: number;
+  warn(text: string, facts: Record<string, string>): void;
+};
+
+/** So often at most, in milliseconds, a container writes of one subject. */
+const restMs = 60_000;
+/** So much of an invocation's last seconds they may take, in milliseconds: what was settled must not be lost for them. */
+const writingMs = 2_000;
+const hourSeconds = 3_600;
+
+/**
+ * Writes down what keeps messages waiting until a person acts, so that it is seen from elsewhere. Where all is well nothing is
+ * read and nothing written. An incident ends by itself when nobody has met it for longer than messages wait, as whatever
+ * still waits for it meets it again. One of the service's credential ends before, with what is done in spite of it: by
+ * a container that has met it, or that has a message which may have.
+ */
+export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: IncidentOptions): Incidents => {
+  const { nowMs } = options;
+  const keptSeconds = Math.max(hourSeconds, 2 * maximumWaitSeconds);
+  const ownCredential = incidentOf(options.function, 'credentials');
+  const awsRefused = incidentOf(options.function, 'aws-refused');
+  const news = new Map<string, Failure | 'over'>();
+  const written = new Map<string, { isOver: boolean; atMs: number }>();
+
+  const note = (subject: string, what: Failure | 'over'): void => {
+    const last = written.get(subject);
+    const isNew = last?.isOver !== (what === 'over') || nowMs() - last.atMs >= restMs;
+    if (isNew) news.set(subject, what);
+    else news.delete(subject);
+  };
+
+  const write = async (subject: string, what: Failure | 'over', abortSignal: AbortSignal): Promise<void> => {
+    const now = nowMs();
+    const access = { ...options, abortSignal };
+    if (what === 'over') {
+      await put(access, subject, { set: { expires: Math.floor(now / 1000) }, onlyOpen: true });
+      return;
+    }
+    const { kind, message, remedy } = what;
+    const expires = Math.ceil(now / 1000) + keptSeconds;
+    const story = { kind, message, remedy, function: options.function, lastMs: now, expires };
+    if (!(await put(access, subject, { set: story, onlyOpen: true })))
+      await put(access, subject, { set: { ...story, sinceMs: now }, onlyOpen: false });
+  };
+
+  const isOpen = (subject: string): boolean => written.get(subject)?.isOver === false;
+
+  const met = (failure: Failure, asService: boolean): void => {
+    const { kind, operation } = failure;
+    if (kind === 'aws-refused') note(awsRefused, failure);
+    if (kind !== 'credentials') return;
+    // A container leaves a refused credential alone for a while: no call was made then.
+    const isOfChanges = isChange(operation) || (operation === undefined && isOpen(serviceCredential));
+    note(asService && isOfChanges ? serviceCredential : ownCredential, failure);
+  };
+
+  return {
+    heard: ({ outcome, failure, calls, asService, again }) => {
+      if (failure) met(failure, asService);
+      // What another user's credential signs tells nothing.
+      if (outcome !== 'done' || !asService) return;
+      const isOver = (each: string): void => {
+        if (again || isOpen(each)) note(each, 'over');
+      };
+      isOver(ownCredential);
+      if (calls.some(isTakenChange)) isOver(serviceCredential);
+    },
+    write: async () => {
+      if (news.size === 0) return;
+      const late = AbortSignal.timeout(writingMs);
+      const all = [...news];
+      news.clear();
+      for (const [subject, what] of all) written.set(subject, { isOver: what === 'over', atMs: nowMs() });
+      const writes = all.map(([subject, what]) =>
+        write(subject, what, late).catch((error: unknown) =>
+          warn('an incident could not be written down', { subject, error: nameOf(error) }),
+        ),
+      );
+      await Promise.all(writes);
+    },
+  };
+};
+
+/** `METHOD /path`, as the platform was asked. */
+const isChange = (call: string | undefined): boolean => call !== undefined && !call.startsWith('GET ');
+
+const isTakenChange = ({ call, status = 0 }: CallReport): boolean =>
+  isChange(call) && status >= 200 && status < 300;
+
+/** False: it was to change an open incident alone, and there is none. */
+const put = async (
+  { dynamodb, table, nowMs, abortSignal }: IncidentTable & { abortSignal: AbortSignal },
+  subject: string,
+  { set, onlyOpen }: { set: Record<string, string | number>; onlyOpen: boolean },
+): Promise<boolean> => {
+  const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
+  const client = await dynamodb();
+  const fields = Object.entries(set);
+  const given = onlyOpen ? { ...set, now: Math.floor(nowMs() / 1000) } : set;
+  const update = new UpdateItemCommand({
+    TableName: table,
+    Key: keyOf(subject),
+    UpdateExpression: `SET ${fields.map(([name]) => `#${name} = :${name}`).join(', ')}`,
+    ...(onlyOpen ? { ConditionExpression: 'expires > :now' } : {}),
+    // Some of the names are words of DynamoDB's own.
+    ExpressionAttributeNames: Object.fromEntries(fields.map(([name]) => [`#${name}`, name])),
+    ExpressionAttributeValues: Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)]),
+    ),
+  });
+  try {
+    await client.send(update, { abortSignal });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return false;
+    throw error;
+  }
+};
+
+const attribute = (value: string | number): AttributeValue =>
+  typeof value === 'number' ? { N: String(value) } : { S: value };

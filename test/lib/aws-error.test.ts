@@ -1,0 +1,247 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DynamoDBClient, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { LambdaClient, ListDurableExecutionsByFunctionCommand } from '@aws-sdk/client-lambda';
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import {
+  GetSecretValueCommand,
+  ListSecretsCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import {
+  ChangeMessageVisibilityBatchCommand,
+  GetQueueUrlCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { traced } from '../../lib/aws-error.ts';
+import { failureOf } from '../../lib/failure.ts';
+import { localClient } from '../local/aws.ts';
+
+const serve = async (listener: RequestListener): Promise<string> => {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+/** AWS as it refuses whatever is asked, in the protocol of each service. */
+const refusing = (type: string, status = 400) =>
+  serve((request, response) => {
+    // Lambda's calls have paths that begin with a date, and S3's with a bucket.
+    const isJson = request.headers['x-amz-target'] !== undefined || request.url?.startsWith('/20');
+    const body = isJson
+      ? JSON.stringify({ __type: `com.amazonaws#${type}`, message: 'private-content' })
+      : `<Error><Code>${type}</Code><Message>private-content</Message></Error>`;
+    response.writeHead(status, { 'content-type': isJson ? 'application/x-amz-json-1.0' : 'application/xml' });
+    response.end(request.method === 'HEAD' ? undefined : body);
+  });
+
+const clientsOf = (url: string) => {
+  const options = { ...localClient(url), maxAttempts: 1, forcePathStyle: true };
+  const clients = {
+    dynamodb: traced(new DynamoDBClient(options)),
+    sqs: traced(new SQSClient(options)),
+    s3: traced(new S3Client(options)),
+    lambda: traced(new LambdaClient(options)),
+    secrets: traced(new SecretsManagerClient(options)),
+  };
+  onTestFinished(() => {
+    for (const client of Object.values(clients)) client.destroy();
+  });
+  return clients;
+};
+
+const failureOfCall = async (call: Promise<unknown>) =>
+  failureOf(
+    await call.then(
+      () => expect.unreachable('it was answered'),
+      (error: unknown) => error,
+    ),
+  );
+
+const QueueUrl = 'https://sqs.eu-west-1.amazonaws.com/123456789012/sis-relay-prod-dead-letters';
+const TableName = 'sis-relay-prod-ledger';
+
+describe('what no waiting heals', () => {
+  type Clients = ReturnType<typeof clientsOf>;
+  const calls: [string, string, (clients: Clients) => Promise<unknown>][] = [
+    [
+      'dynamodb:UpdateItem',
+      'the table sis-relay-prod-ledger',
+      ({ dynamodb }) => dynamodb.send(new UpdateItemCommand({ TableName, Key: {} })),
+    ],
+    [
+      'dynamodb:GetItem',
+      'the table sis-relay-prod-ledger',
+      ({ dynamodb }) =>
+        dynamodb.send(
+          new GetItemCommand({
+            TableName: `arn:aws:dynamodb:eu-west-1:123456789012:table/${TableName}`,
+            Key: {},
+          }),
+        ),
+    ],
+    [
+      'sqs:SendMessage',
+      'the queue sis-relay-prod-dead-letters',
+      ({ sqs }) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'private-content' })),
+    ],
+    [
+      'sqs:ChangeMessageVisibility',
+      'the queue sis-relay-prod-dead-letters',
+      ({ sqs }) => sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries: [] })),
+    ],
+    [
+      'sqs:GetQueueUrl',
+      'the queue sis-relay-prod-grade-push',
+      ({ sqs }) => sqs.send(new GetQueueUrlCommand({ QueueName: 'sis-relay-prod-grade-push' })),
+    ],
+    [
+      'secretsmanager:GetSecretValue',
+      'the secret sis-relay/prod/service',
+      ({ secrets }) => secrets.send(new GetSecretValueCommand({ SecretId: 'sis-relay/prod/service' })),
+    ],
+    [
+      'secretsmanager:GetSecretValue',
+      'the secret sis-relay/prod/service-AbCdEf',
+      ({ secrets }) =>
+        secrets.send(
+          new GetSecretValueCommand({
+            SecretId: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:sis-relay/prod/service-AbCdEf',
+          }),
+        ),
+    ],
+    [
+      'lambda:ListDurableExecutionsByFunction',
+      'the function sis-relay-prod-course-export',
+      ({ lambda }) =>
+        lambda.send(
+          new ListDurableExecutionsByFunctionCommand({
+            FunctionName: 'arn:aws:lambda:eu-west-1:123456789012:function:sis-relay-prod-course-export',
+          }),
+        ),
+    ],
+    ['secretsmanager:ListSecrets', 'everything', ({ secrets }) => secrets.send(new ListSecretsCommand({}))],
+    [
+      's3:GetObject',
+      'the bucket files',
+      ({ s3 }) => s3.send(new GetObjectCommand({ Bucket: 'files', Key: 'private-content.pdf' })),
+    ],
+    [
+      's3:ListBucket',
+      'the bucket files',
+      ({ s3 }) => s3.send(new ListObjectsV2Command({ Bucket: 'files', Prefix: 'private-content' })),
+    ],
+    [
+      's3:PutObject',
+      'the bucket files',
+      ({ s3 }) =>
+        s3.send(
+          new UploadPartCommand({ Bucket: 'files', Key: 'a', UploadId: 'b', PartNumber: 1, Body: 'private' }),
+        ),
+    ],
+  ];
+
+  test.each(calls)(
+    'waits, and names the action, the resource and who must act: %s on %s',
+    async (action, resource, call) => {
+      const failure = await failureOfCall(call(clientsOf(await refusing('AccessDeniedException'))));
+      expect(failure).toEqual({
+        kind: 'aws-refused',
+        message: `AWS refuses ${action} on ${resource} (AccessDeniedException): an administrator of the AWS account must allow it`,
+        remedy: expect.stringContaining(`let the function’s role do ${action} on ${resource}`),
+      });
+      expect(JSON.stringify(failure)).not.toMatch(/private|123456789012/);
+    },
+  );
+
+  test.each([
+    ['AccessDenied', 403, /administrator.* must allow it/],
+    ['UnrecognizedClientException', 400, /administrator.* must allow it/],
+    ['ResourceNotFoundException', 400, /whoever deploys sis-relay must create it/],
+    ['QueueDoesNotExist', 400, /whoever deploys sis-relay must create it/],
+    ['AWS.SimpleQueueService.NonExistentQueue', 400, /whoever deploys sis-relay must create it/],
+    ['NoSuchBucket', 404, /whoever deploys sis-relay must create it/],
+    ['KMS.DisabledException', 400, /make its key usable/],
+    ['KmsAccessDenied', 400, /make its key usable/],
+    ['DecryptionFailure', 400, /make its key usable/],
+    ['ValidationException', 400, /whoever maintains sis-relay must look into it/],
+    ['PermanentRedirect', 301, /whoever maintains sis-relay must look into it/],
+  ])('is %s', async (type, status, who) => {
+    const { dynamodb } = clientsOf(await refusing(type, status));
+    const failure = await failureOfCall(dynamodb.send(new UpdateItemCommand({ TableName, Key: {} })));
+    expect(failure).toMatchObject({ kind: 'aws-refused', message: expect.stringMatching(who) });
+    expect(failure.remedy).toMatch(/Waiting messages then go on by themselves\.$/);
+    expect(failure.remedy).toContain(TableName);
+  });
+
+  test('is told of a client that nobody traces, too, without the call', async () => {
+    const client = new DynamoDBClient({
+      ...localClient(await refusing('AccessDeniedException')),
+      maxAttempts: 1,
+    });
+    onTestFinished(() => client.destroy());
+    expect(await failureOfCall(client.send(new UpdateItemCommand({ TableName, Key: {} })))).toMatchObject({
+      kind: 'aws-refused',
+      message: expect.stringMatching(/^AWS refuses a call on what it names \(AccessDeniedException\)/),
+    });
+  });
+
+  test('is what a proxy says in the place of AWS, without its words', async () => {
+    const url = await serve((_, response) =>
+      response
+        .writeHead(403, { 'content-type': 'text/html' })
+        .end('<html>Blocked for jane@example.edu</html>'),
+    );
+    const failure = await failureOfCall(
+      clientsOf(url).dynamodb.send(new UpdateItemCommand({ TableName, Key: {} })),
+    );
+    expect(failure.kind).toBe('aws-refused');
+    expect(JSON.stringify(failure)).not.toContain('jane');
+  });
+});
+
+describe('what passes', () => {
+  test.each([
+    ['ThrottlingException', 400],
+    ['ProvisionedThroughputExceededException', 400],
+    ['RequestLimitExceeded', 400],
+    ['TransactionConflictException', 400],
+    ['KmsThrottled', 400],
+    ['SlowDown', 503],
+    ['InternalServerError', 500],
+    ['OperationAborted', 409],
+    ['RequestTimeout', 400],
+    ['RequestTimeTooSkewed', 403],
+    // The role’s own credentials end and are renewed by Lambda.
+    ['ExpiredTokenException', 400],
+    ['ExpiredToken', 400],
+    ['RequestExpired', 400],
+    ['TooManyRequestsException', 429],
+  ])('waits without calling anybody: %s', async (type, status) => {
+    const { dynamodb } = clientsOf(await refusing(type, status));
+    expect(await failureOfCall(dynamodb.send(new UpdateItemCommand({ TableName, Key: {} })))).toMatchObject({
+      kind: 'unavailable',
+      message: `AWS did not answer dynamodb:UpdateItem on the table ${TableName}: ${type}`,
+      remedy: expect.stringMatching(/^Nothing, unless it lasts/),
+    });
+  });
+
+  test('is an answer without a body to a question about an object, as S3 gives it to expired credentials', async () => {
+    const { s3 } = clientsOf(await refusing('ExpiredToken', 400));
+    expect((await failureOfCall(s3.send(new HeadObjectCommand({ Bucket: 'files', Key: 'a' })))).kind).toBe(
+      'unavailable',
+    );
+  });
+});

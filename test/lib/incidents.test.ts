@@ -1,0 +1,258 @@
+import { DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Failure } from '../../lib/failure.ts';
+import {
+  createIncidents,
+  type Ending,
+  incidentOf,
+  readIncident,
+  serviceCredential,
+} from '../../lib/incidents.ts';
+import { localClient } from '../local/aws.ts';
+import { startLedgerTable } from '../local/ledger-table.ts';
+
+const table = 'sis-relay-test-ledger';
+const minuteMs = 60_000;
+let server: Awaited<ReturnType<typeof startLedgerTable>>;
+let client: DynamoDBClient;
+/** A table's worth of subjects for each test. */
+let name = '';
+let nowMs = Date.parse('2026-03-01T09:00:00Z');
+let writes: string[] = [];
+let tests = 0;
+
+beforeAll(async () => {
+  server = await startLedgerTable(table);
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  client?.destroy();
+  client = new DynamoDBClient({ ...localClient(server.url), maxAttempts: 1 });
+  client.middlewareStack.add(
+    (next, context) => async (given) => {
+      writes.push(String((context as { commandName?: string }).commandName));
+      return next(given);
+    },
+    { step: 'initialize', name: 'counted' },
+  );
+  tests += 1;
+  name = `function-${tests}`;
+  // What one test leaves of the service's credential is over for the next.
+  nowMs += 24 * 60 * minuteMs;
+  writes = [];
+});
+
+const access = () => ({ dynamodb: async () => client, table, nowMs: () => nowMs });
+
+/** One container of the function. */
+const container = ({ maximumWaitSeconds = 1_800, function: named = name } = {}) => {
+  const warnings: unknown[] = [];
+  const incidents = createIncidents({
+    ...access(),
+    function: named,
+    maximumWaitSeconds,
+    warn: (...told) => warnings.push(told),
+  });
+  return {
+    warnings,
+    after: async (...endings: Ending[]) => {
+      for (const ending of endings) incidents.heard(ending);
+      await incidents.write();
+    },
+  };
+};
+
+const call = (method: string, status: number) => ({
+  ...{ operation: 'x', call: `${method} /svc/api/le/1.82/2001/grades/5001/values/301`, status },
+  ...{ durationMs: 1, mayHaveActed: false },
+});
+const refusal = (more: Partial<Failure> = {}): Failure => ({
+  kind: 'credentials',
+  message: 'The platform answered with 403 Invalid token',
+  remedy: 'Rotate it.',
+  operation: 'PUT /svc/api/le/1.82/2001/grades/5001/values/301',
+  status: 403,
+  ...more,
+});
+const done: Ending = {
+  outcome: 'done',
+  failure: undefined,
+  calls: [call('PUT', 200)],
+  asService: true,
+  again: false,
+};
+const refused: Ending = { ...done, outcome: 'waiting', failure: refusal(), calls: [call('PUT', 403)] };
+const denied: Ending = {
+  ...refused,
+  failure: { kind: 'aws-refused', message: 'AWS refuses sqs:SendMessage', remedy: 'Allow it.' },
+  calls: [],
+};
+const credential = () => readIncident(access(), serviceCredential);
+const own = (kind: 'credentials' | 'aws-refused' = 'credentials') =>
+  readIncident(access(), incidentOf(name, kind));
+
+describe('the service’s credential', () => {
+  test('that is refused for a change is an incident, since its first refusal and until its last', async () => {
+    const sinceMs = nowMs;
+    const one = container();
+    await one.after(refused);
+    nowMs += 29 * minuteMs;
+    await container({ function: 'enrollment-create' }).after(refused);
+    expect(await credential()).toEqual({
+      kind: 'credentials',
+      sinceMs,
+      lastMs: nowMs,
+      function: 'enrollment-create',
+      message: 'The platform answered with 403 Invalid token',
+      remedy: 'Rotate it.',
+    });
+    expect(await own()).toBeUndefined();
+  });
+
+  test('that is left alone after a refusal is the same incident, though no call is made', async () => {
+    const one = container();
+    await one.after(refused);
+    nowMs += minuteMs;
+    const { operation, ...unasked } = refusal();
+    await one.after({ ...refused, failure: unasked, calls: [] });
+    expect(await credential()).toMatchObject({ lastMs: nowMs, sinceMs: nowMs - minuteMs });
+    expect(await own()).toBeUndefined();
+  });
+
+  test('that is refused for reading, or cannot be read itself, is an incident of the function, until a message is done', async () => {
+    const one = container();
+    await one.after({ ...refused, failure: refusal({ operation: 'GET /svc/api/x' }) });
+    expect(await credential()).toBeUndefined();
+    expect(await own()).toMatchObject({ kind: 'credentials' });
+    await one.after({ ...done, calls: [call('GET', 200)] });
+    expect(await own()).toBeUndefined();
+    const { operation, ...unreadable } = refusal();
+    await one.after({ ...refused, failure: unreadable });
+    expect(await own()).toMatchObject({ kind: 'credentials' });
+    await container().after({ ...done, again: true });
+    expect(await own()).toBeUndefined();
+  });
+
+  test('is taken again with the first change of a container that has met the incident', async () => {
+    const one = container();
+    await one.after(refused);
+    await one.after({ ...done, calls: [call('GET', 200)] });
+    expect(await credential()).toBeDefined();
+    await one.after(done);
+    expect(await credential()).toBeUndefined();
+  });
+
+  test('is taken again with the first change of a message that came before, whichever container has it', async () => {
+    await container().after(refused);
+    await container().after({ ...done, again: true, asService: false });
+    expect(await credential()).toBeDefined();
+    await container().after({ ...done, again: true });
+    expect(await credential()).toBeUndefined();
+  });
+
+  test('that is refused once more has a new beginning', async () => {
+    const one = container();
+    await one.after(refused);
+    await one.after(done);
+    nowMs += minuteMs;
+    await one.after(refused);
+    expect(await credential()).toMatchObject({ sinceMs: nowMs });
+  });
+
+  test('is not refused any more where nobody has met it for longer than messages wait', async () => {
+    await container().after(refused);
+    nowMs += 60 * minuteMs + 1_000;
+    expect(await credential()).toBeUndefined();
+    await container({ maximumWaitSeconds: 7_200 }).after(refused);
+    nowMs += 239 * minuteMs;
+    expect(await credential()).toBeDefined();
+    nowMs += 2 * minuteMs;
+    expect(await credential()).toBeUndefined();
+  });
+});
+
+test('a function that AWS refuses has an incident of its own, beside that of its credential', async () => {
+  const one = container();
+  await one.after({ ...refused, failure: refusal({ operation: 'GET /svc/api/x' }) }, denied);
+  expect(await own('aws-refused')).toMatchObject({
+    kind: 'aws-refused',
+    function: name,
+    remedy: 'Allow it.',
+  });
+  expect(await own()).toMatchObject({ kind: 'credentials' });
+  await one.after({ ...done, again: true });
+  expect(await own('aws-refused')).toBeDefined();
+});
+
+test('a user’s key that is refused is an incident of its function, and what another user does does not end it', async () => {
+  const one = container();
+  await one.after({ ...refused, asService: false });
+  await one.after({ ...done, asService: false, again: true });
+  expect(await own()).toMatchObject({ kind: 'credentials' });
+  expect(await credential()).toBeUndefined();
+});
+
+test('what waiting heals is no incident', async () => {
+  await container().after({ ...refused, failure: refusal({ kind: 'unavailable' }) });
+  expect(writes).toEqual([]);
+});
+
+describe('what it costs', () => {
+  test('nothing where all is well: neither a write nor a read, however many messages are done', async () => {
+    const one = container();
+    for (let batch = 0; batch < 100; batch += 1) await one.after(done, done, done);
+    expect(writes).toEqual([]);
+  });
+
+  test('a write a minute and container while it lasts, and one when it is over', async () => {
+    const one = container();
+    await one.after(refused, refused, refused);
+    for (let second = 0; second < 59; second += 1) {
+      nowMs += 1_000;
+      await one.after(refused);
+    }
+    // The first finds that there is none yet.
+    expect(writes).toEqual(['UpdateItemCommand', 'UpdateItemCommand']);
+    nowMs += 1_000;
+    await one.after(refused);
+    expect(writes).toHaveLength(3);
+    for (let again = 0; again < 50; again += 1) await one.after(done);
+    expect(writes).toHaveLength(4);
+  });
+
+  test('the table does not keep it: its time to live is over when the incident is', async () => {
+    await container().after(denied);
+    const { Item } = await client.send(
+      new GetItemCommand({ TableName: table, Key: { resource: { S: `incident/${name}/aws-refused` } } }),
+    );
+    expect(Number(Item?.expires?.N)).toBe(nowMs / 1000 + 3_600);
+  });
+});
+
+test('a table that cannot be written is told, and stops nothing', async () => {
+  await fetch(`${server.url}/_local/faults`, {
+    method: 'POST',
+    body: JSON.stringify({ action: 'UpdateItem', type: 'AccessDeniedException', times: 1 }),
+  });
+  const one = container();
+  await one.after(refused);
+  expect(one.warnings).toEqual([
+    ['an incident could not be written down', { subject: serviceCredential, error: 'AccessDeniedException' }],
+  ]);
+});
+
+test('a table that does not answer is not waited for', async () => {
+  const fault = { action: 'UpdateItem', name: table, hang: true, times: 2 };
+  await fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
+  const one = container();
+  await one.after(refused, denied);
+  expect(one.warnings).toHaveLength(2);
+  await fetch(`${server.url}/_local/faults`, { method: 'DELETE' });
+});
+
+test('incidents and the ledger’s items share a table, and no key', async () => {
+  await container().after(denied, refused);
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: table }));
+  expect(Items.length).toBeGreaterThan(1);
+  for (const { resource } of Items) expect(resource?.S).toMatch(/^incident\/[a-z0-9-]+(\/[a-z-]+)?$/);
+});
