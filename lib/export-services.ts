@@ -1,5 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { ExportServices } from './export-run.ts';
+import { traced } from './aws-error.ts';
+import { createRunningExecutions, type RunningExecutions } from './durable-turn.ts';
+import type { ExportServices } from './export-chunk.ts';
 import { createObserve } from './observe.ts';
 import { createAuthenticator } from './platform/auth.ts';
 import { createPlatformClient } from './platform/client.ts';
@@ -13,11 +15,14 @@ const awsClient = {
 };
 
 /** The real world of a container that exports. */
-export const createExportServices = async (settings: ExportSettings): Promise<ExportServices> => {
+export const createExportServices = async (
+  settings: ExportSettings,
+): Promise<ExportServices & { running: RunningExecutions }> => {
   // Loaded when there is something to export: a third of what the function's start would cost.
-  const [{ S3Client }, { createExportStore }] = await Promise.all([
+  const [{ S3Client }, { createExportStore }, running] = await Promise.all([
     import('@aws-sdk/client-s3'),
     import('./export-store.ts'),
+    createRunningExecutions(),
   ]);
   const observe = createObserve({
     function: 'course-export',
@@ -25,17 +30,20 @@ export const createExportServices = async (settings: ExportSettings): Promise<Ex
     namespace: settings.METRIC_NAMESPACE,
   });
   const credentials = createCredentials({
-    client: new SecretsManagerClient(awsClient),
+    client: traced(new SecretsManagerClient(awsClient)),
     prefix: settings.SECRET_PREFIX,
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: observe.warn,
   });
   // A store at an address of its own has no DNS name for each bucket.
-  const s3 = new S3Client({ ...awsClient, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined });
+  const s3 = traced(
+    new S3Client({ ...awsClient, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined }),
+  );
   return {
     platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
     store: createExportStore({ s3, bucket: settings.EXPORT_BUCKET }),
     observe,
+    running,
     limits: {
       prefix: settings.EXPORT_PREFIX,
       concurrency: settings.EXPORT_CONCURRENCY,
@@ -44,8 +52,7 @@ export const createExportServices = async (settings: ExportSettings): Promise<Ex
         minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
         maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
       },
-      longestWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
+      maxWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
     },
-    nowMs: Date.now,
   };
 };

@@ -3,9 +3,7 @@ import {
   type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
-  DeleteObjectCommand,
   GetObjectCommand,
-  ListObjectsV2Command,
   PutObjectCommand,
   type S3Client,
   UploadPartCommand,
@@ -14,12 +12,8 @@ import { keepMemoryBelow } from './garbage.ts';
 
 /** The bucket that exports go to. */
 export type ExportStore = {
-  /** Undefined where there is no such object, or no JSON in it. */
   readJson(key: string): Promise<unknown>;
   writeJson(key: string, value: unknown): Promise<void>;
-  remove(key: string): Promise<void>;
-  /** The keys that begin so, in their order. */
-  list(prefix: string): Promise<string[]>;
   /** Stores what comes as one object: as a whole, or not at all. No more than one part of it is held. */
   upload(key: string, contentType: string, pieces: AsyncIterable<Uint8Array>): Promise<{ bytes: number }>;
   /** As people write it. */
@@ -39,11 +33,6 @@ type StoreOptions = {
 export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: StoreOptions): ExportStore => {
   const put = async (key: string, Body: Uint8Array, ContentType: string): Promise<void> => {
     await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body, ContentType }));
-  };
-
-  const list = async (prefix: string): Promise<string[]> => {
-    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
-    return Contents.flatMap(({ Key }) => Key ?? []);
   };
 
   /** An upload in parts: nothing of it is seen before its end. */
@@ -67,26 +56,11 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
     addressOf: (key) => `s3://${bucket}/${key}`,
 
     readJson: async (key) => {
-      try {
-        const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-        return JSON.parse((await Body?.transformToString()) ?? '');
-      } catch (error) {
-        if (error instanceof SyntaxError || (error instanceof Error && error.name === 'NoSuchKey'))
-          return undefined;
-        // S3 says so of what is not there, too, to whom it does not let list the whole bucket.
-        const isDenied = error instanceof Error && error.name === 'AccessDenied';
-        if (isDenied && !(await list(key.slice(0, key.lastIndexOf('/') + 1))).includes(key)) return undefined;
-        throw error;
-      }
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+      return JSON.parse((await Body?.transformToString()) ?? '');
     },
 
     writeJson: (key, value) => put(key, Buffer.from(JSON.stringify(value, null, 2)), 'application/json'),
-
-    remove: async (key) => {
-      await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
-    },
-
-    list,
 
     upload: async (key, contentType, pieces) => {
       let parts: Awaited<ReturnType<typeof multipart>> | undefined;

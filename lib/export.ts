@@ -1,107 +1,158 @@
 import { randomBytes } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
-import { type Checkpoint, checkpointSchema, type ExportRequest, newCheckpoint } from './export-checkpoint.ts';
-import { carryOn, type ExportServices } from './export-run.ts';
+import type { Engine, Job } from './durable-job.ts';
+import { createResults } from './durable-results.ts';
+import { type RunningExecutions, waitForTurn } from './durable-turn.ts';
+import type { ExportServices, Run } from './export-chunk.ts';
+import { exportOperations } from './export-parts.ts';
+import { exportAll, mostOperationsForWaits } from './export-passes.ts';
+import { type Asked, askedIn } from './export-request.ts';
+import { type ExportTotals, incompleteIn } from './export-totals.ts';
+import { dispositions, failureOf } from './failure.ts';
+import type { Observe } from './observe.ts';
+import { listOrgUnits } from './platform/org-units.ts';
 
-/** What came of one invocation. */
+/** What came of a run that came to its end; one that could not throws, and the engine tells that its execution has failed. */
 export type ExportAnswer = {
-  /** `busy`: another invocation is at work on it; `idle`: there is no unfinished run to go on with. */
-  state: 'finished' | 'unfinished' | 'busy' | 'idle';
-  /** In words, with what has to be done next. */
+  /** `incomplete`: something of some org units failed; the manifest says what, and why. `empty`: no course is listed. */
+  outcome: 'complete' | 'incomplete' | 'empty';
+  /** In words. */
   message: string;
-  runId?: string;
+  runId: string;
   /** Where its files lie. */
-  files?: string;
-  manifest?: string;
-  orgUnits?: OrgUnitCounts;
+  files: string;
+  manifest: string;
+  orgUnits: { wanted: number; incomplete: number };
 };
 
-/** `incomplete`: something of them failed; the manifest says what, and why. */
-type OrgUnitCounts = { wanted: number; handled: number; incomplete: number };
+type Services = ExportServices & { running: RunningExecutions };
 
-/**
- * Exports what is asked for, or goes on with it where an earlier invocation has begun; `unfinished`: goes on with
- * whatever has been begun, the oldest first.
- */
-export const runExport = async (
-  wanted: ExportRequest | 'unfinished',
-  services: ExportServices,
-  deadlineMs: number,
+/** Copies courses, with what belongs to them, to S3. */
+export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportAnswer> => ({
+  requestIn: askedIn,
+  run: async (asked, engine) => {
+    const world = await services();
+    const { observe, store, limits } = world;
+    engine.recordBy(createResults(store, folderOf(limits.prefix)));
+    engine.tellWaits(({ kind, message }) => {
+      observe.failed(kind);
+      observe.warn(`the course export waits: ${message}`);
+      observe.flush();
+    });
+    try {
+      // Before its turn: what the schedule has begun is not silent, however long others take.
+      if (asked.isNightly) await engine.step('nightly', { work: async () => countNightly(observe) });
+      await waitForTurn(engine, { running: world.running, backoff: limits.backoff });
+      return await exportCourses(asked.request, engine, world);
+    } catch (error) {
+      await engine.step('the end', {
+        work: async () => {
+          observe.error('the course export failed', {}, error);
+          observe.flush();
+        },
+      });
+      throw error;
+    }
+  },
+});
+
+const countNightly = (observe: Observe): void => {
+  observe.count('NightlyExports', { function: 'course-export' }, 1);
+  observe.flush();
+};
+
+/** What executions need themselves, and nobody else. */
+const folderOf = (prefix: string): string => `${prefix}executions/`;
+
+const exportCourses = async (
+  request: Asked['request'],
+  engine: Engine,
+  services: Services,
 ): Promise<ExportAnswer> => {
-  const { store, limits, nowMs } = services;
-  const begun = await unfinishedRuns(services);
-  const candidates = begun.filter(
-    ({ request }) => wanted === 'unfinished' || isDeepStrictEqual(request, wanted),
-  );
-  const free = candidates.find(({ leaseMs }) => leaseMs <= nowMs());
-  if (free) return carry(free, services, deadlineMs);
-  const [busy] = candidates;
-  if (busy)
-    return {
-      state: 'busy',
-      message: `Another invocation is at work on it, until ${new Date(busy.leaseMs).toISOString()} at the latest.`,
-      runId: busy.runId,
-      files: store.addressOf(`${limits.prefix}${busy.runId}/`),
-    };
-  if (wanted === 'unfinished') return { state: 'idle', message: 'There is no unfinished run.' };
-  return carry(newCheckpoint(wanted, { runId: runIdAt(nowMs()), nowMs: nowMs() }), services, deadlineMs);
+  const { limits, store } = services;
+  const { backoff } = limits;
+  const { runId, startedMs } = await engine.step('begin', {
+    // Before anything is asked of the platform: there must be a bucket that can be written to.
+    work: async () => {
+      const startedMs = Date.now();
+      const begun = { runId: runIdAt(startedMs), startedMs };
+      const key = `${folderOf(limits.prefix)}${engine.executionArn.split('/').at(-1)}/run.json`;
+      await store.writeJson(key, { ...begun, request });
+      return begun;
+    },
+    backoff,
+  });
+  const run: Run = {
+    ...{ request, runId, services, answeredMs: startedMs, unlucky: 0, leftMs: engine.leftMs },
+    mayWait: () => engine.operations() < mostOperationsForWaits,
+  };
+  const orgUnitIds =
+    request.orgUnitIds ??
+    (await engine.step('list', { work: () => listCourses(run, startedMs + limits.maxWaitMs), backoff }));
+  const totals = await exportAll(orgUnitIds, run, engine);
+  return engine.step('manifest', {
+    work: () => finish(run, { startedMs, wanted: orgUnitIds.length, totals }),
+    backoff,
+  });
 };
 
 /** They sort as they began. */
 const runIdAt = (nowMs: number): string =>
   `${new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`;
 
-const folderOf = (prefix: string): string => `${prefix}unfinished/`;
-
-const unfinishedRuns = async ({ store, observe, limits }: ExportServices): Promise<Checkpoint[]> => {
-  const runs: Checkpoint[] = [];
-  for (const key of await store.list(folderOf(limits.prefix))) {
-    const parsed = checkpointSchema.safeParse(await store.readJson(key));
-    if (parsed.success) runs.push(parsed.data);
-    // One of another version of this code, or gone since it was listed.
-    else
-      observe.warn('a checkpoint of a course export cannot be read: its run is left alone', { reason: key });
+/** Those of which somebody wants details are among them, as a course that is gone would else be left out without a word. */
+const listCourses = async ({ request, services }: Run, untilMs: number): Promise<number[]> => {
+  const { observe } = services;
+  const platform = services.platform.for({
+    ...{ actor: undefined, operations: exportOperations, onCall: observe.call },
+    signal: AbortSignal.timeout(600_000),
+  });
+  const ids = new Set<number>();
+  try {
+    for await (const { Identifier } of listOrgUnits(platform, { type: request.orgUnitType }))
+      ids.add(Number(Identifier));
+  } catch (error) {
+    const { kind, message, remedy } = failureOf(error);
+    if (kind === 'defect' || (dispositions[kind] === 'wait' && Date.now() < untilMs)) throw error;
+    // It would be refused again, and without a list there is nothing to go on with.
+    throw new Error(`The courses could not be listed: ${message}. ${remedy}`);
+  } finally {
+    observe.flush();
   }
-  return runs;
+  for (const id of Object.keys(request.details)) ids.add(Number(id));
+  return [...ids];
 };
 
-const carry = async (
-  checkpoint: Checkpoint,
-  services: ExportServices,
-  deadlineMs: number,
+/** Each outcome is told each time, so that an alarm about one hears when it is over. */
+const countRun = (outcome: ExportAnswer['outcome'], { count }: Observe): void => {
+  for (const each of ['complete', 'incomplete', 'empty'])
+    count('ExportRuns', { outcome: each }, each === outcome ? 1 : 0);
+};
+
+type Finished = { startedMs: number; wanted: number; totals: ExportTotals };
+
+const finish = async (
+  { request, runId, services }: Run,
+  { startedMs, wanted, totals }: Finished,
 ): Promise<ExportAnswer> => {
-  const { store, observe, limits, nowMs } = services;
-  const { runId } = checkpoint;
-  const key = `${folderOf(limits.prefix)}${runId}.json`;
+  const { store, observe, limits } = services;
+  const { parts, failures } = totals;
+  const incomplete = incompleteIn(totals);
+  const outcome = wanted === 0 ? 'empty' : incomplete > 0 ? 'incomplete' : 'complete';
+  const orgUnits = { wanted, incomplete };
   const files = `${limits.prefix}${runId}/`;
-  const about = { runId, files: store.addressOf(files) };
-  const reason = await carryOn(checkpoint, { key, deadlineMs }, services);
-  const orgUnits = countsOf(checkpoint);
-  const { wanted, handled, incomplete } = orgUnits;
-  if (reason !== undefined) {
-    observe.warn(`the course export ${runId} is unfinished: ${reason}`, { count: handled });
-    const message = `${handled} of ${wanted} org units are done: ${reason}. The next invocation goes on.`;
-    return { state: 'unfinished', message, ...about, orgUnits };
-  }
   const manifest = `${files}manifest.json`;
-  await store.writeJson(manifest, manifestOf(checkpoint, nowMs()));
-  await store.remove(key);
-  if (incomplete > 0) observe.warn(`the course export ${runId} is incomplete`, { count: incomplete });
-  else observe.info(`the course export ${runId} is complete`, { count: wanted });
+  await store.writeJson(manifest, {
+    ...{ runId, outcome, request, orgUnits, parts },
+    ...{ startedAt: new Date(startedMs).toISOString(), finishedAt: new Date().toISOString() },
+    failures: failures.map((failure) => ({ ...failure, files: failure.files.toSorted() })),
+  });
+  const told = outcome === 'complete' ? observe.info : observe.warn;
+  told(`the course export ${runId} is ${outcome}`, { count: incomplete > 0 ? incomplete : wanted });
+  countRun(outcome, observe);
+  for (const { files } of Object.values(parts)) observe.count('ExportParts', { outcome: 'stored' }, files);
+  for (const { count } of failures) observe.count('ExportParts', { outcome: 'failed' }, count);
+  observe.flush();
   const message = `${wanted - incomplete} of ${wanted} org units are complete.`;
-  return { state: 'finished', message, ...about, manifest: store.addressOf(manifest), orgUnits };
-};
-
-const countsOf = ({ orgUnitIds = [], next, again, failures }: Checkpoint): OrgUnitCounts => ({
-  wanted: orgUnitIds.length,
-  handled: next - again.length,
-  incomplete: new Set(failures.flatMap(({ files }) => files.map((file) => /\/(\d+)/.exec(file)?.[1]))).size,
-});
-
-const manifestOf = (checkpoint: Checkpoint, nowMs: number) => {
-  const { runId, request, startedAt, counts, failures } = checkpoint;
-  const finishedAt = new Date(nowMs).toISOString();
-  const orgUnits = countsOf(checkpoint);
-  const sorted = failures.map(({ files, ...failure }) => ({ ...failure, files: files.toSorted() }));
-  return { runId, startedAt, finishedAt, request, orgUnits, parts: counts, failures: sorted };
+  const addresses = { files: store.addressOf(files), manifest: store.addressOf(manifest) };
+  return { outcome, message, runId, ...addresses, orgUnits };
 };

@@ -1,31 +1,31 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/course-export.ts';
-import { type ExportAnswer, runExport } from '../../lib/export.ts';
-import { exportRequest } from '../../lib/export-checkpoint.ts';
+import { durableHandler } from '../../lib/durable-job.ts';
+import { type ExportAnswer, exportJob } from '../../lib/export.ts';
 import { createExportServices } from '../../lib/export-services.ts';
 import { exportSettingsFrom } from '../../lib/settings.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf, type Effect } from '../local/controls.ts';
-import { startLambda } from '../local/lambda.ts';
-import { type Stack, settingsOf, startStack } from '../local/stack.ts';
+import { type Lambda, startLambda } from '../local/lambda.ts';
+import type { InvokeResult } from '../local/lambda-runtime-api.ts';
+import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
 
+const name = 'course-export';
 let stack: Stack;
 let controls: Controls;
 let s3: S3Client;
+let logged: string[] = [];
+/** Calls of the function that are under way. */
+let atWork = 0;
+
 const settings = () => ({
-  ...settingsOf(stack.description, 'course-export'),
-  ...{ RESERVE_MS: '1000', EXPORT_CONCURRENCY: '2', LOG_LEVEL: 'silent' },
+  ...settingsOf(stack.description, name),
+  ...{ RESERVE_MS: '1000', EXPORT_CONCURRENCY: '2', LOG_LEVEL: 'info' },
   ...{ WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1', WAIT_LONGEST_HOURS: '1' },
 });
 
@@ -34,33 +34,87 @@ beforeAll(async () => {
   controls = controlsOf(stack.description);
   s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   Object.assign(process.env, settings());
+  const write = process.stdout.write.bind(process.stdout);
+  vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
+    if (!`${text}`.startsWith('{')) return write(text, ...(others as []));
+    logged.push(...`${text}`.split('\n'));
+    return true;
+  });
 });
-beforeEach(() => controls.reset());
+beforeEach(() => {
+  logged = [];
+  return controls.reset();
+});
 afterAll(async () => {
+  vi.restoreAllMocks();
   s3.destroy();
   await stack.close();
 });
 
-/** With so much time left as Lambda tells, the reserve of a second included. */
-const invoke = (event: unknown, leftMs = 30_000): Promise<ExportAnswer> => {
-  const deadlineMs = Date.now() + leftMs;
-  return handler(event, { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context);
+/** A whole execution by the engine. */
+type Execute = (event: unknown) => Promise<InvokeResult>;
+
+/** The function in this process, which is told that it has so much time for each call. */
+const executed =
+  (it: typeof handler, timeoutMs = 120_000): Execute =>
+  (event) =>
+    stack.executions.run(event, durableOptionsOf(name), async (payload) => {
+      const untilMs = Date.now() + timeoutMs;
+      const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
+      atWork += 1;
+      const output = await it(JSON.parse(JSON.stringify(payload)), context);
+      atWork -= 1;
+      return { ok: true, payload: output };
+    });
+
+const withSettings = (more: Record<string, string>, timeoutMs?: number): Execute => {
+  const services = createExportServices(exportSettingsFrom({ ...settings(), ...more }));
+  return executed(durableHandler(exportJob(() => services)), timeoutMs);
 };
 
-/** In another container, with its own settings. */
-const invokeElsewhere = async (
-  event: object,
-  { leftMs = 20_000, ...more }: { leftMs?: number; WAIT_LONGEST_HOURS?: string } = {},
-): Promise<ExportAnswer> => {
-  const services = await createExportServices(exportSettingsFrom({ ...settings(), ...more }));
-  return runExport(exportRequest.parse(event), services, Date.now() + leftMs);
+/** The function in a process of its own. */
+const inProcess = async (use: (lambda: Lambda, execute: Execute) => Promise<void>, more = {}) => {
+  const it = { handler: `functions/${name}.handler`, env: { ...settings(), ...more } };
+  const limits = { timeoutMs: 590_000, maximumConcurrency: 1, durable: durableOptionsOf(name) };
+  const { executions } = stack;
+  const lambda = await startLambda({ functions: { [name]: { ...it, ...limits } }, executions });
+  await use(lambda, (event) => lambda.invoke(name, event)).finally(() => lambda.close());
 };
 
-/** In another container, by a clock that shows this time and stands still. */
-const resumedAt = async (nowMs: number): Promise<ExportAnswer> => {
-  const services = await createExportServices(exportSettingsFrom(settings()));
-  return runExport('unfinished', { ...services, nowMs: () => nowMs }, nowMs + 20_000);
+/** @throws Error where the execution fails. */
+const invoke = async (event: unknown, execute = executed(handler)): Promise<ExportAnswer> => {
+  const result = await execute(event);
+  if (result.ok) return result.payload as ExportAnswer;
+  throw new Error(`${result.error.errorType}: ${result.error.errorMessage}`);
 };
+
+/** On a machine that is at much else. */
+const soon = { timeout: 30_000 };
+
+const { functionArn } = durableOptionsOf(name);
+const executions = () => stack.executions.of(functionArn);
+/** What the newest execution has recorded, by name, in the order in which it began. */
+const recorded = () =>
+  stack.executions.operationsOf(executions().at(-1)?.arn ?? '').map(({ Name, Type }) => Name ?? Type);
+/** The metrics of exports, by name and outcome. */
+const metrics = (metric: string) =>
+  Object.fromEntries(
+    logged.flatMap((line) => {
+      const { outcome, [metric]: value } = line.startsWith('{"_aws"') ? JSON.parse(line) : {};
+      return value === undefined ? [] : [[outcome, value[0]]];
+    }),
+  );
+
+/** How often a person was called. */
+const refusals = (kind: string) =>
+  logged.filter((line) => line.includes('"Refusals":[') && line.includes(`"kind":"${kind}"`)).length;
+
+const keyOf = (userKey: string) => ({
+  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey },
+});
+const refuseS3 = () =>
+  controls.awsFault('s3', { action: 'PutObject', times: 1_000, type: 'AccessDenied', status: 403 });
+const allowS3 = () => fetch(`${stack.description.s3}/_local/faults`, { method: 'DELETE' });
 
 const keysUnder = async (prefix: string): Promise<string[]> => {
   const { Contents = [] } = await s3.send(
@@ -68,7 +122,6 @@ const keysUnder = async (prefix: string): Promise<string[]> => {
   );
   return Contents.flatMap(({ Key }) => Key ?? []);
 };
-const unfinished = () => keysUnder('course-exports/unfinished/');
 const bytesAt = async (key: string): Promise<Buffer> => {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket: stack.description.bucket, Key: key }));
   return Buffer.from((await Body?.transformToByteArray()) ?? []);
@@ -101,8 +154,8 @@ const requests = async () =>
   (await controls.requests()).map(
     ({ method, path, status }) => `${method} ${path.replace('/svc/api', '')} ${status}`,
   );
-const of = (event: unknown, leftMs?: number) =>
-  invoke(event, leftMs).then(async (answer) => ({ answer, ...(await filesOf(answer)) }));
+const of = (event: unknown, by?: Execute) =>
+  invoke(event, by).then(async (answer) => ({ answer, ...(await filesOf(answer)) }));
 const courses = (...orgUnitIds: number[]) =>
   controls.seed({ orgUnits: orgUnitIds.map((orgUnitId) => ({ orgUnitId })) });
 const example = JSON.parse(
@@ -113,12 +166,12 @@ describe('an export', () => {
   test('has a file for each part of each org unit, an image where there is one, and a manifest that counts them', async () => {
     const { answer, files, images, manifest } = await of(example);
     expect(answer).toEqual({
-      state: 'finished',
+      outcome: 'complete',
       message: '2 of 2 org units are complete.',
       runId: expect.stringMatching(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/),
       files: `s3://sis-relay-uploads/course-exports/${answer.runId}/`,
       manifest: `s3://sis-relay-uploads/course-exports/${answer.runId}/manifest.json`,
-      orgUnits: { wanted: 2, handled: 2, incomplete: 0 },
+      orgUnits: { wanted: 2, incomplete: 0 },
     });
     expect(files).toMatchObject({
       'org-units/2001.jsonl': [
@@ -176,7 +229,8 @@ describe('an export', () => {
     });
     expect(manifest).toEqual({
       ...{ runId: answer.runId, request: { ...example, orgUnitType: 3 } },
-      ...{ startedAt: expect.any(String), finishedAt: expect.any(String), orgUnits: answer.orgUnits },
+      ...{ startedAt: expect.any(String), finishedAt: expect.any(String) },
+      ...{ outcome: 'complete', orgUnits: answer.orgUnits },
       parts: {
         'org-units': sizeOf(2),
         classlists: sizeOf(4),
@@ -188,20 +242,36 @@ describe('an export', () => {
       },
       failures: [],
     });
-    expect(await unfinished()).toEqual([]);
+    expect(metrics('ExportRuns')).toEqual({ complete: 1, incomplete: 0, empty: 0 });
+    expect(metrics('ExportParts')).toEqual({ stored: 10 });
   });
 
   test.each([
     ['an empty event', {}],
     ['an event of a schedule', { 'detail-type': 'Scheduled Event', source: 'aws.events', detail: {} }],
-    ['no event', undefined],
+    ['no event', null],
   ])('of all courses is what %s asks for', async (_, event) => {
     const { answer, files } = await of(event);
-    expect(answer).toMatchObject({ state: 'finished', orgUnits: { wanted: 2, incomplete: 0 } });
+    expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });
     expect(Object.keys(files).filter((name) => name.startsWith('org-units/'))).toEqual([
       'org-units/2001.jsonl',
       'org-units/2002.jsonl',
     ]);
+  });
+
+  test('of all courses, where none is listed, is empty and not complete', async () => {
+    const { answer, manifest } = await of({ orgUnitType: 99 });
+    expect(answer).toMatchObject({ outcome: 'empty', orgUnits: { wanted: 0, incomplete: 0 } });
+    expect(manifest).toMatchObject({ outcome: 'empty', parts: {}, failures: [] });
+    expect(metrics('ExportRuns')).toMatchObject({ complete: 0, empty: 1 });
+  });
+
+  test.each([
+    [1, 'the schedule', { 'detail-type': 'Scheduled Event', source: 'aws.scheduler' }],
+    [0, 'a person', {}],
+  ])('counts as %i of the nightly ones where %s asks for it', async (count, _, event) => {
+    await invoke(event);
+    expect(logged.filter((line) => line.includes('"NightlyExports":[1]'))).toHaveLength(count);
   });
 
   test('can be of the org units of another type', async () => {
@@ -225,7 +295,7 @@ describe('an export', () => {
     const body = JSON.stringify({ pageSize: 2 });
     await fetch(`${stack.description.platform}/_local/settings`, { method: 'POST', body });
     const { answer, files } = await of({});
-    expect(answer).toMatchObject({ state: 'finished', orgUnits: { wanted: 11, incomplete: 0 } });
+    expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 11 } });
     expect(files['classlists/401.jsonl']?.map(({ Identifier }) => Number(Identifier))).toEqual(userIds);
     const pages = (await requests()).filter((each) => each.includes('/401/classlist/paged/'));
     expect(pages).toEqual(Array(5).fill('GET /le/1.82/401/classlist/paged/ 200'));
@@ -262,10 +332,12 @@ describe('what is refused is written down once, with why and what to do, and all
   test('an org unit that does not exist costs one request', async () => {
     const { answer, files, manifest } = await of({ orgUnitIds: [2999, 2001] });
     expect(answer).toMatchObject({
-      state: 'finished',
+      outcome: 'incomplete',
       message: '1 of 2 org units are complete.',
-      orgUnits: { wanted: 2, handled: 2, incomplete: 1 },
+      orgUnits: { wanted: 2, incomplete: 1 },
     });
+    expect(metrics('ExportRuns')).toEqual({ complete: 0, incomplete: 1, empty: 0 });
+    expect(metrics('ExportParts')).toEqual({ stored: 4, failed: 1 });
     expect(files['classlists/2001.jsonl']).toHaveLength(3);
     expect(manifest.failures).toMatchObject([
       {
@@ -329,7 +401,7 @@ describe('what is refused is written down once, with why and what to do, and all
   ])('%s', async (_, effect, failure) => {
     await controls.fault(effect, { path: 'quizzes/9201/attempts' });
     const { answer, files, manifest } = await of(example);
-    expect(answer).toMatchObject({ state: 'finished', orgUnits: { wanted: 2, incomplete: 1 } });
+    expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
     expect(manifest.failures).toMatchObject([
       { part: 'quiz-attempts', files: ['quiz-attempts/2001-9201'], ...failure },
     ]);
@@ -341,7 +413,7 @@ describe('what is refused is written down once, with why and what to do, and all
   test('the assessment of one user, without that of the others', async () => {
     await controls.fault(problem(400, 'invalid-parameters', 'userId'), { path: 'assessment', times: 1 });
     const { answer, files, manifest } = await of(example);
-    expect(answer).toMatchObject({ state: 'finished', orgUnits: { wanted: 2, incomplete: 1 } });
+    expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
     expect(manifest.failures).toMatchObject([
       {
         ...{ part: 'assessments', kind: 'rejected', type: 'invalid-parameters', count: 1 },
@@ -400,16 +472,12 @@ describe('what cannot be had for a while is had later', () => {
     ['429', '2001/classlist', { status: 429, headers: { 'retry-after': '1' } }],
     ['no answer', '2001/grades/$', { reset: 'before' }],
     ['half an answer', 'quizzes/9201/attempts', { truncate: true }],
-    [
-      'a page of HTML',
-      '9101/groups/$',
-      { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
-    ],
+    ['a 200 that says 503', '9101/groups/$', { status: 200, body: { title: 'Later', status: 503 } }],
     ['half an image', '2001/image$', { truncate: true }],
   ])('after %s', async (_, path, effect) => {
     await controls.fault(effect, { path });
     const { answer, files, images, manifest } = await of({ ...example, orgUnitIds: [2001] });
-    expect(answer).toMatchObject({ state: 'finished', orgUnits: { wanted: 1, incomplete: 0 } });
+    expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 1 } });
     expect(files['classlists/2001.jsonl']).toHaveLength(3);
     expect(files['quiz-attempts/2001-9201.jsonl']).toHaveLength(3);
     expect(Object.keys(files)).toHaveLength(6);
@@ -433,15 +501,15 @@ describe('what cannot be had for a while is had later', () => {
     await expect.poll(requests, { timeout: 5_000 }).toHaveLength(1);
     await controls.awsFault('s3', { action: 'PutObject', forMs: 1_500, status: 503 });
     const { answer, files } = await exported;
-    expect(answer).toMatchObject({ state: 'finished', orgUnits: { incomplete: 0 } });
+    expect(answer).toMatchObject({ outcome: 'complete' });
     expect(Object.keys(files)).toHaveLength(3);
   });
 
   test('or is given up after the longest wait, with why, and all else is there', async () => {
     await controls.fault({ status: 500 }, { path: 'quizzes/9201/attempts', times: 1_000 });
-    const answer = await invokeElsewhere(example, { WAIT_LONGEST_HOURS: '0.0003' });
-    const { files, images, manifest } = await filesOf(answer);
-    expect(answer).toMatchObject({ state: 'finished', orgUnits: { wanted: 2, incomplete: 1 } });
+    const impatient = withSettings({ WAIT_LONGEST_HOURS: '0.0003' });
+    const { answer, files, images, manifest } = await of(example, impatient);
+    expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
     expect(manifest.failures).toMatchObject([
       { part: 'quiz-attempts', kind: 'unavailable', status: 500, files: ['quiz-attempts/2001-9201'] },
     ]);
@@ -449,174 +517,181 @@ describe('what cannot be had for a while is had later', () => {
     expect(Object.keys(images)).toHaveLength(1);
   });
 
-  test('when the key is right again: until then nothing is sent and the run stays unfinished', async () => {
+  test('when the key is right again: until then the execution waits, and nothing else is sent', async () => {
     const { secrets } = stack.description;
-    const keyOf = (userKey: string) => ({
-      type: 'id-key',
-      appId: 'local-app',
-      appKey: 'local-app-key',
-      userId: '100',
-      userKey,
-    });
     await controls.key(100, 'rotated');
-    const answer = await invokeElsewhere({ orgUnitIds: [2001] }, { leftMs: 1_500 });
-    expect(answer).toMatchObject({
-      state: 'unfinished',
-      message: expect.stringContaining('The next invocation goes on'),
-    });
-    expect((await requests()).map((each) => each.slice(-3))).toEqual(['403']);
+    const exported = invoke({ orgUnitIds: [2001, 2002] });
+    await expect.poll(recorded, soon).toContain('a pause');
+    expect(new Set((await requests()).map((each) => each.slice(-3)))).toEqual(new Set(['403']));
+    expect(refusals('credentials')).toBeGreaterThan(0);
+    expect(logged.join('')).toContain('waits: The platform answered');
     await controls.secret(secrets.service, keyOf('rotated'));
-    const again = await invokeElsewhere({ orgUnitIds: [2001] });
-    expect(again).toMatchObject({ state: 'finished', runId: answer.runId });
+    expect(await exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });
     await controls.secret(secrets.service, keyOf('local-key-100'));
+  });
+
+  test('when the key is right again before the courses were listed', async () => {
+    const { secrets } = stack.description;
+    await controls.key(100, 'rotated-again');
+    const exported = invoke({});
+    await expect.poll(() => refusals('credentials'), soon).toBeGreaterThan(0);
+    await controls.secret(secrets.service, keyOf('rotated-again'));
+    expect(await exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });
+    await controls.secret(secrets.service, keyOf('local-key-100'));
+  });
+
+  test('when the bucket may be written to: until then nothing is asked of the platform, and a person is called', async () => {
+    await refuseS3();
+    const exported = invoke({ orgUnitIds: [2001] });
+    await expect.poll(() => refusals('aws-refused'), soon).toBeGreaterThan(0);
+    expect(await requests()).toEqual([]);
+    expect(logged.join('')).toContain('AWS refuses s3:PutObject on the bucket');
+    await allowS3();
+    expect(await exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 1 } });
+  });
+
+  test('when files may be stored again: all org units pause together, and a person is called', async () => {
+    await courses(2101, 2102, 2103, 2104);
+    await controls.fault({ delayMs: 1_500 }, { path: 'orgstructure/210\\d$', times: 2 });
+    const exported = invoke({ orgUnitIds: [2101, 2102, 2103, 2104] });
+    await expect.poll(requests, soon).not.toEqual([]);
+    await refuseS3();
+    await expect.poll(() => refusals('aws-refused'), soon).toBeGreaterThan(0);
+    await expect.poll(recorded, soon).toContain('a pause');
+    const asked = await requests();
+    expect(asked.filter((each) => !/orgstructure\/210[12] /.test(each))).toEqual([]);
+    await allowS3();
+    expect(await exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 4 } });
+  });
+
+  test('when the courses can be listed again', async () => {
+    await controls.fault({ status: 503 }, { path: 'orgstructure/$', times: 2 });
+    expect(await invoke({})).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });
+    expect((await requests()).filter((each) => /orgstructure\/ 503/.test(each))).toHaveLength(2);
+  });
+
+  test('while a platform that asks all to wait is left alone by all, and nothing runs meanwhile', async () => {
+    await courses(2101, 2102, 2103, 2104, 2105, 2106);
+    await controls.fault({ status: 429, headers: { 'retry-after': '2' } }, { path: '210\\d', times: 2 });
+    const exported = invoke({ orgUnitIds: [2101, 2102, 2103, 2104, 2105, 2106] });
+    await expect.poll(recorded, soon).toContain('a pause');
+    await expect.poll(() => atWork, soon).toBe(0);
+    const meanwhile = (await requests()).length;
+    expect(meanwhile).toBeLessThanOrEqual(2);
+    expect(await exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 6 } });
   });
 });
 
-describe('a run that does not come to its end in one invocation goes on in the next', () => {
+describe('an export that does not come to its end in one invocation goes on in the next', () => {
   const ids = [2101, 2102, 2103, 2104, 2105, 2106];
   const slowly = (times: number) => controls.fault({ delayMs: 700 }, { path: 'classlist', times });
 
-  test('when the time is up: it says so, and nothing but what was cut off is done twice', async () => {
+  test('when the time is up, and nothing but what was cut off is done twice', async () => {
     await courses(...ids);
     await slowly(6);
-    const first = await invoke({ orgUnitIds: ids }, 2_600);
-    expect(first).toMatchObject({
-      state: 'unfinished',
-      message: expect.stringMatching(
-        /^[0-5] of 6 org units are done: the time of the invocation is up\. The next/,
-      ),
-      orgUnits: { wanted: 6, incomplete: 0 },
-    });
-    expect(await unfinished()).toEqual([`course-exports/unfinished/${first.runId}.json`]);
-    expect((await filesOf(first)).manifest).toEqual({});
-    await controls.clearFaults();
-    const second = await invoke({ orgUnitIds: ids });
-    expect(second).toMatchObject({
-      state: 'finished',
-      runId: first.runId,
-      orgUnits: { wanted: 6, incomplete: 0 },
-    });
-    const { files, manifest } = await filesOf(second);
+    const hurried = withSettings({}, 2_600);
+    const { answer, files, manifest } = await of({ orgUnitIds: ids }, hurried);
+    expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 6 } });
+    expect(recorded()).toContain('a pause');
     expect(Object.keys(files)).toHaveLength(18);
     expect(manifest).toMatchObject({
       parts: { 'org-units': { files: 6, lines: 6 }, classlists: { files: 6, lines: 0 } },
     });
-    expect(await unfinished()).toEqual([]);
+    // Two are cut off by each end of the time.
     const again = Object.values(await requestsByPath()).filter((statuses) => statuses.includes(' '));
-    expect(again.length).toBeLessThanOrEqual(2);
+    const ends = recorded().filter((each) => each === 'a pause').length;
+    expect(again.length).toBeLessThanOrEqual(ends);
   });
 
-  test('an export of something else begins by itself, and leaves it alone', async () => {
+  test('what outlasts three of them is given up, and the others lose nothing', async () => {
     await courses(...ids);
-    await slowly(6);
-    const first = await invoke({ orgUnitIds: ids }, 1_600);
-    await controls.clearFaults();
-    const other = await invoke({ orgUnitIds: [2001] });
-    expect(first.state).toBe('unfinished');
-    expect(other).toMatchObject({ state: 'finished', orgUnits: { wanted: 1 } });
-    expect(other.runId).not.toBe(first.runId);
-    expect(await invoke({ resume: true })).toMatchObject({ state: 'finished', runId: first.runId });
+    await controls.fault({ delayMs: 60_000 }, { path: '2103/classlist', times: 100 });
+    const hurried = withSettings({ PLATFORM_HEADERS_TIMEOUT_MS: '60000' }, 1_800);
+    const { answer, files, manifest } = await of({ orgUnitIds: ids }, hurried);
+    expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 6, incomplete: 1 } });
+    expect(manifest.failures).toMatchObject([
+      { part: 'classlists', kind: 'crashed', files: ['classlists/2103'], count: 1 },
+    ]);
+    expect(Object.keys(files)).toHaveLength(17);
+    expect(await requestsByPath()).toMatchObject({
+      '/svc/api/lp/1.49/orgstructure/2103': '200',
+      // As long as something else of it is had, it is not given up.
+      '/svc/api/le/1.82/2103/classlist/paged/': expect.stringMatching(/^null( null){2,4}$/),
+    });
   });
 
-  test('{"resume":true} begins nothing where nothing is unfinished', async () => {
-    expect(await invoke({ resume: true })).toEqual({ state: 'idle', message: 'There is no unfinished run.' });
-    expect(await requests()).toEqual([]);
-  });
-
-  test('while an invocation is at work on it, another one leaves it alone', async () => {
+  test('what three of them died on is given up, and the others lose nothing', async () => {
     await courses(...ids);
-    await slowly(6);
-    const first = invoke({ orgUnitIds: ids });
-    await expect.poll(unfinished).toHaveLength(1);
-    const [busy, resumed] = [await invoke({ orgUnitIds: ids }), await invoke({ resume: true })];
-    const { runId } = await first;
-    expect(busy).toMatchObject({
-      state: 'busy',
-      runId,
-      message: expect.stringMatching(/at work on it, until 20/),
-    });
-    expect(resumed).toMatchObject({ state: 'busy', runId });
-  });
-
-  test('when the list of all courses could not be had', async () => {
-    await controls.fault({ status: 503 }, { path: 'orgstructure/$' });
-    const first = await invoke({});
-    expect(first).toMatchObject({
-      state: 'unfinished',
-      message: expect.stringMatching(/^0 of 0 .* with 503/),
-    });
-    expect(await invoke({})).toMatchObject({
-      state: 'finished',
-      runId: first.runId,
-      orgUnits: { wanted: 2 },
+    const deadly = '/svc/api/le/1.82/2103/classlist/paged/';
+    await controls.fault({ delayMs: 60_000 }, { path: '2103/classlist', times: 100 });
+    let deaths = 0;
+    await inProcess(async (lambda, execute) => {
+      const killing = setInterval(async () => {
+        const seen = (await controls.requests()).filter(({ path }) => path === deadly).length;
+        if (seen <= deaths) return;
+        deaths = seen;
+        lambda.kill(name);
+      }, 20);
+      const exported = of({ orgUnitIds: ids }, execute).finally(() => clearInterval(killing));
+      const { answer, files, manifest } = await exported;
+      expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 6, incomplete: 1 } });
+      expect(manifest.failures).toMatchObject(
+        ['org-units', 'classlists', 'grade-objects', 'course-images'].map((part) => ({
+          ...{ part, kind: 'crashed', files: [`${part}/2103`] },
+          remedy: expect.stringContaining('export this org unit alone'),
+        })),
+      );
+      expect(deaths).toBe(3);
+      expect(Object.keys(files).filter((each) => !each.includes('2103'))).toHaveLength(15);
     });
   });
 
-  test('a checkpoint that nobody can read is left alone', async () => {
-    const Key = 'course-exports/unfinished/20200101T000000Z-00000000.json';
-    await s3.send(new PutObjectCommand({ Bucket: stack.description.bucket, Key, Body: '{"version":0}' }));
-    expect(await invoke({ resume: true })).toMatchObject({ state: 'idle' });
-    await s3.send(new DeleteObjectCommand({ Bucket: stack.description.bucket, Key }));
-  });
-
-  test('when its process is killed: each file is there once, whole, and the counts are right', async () => {
-    await courses(...ids);
-    await slowly(6);
-    // Its lease is as long: however slow this machine, it still runs when the process is killed.
-    const timeoutMs = 600_000;
-    const lambda = await startLambda({
-      functions: {
-        'course-export': {
-          ...{
-            handler: 'functions/course-export.handler',
-            env: settings(),
-            timeoutMs,
-            maximumConcurrency: 1,
-          },
-        },
-      },
-    });
-    try {
-      const killed = lambda.invoke('course-export', { orgUnitIds: ids });
-      await expect
-        .poll(async () => (await requests()).filter((each) => each.includes('classlist')).length, {
-          timeout: 15_000,
-        })
-        .toBeGreaterThanOrEqual(3);
-      lambda.kill('course-export');
-      expect(await killed).toMatchObject({ ok: false });
-      await controls.clearFaults();
-      const [key = ''] = await unfinished();
-      const { runId, leaseMs } = JSON.parse((await bytesAt(key)).toString());
-      const resumed = await lambda.invoke('course-export', { resume: true });
-      expect(resumed).toMatchObject({ payload: { state: 'busy', runId } });
-      expect(await resumedAt(leaseMs - 1)).toMatchObject({ state: 'busy', runId });
-      const answer = await resumedAt(leaseMs);
-      expect(answer).toMatchObject({ state: 'finished', runId, orgUnits: { wanted: 6, incomplete: 0 } });
-      const { files, manifest } = await filesOf({ runId } as ExportAnswer);
-      expect(Object.keys(files)).toHaveLength(18);
-      expect(manifest).toMatchObject({
-        parts: { 'org-units': { files: 6, lines: 6 }, 'grade-objects': { files: 6 } },
-      });
-    } finally {
-      await lambda.close();
-    }
+  test('what is large of it lies beside it, and the engine is told where', async () => {
+    const quizIds = Array.from({ length: 300 }, (_, at) => 990_000 + at);
+    // So that its result is read again.
+    await controls.fault({ status: 429, headers: { 'retry-after': '2' } }, { path: '2002$' });
+    const { answer, manifest } = await of({ orgUnitIds: [2001, 2002], details: { 2001: { quizIds } } });
+    expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
+    expect(manifest.failures).toMatchObject([{ part: 'quiz-attempts', status: 404, count: 300 }]);
+    const { arn = '', bytes } = executions().at(-1) ?? {};
+    expect(bytes).toBeLessThan(20_000);
+    const results = stack.executions.operationsOf(arn).map(({ StepDetails }) => StepDetails?.Result ?? '');
+    expect(results.filter((each) => each.includes('liesAt'))).toHaveLength(1);
   });
 });
 
-describe('what fails the export as a whole is told by the invocation', () => {
-  test('the list of all courses is refused: the missing permission is named, and nothing is left behind', async () => {
+describe('one export at a time', () => {
+  test('another one waits until the first is over, of whatever they are', async () => {
+    await controls.fault({ status: 503 }, { path: '2001$', times: 1_000 });
+    const first = invoke({ orgUnitIds: [2001] });
+    await expect.poll(recorded, soon).toContain('before pass 2');
+    const second = invoke({ orgUnitIds: [2002] });
+    await expect.poll(recorded, soon).toContain('for those before it, 1');
+    expect((await requests()).filter((each) => each.includes('2002'))).toEqual([]);
+    await controls.clearFaults();
+    expect(await first).toMatchObject({ outcome: 'complete' });
+    expect(await second).toMatchObject({ outcome: 'complete' });
+    expect((await first).runId).not.toBe((await second).runId);
+  });
+
+  test('one that was stopped keeps nobody waiting', async () => {
+    await controls.fault({ status: 503 }, { path: '2001', times: 1_000 });
+    const first = invoke({ orgUnitIds: [2001] });
+    await expect.poll(recorded, soon).toContain('before pass 2');
+    stack.executions.stop(executions().at(-1)?.arn ?? '');
+    await expect(first).rejects.toThrow('it was stopped');
+    expect(await invoke({ orgUnitIds: [2002] })).toMatchObject({ outcome: 'complete' });
+  });
+});
+
+describe('what fails the export as a whole is told by the execution', () => {
+  test('the list of all courses is refused: the missing permission is named', async () => {
     await controls.seed({ roles: [{ roleId: 101, permissions: [] }] });
     await expect(invoke({})).rejects.toThrow(
       /The courses could not be listed: .* with 403 .*SeeOrgUnits.* Give the signing user's role the permission SeeOrgUnits/,
     );
-    expect(await unfinished()).toEqual([]);
-  });
-
-  test('a bucket that cannot be written to: before anything is asked of the platform', async () => {
-    await controls.awsFault('s3', { action: 'PutObject', times: 1, type: 'AccessDenied', status: 403 });
-    await expect(invoke({ orgUnitIds: [2001] })).rejects.toThrow();
-    expect(await requests()).toEqual([]);
+    expect(logged.join('')).toContain('the course export failed');
+    expect(metrics('ExportRuns')).toEqual({});
   });
 
   test.each<[string, unknown, RegExp]>([
@@ -641,12 +716,12 @@ describe('what fails the export as a whole is told by the invocation', () => {
       },
       /objectType/,
     ],
-    ['resume and more', { resume: true, orgUnitIds: [2001] }, /resume/],
+    ['what goes on by itself', { resume: true }, /resume/],
     ['a list', [2001], /expected object/],
     ['text', 'all', /expected object/],
   ])('an event that is none: %s', async (_, event, says) => {
     await expect(invoke(event)).rejects.toThrow(says);
-    await expect(invoke(event)).rejects.toThrow(/^The event is not usable/);
+    await expect(invoke(event)).rejects.toThrow(/The event is not usable/);
     expect(await requests()).toEqual([]);
   });
 });
@@ -678,34 +753,24 @@ test.skipIf(process.platform !== 'linux')(
         })),
       });
     }
-    const env = { ...settings(), EXPORT_CONCURRENCY: '4' };
-    const one = {
-      handler: 'functions/course-export.handler',
-      env,
-      timeoutMs: 590_000,
-      maximumConcurrency: 1,
-    };
-    const lambda = await startLambda({ functions: { 'course-export': one } });
-    try {
-      const result = await lambda.invoke('course-export', {});
-      const wanted = measured.orgUnits + 2;
-      expect(result).toMatchObject({
-        payload: { state: 'finished', orgUnits: { wanted, handled: wanted, incomplete: 0 } },
-      });
-      const [{ pid } = { pid: 0 }] = lambda.containers('course-export');
-      const peakKb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-      process.stdout.write(
-        `\ncourse-export of ${measured.orgUnits} org units: at most ${Math.round(peakKb / 1024)} MB\n`,
-      );
-      expect(peakKb).toBeLessThan(measured.atMostMb * 1024);
-      const { runId } = (result as { payload: ExportAnswer }).payload;
-      const manifest = JSON.parse((await bytesAt(`course-exports/${runId}/manifest.json`)).toString());
-      expect(manifest.parts).toMatchObject({
-        classlists: { files: wanted, lines: measured.orgUnits * measured.usersEach + 4 },
-        'course-images': { files: measured.orgUnits + 1 },
-      });
-    } finally {
-      await lambda.close();
-    }
+    await inProcess(
+      async (lambda, execute) => {
+        const answer = await invoke({}, execute);
+        const wanted = measured.orgUnits + 2;
+        expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted } });
+        const [{ pid } = { pid: 0 }] = lambda.containers(name);
+        const peakKb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+        process.stdout.write(
+          `\ncourse-export of ${measured.orgUnits} org units: at most ${Math.round(peakKb / 1024)} MB\n`,
+        );
+        expect(peakKb).toBeLessThan(measured.atMostMb * 1024);
+        const key = `course-exports/${answer.runId}/manifest.json`;
+        expect(JSON.parse((await bytesAt(key)).toString()).parts).toMatchObject({
+          classlists: { files: wanted, lines: measured.orgUnits * measured.usersEach + 4 },
+          'course-images': { files: measured.orgUnits + 1 },
+        });
+      },
+      { EXPORT_CONCURRENCY: '4' },
+    );
   },
 );

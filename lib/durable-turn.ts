@@ -1,0 +1,45 @@
+import { traced } from './aws-error.ts';
+import { type BackoffLimits, waitSeconds } from './backoff.ts';
+import type { Engine } from './durable-job.ts';
+
+/** The executions of a function that have begun and not ended, the oldest first, as the engine itself tells. */
+export type RunningExecutions = (functionArn: string) => Promise<string[]>;
+
+/**
+ * Waits until no older execution of the function is left. The engine itself knows which of them still run, so that one that was
+ * stopped, or ran out of time, keeps nobody waiting.
+ */
+export const waitForTurn = async (
+  engine: Engine,
+  { running, backoff }: { running: RunningExecutions; backoff: BackoffLimits },
+): Promise<void> => {
+  // Without a version: what runs on an older one counts, too.
+  const functionArn = engine.executionArn.split(':').slice(0, 7).join(':');
+  for (let attempt = 1; ; attempt += 1) {
+    const seconds = await engine.step(`is it the first, ${attempt}`, {
+      work: async () => {
+        const [first] = await running(functionArn);
+        return first === engine.executionArn ? 0 : waitSeconds({ receiveCount: attempt }, backoff);
+      },
+      backoff,
+    });
+    if (seconds === 0) return;
+    await engine.wait(`for those before it, ${attempt}`, seconds);
+  }
+};
+
+/** Loaded when an execution begins. */
+export const createRunningExecutions = async (): Promise<RunningExecutions> => {
+  const { LambdaClient, ListDurableExecutionsByFunctionCommand } = await import('@aws-sdk/client-lambda');
+  const lambda = traced(
+    new LambdaClient({
+      requestHandler: { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
+    }),
+  );
+  return async (FunctionName) => {
+    const { DurableExecutions = [] } = await lambda.send(
+      new ListDurableExecutionsByFunctionCommand({ FunctionName, Statuses: ['RUNNING'], ReverseOrder: true }),
+    );
+    return DurableExecutions.flatMap(({ DurableExecutionArn }) => DurableExecutionArn ?? []);
+  };
+};

@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import { exportDetails } from './export-parts.ts';
+import { platformId } from './message.ts';
+import { courseOffering } from './platform/org-units.ts';
+
+/** What is to be exported. */
+const exportRequest = z
+  .strictObject({
+    /** Default: all org units of the type. */
+    orgUnitIds: z
+      .array(platformId)
+      .min(1, 'must name at least one org unit, or be left out for all courses')
+      .transform((ids) => [...new Set(ids)])
+      .optional(),
+    orgUnitType: platformId.default(courseOffering),
+    /** By org unit. */
+    details: z
+      .record(z.string().regex(/^[1-9]\d*$/, 'must be the id of an org unit'), exportDetails)
+      .default({}),
+  })
+  .refine(
+    ({ orgUnitIds, details }) =>
+      orgUnitIds === undefined || Object.keys(details).every((id) => orgUnitIds.includes(Number(id))),
+    { path: ['details'], error: 'must be about org units that orgUnitIds names' },
+  );
+
+export type ExportRequest = z.infer<typeof exportRequest>;
+
+/** A schedule that has no input of its own tells about itself. */
+const schedule = z.looseObject({ 'detail-type': z.string() });
+
+/** What is asked for, and by whom. */
+export type Asked = { request: ExportRequest; isNightly: boolean };
+
+/** @throws Error that names what is wrong with the event. */
+export const askedIn = (event: unknown): Asked => {
+  const isNightly = schedule.safeParse(event).success;
+  const asked = exportRequest.safeParse(isNightly ? {} : (event ?? {}));
+  if (asked.success) return { request: asked.data, isNightly };
+  throw new Error(`The event is not usable: ${z.prettifyError(asked.error)}`);
+};

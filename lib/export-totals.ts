@@ -1,0 +1,60 @@
+import type { Stored } from './export-parts.ts';
+import type { Failure } from './failure.ts';
+
+/** One failure and every part that has failed with it. */
+type FailureGroup = Failure & {
+  part: string;
+  count: number;
+  /** `classlists/2001`, `quiz-attempts/2001-9201`: what would have been the files. */
+  files: string[];
+};
+
+/** What was stored, by the kind of part, and what was not, by why. */
+export type ExportTotals = {
+  parts: Record<string, { files: number; lines: number; bytes: number }>;
+  failures: FailureGroup[];
+};
+
+export const noTotals = (): ExportTotals => ({ parts: {}, failures: [] });
+
+const partOf = (file: string): string => file.split('/')[0] ?? '';
+
+export const addStored = (
+  { parts }: ExportTotals,
+  part: string,
+  { files, lines, bytes }: Stored & { files: number },
+): void => {
+  const before = parts[part] ?? { files: 0, lines: 0, bytes: 0 };
+  parts[part] = { files: before.files + files, lines: before.lines + lines, bytes: before.bytes + bytes };
+};
+
+export const addFile = (totals: ExportTotals, file: string, stored: Stored): void =>
+  addStored(totals, partOf(file), { files: 1, ...stored });
+
+/** Puts a failure beside those that are alike, as one cause may meet thousands of org units. */
+export const addFailure = ({ failures }: ExportTotals, files: string[], failure: Failure): void => {
+  // There is no letter to replay: the export is asked for again.
+  const remedy = failure.remedy.replace(/\b(then )?replay\b/, '$1export again');
+  for (const [part, some] of Map.groupBy(files, partOf)) {
+    const isAlike = (group: FailureGroup) =>
+      group.part === part &&
+      (['kind', 'status', 'type', 'title', 'required'] as const).every(
+        (name) => group[name] === failure[name],
+      );
+    const group = failures.find(isAlike);
+    if (group === undefined) failures.push({ ...failure, part, remedy, count: some.length, files: some });
+    else {
+      group.count += some.length;
+      for (const file of some) group.files.push(file);
+    }
+  }
+};
+
+export const addTotals = (totals: ExportTotals, { parts, failures }: ExportTotals): void => {
+  for (const [part, stored] of Object.entries(parts)) addStored(totals, part, stored);
+  for (const { part, count, files, ...failure } of failures) addFailure(totals, files, failure);
+};
+
+/** Org units of which anything failed. */
+export const incompleteIn = ({ failures }: ExportTotals): number =>
+  new Set(failures.flatMap(({ files }) => files.map((file) => /\/(\d+)/.exec(file)?.[1]))).size;

@@ -1,0 +1,180 @@
+import type { Context } from 'aws-lambda';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { durableHandler, type Engine, isInterrupted } from '../../lib/durable-job.ts';
+import { waitForTurn } from '../../lib/durable-turn.ts';
+import { MessageFailure } from '../../lib/failure.ts';
+import { localClient } from '../local/aws.ts';
+import { type DurableExecutions, startDurableExecutions } from '../local/durable-executions.ts';
+import type { InvokeResult } from '../local/lambda-runtime-api.ts';
+
+const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:long';
+const backoff = { minimumSeconds: 1, maximumSeconds: 1 };
+let executions: DurableExecutions;
+
+beforeAll(async () => {
+  executions = await startDurableExecutions();
+  const { region, credentials } = localClient(executions.url);
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL_LAMBDA: executions.url,
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  });
+});
+afterAll(() => executions.close());
+
+/** Where work calls `die`, the invocation ends there, and nothing of it is heard again. */
+type Work = (engine: Engine, die: () => Promise<never>) => Promise<unknown>;
+
+const run = async (work: Work) => {
+  let calls = 0;
+  const result = await executions.run({}, { functionArn, executionTimeoutMs: 60_000 }, (payload) => {
+    calls += 1;
+    const death = Promise.withResolvers<InvokeResult>();
+    const die = () => {
+      death.resolve({ ok: false, error: { errorType: 'Runtime.ExitError', errorMessage: 'killed' } });
+      return new Promise<never>(() => {});
+    };
+    const handler = durableHandler({ requestIn: () => ({}), run: (_, engine) => work(engine, die) });
+    const untilMs = Date.now() + 20_000;
+    const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
+    const answered = handler(JSON.parse(JSON.stringify(payload)), context);
+    return Promise.race([
+      death.promise,
+      answered.then((output): InvokeResult => ({ ok: true, payload: output })),
+    ]);
+  });
+  return { result, calls };
+};
+
+const failing = (error: Error, times: number) => {
+  let failed = 0;
+  const work = async () => {
+    failed += 1;
+    if (failed <= times) throw error;
+    return 'well';
+  };
+  return { work, tries: () => failed };
+};
+const unavailable = new MessageFailure('unavailable', 'not now');
+
+describe('a step', () => {
+  test('waits for what passes, while nothing runs', async () => {
+    const { work, tries } = failing(unavailable, 2);
+    const { result, calls } = await run((engine) => engine.step('one', { work, backoff }));
+    expect(result).toEqual({ ok: true, payload: 'well' });
+    expect([tries(), calls]).toEqual([3, 3]);
+  });
+
+  const denied = Object.assign(new Error('Access Denied'), { $metadata: { httpStatusCode: 403 } });
+  test.each([
+    ['what a role may not do', denied, backoff],
+    ['a defect', new TypeError('x is not a function'), backoff],
+    ['a refusal', new MessageFailure('rejected', 'never'), backoff],
+    ['anything, where it is not told how long', unavailable, undefined],
+  ])('does not wait for %s', async (_, error, wait) => {
+    const { work, tries } = failing(error, 9);
+    const { result } = await run((engine) => engine.step('one', { work, ...(wait && { backoff: wait }) }));
+    expect(result).toMatchObject({ ok: false, error: { errorMessage: error.message } });
+    expect(tries()).toBe(1);
+  });
+
+  test('that was done is not done again, whatever dies after it', async () => {
+    const done: string[] = [];
+    const step = (engine: Engine, name: string) =>
+      engine.step(name, { work: async () => void done.push(name), backoff });
+    let deaths = 0;
+    const { result } = await run(async (engine, die) => {
+      for (const name of ['one', 'two', 'three']) {
+        await step(engine, name);
+        deaths += 1;
+        if (deaths === 1 || deaths === 3) await die();
+      }
+      return engine.operations();
+    });
+    expect(done).toEqual(['one', 'two', 'three']);
+    expect(result).toEqual({ ok: true, payload: 4 });
+  });
+
+  test('whose process died is begun again', async () => {
+    let begun = 0;
+    const { result } = await run((engine, die) =>
+      engine.step('one', {
+        work: async () => {
+          begun += 1;
+          return begun < 3 ? die() : begun;
+        },
+        backoff,
+      }),
+    );
+    expect(result).toEqual({ ok: true, payload: 3 });
+  });
+
+  test('on which it always dies fails after ten times, and not when the time of all is up', async () => {
+    let begun = 0;
+    const { result } = await run((engine, die) =>
+      engine.step('one', {
+        work: () => {
+          begun += 1;
+          return die();
+        },
+        backoff,
+      }),
+    );
+    expect(result).toMatchObject({
+      ok: false,
+      error: { errorMessage: expect.stringMatching(/interruption/) },
+    });
+    expect(begun).toBe(10);
+  });
+
+  test('without a wait tells whether its process died on it', async () => {
+    const { result } = await run(async (engine, die) => {
+      const told = await engine.step('one', { work: die }).catch(isInterrupted);
+      const other = await engine.step('two', { work: failing(unavailable, 9).work }).catch(isInterrupted);
+      return [told, other];
+    });
+    expect(result).toEqual({ ok: true, payload: [true, false] });
+  });
+});
+
+test('a map works at so many at once, waits in one hold up no other, and each has its result', async () => {
+  let atWork = 0;
+  const both = Promise.withResolvers<void>();
+  const { result } = await run(async (engine) => {
+    const results = await engine.map('all', [1, 2, 3, 4, 5], {
+      concurrency: 3,
+      work: async (item, its) => {
+        if (item === 2) await its.wait('a pause', 0.2);
+        return its.step(`item ${item}`, {
+          work: async () => {
+            atWork += 1;
+            // The first two go on together, or never; the third is at its pause.
+            if (atWork === 2) both.resolve();
+            await both.promise;
+            return item * 10;
+          },
+        });
+      },
+    });
+    return [results, engine.operations()];
+  });
+  expect(result).toEqual({ ok: true, payload: [[10, 20, 30, 40, 50], 8] });
+});
+
+describe('a turn', () => {
+  test('comes when no older execution is left, and is asked for by the function’s name without a version', async () => {
+    const asked: string[] = [];
+    const before = ['arn:of-one', 'arn:of-another'];
+    const { result } = await run(async (engine) => {
+      const running = async (name: string) => {
+        asked.push(name);
+        return [...before.splice(0, 1), engine.executionArn];
+      };
+      await waitForTurn(engine, { running, backoff });
+      return 'its turn';
+    });
+    expect(result).toEqual({ ok: true, payload: 'its turn' });
+    expect(asked).toEqual([functionArn, functionArn, functionArn]);
+  });
+});

@@ -1,0 +1,221 @@
+import { setImmediate } from 'node:timers/promises';
+import { DurableOperationError } from '@aws/durable-execution-sdk-js';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Engine, mostOperations } from '../../lib/durable-job.ts';
+import type { Run } from '../../lib/export-chunk.ts';
+import { exportAll, mostOperationsForWaits } from '../../lib/export-passes.ts';
+import { askedIn } from '../../lib/export-request.ts';
+import { incompleteIn } from '../../lib/export-totals.ts';
+import { MessageFailure } from '../../lib/failure.ts';
+import type { PlatformClient } from '../../lib/platform/client.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const concurrency = 4;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: 0 }));
+afterEach(() => void vi.useRealTimers());
+
+type World = {
+  /** What the platform answers to a call: after a refusal of the org unit itself, nothing is left of it. */
+  answer(operation: string): 'had' | 'rejected' | 'unavailable' | 'throttled' | 'credentials';
+  /** The function dies on it. */
+  deadly?: number;
+};
+
+/** An engine whose time passes while all wait, and which counts what AWS counts. */
+const engineIn = ({ deadly = -1 }: World) => {
+  let operations = 0;
+  let sleepers: { untilMs: number; wake(): void }[] = [];
+  const underWay = new Set<() => void>();
+  const die = () => {
+    for (const interrupt of [...underWay]) interrupt();
+  };
+  const engine: Engine = {
+    ...{
+      executionArn: 'arn',
+      leftMs: () => 15 * minute,
+      operations: () => operations,
+      recordBy: () => {},
+      tellWaits: () => {},
+    },
+    step: async (name, { work }) => {
+      operations += 1;
+      const [first = 0, last = first] = (name.match(/\d+/g) ?? []).map(Number);
+      const { promise, reject } = Promise.withResolvers<never>();
+      const interrupt = () =>
+        reject(DurableOperationError.fromErrorObject({ ErrorType: 'StepInterruptedError' }));
+      promise.catch(() => {});
+      underWay.add(interrupt);
+      // So that others are under way beside it.
+      await setImmediate();
+      if (deadly >= first && deadly <= last) die();
+      return Promise.race([promise, work()]).finally(() => underWay.delete(interrupt));
+    },
+    wait: (_, seconds) => {
+      operations += 1;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      sleepers.push({ untilMs: Date.now() + seconds * second, wake: resolve });
+      return promise;
+    },
+    map: async (_, items, { work }) => {
+      operations += 1;
+      const results: Awaited<ReturnType<typeof work>>[] = [];
+      const left = items.entries();
+      const lane = async () => {
+        for (const [at, item] of left) results[at] = await work(item, engine);
+      };
+      await Promise.all(Array.from({ length: concurrency }, lane));
+      return results;
+    },
+  };
+  /** Nobody is at work where a turn of the event loop changes nothing. */
+  const until = async <Result>(job: Promise<Result>): Promise<Result> => {
+    let isOver = false;
+    const over = job.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await setImmediate();
+      if (underWay.size > 0 || sleepers.length === 0) continue;
+      const nextMs = Math.min(...sleepers.map(({ untilMs }) => untilMs));
+      vi.setSystemTime(nextMs);
+      const awake = sleepers.filter(({ untilMs }) => untilMs <= nextMs);
+      sleepers = sleepers.filter(({ untilMs }) => untilMs > nextMs);
+      for (const { wake } of awake) wake();
+    }
+    return over;
+  };
+  return { engine, until };
+};
+
+/** Ids from 1 on. */
+const exportOf = async (count: number, world: World) => {
+  const calls: number[] = [];
+  const call = async (
+    { name }: { name: string },
+    { path: { orgUnitId } }: { path: { orgUnitId: number } },
+  ) => {
+    calls.push(orgUnitId);
+    const kind = world.answer(name);
+    if (kind === 'had') return {};
+    throw new MessageFailure(kind, `it is ${kind}`, kind === 'rejected' ? { refusal: { status: 404 } } : {});
+  };
+  const platform = { call, download: call };
+  const { engine, until } = engineIn(world);
+  const run: Run = {
+    ...{ request: askedIn({}).request, runId: 'run', answeredMs: 0, unlucky: 0, leftMs: engine.leftMs },
+    mayWait: () => engine.operations() < mostOperationsForWaits,
+    services: {
+      platform: { for: () => platform } as unknown as PlatformClient,
+      store: {
+        ...{ readJson: async () => undefined, writeJson: async () => {}, addressOf: (key) => key },
+        upload: async (_, __, pieces) => {
+          for await (const _piece of pieces);
+          return { bytes: 0 };
+        },
+      },
+      observe: {
+        ...{ message: () => {}, info: () => {}, warn: () => {}, error: () => {}, call: () => {} },
+        ...{
+          tokens: () => {},
+          authorizationsNeeded: () => {},
+          failed: () => {},
+          count: () => {},
+          flush: () => {},
+        },
+      },
+      limits: {
+        ...{ prefix: '', concurrency, reserveMs: 10 * second, maxWaitMs: 3 * hour },
+        backoff: { minimumSeconds: 5, maximumSeconds: 1_800 },
+      },
+    },
+  };
+  const ids = Array.from({ length: count }, (_, at) => at + 1);
+  const totals = await until(exportAll(ids, run, engine));
+  const kinds: Record<string, number> = {};
+  for (const { kind, part, count: files } of totals.failures)
+    if (part === 'org-units') kinds[kind] = (kinds[kind] ?? 0) + files;
+  return { totals, kinds, calls, operations: engine.operations(), hours: Date.now() / hour };
+};
+
+describe('10,000 org units take no more operations than AWS allows an execution', () => {
+  const all = 10_000;
+
+  test('where all is well: a chunk of 20 has a step', async () => {
+    const { kinds, calls, operations, hours } = await exportOf(all, { answer: () => 'rejected' });
+    expect(kinds).toEqual({ rejected: all });
+    expect(calls).toHaveLength(all);
+    expect(operations).toBe(1 + 500);
+    expect(hours).toBe(0);
+  });
+
+  test('where the platform is away for good: it is asked until the longest wait, and then once for each chunk', async () => {
+    const { kinds, calls, operations, hours } = await exportOf(all, { answer: () => 'unavailable' });
+    expect(kinds).toEqual({ unavailable: all });
+    expect(calls.length).toBeLessThan(1_000);
+    expect(operations).toBeLessThan(1_000);
+    expect(hours).toBeGreaterThanOrEqual(3);
+    expect(hours).toBeLessThan(4);
+  });
+
+  test('where it is back after two hours: all are had, and nobody asked in vain for more than a few times', async () => {
+    const answer = () => (Date.now() < 2 * hour ? 'unavailable' : 'rejected');
+    const { kinds, calls, operations, hours } = await exportOf(all, { answer });
+    expect(kinds).toEqual({ rejected: all });
+    expect(calls.length - all).toBeLessThan(200);
+    expect(operations).toBeLessThan(800);
+    expect(hours).toBeLessThan(3);
+  });
+
+  test.each(['throttled', 'credentials'] as const)(
+    'where every tenth call is %s: what is left in the end is told',
+    async (kind) => {
+      let calls = 0;
+      const answer = () => {
+        calls += 1;
+        return calls % 10 === 0 ? kind : 'rejected';
+      };
+      const { kinds, operations, totals } = await exportOf(all, { answer });
+      expect(kinds.rejected).toBeGreaterThan(2_000);
+      expect((kinds.rejected ?? 0) + (kinds[kind] ?? 0)).toBe(all);
+      expect(incompleteIn(totals)).toBe(all);
+      expect(operations).toBeLessThan(mostOperations - 400);
+    },
+  );
+
+  test('where one part of each cannot be had: all are tried again together, and given up after the longest wait', async () => {
+    const answer = (operation: string) =>
+      operation === 'list-classlist-paged'
+        ? 'unavailable'
+        : operation === 'read-org-unit'
+          ? 'had'
+          : 'rejected';
+    const { totals, operations, hours } = await exportOf(all, { answer });
+    expect(totals.parts).toMatchObject({ 'org-units': { files: all } });
+    expect(totals.failures).toContainEqual(
+      expect.objectContaining({ part: 'classlists', kind: 'unavailable', count: all }),
+    );
+    expect(operations).toBeLessThan(1_200);
+    expect(hours).toBeLessThan(4);
+  });
+
+  test('where the function dies on one of them: that one is found, and the others lose nothing', async () => {
+    const { kinds, operations } = await exportOf(all, { answer: () => 'rejected', deadly: 5_432 });
+    expect(kinds).toEqual({ rejected: all - 1, crashed: 1 });
+    expect(operations).toBeLessThan(600);
+  });
+});
+
+test.each([
+  [1, 1],
+  [4, 4],
+  [500, 500],
+  [501, 500],
+  [1_000, 500],
+])('%i org units have %i steps', async (count, steps) => {
+  const { kinds, operations } = await exportOf(count, { answer: () => 'rejected' });
+  expect(kinds).toEqual({ rejected: count });
+  expect(operations).toBe(1 + steps);
+});

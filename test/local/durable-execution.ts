@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+
+/** What AWS allows an execution. */
+export const awsQuotas = { operations: 3_000, resultBytes: 256 * 1024, writtenBytes: 100 * 1024 ** 2 };
+
+export type Update = {
+  Id: string;
+  ParentId?: string;
+  Name?: string;
+  Type: 'STEP' | 'CONTEXT' | 'WAIT' | 'EXECUTION';
+  SubType?: string;
+  Action: 'START' | 'SUCCEED' | 'FAIL' | 'RETRY' | 'CANCEL';
+  Payload?: string;
+  Error?: object;
+  ContextOptions?: { ReplayChildren?: boolean };
+  StepOptions?: { NextAttemptDelaySeconds?: number };
+  WaitOptions?: { WaitSeconds?: number };
+};
+
+export type Operation = {
+  Id: string;
+  ParentId?: string | undefined;
+  Name?: string | undefined;
+  Type: Update['Type'];
+  SubType?: string | undefined;
+  Status: 'STARTED' | 'PENDING' | 'READY' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+  StartTimestamp: Date;
+  EndTimestamp?: Date;
+  ExecutionDetails?: { InputPayload: string };
+  ContextDetails?: { Result?: string | undefined; Error?: object | undefined; ReplayChildren?: boolean };
+  StepDetails?: {
+    Attempt: number;
+    NextAttemptTimestamp?: Date | undefined;
+    Result?: string | undefined;
+    Error?: object | undefined;
+  };
+  WaitDetails?: { ScheduledEndTimestamp: Date };
+};
+
+/** What a client is refused with. */
+export class Refusal extends Error {
+  override name = 'InvalidParameterValueException';
+}
+
+export type DurableExecution = ReturnType<typeof newExecution>;
+
+const isOver = ({ Status }: Operation): boolean => ['SUCCEEDED', 'FAILED', 'CANCELLED'].includes(Status);
+
+/** The records of one execution: what it did, what waits until when, and which call may go on with it. */
+export function newExecution(arn: string, input: string, quotas = awsQuotas) {
+  const operations = new Map<string, Operation>();
+  const root: Operation = {
+    ...{ Id: randomUUID(), Type: 'EXECUTION', Status: 'STARTED', StartTimestamp: new Date() },
+    ExecutionDetails: { InputPayload: input },
+  };
+  operations.set(root.Id, root);
+  let token = '';
+  let counted = 1;
+  let writtenBytes = Buffer.byteLength(input);
+  /** Those that the client has not been told of. */
+  let changed = new Set<string>();
+
+  const change = (operation: Operation): void => {
+    operations.set(operation.Id, operation);
+    changed.add(operation.Id);
+  };
+
+  /** What has waited for long enough goes on. */
+  const elapse = (): void => {
+    for (const operation of operations.values()) {
+      const dueMs = dueMsOf(operation);
+      if (dueMs === undefined || dueMs > Date.now()) continue;
+      if (operation.Type === 'WAIT') change({ ...operation, Status: 'SUCCEEDED', EndTimestamp: new Date() });
+      else change({ ...operation, Status: 'READY' });
+    }
+  };
+
+  const refuseUnless = (isRight: boolean, message: string): void => {
+    if (!isRight) throw new Refusal(message);
+  };
+
+  const count = ({ Action, Type, Payload, Error: error }: Update): void => {
+    const bytes = Buffer.byteLength(Payload ?? '') + Buffer.byteLength(JSON.stringify(error ?? ''));
+    refuseUnless(bytes <= quotas.resultBytes, `The payload has ${bytes} bytes: too many`);
+    writtenBytes += bytes;
+    refuseUnless(writtenBytes <= quotas.writtenBytes, `The execution has written ${writtenBytes} bytes`);
+    if (Action === 'START' || (Type !== 'STEP' && Type !== 'CONTEXT')) counted += 1;
+    refuseUnless(counted <= quotas.operations, `The execution has used ${counted} operations`);
+  };
+
+  const apply = (update: Update): void => {
+    const { Id, ParentId, Name, Type, SubType, Action } = update;
+    const known = operations.get(Id);
+    refuseUnless(ParentId === undefined || operations.get(ParentId)?.Type === 'CONTEXT', 'Invalid parent');
+    refuseUnless(known === undefined || known.Type === Type, `Invalid type ${Type} of ${Id}`);
+    const allowed = transitions[Type]?.[Action];
+    refuseUnless(allowed?.includes(known?.Status) === true, `Invalid ${Action} of ${known?.Status} ${Type}`);
+    count(update);
+    const before = known ?? {
+      Id,
+      ParentId,
+      Name,
+      Type,
+      SubType,
+      Status: 'STARTED',
+      StartTimestamp: new Date(),
+    };
+    change({ ...before, ...stateAfter(update, before) });
+  };
+
+  return {
+    arn,
+    root,
+    /** What it was asked for, and what it has used of what it may. */
+    used: () => ({ operations: counted, bytes: writtenBytes }),
+    operations: (): Operation[] => [...operations.values()],
+
+    /** The call that begins now alone may record anything; what comes of an older one is refused. */
+    begin: (): string => {
+      elapse();
+      changed = new Set();
+      token = randomUUID();
+      return token;
+    },
+
+    /** @throws Refusal */
+    record: (givenToken: string, updates: Update[]): { token: string; operations: Operation[] } => {
+      refuseUnless(givenToken === token, 'Invalid Checkpoint Token: it is not the current one');
+      elapse();
+      for (const update of updates) apply(update);
+      token = randomUUID();
+      const told = [...changed].flatMap((id) => operations.get(id) ?? []);
+      changed = new Set();
+      return { token, operations: told };
+    },
+
+    /** What a replay needs: nothing of what lies in a context that has ended, unless it asked for it. @throws Refusal */
+    state: (givenToken: string): Operation[] => {
+      refuseUnless(givenToken === token, 'Invalid Checkpoint Token: it is not the current one');
+      const isLeftOut = ({ ParentId = '' }: Operation): boolean => {
+        const parent = operations.get(ParentId);
+        if (parent === undefined) return false;
+        return (isOver(parent) && parent.ContextDetails?.ReplayChildren !== true) || isLeftOut(parent);
+      };
+      return [...operations.values()].filter((operation) => !isLeftOut(operation));
+    },
+
+    /** Until when nothing can go on; undefined where there is nothing to wait for. */
+    dueMs: (): number | undefined => {
+      const all = [...operations.values()];
+      if (all.some(({ Status }) => Status === 'READY')) return 0;
+      const due = all.flatMap((operation) => dueMsOf(operation) ?? []);
+      return due.length === 0 ? undefined : Math.min(...due);
+    },
+  };
+}
+
+function dueMsOf({ Type, Status, WaitDetails, StepDetails }: Operation): number | undefined {
+  if (Type === 'WAIT' && Status === 'STARTED') return WaitDetails?.ScheduledEndTimestamp.getTime();
+  return Status === 'PENDING' ? StepDetails?.NextAttemptTimestamp?.getTime() : undefined;
+}
+
+type Statuses = (Operation['Status'] | undefined)[];
+
+/** Of which status an operation may be for each action; `undefined` where it is new. */
+const transitions: Partial<Record<Update['Type'], Partial<Record<Update['Action'], Statuses>>>> = {
+  STEP: {
+    START: [undefined, 'READY'],
+    SUCCEED: [undefined, 'STARTED', 'READY'],
+    FAIL: [undefined, 'STARTED', 'READY'],
+    RETRY: [undefined, 'STARTED', 'READY'],
+  },
+  CONTEXT: { START: [undefined], SUCCEED: ['STARTED'], FAIL: ['STARTED'] },
+  WAIT: { START: [undefined], CANCEL: ['STARTED'] },
+};
+
+function stateAfter(update: Update, { StepDetails }: Operation): Partial<Operation> {
+  const { Type, Action, ContextOptions, StepOptions, WaitOptions } = update;
+  const told = { Result: update.Payload, Error: update.Error };
+  const after = (seconds = 0) => new Date(Date.now() + 1000 * seconds);
+  const attempts = StepDetails?.Attempt ?? 0;
+  if (Action === 'START')
+    return {
+      Status: 'STARTED',
+      ...(Type === 'WAIT' && { WaitDetails: { ScheduledEndTimestamp: after(WaitOptions?.WaitSeconds) } }),
+      ...(Type === 'STEP' && { StepDetails: { ...StepDetails, Attempt: attempts } }),
+    };
+  if (Action === 'RETRY') {
+    const NextAttemptTimestamp = after(StepOptions?.NextAttemptDelaySeconds);
+    return { Status: 'PENDING', StepDetails: { ...told, Attempt: attempts + 1, NextAttemptTimestamp } };
+  }
+  const Status = Action === 'SUCCEED' ? 'SUCCEEDED' : Action === 'FAIL' ? 'FAILED' : 'CANCELLED';
+  return {
+    ...{ Status, EndTimestamp: new Date() },
+    ...(Type === 'STEP' && { StepDetails: { ...told, Attempt: attempts + 1 } }),
+    ...(Type === 'CONTEXT' && { ContextDetails: { ...told, ...ContextOptions } }),
+  };
+}

@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  awsQuotas,
+  type DurableExecution,
+  newExecution,
+  type Operation,
+  Refusal,
+  type Update,
+} from './durable-execution.ts';
+import type { InvokeResult } from './lambda-runtime-api.ts';
+
+export type DurableOptions = {
+  /** As an event source or a person would name it: without a version. */
+  functionArn: string;
+  /** In all, waits included. */
+  executionTimeoutMs: number;
+};
+
+/** Before a call is carried out, and after it, before it is answered: whoever says so gets no answer. */
+export type OnCheckpoint = (
+  moment: 'before' | 'after',
+  updates: Update[],
+) => undefined | 'no answer' | Promise<undefined | 'no answer'>;
+
+type Options = {
+  /** So many operations are told at a time; few, so that there is more than one page of them. */
+  pageSize?: number;
+  quotas?: Partial<typeof awsQuotas>;
+  onCheckpoint?: OnCheckpoint;
+};
+
+type Status = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'STOPPED';
+type Known = { execution: DurableExecution; functionArn: string; status: Status; stop(): void };
+
+export type DurableExecutions = Awaited<ReturnType<typeof startDurableExecutions>>;
+
+/**
+ * Lambda's API: invocations, and the engine of durable executions as far as a function meets it. The engine calls a function
+ * again after each wait and each death, with what was recorded until then, and takes what the function records.
+ */
+export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoint }: Options = {}) {
+  const known = new Map<string, Known>();
+  let observer = onCheckpoint;
+  let functions: ((name: string, event: unknown) => Promise<InvokeResult>) | undefined;
+
+  const server = createServer(async (request, response) => {
+    try {
+      await answer(request, response);
+    } catch (error) {
+      const { name, message } = error as Error;
+      const status = error instanceof Refusal ? 400 : name === 'ResourceNotFoundException' ? 404 : 500;
+      response.writeHead(status, { 'content-type': 'application/json', 'x-amzn-errortype': name });
+      response.end(JSON.stringify({ Type: 'User', message }));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  async function answer(request: IncomingMessage, response: ServerResponse) {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://lambda');
+    const [, , kind, about = '', verb = ''] = pathname.split('/').map(decodeURIComponent);
+    const send = (body: object) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body, inSeconds));
+    };
+    if (kind === 'functions' && verb === 'invocations')
+      return answerInvocation(about, JSON.parse((await text(request)) || 'null'), { request, response });
+    if (kind === 'functions' && verb === 'durable-executions') {
+      const running = [...known.values()].filter(
+        ({ functionArn, status }) =>
+          functionArn === about && searchParams.getAll('Statuses').includes(status),
+      );
+      return send({ DurableExecutions: running.map(summaryOf) });
+    }
+    const found = known.get(about);
+    if (kind !== 'durable-executions' || !found)
+      throw Object.assign(new Error(`There is no execution ${about}`), { name: 'ResourceNotFoundException' });
+    const { execution } = found;
+    if (verb === 'state') {
+      const all = execution.state(searchParams.get('CheckpointToken') ?? '');
+      return send(page(all, Number(searchParams.get('Marker') ?? 0)));
+    }
+    const { CheckpointToken, Updates = [] } = JSON.parse(await text(request)) as {
+      CheckpointToken: string;
+      Updates?: Update[];
+    };
+    if ((await observer?.('before', Updates)) === 'no answer') return response.destroy();
+    const { token, operations } = execution.record(CheckpointToken, Updates);
+    if ((await observer?.('after', Updates)) === 'no answer') return response.destroy();
+    return send({ CheckpointToken: token, NewExecutionState: { Operations: operations } });
+  }
+
+  /** As a person would invoke it by the AWS CLI. */
+  async function answerInvocation(called: string, event: unknown, { request, response }: Exchange) {
+    if (!functions) throw new Refusal('There are no functions here');
+    // An ARN, a name, or a name with a version or an alias.
+    const name = called.replace(/^.*:function:/, '').split(':')[0] ?? '';
+    const invoked = functions(name, event);
+    if (request.headers['x-amz-invocation-type'] === 'Event') {
+      invoked.catch(() => undefined);
+      return response.writeHead(202).end();
+    }
+    const result = await invoked;
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      ...(!result.ok && { 'x-amz-function-error': 'Unhandled' }),
+    });
+    return response.end(JSON.stringify(result.ok ? result.payload : result.error));
+  }
+
+  function page(operations: Operation[], from: number) {
+    const until = from + pageSize;
+    return {
+      Operations: operations.slice(from, until),
+      ...(until < operations.length && { NextMarker: String(until) }),
+    };
+  }
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+
+    /** The executions of a function, the oldest first. */
+    of: (functionArn: string) =>
+      [...known.values()]
+        .filter((each) => each.functionArn === functionArn)
+        .map(({ execution, status }) => ({ arn: execution.arn, status, ...execution.used() })),
+
+    operationsOf: (arn: string): Operation[] => known.get(arn)?.execution.operations() ?? [],
+
+    stop: (arn: string): void => known.get(arn)?.stop(),
+
+    /** From now on they can be invoked here. */
+    serve: (invoke: typeof functions): void => {
+      functions = invoke;
+    },
+
+    /** Instead of the one that was told of calls until now. */
+    observe: (next: OnCheckpoint | undefined): void => {
+      observer = next;
+    },
+
+    /** Carries an execution to its end, and answers as a synchronous invocation would. */
+    async run(
+      event: unknown,
+      { functionArn, executionTimeoutMs }: DurableOptions,
+      invoke: (event: object) => Promise<InvokeResult>,
+    ): Promise<InvokeResult> {
+      const arn = `${functionArn}:1/durable-execution/${randomUUID()}/${randomUUID()}`;
+      const execution = newExecution(arn, JSON.stringify(event ?? {}), { ...awsQuotas, ...quotas });
+      const stopped = Promise.withResolvers<InvokeResult>();
+      const it: Known = {
+        execution,
+        functionArn,
+        status: 'RUNNING',
+        stop: () => end('STOPPED', 'it was stopped'),
+      };
+      const end = (status: Status, message: string) => {
+        it.status = status;
+        stopped.resolve(failed(`Execution.${status}`, `The durable execution ended: ${message}`));
+      };
+      known.set(arn, it);
+      const timer = setTimeout(() => end('TIMED_OUT', 'its time is up'), executionTimeoutMs);
+      const carried = carry(it, invoke).catch((error: unknown) => failed('ServiceException', String(error)));
+      const result = await Promise.race([carried, stopped.promise]);
+      clearTimeout(timer);
+      if (it.status === 'RUNNING') it.status = result.ok ? 'SUCCEEDED' : 'FAILED';
+      return result;
+    },
+
+    async close(): Promise<void> {
+      for (const it of known.values()) if (it.status === 'RUNNING') it.stop();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+
+  /** Until it has succeeded or failed: it is called, and again after what it waits for, and again where its process died. */
+  async function carry(it: Known, invoke: (event: object) => Promise<InvokeResult>): Promise<InvokeResult> {
+    const { execution } = it;
+    for (let deaths = 0; it.status === 'RUNNING'; ) {
+      const CheckpointToken = execution.begin();
+      const InitialExecutionState = page(execution.state(CheckpointToken), 0);
+      const result = await invoke({
+        DurableExecutionArn: execution.arn,
+        CheckpointToken,
+        InitialExecutionState,
+      });
+      if (!result.ok) {
+        deaths += 1;
+        await sleep(Math.min(2_000, 50 * 2 ** deaths));
+        continue;
+      }
+      deaths = 0;
+      const { Status, Result, Error: error } = result.payload as Output;
+      if (Status === 'SUCCEEDED') return { ok: true, payload: Result ? JSON.parse(Result) : undefined };
+      if (Status === 'FAILED')
+        return failed(error?.ErrorType ?? 'Error', error?.ErrorMessage ?? 'The execution failed');
+      const dueMs = execution.dueMs();
+      if (dueMs === undefined) return failed('Execution.Stuck', 'The execution waits for nothing');
+      await sleep(Math.max(0, dueMs - Date.now()));
+    }
+    return failed('Execution.Ended', 'The execution has ended');
+  }
+}
+
+type Exchange = { request: IncomingMessage; response: ServerResponse };
+
+type Output = {
+  Status: 'SUCCEEDED' | 'FAILED' | 'PENDING';
+  Result?: string;
+  Error?: { ErrorType?: string; ErrorMessage?: string };
+};
+
+const failed = (errorType: string, errorMessage: string): InvokeResult => ({
+  ok: false,
+  error: { errorType, errorMessage },
+});
+
+const summaryOf = ({ execution, functionArn, status }: Known) => ({
+  DurableExecutionArn: execution.arn,
+  DurableExecutionName: execution.arn.split('/').at(-2),
+  FunctionArn: functionArn,
+  Status: status,
+  StartTimestamp: execution.root.StartTimestamp,
+});
+
+/** As Lambda's API writes times; an event has them as text. */
+function inSeconds(this: Record<string, unknown>, name: string, value: unknown): unknown {
+  const given = this[name];
+  return given instanceof Date ? given.getTime() / 1000 : value;
+}

@@ -1,0 +1,92 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ExportAnswer } from '../../lib/export.ts';
+import { localClient } from '../local/aws.ts';
+import { controlsOf } from '../local/controls.ts';
+import type { Update } from '../local/durable-execution.ts';
+import { durableOptionsOf, type Stack, startStack } from '../local/stack.ts';
+import { unpack } from './deployed.ts';
+import { packagedProject, slowMs } from './packaged.ts';
+
+const name = 'course-export';
+let stack: Stack;
+let taskRoot: string;
+let s3: S3Client;
+let event: object;
+
+beforeAll(async () => {
+  taskRoot = await mkdtemp(join(tmpdir(), 'sis-relay-durable-'));
+  await unpack(await packagedProject(), name, taskRoot);
+  stack = await startStack({ functions: [], taskRoot, durable: { pageSize: 3 } });
+  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
+  event = JSON.parse(await readFile(resolve(import.meta.dirname, `../../events/${name}.json`), 'utf8'));
+}, slowMs);
+afterAll(async () => {
+  s3?.destroy();
+  await stack?.close();
+  await rm(taskRoot, { recursive: true });
+});
+
+/** All that an export has left, by its names: bytes, but for what differs from one to the next. */
+const filesOf = async (runId: string): Promise<Record<string, string>> => {
+  const { bucket: Bucket } = stack.description;
+  const Prefix = `course-exports/${runId}/`;
+  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
+  const read = async (Key = ''): Promise<[string, string]> => {
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+    const text = (await Body?.transformToString('latin1')) ?? '';
+    return [Key.slice(Prefix.length), text.replace(/"(runId|startedAt|finishedAt)": "[^"]*"/g, '"$1": ""')];
+  };
+  return Object.fromEntries(await Promise.all(Contents.map(({ Key }) => read(Key))));
+};
+
+type Moment = 'before' | 'after';
+
+/** An export whose process is killed when it records something for the nth time, before that is taken or before it is told. */
+const exportKilled = async (kill?: { at: number; moment: Moment }) => {
+  const controls = controlsOf(stack.description);
+  await controls.reset();
+  const recorded: Update[][] = [];
+  let deaths = 0;
+  stack.executions.observe((moment, updates) => {
+    if (moment === 'before') recorded.push(updates);
+    if (kill === undefined || deaths > 0 || recorded.length !== kill.at || moment !== kill.moment) return;
+    deaths += 1;
+    stack.lambda?.kill(name);
+    return 'no answer';
+  });
+  const result = await stack.lambda?.invoke(name, event);
+  stack.executions.observe(undefined);
+  const answer = (result?.ok ? result.payload : result) as ExportAnswer;
+  const asked = new Map<string, number>();
+  for (const { path } of await controls.requests()) asked.set(path, (asked.get(path) ?? 0) + 1);
+  return { answer, deaths, recorded, asked, files: await filesOf(answer.runId) };
+};
+
+test('an export whose process is killed between any two of its steps, or in one, ends right and whole', {
+  timeout: slowMs,
+}, async () => {
+  const { answer, recorded, files, asked } = await exportKilled();
+  expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2, incomplete: 0 } });
+  expect(Object.keys(files)).toHaveLength(11);
+  expect(recorded.length).toBeGreaterThanOrEqual(8);
+  const { runId: _, files: __, manifest: ___, ...same } = answer;
+  for (let at = 1; at <= recorded.length; at += 1)
+    for (const moment of ['before', 'after'] as const) {
+      const where = `killed ${moment} ${JSON.stringify(recorded[at - 1]?.map(({ Action, Name }) => `${Action} ${Name}`))}`;
+      const killed = await exportKilled({ at, moment });
+      expect(killed.answer, where).toMatchObject(same);
+      expect(killed.deaths, where).toBe(1);
+      expect(killed.files, where).toEqual(files);
+      // Of what was done before, nothing is done again; what was under way, at most once more.
+      const more = [...killed.asked].filter(([path, times]) => times > 2 * (asked.get(path) ?? 0));
+      expect(more, where).toEqual([]);
+    }
+  const { functionArn } = durableOptionsOf(name);
+  const ends = stack.executions.of(functionArn).map(({ status }) => status);
+  expect(new Set(ends)).toEqual(new Set(['SUCCEEDED']));
+  expect(ends).toHaveLength(1 + 2 * recorded.length);
+});
