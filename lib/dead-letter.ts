@@ -1,6 +1,8 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { dispositions, type Failure, type FailureKind } from './failure.ts';
+import { jsonIn } from './json.ts';
+import { eventIdIn } from './message.ts';
 import { bytesOf, mostAttributes, mostBytes, withoutRefused } from './sqs-limits.ts';
 
 /** A failure with the story of its message. */
@@ -23,12 +25,14 @@ export type DeadLetter = {
   replays: number;
   /** What the message carried beside its body. */
   attributes: Attributes;
+  /** Where the message lies whole, if SQS did not take it as a letter: the body then says so, and no more. */
+  whole?: string;
 };
 
 type Attributes = Record<string, MessageAttributeValue>;
 
-/** The names of the attributes that are ours; a replayed message carries `replays`, and `kind` where that was `uncertain`. */
-export const letterAttributes = ['failure', 'kind', 'source', 'replays'] as const;
+/** The names of the attributes that are ours; a replayed message carries `replays`, and `kind` where a person had to decide. */
+const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole'];
 
 /** The letter as SQS takes it: its story is cut until the whole fits, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
@@ -45,19 +49,42 @@ export const letterOf = (message: {
   Attributes?: Partial<Record<string, string>> | undefined;
 }): DeadLetter => {
   const given = message.MessageAttributes ?? {};
-  const failure = failureIn(given.failure?.StringValue);
-  // A letter tells its source; what SQS moved may have an attribute of that name from its producer, who must not decide
-  // where a replay sends it.
-  const told = given.source?.StringValue;
+  // What SQS moved by itself is what a producer sent, who decides neither why it failed nor where it goes. It may be a replay
+  // all the same: the ledger must not take the next one for a copy of it.
   const movedFrom = message.Attributes?.DeadLetterQueueSourceArn;
+  const told = movedFrom === undefined ? given : {};
+  const whole = told.whole?.StringValue;
   return {
     body: message.Body ?? '',
-    source: (failure === null ? (movedFrom ?? told) : (told ?? movedFrom)) ?? '',
-    failure,
+    source: movedFrom ?? told.source?.StringValue ?? '',
+    failure: failureIn(told.failure?.StringValue),
     replays: replaysIn(given.replays?.StringValue),
-    attributes: foreign(given),
+    attributes: carriedOf(given),
+    ...(whole === undefined ? {} : { whole }),
   };
 };
+
+/** Where a message lies that was not kept: its letter is all that is left of it. */
+export const nowhere = 'nowhere';
+
+/** The letter of a message that SQS does not take as one: it says where that lies whole. */
+export const pointerTo = ({ body, attributes, ...letter }: DeadLetter, whole: string): DeadLetter => ({
+  ...letter,
+  whole,
+  body: pointerBody(body, whole),
+  // They may be what SQS does not take.
+  attributes: {},
+});
+
+export const pointerBody = (body: string, whole: string): string =>
+  JSON.stringify({
+    whole,
+    ...(whole === nowhere && {
+      why: 'SQS does not take the message as a letter, and there is no LETTERS_BUCKET to keep it in',
+    }),
+    bytes: Buffer.byteLength(body),
+    id: eventIdIn(body),
+  });
 
 /** A producer may have an attribute of this name: what SQS would not take back as a number counts as none. */
 export const replaysIn = (told: unknown): number => {
@@ -65,20 +92,24 @@ export const replaysIn = (told: unknown): number => {
   return Number.isSafeInteger(replays) && replays > 0 ? replays : 0;
 };
 
-const foreign = (attributes: Attributes): Attributes => {
-  const own = new Set<string>(letterAttributes);
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => !own.has(name)));
-};
+/** Those that are ours. */
+export const ownOf = (attributes: Attributes): Attributes =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => letterAttributes.includes(name)));
+
+/** Those that a message carried. */
+export const carriedOf = (attributes: Attributes): Attributes =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => !letterAttributes.includes(name)));
 
 /** Every way to tell a letter's story, best first. The reason is worth more than what the message carried along. */
-const stories = ({ source, replays, failure, attributes }: DeadLetter): Attributes[] => {
+const stories = ({ source, replays, failure, attributes, whole }: DeadLetter): Attributes[] => {
   const address = {
     ...(source === '' ? {} : { source: text(source) }),
+    ...(whole === undefined ? {} : { whole: text(whole) }),
     replays: { DataType: 'Number', StringValue: String(replays) },
   };
   const untold = { ...address, ...(failure && { kind: text(failure.kind) }) };
   const told = failureTexts(failure).map((json) => ({ ...untold, failure: text(json) }));
-  const carried = Object.entries(foreign(attributes));
+  const carried = Object.entries(carriedOf(attributes));
   const withCarried = (own: Attributes): Attributes => ({
     ...Object.fromEntries(carried.slice(0, mostAttributes - Object.keys(own).length)),
     ...own,
@@ -105,14 +136,12 @@ const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
   retryAfterSeconds: z.exactOptional(z.number()),
 });
 
-const failureIn = (json: string | undefined): LetterFailure | null => {
-  try {
-    // JSON has null for a number that is none, such as a Retry-After beyond all numbers: nothing is told by it.
-    const told: unknown = JSON.parse(json ?? 'null', (_, value) => value ?? undefined);
-    return failureSchema.safeParse(told).data ?? null;
-  } catch {
-    return null;
-  }
+const failureIn = (json = ''): LetterFailure | null => {
+  const told = jsonIn(json);
+  if (typeof told !== 'object' || told === null) return null;
+  // JSON has null for a number that is none, such as a Retry-After beyond all numbers: nothing is told by it.
+  const given = Object.entries(told).filter(([, value]) => value !== null);
+  return failureSchema.safeParse(Object.fromEntries(given)).data ?? null;
 };
 
 /** The failure as JSON, from the whole to the least that still reads as one. */

@@ -11,6 +11,8 @@ import {
   type DeadLetter,
   type LetterFailure,
   letterOf,
+  nowhere,
+  pointerTo,
   replaysIn,
   sqsMessageOf,
 } from '../../lib/dead-letter.ts';
@@ -312,7 +314,7 @@ describe('a letter', () => {
   });
 
   test('carries its own failure, kind, source and replays, whatever the message called so', () => {
-    const names = ['failure', 'kind', 'source', 'replays'];
+    const names = ['failure', 'kind', 'source', 'replays', 'whole'];
     const theirs = Object.fromEntries(
       names.map((name) => [name, { DataType: 'String', StringValue: 'theirs' }]),
     );
@@ -346,10 +348,41 @@ describe('a message that is read as a letter', () => {
     expect(letterOf({})).toEqual({ body: '', source: '', failure: null, replays: 0, attributes: {} });
   });
 
-  test('has the source that its writer told, where SQS moved it once more', () => {
-    const { MessageAttributes } = sqsMessageOf(letter);
-    const moved = { Body: 'b', MessageAttributes, Attributes: { DeadLetterQueueSourceArn: 'other' } };
-    expect(letterOf(moved).source).toBe(source);
+  test('that SQS moved by itself is as its producer sent it, who decides neither why it failed nor where it goes', () => {
+    const carried: Attributes = { trace: { DataType: 'String', StringValue: 't' } };
+    const forged = sqsMessageOf({
+      ...letter,
+      ...{ source: 'arn:aws:sqs:eu-west-1:123456789012:another', replays: 2, attributes: carried },
+      whole: 's3://a-bucket/letters/grade-push/of-another.jsonl',
+    });
+    const { MessageAttributes } = forged;
+    expect(
+      letterOf({ Body: 'b', MessageAttributes, Attributes: { DeadLetterQueueSourceArn: source } }),
+    ).toEqual({
+      body: 'b',
+      source,
+      failure: null,
+      // It may be a replay, on which the function died.
+      replays: 2,
+      attributes: carried,
+    });
+  });
+
+  test('that nobody wrote a letter for says where it lies whole, and what it was about', () => {
+    const body = '{"id":"e-1","secret":"ä"}';
+    const attributes: Attributes = { trace: { DataType: 'Number', StringValue: 'not one' } };
+    const whole = 's3://a-bucket/letters/grade-push/0f6c1a52.jsonl';
+    const pointer = pointerTo({ ...letter, body, attributes, replays: 1 }, whole);
+    const { MessageBody, MessageAttributes } = sqsMessageOf(pointer);
+    expect(JSON.parse(MessageBody)).toEqual({ whole, bytes: 26, id: 'e-1' });
+    expect(letterOf({ Body: MessageBody, MessageAttributes })).toEqual({
+      ...{ body: MessageBody, source, failure, replays: 1, attributes: {}, whole },
+    });
+    const lost = sqsMessageOf(pointerTo({ ...letter, body }, nowhere));
+    expect(JSON.parse(lost.MessageBody)).toEqual({
+      ...{ whole: 'nowhere', why: expect.stringContaining('LETTERS_BUCKET'), bytes: 26, id: 'e-1' },
+    });
+    expect(lost.MessageBody + JSON.stringify(lost.MessageAttributes)).not.toContain('secret');
   });
 
   const { detail, ...brief } = failure;
@@ -366,6 +399,10 @@ describe('a message that is read as a letter', () => {
     ['a detail that is no text', JSON.stringify({ ...failure, detail: [1] })],
     ['a status that is no number', JSON.stringify({ ...failure, status: '400' })],
     ['half of one', JSON.stringify(failure).slice(0, 100)],
+    [
+      'one nested too deep',
+      JSON.stringify({ ...failure, since: '@' }).replace('"@"', '['.repeat(10_000) + ']'.repeat(10_000)),
+    ],
   ])('has no failure where that is not one of ours: %s', (_, json) => {
     expect(read({ failure: json }).failure).toBeNull();
   });
@@ -420,7 +457,10 @@ describe('a message that is read as a letter', () => {
       {
         Body: fc.oneof(hostile, fc.json()),
         MessageAttributes: fc.dictionary(
-          fc.oneof(fc.constantFrom('failure', 'kind', 'source', 'replays', '__proto__', 'toString'), hostile),
+          fc.oneof(
+            fc.constantFrom('failure', 'kind', 'source', 'replays', 'whole', '__proto__', 'toString'),
+            hostile,
+          ),
           attribute,
           { maxKeys: 14, noNullPrototype: true },
         ),

@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { withoutFields } from '../../lib/forbidden-fields.ts';
+import { mostBytes, sqsProblem } from '../../lib/sqs-limits.ts';
 
 const names = ['key', 'plainSecret'];
 
@@ -57,7 +59,39 @@ test.each<[string, string, string, string[]]>([
     ['key'],
   ],
   ['of any type', '{"key":{"id":"k","of":["k"]}}', '{"key":"…"}', ['key']],
-  ['written with escapes', '{"k\\u0065y":"k"}', '{"key":"…"}', ['key']],
+  ['written with escapes', '{"k\\u0065y":"k"}', '{"k\\u0065y":"…"}', ['key']],
+  ['each time that it is given', '{"key":"k","key":["k"],"a":1}', '{"key":"…","key":"…","a":1}', ['key']],
+  [
+    'in other signs',
+    '{"Plain Secret":"s","key.":"k"}',
+    '{"Plain Secret":"…","key.":"…"}',
+    ['Plain Secret', 'key.'],
+  ],
+  [
+    'beside what is not changed, to the byte',
+    '{ "a" : "\\uffff\\/\\u00e9" ,\t"key" : {"b":[1]} , "n":1.0e1, "n":2 }',
+    '{ "a" : "\\uffff\\/\\u00e9" ,\t"key" : "…" , "n":1.0e1, "n":2 }',
+    ['key'],
+  ],
+  [
+    'beside what is not changed, in JSON within JSON',
+    '{"data":"{\\u0022key\\u0022 :\\"\\u006b\\",\\"a\\":\\"\\\\uffff\\/\\"}"}',
+    '{"data":"{\\u0022key\\u0022 :\\"…\\",\\"a\\":\\"\\\\uffff\\/\\"}"}',
+    ['key'],
+  ],
+  [
+    'a number, in JSON within JSON',
+    JSON.stringify({ data: '{"key":12345,"a":1}' }),
+    JSON.stringify({ data: '{"key":"…","a":1}' }),
+    ['key'],
+  ],
+  [
+    'in data in base64 that is no UTF-8',
+    `{"data_base64":"${Buffer.concat([Buffer.from('{"key":"k","a":"'), Buffer.from([0xfc]), Buffer.from('"}')]).toString('base64')}"}`,
+    `{"data_base64":"${Buffer.concat([Buffer.from('{"key":"…","a":"'), Buffer.from([0xfc]), Buffer.from('"}')]).toString('base64')}"}`,
+    ['key'],
+  ],
+  ['an object, in JSON with a comma too many', '{"key":{"b":"k, k"},"a":1,}', '{"key":"…","a":1,}', ['key']],
   ['in JSON that is cut off', '{"a":1,"key":"k \\"quoted\\" k', '{"a":1,"key":"…"', ['key']],
   ['in JSON with a comma too many', '{"key": "k", "a": 1,}', '{"key": "…", "a": 1,}', ['key']],
   ['in what is no JSON, in snake case', 'plain_secret=abc', 'plain_secret="…"', ['plain_secret']],
@@ -89,4 +123,81 @@ test.each<[string, string, string, string[]]>([
   ['in what is no JSON', 'a: 1, key: abc, b: 2', 'a: 1, key: "…", b: 2', ['key']],
 ])('a forbidden field is without its value %s', (_, body, masked, fields) => {
   expect(withoutFields(body, names)).toEqual({ body: masked, fields });
+});
+
+describe('what is left of a body', () => {
+  const problemOf = (body: string) => sqsProblem({ body, attributes: {} });
+
+  test('is taken by SQS where it was taken before, however many values are gone', () => {
+    const pairs = (count: number, pair: string) => `[${Array.from({ length: count }, () => pair).join(',')}]`;
+    for (const [pair, count] of [
+      ['{"key":1}', 103_000],
+      ['{"key":"k"}', 86_000],
+      ['{"key":{}}', 93_000],
+    ] as const) {
+      const body = pairs(count, pair);
+      for (const each of [body, JSON.stringify({ data: body.slice(0, 700_000) }), `${body},`]) {
+        expect(problemOf(each)).toBeUndefined();
+        const masked = withoutFields(each, names);
+        expect(masked.fields).toEqual(['key']);
+        expect(problemOf(masked.body)).toBeUndefined();
+        expect(Buffer.byteLength(masked.body)).toBeLessThanOrEqual(mostBytes - 16_384);
+        expect(masked.body).not.toMatch(/:\\?"k/);
+      }
+    }
+  });
+
+  test('holds no character that it did not hold', () => {
+    const body = String.raw`{"description":"\uFFFF\u0000\uD800","key":"k"}`;
+    expect(withoutFields(body, names).body).toBe(body.replace('"k"', '"…"'));
+  });
+
+  test.each([10_000, 100_000])('is found %i levels deep', (levels) => {
+    const body = `${'{"a":['.repeat(levels)}{"key":${'['.repeat(1_000)}"k"${']'.repeat(1_000)}}${']}'.repeat(levels)}`;
+    expect(withoutFields(body, names).body).toBe(
+      `${'{"a":['.repeat(levels)}{"key":"…"}${']}'.repeat(levels)}`,
+    );
+  });
+
+  test('tells of some of the names that it was spelled by, in short', () => {
+    const spellings = Array.from({ length: 1_000 }, (_, at) => `k${'_'.repeat(at)}ey`);
+    const { fields } = withoutFields(
+      JSON.stringify(Object.fromEntries(spellings.map((name) => [name, 1]))),
+      names,
+    );
+    expect(fields.length).toBe(10);
+    expect(withoutFields(`{"k${'_'.repeat(100_000)}ey":1}`, names).fields[0]?.length).toBe(40);
+  });
+
+  test('is the same document, but for these values', () => {
+    const name = fc.constantFrom(
+      'key',
+      'KEY',
+      'plain_secret',
+      'PlainSecret',
+      'a',
+      'monkey',
+      'data',
+      '__proto_',
+    );
+    const { document } = fc.letrec((tie) => ({
+      document: fc.oneof(
+        { maxDepth: 6 },
+        fc.oneof(fc.string({ unit: 'binary' }), fc.constant('s3cr3t-value'), fc.integer(), fc.constant(null)),
+        fc.array(tie('document'), { maxLength: 4 }),
+        fc.dictionary(name, tie('document'), { maxKeys: 4, noNullPrototype: true }),
+      ),
+    }));
+    const isForbidden = (each: string) => /^(key|plain_?secret)$/i.test(each);
+    fc.assert(
+      fc.property(document, fc.constantFrom(0, 1, 2, 3), (json, indent) => {
+        fc.pre(typeof json === 'object' && json !== null);
+        const body = JSON.stringify(json, null, indent);
+        expect(JSON.parse(withoutFields(body, names).body)).toEqual(
+          JSON.parse(body, (each, value) => (isForbidden(each) ? '…' : value)),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
 });
