@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { printableJson } from '../printable.ts';
 import { type Audit, createAudit } from './audit.ts';
 import { type Filter, filterSchema } from './filter.ts';
 import { letterKinds } from './letter.ts';
@@ -119,7 +120,7 @@ export const withProgress = async <Value>(
 };
 
 export const printJson = ({ terminal }: Around, document: unknown): void =>
-  terminal.out(`${JSON.stringify(document)}\n`);
+  terminal.out(`${printableJson(document)}\n`);
 
 export const printLines = ({ terminal }: Around, lines: string[]): void =>
   terminal.out(lines.map((line) => `${line}\n`).join(''));

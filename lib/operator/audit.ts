@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { printableJson } from '../printable.ts';
 import { Refusal } from './refusal.ts';
 import type { Target } from './target.ts';
 
@@ -12,39 +13,59 @@ export type AuditEntry = {
   counts?: Record<string, number> | undefined;
   /** Name of a secret that is written. */
   secret?: string | undefined;
-  /** Single letters, where there are few. */
+  /** The ids of the letters: of those that are meant, and at the end of those that it was done to. */
   letters?: string[] | undefined;
 };
 
 export type Audit = {
-  /** Who began what: it is written before anything is changed, so that not even a crash leaves a change without it. */
-  begin(entry: AuditEntry): Promise<{ end(counts: Record<string, number>): Promise<void> }>;
+  /** Who begins what: it is written before anything is changed, so that not even a crash leaves a change without it. */
+  begin(entry: AuditEntry): Promise<Begun>;
 };
 
-/** The audit log: objects of one line under `audit/` in the bucket, each of them handed to `say` too. */
+/** `letters`: those that it was done to, where these are not all that were meant. */
+type Begun = { end(counts: Record<string, number>, letters?: string[]): Promise<void> };
+
+type Moment = 'begin' | 'end';
+
+/** So many ids stand in one line: logs take no longer ones, and people read no longer ones. */
+const mostIds = 1_000;
+/** With more of them none is said aloud, where the counts tell how many they are; the bucket has them all. */
+const mostIdsSaid = 50;
+
+/**
+ * The audit log: objects of one line under `audit/` in the bucket, each moment of a change one of them, which `say` is handed, too.
+ * Where there are very many letters, further objects name the rest, as `part` of `parts`.
+ */
 export const createAudit = (target: Target, say: (line: string) => void): Audit => {
-  const write = async (moment: 'begin' | 'end', id: string, entry: AuditEntry): Promise<void> => {
+  const write = async (moment: Moment, id: string, { letters, ...entry }: AuditEntry): Promise<void> => {
     const at = new Date().toISOString();
-    const line = JSON.stringify({
-      audit: moment,
-      id,
-      at,
-      who: target.who,
-      target: target.prefix.slice(0, -1),
-      ...entry,
-    });
-    await archive(
-      target,
-      `audit/${at.slice(0, 10).replaceAll('-', '/')}/${at.slice(11, 23)}-${id}-${moment}.json`,
-      `${line}\n`,
-    );
-    say(line);
+    const head = { audit: moment, id, at, who: target.who, target: target.prefix.slice(0, -1) };
+    const folder = `audit/${at.slice(0, 10).replaceAll('-', '/')}`;
+    const put = (line: object, suffix = '') =>
+      archive(
+        target,
+        `${folder}/${at.slice(11, 23)}-${id}-${moment}${suffix}.json`,
+        `${printableJson(line)}\n`,
+      );
+    const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / mostIds));
+    const idsIn = (part: number) => letters?.slice((part - 1) * mostIds, part * mostIds);
+    // The first part comes last: where it is, all of them are.
+    for (let part = parts; part > 1; part -= 1)
+      await put(
+        { ...head, command: entry.command, part, parts, letters: idsIn(part) },
+        `-${String(part).padStart(4, '0')}`,
+      );
+    const first = { ...head, ...entry, ...(parts > 1 ? { part: 1, parts } : {}) };
+    await put({ ...first, letters: idsIn(1) });
+    say(printableJson({ ...first, letters: (letters?.length ?? 0) <= mostIdsSaid ? letters : undefined }));
   };
   return {
     begin: async (entry) => {
       const id = randomUUID().slice(0, 8);
       await write('begin', id, entry);
-      return { end: (counts) => write('end', id, { ...entry, counts }) };
+      return {
+        end: (counts, letters = entry.letters) => write('end', id, { ...entry, counts, letters }),
+      };
     },
   };
 };

@@ -1,5 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { outdatedAfterDays } from '../ledger-rules.ts';
+import { memoryDays } from '../ledger-table.ts';
 import {
   type Around,
   addFilterOptions,
@@ -17,9 +19,9 @@ import {
 import { discardLetters } from './discard.ts';
 import { addEditCommand } from './edit-command.ts';
 import { exportLetters } from './export.ts';
-import { importLetters } from './import.ts';
+import { importLetters, ledgerMemoryDays, type Outdated } from './import.ts';
 import { linesIn } from './lines.ts';
-import { discardLines, discardPlanLines, problemLines } from './print-changes.ts';
+import { discardLines, discardPlanLines, outdatedLines, problemLines } from './print-changes.ts';
 import { remarks } from './print-letters.ts';
 import { Misuse, Refusal } from './refusal.ts';
 import { countOf } from './table.ts';
@@ -126,9 +128,19 @@ const addImportCommand = (letters: Command, around: Around): void => {
     .addHelpText('after', importExamples)
     .action(async (file: string, { dryRun }: { dryRun: boolean }, command: Command) => {
       const target = targetOf(command);
-      const { signal } = around.terminal;
+      const { terminal } = around;
+      const { signal } = terminal;
       const common = { lines: () => linesOf(file, target), audit: auditOf(around, target, command), signal };
-      const checked = await importLetters(target, { ...common, dryRun: true });
+      const onOutdated = (outdated: Outdated[]) => {
+        if (isJson(command)) printJson(around, { outdated, ledgerMemoryDays });
+        else
+          terminal.err(
+            outdatedLines(outdated, terminal)
+              .map((line) => `${line}\n`)
+              .join(''),
+          );
+      };
+      const checked = await importLetters(target, { ...common, dryRun: true, onOutdated });
       const good = checked.problems.length === 0 && checked.letters > 0;
       if (
         !good ||
@@ -193,4 +205,8 @@ Examples:
 const importExamples = `
 Examples:
   sis-relay letters import letters.jsonl --dry-run
-  sis-relay letters import s3://sis-relay-uploads/discarded/2026-01-31T093000.000Z/0001.jsonl`;
+  sis-relay letters import s3://sis-relay-uploads/discarded/2026-01-31T093000.000Z/0001.jsonl
+
+The ledger forgets after ${memoryDays} days what was done. A letter whose message is older than ${outdatedAfterDays} days can
+be imported, but is not sent without a person's word: replayed, it comes back as outdated, unless
+the ledger still knows what it is about.`;

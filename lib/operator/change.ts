@@ -1,3 +1,4 @@
+import { readJson } from '../json.ts';
 import { fieldOf } from '../message.ts';
 import { maskedField, maskedText } from './mask.ts';
 import { Misuse, Refusal } from './refusal.ts';
@@ -27,23 +28,18 @@ const pathOf = (field: string): string[] => {
 
 /** JSON where it reads as such, else text: `7`, `true`, `"7"`, `hello`. */
 const jsonOrText = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const read = readJson(text);
+  return 'json' in read ? read.json : text;
 };
 
 /** The body with its changes. @throws Refusal where there is no such place in it. */
 export const changed = (body: string, changes: Change[]): string => {
-  let json: unknown;
-  try {
-    json = JSON.parse(body);
-  } catch {
+  const read = readJson(body);
+  if ('problem' in read)
     throw new Refusal(
-      'The message is not JSON, so that no field of it can be set: open it in an editor, without --set.',
+      `The message ${read.problem}, so that no field of it can be set: open it in an editor, without --set.`,
     );
-  }
+  const { json } = read;
   for (const { path, ...change } of changes) {
     const last = path.at(-1) ?? '';
     const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, path), json);
@@ -103,10 +99,8 @@ const fieldsIn = (body: string): Map<string, Field> => {
     else if (Array.isArray(value)) for (const [at, each] of value.entries()) collect(each, [...path, at]);
     else for (const [name, each] of Object.entries(value)) collect(each, [...path, name]);
   };
-  try {
-    collect(JSON.parse(body), []);
-  } catch {
-    fields.set(textOf([]), { path: [], value: body });
-  }
+  const read = readJson(body);
+  if ('json' in read) collect(read.json, []);
+  else fields.set(textOf([]), { path: [], value: body });
   return fields;
 };

@@ -9,10 +9,11 @@ import { addReplayCommand } from './replay-command.ts';
 import { sentenceOf } from './sentence.ts';
 import { addServiceCommands } from './service-commands.ts';
 import { wrapped } from './table.ts';
-import type { Terminal } from './terminal.ts';
+import { guarded, type Terminal } from './terminal.ts';
 
 /** 0: done. 1: there was nothing, or it was refused, or not all was done. 2: it was asked wrongly. */
-export const run = async (args: string[], terminal: Terminal): Promise<number> => {
+export const run = async (args: string[], given: Terminal): Promise<number> => {
+  const terminal = guarded(given);
   let done = true;
   const around: Around = {
     terminal,

@@ -3,6 +3,7 @@ import type { Credential } from '../platform/auth.ts';
 import { operations } from '../platform/operations.ts';
 import { getWhoAmI, whoAmI } from '../platform/users.ts';
 import { getVersions, listVersions } from '../platform/versions.ts';
+import { remedyOfRefusal } from '../secrets.ts';
 import type { Connection } from './connection.ts';
 
 /** Whether messages can get through at all, as far as can be told without changing anything. */
@@ -10,8 +11,10 @@ export type ConnectionReport = {
   platform: string;
   /** Something answers that is the platform. */
   reachable: boolean;
-  /** Undefined where it cannot be told: the platform or Secrets Manager does not answer. */
+  /** For reading. Undefined where it cannot be told: the platform or Secrets Manager does not answer. */
   credentialAccepted: boolean | undefined;
+  /** For changes, which no probe can try: what the functions have met. Undefined: there is no ledger to tell it. */
+  changes: Changes | undefined;
   /** What every message of the service would wait for now, as the probe would; undefined: nothing that it met. */
   waitingFor: { kind: string; why: string } | undefined;
   /** How far the platform's clock is ahead of ours; undefined where it does not tell. */
@@ -24,6 +27,12 @@ export type ConnectionReport = {
   /** What is wrong, and who must do what; empty if all is well. */
   problems: { what: string; remedy: string }[];
 };
+
+/** `untried`: the secret was changed after the last refusal, and nobody has been refused since. */
+export type Changes =
+  | { refused: 'no' }
+  | { refused: 'yes' | 'untried'; since: string; last: string; function: string }
+  | { refused: 'unknown'; why: string; remedy: string };
 
 /** Clocks may differ by so much without harm: the platform takes a timestamp that is minutes off. */
 const muchSkewSeconds = 60;
@@ -46,6 +55,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     settled(whoAmI(platform)),
     connection.serviceCredential(),
   ]);
+  const changes = await changesOf(connection, credential?.sinceMs);
   const versions = Object.entries(connection.versions).map(([component, version]) => ({
     component,
     version,
@@ -58,16 +68,61 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     platform: connection.url,
     reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),
     credentialAccepted: accepted(user),
-    waitingFor: waitFor(user.failure),
+    changes,
+    waitingFor: waitFor(user.failure) ?? waitForChanges(changes),
     clockSkewSeconds:
       connection.toldSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
     versions,
-    authorisationDays: daysLeft(credential, connection.refreshTokenDays),
-    scopes: credential?.type === 'oauth' ? credential.scopes : undefined,
+    authorisationDays: daysLeft(credential?.credential, connection.refreshTokenDays),
+    scopes: credential?.credential.type === 'oauth' ? credential.credential.scopes : undefined,
   };
   const problems = problemsOf(report, { user: user.failure, listed: listed.failure });
-  return { ...report, problems: [...problems, ...misspelt(connection)] };
+  const refusals = changeProblems(
+    report,
+    remedyOfRefusal(`${connection.secretPrefix}/service`, credential?.credential.type),
+  );
+  return { ...report, problems: [...problems, ...refusals, ...misspelt(connection)] };
 };
+
+/** Read after the secret was: an incident that is over by then is not told. */
+const changesOf = async (
+  { refusedChanges }: Connection,
+  secretSinceMs: number | undefined,
+): Promise<Changes | undefined> => {
+  try {
+    const incident = await refusedChanges?.();
+    if (incident === undefined) return refusedChanges && { refused: 'no' };
+    const { sinceMs, lastMs, function: name } = incident;
+    const [since = '', last = ''] = [sinceMs, lastMs].map((ms) => new Date(ms).toISOString());
+    const isUntried = secretSinceMs !== undefined && secretSinceMs > lastMs;
+    return { refused: isUntried ? 'untried' : 'yes', since, last, function: name };
+  } catch (error) {
+    const { message, remedy } = failureOf(error);
+    return { refused: 'unknown', why: message, remedy };
+  }
+};
+
+/** `2026-03-01 09:12 UTC`. */
+export const minuteOf = (instant: string): string => `${instant.slice(0, 16).replace('T', ' ')} UTC`;
+
+const refusedSince = (since: string): string =>
+  `The platform refuses the service's credential for changes since ${minuteOf(since)}`;
+
+const changeProblems = (
+  { changes, credentialAccepted }: Pick<ConnectionReport, 'changes' | 'credentialAccepted'>,
+  remedy: string,
+): ConnectionReport['problems'] => {
+  if (changes?.refused === 'unknown')
+    return [{ what: `Whether changes are refused is not known: ${changes.why}`, remedy: changes.remedy }];
+  // Of a credential that is refused for reading, too, it is told already.
+  if (changes?.refused !== 'yes' || credentialAccepted === false) return [];
+  const { since, last, function: name } = changes;
+  const reading = credentialAccepted ? '; it answers reading' : '';
+  return [{ what: `${refusedSince(since)}, last at ${minuteOf(last)} in ${name}${reading}`, remedy }];
+};
+
+const waitForChanges = (changes: Changes | undefined): ConnectionReport['waitingFor'] =>
+  changes?.refused === 'yes' ? { kind: 'credentials', why: refusedSince(changes.since) } : undefined;
 
 /** The functions, which know no operations but their own, take no notice of what overrides another. */
 const misspelt = ({ overridden }: Connection): ConnectionReport['problems'] => {
@@ -155,6 +210,6 @@ const waitFor = (failure: Failure | undefined): ConnectionReport['waitingFor'] =
 export const skewOf = (seconds: number): string =>
   `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'}`;
 
-/** A refusal is an answer too. */
+/** A refusal is an answer too, if it is the platform's. */
 const answered = (failure: Failure | undefined): boolean =>
-  failure?.status !== undefined && failure.status < 500;
+  failure?.status !== undefined && failure.status < 500 && failure.kind !== 'intercepted';

@@ -1,11 +1,12 @@
+import { type Incident, readIncident, serviceCredential } from '../incidents.ts';
 import {
   type Authenticator,
   type Credential,
   createAuthenticator,
   credentialSchema,
-  isTimestampOutOfRange,
 } from '../platform/auth.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
+import { isTimestampOutOfRange } from '../platform/error.ts';
 import { skewToldBy } from '../platform/id-key.ts';
 import { createSecretReader, type ReadSecret } from '../secret-value.ts';
 import { createSecretVersions } from '../secret-versions.ts';
@@ -32,8 +33,10 @@ export type Connection = {
   /** Reads a secret below the prefix that is no credential. */
   readSecret: ReadSecret;
   secretPrefix: string;
-  /** What the service's secret holds; undefined where it is not readable as a credential. */
-  serviceCredential(): Promise<Credential | undefined>;
+  /** What the service's secret holds, and since when; undefined where it is not readable as a credential. */
+  serviceCredential(): Promise<{ credential: Credential; sinceMs: number | undefined } | undefined>;
+  /** That the functions are refused changes which the service's credential signs; undefined: there is no ledger to tell it. */
+  refusedChanges: (() => Promise<Incident | undefined>) | undefined;
 };
 
 /** Undefined where the target does not tell which platform it is. */
@@ -47,6 +50,7 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: () => {},
   });
+  const { dynamodb, ledgerTable: table } = target;
   const site = platformOptionsOf(settings);
   const { authenticate, toldSkewSeconds } = hearingTheClock(createAuthenticator(credentials));
   return {
@@ -64,12 +68,17 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
     readSecret: createSecretReader({ client: secretsManager, prefix: settings.SECRET_PREFIX }),
     secretPrefix: settings.SECRET_PREFIX,
     refreshTokenDays: settings.REFRESH_TOKEN_DAYS,
+    refusedChanges:
+      table === undefined
+        ? undefined
+        : () => readIncident({ dynamodb, table, nowMs: Date.now }, serviceCredential),
     serviceCredential: async () => {
       try {
         const secret = await createSecretVersions(secretsManager).current(
           `${settings.SECRET_PREFIX}/service`,
         );
-        return credentialSchema.safeParse(JSON.parse(secret?.text ?? 'null')).data;
+        const credential = credentialSchema.safeParse(JSON.parse(secret?.text ?? 'null')).data;
+        return credential && { credential, sinceMs: secret?.createdMs };
       } catch {
         return undefined;
       }

@@ -41,6 +41,7 @@ export const discardLetters = async (
   const plan = { seen, whole, limitReached, hidden, oldestMs, groups, letters: letters.length };
   const result: Omit<Discarded, 'left' | 'backLater'> = { plan, discarded: 0, failed: [], archives: [] };
 
+  const discarded: string[] = [];
   const discard = async (chunk: Selected[], key: string): Promise<void> => {
     const safe = chunk.filter(({ id }) => desk.hold.isSafe(id));
     const lines = await Promise.all(safe.map(async (letter) => lineOf(await selection.read(letter))));
@@ -50,9 +51,10 @@ export const discardLetters = async (
       const why = safe.some((each) => each.id === id)
         ? failures.get(id)
         : 'held for too long: others may have it now';
-      if (why === undefined) result.discarded += 1;
+      if (why === undefined) discarded.push(id);
       else result.failed.push({ id, reason: why });
     }
+    result.discarded = discarded.length;
     onDiscarded?.(result.discarded, letters.length);
   };
 
@@ -64,6 +66,7 @@ export const discardLetters = async (
         filter,
         reason,
         counts: { planned: letters.length },
+        letters: letters.map(({ id }) => id),
       });
       // Two operators may begin in the same millisecond, and one archive must not replace the other.
       const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
@@ -73,14 +76,14 @@ export const discardLetters = async (
           await discard(chunk, `${folder}/${String(at + 1).padStart(4, '0')}.jsonl`);
         }
       } finally {
-        await end({ discarded: result.discarded, failed: result.failed.length });
+        await end({ discarded: result.discarded, failed: result.failed.length }, discarded);
       }
     }
   } finally {
     backLater = await selection.close();
   }
-  const { discarded, failed } = result;
-  const left = options.signal.aborted && !dryRun ? letters.length - discarded - failed.length : 0;
+  const left =
+    options.signal.aborted && !dryRun ? letters.length - discarded.length - result.failed.length : 0;
   return { ...result, left, backLater };
 };
 

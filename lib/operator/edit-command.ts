@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { readJson } from '../json.ts';
 import {
   type Around,
   agreed,
@@ -32,7 +33,11 @@ export const addEditCommand = (letters: Command, around: Around): void => {
     .requiredOption('--reason <text>', 'why, kept with the message and in the audit log', reasonText)
     .option('--set <field=value>', 'instead of opening an editor; can be given more than once', collect)
     .option('--unset <field>', 'takes a field away; can be given more than once', collect)
-    .option('--include-uncertain', 'also a letter of which nobody knows whether it was done', false)
+    .option(
+      '--include-uncertain',
+      'also a letter that is uncertain or outdated: you have looked what the platform holds',
+      false,
+    )
     .option('--reveal', 'show old values unmasked; this is written to the audit log', false)
     .option('--yes', 'do not ask whether the difference is right')
     .option('--wait <seconds>', 'await the outcome for so long', wholeNumber(1, 3_600), 30)
@@ -81,19 +86,13 @@ const inEditor = async (body: string, problem: string | undefined, terminal: Ter
 };
 
 const pretty = (body: string): string => {
-  try {
-    return `${JSON.stringify(JSON.parse(body), null, 2)}\n`;
-  } catch {
-    return body;
-  }
+  const read = readJson(body);
+  return 'json' in read ? `${JSON.stringify(read.json, null, 2)}\n` : body;
 };
 
 const compact = (text: string): string => {
-  try {
-    return JSON.stringify(JSON.parse(text));
-  } catch {
-    return text;
-  }
+  const read = readJson(text);
+  return 'json' in read ? JSON.stringify(read.json) : text;
 };
 
 const examples = `

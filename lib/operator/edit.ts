@@ -1,4 +1,4 @@
-import { failureOf } from '../failure.ts';
+import { failureOf, needsDecision } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { parseMessage } from '../message.ts';
 import { type Audit, archive } from './audit.ts';
@@ -18,7 +18,7 @@ export type EditOptions = VisitOptions & {
   id: string;
   audit: Audit;
   reason: string;
-  /** Also a letter of which nobody knows whether it was done. */
+  /** Also a letter that a person must decide on. */
   includeUncertain: boolean;
   /** Shows the difference with what is personal in it. */
   reveal: boolean;
@@ -50,11 +50,9 @@ export const editLetter = async (target: Target, options: EditOptions): Promise<
   const desk = await openDesk(target);
   try {
     const letter = await findLetter(desk, target, options);
-    // Whoever sends it again says that it was not done, and the ledger believes it.
-    if (letter.kind === 'uncertain' && !options.includeUncertain)
-      throw new Refusal(
-        'Nobody knows whether this was done, and done twice it does harm. Look on the platform: discard it if it was done; --include-uncertain sends it if it was not.',
-      );
+    // Whoever sends it again has looked what the platform holds, and the ledger believes it.
+    if (needsDecision(letter.failure?.kind) && !options.includeUncertain)
+      throw new Refusal(letter.failure?.kind === 'outdated' ? maybeOlder : maybeDone);
     // An editor may stay open for long, and the others are nobody's hostages.
     await desk.hold.giveBack([letter.id]);
     return await editWith(desk, target, { ...options, letter });
@@ -62,6 +60,11 @@ export const editLetter = async (target: Target, options: EditOptions): Promise<
     await desk.close();
   }
 };
+
+const maybeDone =
+  'Nobody knows whether this was done, and done twice it does harm. Look on the platform: discard it if it was done; --include-uncertain sends it if it was not.';
+const maybeOlder =
+  'Something newer may have been done since this was said. Look on the platform: discard it if something newer is there; --include-uncertain sends it if not.';
 
 const editWith = async (
   desk: Desk,
@@ -121,6 +124,8 @@ const withoutStory = ({ attributes }: Letter) =>
 
 /** Changes the body until its function would take it. */
 const validBody = async (letter: Letter, { change }: EditOptions): Promise<string> => {
+  if (letter.missing !== undefined)
+    throw new Refusal(`There is nothing to edit, as ${letter.error}. ${letter.remedy}`);
   const integration = await integrationNamed(letter.function);
   if (letter.queueUrl === undefined || integration === undefined)
     throw new Refusal(

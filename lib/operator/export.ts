@@ -17,22 +17,22 @@ export const exportLetters = async (
   { filter, limit = Number.POSITIVE_INFINITY, audit, write, ...options }: ExportOptions,
 ): Promise<Visit & { exported: number }> => {
   const { end } = await audit.begin({ command: 'letters export', filter });
-  let exported = 0;
+  const exported: string[] = [];
   let writing: Promise<unknown> = Promise.resolve();
   try {
     const visited = await visit(target, {
       ...options,
       look: async (letter) => {
-        if (exported >= limit || !matches(filter, letter)) return exported < limit;
-        exported += 1;
+        if (exported.length >= limit || !matches(filter, letter)) return exported.length < limit;
+        exported.push(letter.id);
         // Receivers run side by side, and lines must not.
         writing = writing.then(() => write(lineOf(letter)));
         await writing;
-        return exported < limit;
+        return exported.length < limit;
       },
     });
-    return { ...visited, limitReached: exported >= limit, exported };
+    return { ...visited, limitReached: exported.length >= limit, exported: exported.length };
   } finally {
-    await end({ exported });
+    await end({ exported: exported.length }, exported);
   }
 };

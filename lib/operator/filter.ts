@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jsonIn } from '../json.ts';
 import { eventIdIn } from '../message.ts';
 import { type Letter, type LetterKind, letterKinds } from './letter.ts';
 
@@ -95,15 +96,6 @@ const keyMatches = ({ orgUnit, user }: Filter, { body }: Letter): boolean => {
 type Ids = { orgUnitId?: unknown; userId?: unknown };
 
 const dataIn = (body: string): Ids => {
-  const { data } = jsonIn(body) as { data?: unknown };
+  const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;
   return typeof data === 'object' && data !== null ? data : {};
-};
-
-const jsonIn = (body: string): object => {
-  try {
-    const json: unknown = JSON.parse(body);
-    return typeof json === 'object' && json !== null ? json : {};
-  } catch {
-    return {};
-  }
 };

@@ -1,6 +1,5 @@
 import { type Filter, matches } from './filter.ts';
-import { type Letter, type LetterKind, replayedOften, withoutIds } from './letter.ts';
-import { maskedText } from './mask.ts';
+import { type Letter, type LetterKind, replayedOften, unnamed, withoutIds } from './letter.ts';
 import type { Target } from './target.ts';
 import { type Visit, type VisitOptions, visit } from './visit.ts';
 
@@ -33,14 +32,16 @@ export const createGrouping = () => {
   const groups = new Map<string, Group>();
   /** By group, the words that it has, without their numbers. */
   const known = new WeakMap<Group, Set<string>>();
-  const addWords = (group: Group, { failure, body }: Letter): void => {
-    if (failure?.detail === undefined || group.words.length === mostWords) return;
+  const addWords = (group: Group, letter: Letter): void => {
+    const { failure } = letter;
+    if (failure?.detail === undefined || letter.kind === 'unreadable') return;
+    if (group.words.length === mostWords) return;
     const before = known.get(group) ?? new Set();
     known.set(group, before);
     const words = withoutNumbers(failure.detail);
     if (before.has(words) || before.size === 100) return;
     before.add(words);
-    const masked = maskedText(failure.detail, body);
+    const masked = unnamed(letter, failure.detail);
     const isNew = group.words.every((each) => withoutNumbers(each) !== withoutNumbers(masked));
     if (isNew) group.words.push(masked);
   };

@@ -1,3 +1,4 @@
+import { jsonIn } from '../json.ts';
 import { type Outgoing, sqsProblem } from '../sqs-limits.ts';
 import type { Audit } from './audit.ts';
 import { sendAll } from './batches.ts';
@@ -18,19 +19,32 @@ type ImportOptions = {
   dryRun: boolean;
   audit: Audit;
   signal: AbortSignal;
+  /** Is told of letters whose message is so old that a replay could undo what is newer, before any is sent. */
+  onOutdated?(outdated: Outdated[]): void;
   onSent?(sent: number, of: number): void;
 };
+
+/** A line whose message says that it happened so long ago. */
+export type Outdated = { line: number; time: string };
+
+/** For so long the ledger knows what was done to a thing, less a day for the way to the function. */
+export const ledgerMemoryDays = 34;
 
 /** Puts letters from a file back into the dead-letter queue, as they were; nothing, unless every line holds one. */
 export const importLetters = async (
   target: Target,
-  { lines, dryRun, audit, signal, onSent }: ImportOptions,
+  { lines, dryRun, audit, signal, onOutdated, onSent }: ImportOptions,
 ): Promise<Imported> => {
   const result: Imported = { letters: 0, imported: 0, problems: [] };
+  const outdated: Outdated[] = [];
+  const rememberedMs = Date.now() - ledgerMemoryDays * 24 * 3_600_000;
   for await (const { number, letter, problem } of lettersIn(lines())) {
     if (letter) result.letters += 1;
     else result.problems.push({ line: number, problem });
+    const time = letter && timeIn(letter.body);
+    if (time !== undefined && Date.parse(time) < rememberedMs) outdated.push({ line: number, time });
   }
+  if (outdated.length > 0) onOutdated?.(outdated);
   if (dryRun || result.problems.length > 0 || result.letters === 0) return result;
 
   const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
@@ -57,6 +71,11 @@ export const importLetters = async (
     await end({ imported: result.imported, failed: result.problems.length });
   }
   return result;
+};
+
+const timeIn = (body: string): string | undefined => {
+  const time = (jsonIn(body) as { time?: unknown } | null | undefined)?.time;
+  return typeof time === 'string' ? time : undefined;
 };
 
 type Line = { number: number; letter?: Outgoing; problem: string };

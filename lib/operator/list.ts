@@ -1,7 +1,6 @@
 import { eventIdIn } from '../message.ts';
 import { type Filter, matches } from './filter.ts';
-import type { Letter } from './letter.ts';
-import { maskedText } from './mask.ts';
+import { type Letter, unnamed } from './letter.ts';
 import type { Target } from './target.ts';
 import { type Visit, type VisitOptions, visit } from './visit.ts';
 
@@ -46,25 +45,13 @@ export const listLetters = async (
   return { ...visited, letters: oldest(), matching };
 };
 
-const factsOf = ({
-  id,
-  sentMs,
-  function: name,
-  kind,
-  error,
-  remedy,
-  replays,
-  failure,
-  body,
-}: Letter): LetterFacts => ({
-  id,
-  sentMs,
-  function: name,
-  kind,
-  error,
-  remedy,
-  replays,
-  words: failure?.detail === undefined ? undefined : maskedText(failure.detail, body),
-  status: failure?.status,
-  eventId: eventIdIn(body),
-});
+const factsOf = (letter: Letter): LetterFacts => {
+  const { id, sentMs, function: name, kind, error, remedy, replays, failure, body } = letter;
+  return {
+    ...{ id, sentMs, function: name, kind, error, remedy, replays },
+    words:
+      failure?.detail === undefined || kind === 'unreadable' ? undefined : unnamed(letter, failure.detail),
+    status: failure?.status,
+    eventId: eventIdIn(body),
+  };
+};

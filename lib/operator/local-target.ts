@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
+import { traced } from '../aws-error.ts';
 import { once } from './once.ts';
 import { Misuse, Refusal } from './refusal.ts';
 
@@ -9,6 +10,9 @@ const descriptionSchema = z.looseObject({
   sqs: z.url(),
   s3: z.url(),
   secretsManager: z.url(),
+  /** Not told by a stack of an older version. */
+  dynamodb: z.url().optional(),
+  table: z.string().optional(),
   region: z.string(),
   queues: z.record(z.string(), z.url()),
   deadLetters: z.url(),
@@ -26,17 +30,23 @@ export const localTarget = (file: string | true) => {
   });
   return {
     prefix: nameOf(stack.deadLetters).replace(/dead-letters$/, ''),
-    sqs: once(async () => new (await import('@aws-sdk/client-sqs')).SQSClient(client(stack.sqs))),
-    s3: once(
-      async () =>
-        new (await import('@aws-sdk/client-s3')).S3Client({ ...client(stack.s3), forcePathStyle: true }),
-    ),
-    secretsManager: once(
-      async () =>
-        new (await import('@aws-sdk/client-secrets-manager')).SecretsManagerClient(
-          client(stack.secretsManager),
-        ),
-    ),
+    sqs: once(async () => {
+      const { SQSClient } = await import('@aws-sdk/client-sqs');
+      return traced(new SQSClient(client(stack.sqs)));
+    }),
+    s3: once(async () => {
+      const { S3Client } = await import('@aws-sdk/client-s3');
+      return traced(new S3Client({ ...client(stack.s3), forcePathStyle: true }));
+    }),
+    secretsManager: once(async () => {
+      const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
+      return traced(new SecretsManagerClient(client(stack.secretsManager)));
+    }),
+    dynamodb: once(async () => {
+      const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
+      return traced(new DynamoDBClient(client(stack.dynamodb ?? stack.sqs)));
+    }),
+    ledgerTable: stack.dynamodb === undefined ? undefined : stack.table,
     deadLetterQueueUrl: async () => stack.deadLetters,
     queueUrlOf: async (functionName: string) =>
       Object.hasOwn(stack.queues, functionName) ? stack.queues[functionName] : undefined,

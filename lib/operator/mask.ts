@@ -1,4 +1,7 @@
+import { jsonIn } from '../json.ts';
 import { fieldName, hidden } from '../message.ts';
+import { undone } from '../platform/escapes.ts';
+import { tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
 /** Of an event's own fields these name the message, and nobody in it. */
 const plainFields = new Set(['specversion', 'id', 'source', 'type', 'time', 'sequence', 'datacontenttype']);
@@ -21,7 +24,7 @@ const ids = new Set([
 
 /** A message as it may be shown to anybody: its shape and its ids. Undefined: it is no JSON, so that nothing can be shown. */
 export const maskedBody = (body: string): unknown => {
-  const json = parse(body);
+  const json = jsonIn(body);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   return maskedFields(json, (name, value) => maskedField([name], value));
 };
@@ -29,21 +32,64 @@ export const maskedBody = (body: string): unknown => {
 /** The value of one field of a message, by the names on the way to it. */
 export const maskedField = (path: (string | number)[], value: unknown): unknown => {
   const name = String(path.at(-1) ?? '');
-  const isOwn = path.length === 1 && plainFields.has(name) && typeof value === 'string';
-  return isOwn ? value : maskedValue(name, value);
+  return path.length === 1 && isOwn(name, value) ? value : maskedValue(name, value);
 };
 
-/** The platform's own words, without those that come from the message. */
+/** Of an event that is not valid, they may be sentences. */
+const isOwn = (name: string, value: unknown): boolean =>
+  plainFields.has(name) && typeof value === 'string' && /^\S*(?:; \S+)*$/.test(value);
+
+/** The platform's own words, without those that come from the message, whole or cut off, and however they are spelled. */
 export const maskedText = (text: string, body: string): string => {
-  const json = parse(body);
-  const words = new Set<string>();
-  collect(json === undefined ? body : json, words);
-  return text.normalize().replace(word, (each) => (words.has(each.toLowerCase()) ? hidden : each));
+  const { read, from, to } = undone(text);
+  const secret = vocabularyIn(body);
+  const found = [...wordsIn(read, secret), ...encodedIn(read, secret)].sort(
+    (one, other) => one.at - other.at,
+  );
+  let rest = '';
+  let done = 0;
+  for (const { at, length } of found) {
+    const begin = from[at] ?? text.length;
+    if (begin >= done) rest += text.slice(done, begin) + hidden;
+    done = Math.max(done, to[at + length - 1] ?? text.length);
+  }
+  return rest + text.slice(done);
 };
 
-/** Of two letters, only what may be a name: `Li` and not `is`. */
-const word = /\d+(?:\.\d+)?|[\p{L}\p{N}]{3,}|\p{Lu}\p{L}|\p{Lo}{2}/gu;
-const mostWords = 10_000;
+type Place = { at: number; length: number };
+
+const wordsIn = (read: string, secret: Vocabulary): Place[] =>
+  [...read.matchAll(tokens)].flatMap(({ 0: token, index: at }) =>
+    secret.has(token) ? [{ at, length: token.length }] : [],
+  );
+
+/** What may be base64 or hexadecimal digits, and is no ordinary word. */
+const encoded = /(?<![\w+/-])(?![A-Z]?[a-z]+(?![\w+/-])|[A-Z]+(?![\w+/-])|\d+(?![\w+/-]))[\w+/-]{4,}={0,2}/g;
+
+const encodedIn = (read: string, secret: Vocabulary): Place[] =>
+  [...read.matchAll(encoded)].flatMap(({ 0: run, index: at }) =>
+    decodingsOf(run).some((text) => tellsOf(text, secret)) ? [{ at, length: run.length }] : [],
+  );
+
+/** In base64 a word begins at one of four places, and so does what is left of one that is cut off. */
+const decodingsOf = (run: string): string[] => [
+  ...[0, 1, 2, 3].map((before) => Buffer.from(run.slice(before), 'base64').toString()),
+  ...(/^(?:[\da-f]{2})+$/i.test(run) ? [Buffer.from(run, 'hex').toString()] : []),
+];
+
+/** Any bytes hold a short word by chance; a text that is nothing else is one. */
+const tellsOf = (text: string, secret: Vocabulary): boolean =>
+  [...text.matchAll(tokens)].some(
+    ([token]) => (token.length >= 4 || token === text) && /\p{L}/u.test(token) && secret.has(token),
+  );
+
+/** One letter's words are asked for several times in a row. */
+let last: { body: string; words: Vocabulary } | undefined;
+
+const vocabularyIn = (body: string): Vocabulary => {
+  if (last?.body !== body) last = { body, words: vocabularyOf(hiddenIn(body)) };
+  return last.words;
+};
 
 const maskedValue = (name: string, value: unknown): unknown => {
   if (value === null || value === undefined || isPlain(name, value)) return value;
@@ -60,25 +106,27 @@ const maskedFields = (object: object, masked: (name: string, value: unknown) => 
     ]),
   );
 
-/** Ids of the platform, and what tells one shape of data from another. */
+/** Ids of the platform, and what tells one shape of data from another. An object may have a `toString` that is no function. */
 const isPlain = (name: string, value: unknown): boolean =>
   ids.has(name)
-    ? /^\d{1,16}$/.test(String(value)) && typeof value !== 'object'
+    ? typeof value !== 'object' && /^\d{1,16}$/.test(String(value))
     : ['type', 'contentType'].includes(name) && typeof value === 'string' && /^[\w.+/-]{1,60}$/.test(value);
 
-const collect = (value: unknown, words: Set<string>, name = ''): void => {
-  if (words.size > mostWords || value === null) return;
-  if (Array.isArray(value)) for (const each of value) collect(each, words);
-  else if (typeof value === 'object')
-    for (const [key, each] of Object.entries(value)) collect(each, words, key);
-  else if (!isPlain(name, value) && !plainFields.has(name))
-    for (const [each] of String(value).normalize().matchAll(word)) words.add(each.toLowerCase());
-};
-
-const parse = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
+/** Every text and every number that is hidden where the message is shown; all of it, where it is not. */
+const hiddenIn = (body: string): string[] => {
+  const json = jsonIn(body);
+  if (json === undefined) return [body];
+  const texts: string[] = [];
+  const collect = (value: unknown, name: string, isTop = false): void => {
+    if (value === null) return;
+    if (Array.isArray(value)) for (const each of value) collect(each, '');
+    else if (typeof value === 'object')
+      for (const [key, each] of Object.entries(value)) {
+        if (fieldName(key) === hidden) texts.push(key);
+        if (!isTop || !isOwn(key, each)) collect(each, key);
+      }
+    else if (!isPlain(name, value)) texts.push(String(value));
+  };
+  collect(json, '', true);
+  return texts;
 };

@@ -1,5 +1,5 @@
 import { failureOf } from '../failure.ts';
-import { operation } from '../platform/operation.ts';
+import { acknowledged } from '../platform/operation.ts';
 import { type Connection, connectionOf } from './connection.ts';
 import { type ConnectionReport, checkConnection } from './connection-check.ts';
 import type { Group } from './groups.ts';
@@ -45,10 +45,12 @@ export const findObstacles = async ({
   }
 };
 
-const stillInvalid: Obstacles = ({ insight }) =>
-  insight.stillInvalid === undefined
+const stillInvalid: Obstacles = ({ kind, insight, group }) => {
+  if (kind === 'unreadable') return { why: 'their messages cannot be read', todo: group.remedy };
+  return insight.stillInvalid === undefined
     ? undefined
     : { why: 'their messages are still not valid', todo: 'Edit them: sis-relay letters edit <id>' };
+};
 
 const secretOf = ({ platform }: Target, { kind, insight }: Selected): string | undefined =>
   kind === 'missing-credential' && insight.actor !== undefined
@@ -115,4 +117,11 @@ const groupsStillRefused = async (
 };
 
 const reading = (path: string) =>
-  operation({ name: 'probe', method: 'GET', component: undefined, path, scope: undefined, repeatable: true });
+  acknowledged({
+    name: 'probe',
+    method: 'GET',
+    component: undefined,
+    path,
+    scope: undefined,
+    repeatable: true,
+  });

@@ -1,3 +1,4 @@
+import { needsDecision } from '../failure.ts';
 import type { LetterKind } from './letter.ts';
 import { replayedOften } from './letter.ts';
 import type { Obstacles } from './obstacles.ts';
@@ -20,7 +21,7 @@ export type Plan = {
   send: PlannedGroup[];
   /** They cannot succeed yet. */
   notYet: (PlannedGroup & { why: string; todo: string })[];
-  /** Skipped: nobody knows whether they were done, and doing them twice does harm. */
+  /** Skipped: sent blindly they may do harm, so that a person must look first. */
   uncertain: PlannedGroup[];
   /** Not ours: nowhere to send them to. */
   foreign: number;
@@ -50,7 +51,7 @@ export const planReplay = (
       continue;
     }
     const obstacle = obstacles(letter);
-    if (letter.kind === 'uncertain' && !includeUncertain) uncertain.push(letter);
+    if (needsDecision(letter.kind) && !includeUncertain) uncertain.push(letter);
     else if (obstacle) notYet.push({ letter, ...obstacle });
     else toSend.push(letter);
   }

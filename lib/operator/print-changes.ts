@@ -1,8 +1,10 @@
+import { plain } from '../printable.ts';
 import type { Difference } from './change.ts';
 import type { Discarded, DiscardPlan } from './discard.ts';
 import type { Edited } from './edit.ts';
+import { ledgerMemoryDays, type Outdated } from './import.ts';
 import { coloured, remarks } from './print-letters.ts';
-import { countOf, numberOf, plain, tableOf, wrapped } from './table.ts';
+import { countOf, numberOf, tableOf, wrapped } from './table.ts';
 import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -81,6 +83,16 @@ export const editedLines = (
     ],
   }[ended],
   ...(original === undefined ? [] : [`The original is kept in ${original}`]),
+];
+
+/** Before letters are imported that could undo what is newer. */
+export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string[] => [
+  ...outdated.slice(0, mostShown).map(({ line, time }) => `line ${line}: its message is of ${plain(time)}`),
+  ...(outdated.length > mostShown ? [`… and ${countOf(outdated.length - mostShown, 'line')} more`] : []),
+  ...wrapped(
+    `${countOf(outdated.length, 'message is', 'messages are')} older than ${ledgerMemoryDays} days: the ledger may have forgotten what was done since, and then a replay puts the old in the place of what is newer. Look on the platform before you replay them.`,
+    width,
+  ),
 ];
 
 const mostShown = 50;

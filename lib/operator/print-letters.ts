@@ -1,7 +1,8 @@
+import { plain } from '../printable.ts';
 import { type Group, type Groups, mostWords } from './groups.ts';
 import { type LetterKind, replayedOften } from './letter.ts';
 import type { Listed } from './list.ts';
-import { ageOf, countOf, cut, numberOf, plain, tableOf, wrapped } from './table.ts';
+import { ageOf, countOf, cut, numberOf, tableOf, wrapped } from './table.ts';
 import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
 import type { Visit } from './visit.ts';

@@ -1,10 +1,11 @@
+import { plain } from '../printable.ts';
 import type { ConnectionReport } from './connection-check.ts';
 import { replayedOften } from './letter.ts';
 import type { Plan, PlannedGroup } from './plan.ts';
 import { coloured, remarks } from './print-letters.ts';
 import type { ReplayResult } from './replay.ts';
 import type { Canary, RunOptions } from './replay-run.ts';
-import { countOf, numberOf, plain, tableOf, wrapped } from './table.ts';
+import { countOf, numberOf, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a replay would do. */
@@ -45,12 +46,11 @@ export const planLines = (
     ]),
     ...(plan.uncertain.length > 0
       ? [
-          ...heading(sum(plan.uncertain), 'uncertain, and stay where they are'),
+          ...heading(sum(plan.uncertain), 'need your decision, and stay where they are'),
           ...rowsOf(plan.uncertain),
-          ...say(
-            'Nobody knows whether these were done, and done twice they do harm. Look on the platform for each.',
-          ),
-          ...say('→ Discard those that were done; --include-uncertain sends those that were not.', 'green'),
+          ...doubts
+            .filter(({ kind }) => plan.uncertain.some((group) => group.kind === kind))
+            .flatMap(({ why, todo }) => [...say(why), ...say(todo, 'green')]),
         ]
       : []),
     ...(plan.foreign > 0
@@ -73,6 +73,19 @@ export const planLines = (
     ...remarks(plan),
   ];
 };
+
+const doubts = [
+  {
+    kind: 'uncertain',
+    why: 'Nobody knows whether the uncertain ones were done, and done twice they do harm. Look on the platform for each.',
+    todo: '→ Discard those that were done; --include-uncertain sends those that were not.',
+  },
+  {
+    kind: 'outdated',
+    why: 'Since the outdated ones were said, something newer may have been done. Look on the platform for each.',
+    todo: '→ Discard those that something newer has replaced; --include-uncertain sends the others.',
+  },
+];
 
 /** Groups as rows of one table, each under the letter count that it has. */
 const groupLines = <Row extends PlannedGroup>(groups: Row[], terminal: Terminal): Map<Row, string> => {

@@ -1,8 +1,10 @@
-import { type ConnectionReport, skewOf } from './connection-check.ts';
+import type { Incident } from '../incidents.ts';
+import { plain } from '../printable.ts';
+import { type ConnectionReport, minuteOf, skewOf } from './connection-check.ts';
 import type { Group } from './groups.ts';
 import { remarks } from './print-letters.ts';
 import type { QueueStatus, Status } from './status.ts';
-import { ageOf, countOf, numberOf, plain, tableOf, wrapped } from './table.ts';
+import { ageOf, countOf, numberOf, tableOf, wrapped } from './table.ts';
 import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -51,6 +53,7 @@ export const statusLines = (
     style('dim', queueHeader),
     ...queueRows,
     ...waitingLines(status, terminal),
+    ...(status.incidents ?? []).flatMap((incident) => incidentLines(incident, terminal)),
     '',
     ...(kinds.length === 0
       ? [`There are no ${letters.hidden > 0 ? 'other ' : ''}dead letters.`]
@@ -71,14 +74,14 @@ const connectionLines = (connection: ConnectionReport | undefined, { style, widt
   const problemLines = (text: string, colour: 'red' | 'green') =>
     wrapped(plain(text), width - 2, '  ').map((line) => style(colour, `  ${line}`));
   if (connection === undefined) return ['The platform was not asked, as PLATFORM_URL is not set.'];
-  const { reachable, credentialAccepted, clockSkewSeconds, versions, authorisationDays, problems } =
-    connection;
+  const { reachable, clockSkewSeconds, versions, authorisationDays, problems } = connection;
+  const credential = credentialIn(connection);
   const mark = (isWell: boolean | undefined) =>
     isWell === undefined ? '?' : isWell ? style('green', '✓') : style('red', '✗');
   const known = versions.map(({ component, version }) => `${component} ${version}`).join(', ');
   return [
     `${mark(reachable)} ${reachable ? 'The platform answers' : 'The platform does not answer'}: ${connection.platform}`,
-    `${mark(credentialAccepted)} ${credentialAccepted === undefined ? 'Whether it takes the service’s credential is not known' : credentialAccepted ? 'It takes the service’s credential' : 'It does not take the service’s credential'}`,
+    ...wrapped(`${mark(credential.isWell)} ${credential.says}`, width, '  '),
     `${mark(versions.every(({ supported }) => supported !== false))} Versions in use: ${known}`,
     ...(Math.abs(clockSkewSeconds ?? 0) < 2 ? [] : [`  Its clock is ${skewOf(clockSkewSeconds ?? 0)} ours`]),
     ...(authorisationDays === undefined
@@ -91,8 +94,50 @@ const connectionLines = (connection: ConnectionReport | undefined, { style, widt
   ];
 };
 
+/** Reading proves nothing about changes: some platforms answer a GET whose key they would refuse for a change. */
+const credentialIn = ({
+  credentialAccepted,
+  changes,
+}: ConnectionReport): { isWell: boolean | undefined; says: string } => {
+  if (credentialAccepted === false)
+    return { isWell: false, says: 'It does not take the service’s credential' };
+  if (changes?.refused === 'yes')
+    return {
+      isWell: false,
+      says: `${credentialAccepted ? 'It takes the service’s credential for reading, and' : 'It'} refuses it for changes since ${minuteOf(changes.since)}`,
+    };
+  if (credentialAccepted === undefined)
+    return { isWell: undefined, says: 'Whether it takes the service’s credential is not known' };
+  if (changes?.refused === 'untried')
+    return {
+      isWell: undefined,
+      says: `It takes the service’s credential for reading; for changes it refused the one that the secret held until ${minuteOf(changes.last)}, and the new one was not tried yet`,
+    };
+  if (changes?.refused === 'no')
+    return {
+      isWell: true,
+      says: 'It takes the service’s credential, and has refused it for no change lately',
+    };
+  return {
+    isWell: undefined,
+    says: 'It takes the service’s credential for reading; for changes it is not known',
+  };
+};
+
+const incidentLines = (
+  { function: name, kind, sinceMs, lastMs, message, remedy }: Incident,
+  { style, width }: Terminal,
+): string[] => {
+  const since = minuteOf(new Date(sinceMs).toISOString());
+  const what = `${name} (${kind}) since ${since}, last ${ageOf(lastMs)} ago: ${message}`;
+  return [
+    ...wrapped(plain(what), width, '  ').map((line) => style('red', line)),
+    ...wrapped(plain(`→ ${remedy}`), width - 2, '  ').map((line) => style('green', `  ${line}`)),
+  ];
+};
+
 /** SQS does not tell why a message is hidden; what all of them would wait for, the probe of the platform has met too. */
-const waitingLines = ({ queues, connection }: Status, { width }: Terminal): string[] => {
+const waitingLines = ({ queues, connection, incidents }: Status, { width }: Terminal): string[] => {
   const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
   if (count === 0) return ['Nothing waits.'];
   const why =
@@ -100,7 +145,9 @@ const waitingLines = ({ queues, connection }: Status, { width }: Terminal): stri
       ? 'Why is not known, as the platform was not asked.'
       : connection.waitingFor
         ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
-        : 'A probe of the platform met nothing to wait for: they are being handled, or go on at their next try, within 30 minutes. What single calls are refused for, the log of their function tells.';
+        : incidents?.length
+          ? 'What is known of why stands below; all others are being handled, or go on at their next try, within 30 minutes.'
+          : 'A probe of the platform met nothing to wait for: they are being handled, or go on at their next try, within 30 minutes. What single calls are refused for, the log of their function tells.';
   return wrapped(`${countOf(count, 'message is', 'messages are')} in flight. ${why}`, width);
 };
 

@@ -1,10 +1,12 @@
 import type { LetterFailure } from '../dead-letter.ts';
 import { withoutFileNames } from '../file-uri.ts';
+import { jsonIn } from '../json.ts';
 import { hidden } from '../message.ts';
+import { plain } from '../printable.ts';
 import { editedAttribute } from './edit.ts';
-import { type Letter, replayedOften } from './letter.ts';
-import { maskedBody, maskedText } from './mask.ts';
-import { ageOf, plain, wrapped } from './table.ts';
+import { type Letter, replayedOften, unnamed } from './letter.ts';
+import { maskedBody } from './mask.ts';
+import { ageOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Story = {
@@ -28,7 +30,7 @@ export type Story = {
 /** All that is known of a letter; of its message and of the platform's words only what names nobody, unless revealed. */
 export const storyOf = (letter: Letter, { reveal }: { reveal: boolean }): Story => {
   const { id, kind, error, remedy, source, replays, failure, body } = letter;
-  const shown = (text: string) => (reveal ? text : maskedText(text, body));
+  const shown = (text: string) => (reveal ? text : unnamed(letter, text));
   const told = ({ message, title }: LetterFailure): string => {
     if (reveal) return message;
     const unnamed = withoutFileNames(message);
@@ -48,7 +50,7 @@ export const storyOf = (letter: Letter, { reveal }: { reveal: boolean }): Story 
             ...(failure.detail === undefined ? {} : { detail: shown(failure.detail) }),
             ...(failure.title === undefined ? {} : { title: shown(failure.title) }),
           },
-    edited: jsonIn(letter.attributes[editedAttribute]?.StringValue),
+    edited: jsonIn(letter.attributes[editedAttribute]?.StringValue ?? ''),
     message: reveal
       ? (jsonIn(body) ?? body)
       : (maskedBody(body) ?? `${Buffer.byteLength(body)} bytes that are no JSON object: ${hidden}`),
@@ -61,15 +63,13 @@ export const storyOf = (letter: Letter, { reveal }: { reveal: boolean }): Story 
   };
 };
 
-const jsonIn = (text: string | undefined): unknown => {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 const labelWidth = 16;
+
+/** A failure tells more than its letter's line; that a message cannot be read stands beside it. */
+const whatHappened = ({ kind, error, failure }: Story): string => {
+  if (failure === null) return error;
+  return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
+};
 
 export const storyLines = (story: Story, { style, width }: Terminal): string[] => {
   const { failure, edited } = story;
@@ -86,7 +86,7 @@ export const storyLines = (story: Story, { style, width }: Terminal): string[] =
     '',
     ...field('Function', story.function),
     ...field('Kind', story.kind),
-    ...field('What happened', failure?.message ?? story.error),
+    ...field('What happened', whatHappened(story)),
     ...field('What to do', story.remedy).map((line) => style('green', line)),
     '',
     ...field('Call', failure?.operation),

@@ -1,5 +1,6 @@
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
+import { isTooOld } from '../ledger-rules.ts';
 import { parseMessage } from '../message.ts';
 import { sqsProblem } from '../sqs-limits.ts';
 import type { Audit } from './audit.ts';
@@ -26,6 +27,8 @@ export type Published = {
   sent: number;
   /** How many valid messages each function has. */
   functions: Record<string, number>;
+  /** How many of them are so old that they are sent only where the ledger still knows their resource. */
+  outdated: number;
   /** Of what is invalid, or was not taken by SQS: the first thousand. */
   problems: { line: number; problem: string }[];
 };
@@ -38,7 +41,7 @@ export const publishMessages = async (
   { integrations, dryRun, validOnly, audit, signal, onSent, ...source }: PublishOptions,
 ): Promise<Published> => {
   const rows = await openRows(source, integrations);
-  const result: Published = { valid: 0, invalid: 0, sent: 0, functions: {}, problems: [] };
+  const result: Published = { valid: 0, invalid: 0, sent: 0, functions: {}, outdated: 0, problems: [] };
   const complain = (line: number, problem: string): void => {
     if (result.problems.length < mostProblems) result.problems.push({ line, problem });
   };
@@ -51,6 +54,7 @@ export const publishMessages = async (
     } else {
       result.valid += 1;
       result.functions[checked.function] = (result.functions[checked.function] ?? 0) + 1;
+      if (checked.outdated) result.outdated += 1;
     }
     if (signal.aborted) return result;
   }
@@ -93,7 +97,7 @@ export const publishMessages = async (
   return result;
 };
 
-type Checked = { problem: string } | { function: string; problem?: undefined };
+type Checked = { problem: string } | { function: string; outdated: boolean; problem?: undefined };
 
 const check = (
   { body, problem: unreadable = 'is empty', line }: Row,
@@ -103,6 +107,7 @@ const check = (
   if (body === undefined) return { problem: unreadable };
   const integration = integrationFor(body, integrations);
   if (typeof integration === 'string') return { problem: integration };
+  let outdated = false;
   try {
     const { id, source, time } = parseMessage(body, integration, Date.now());
     const name = `${source}\n${id}\n${time}`;
@@ -110,11 +115,12 @@ const check = (
     if (first !== undefined)
       return { problem: `id: is that of line ${first} too, so that one of them would be lost` };
     seen.set(name, line);
+    outdated = isTooOld(Date.parse(time), Date.now());
   } catch (error) {
     return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
   }
   const problem = sqsProblem({ body, attributes: {} });
-  return problem === undefined ? { function: integration.name } : { problem };
+  return problem === undefined ? { function: integration.name, outdated } : { problem };
 };
 
 /** By the type of its event. */
@@ -125,7 +131,7 @@ const integrationFor = (body: string, integrations: Integrations): Integration<u
   } catch {
     return 'is not JSON';
   }
-  const [, name = ''] = /^sis\.(.+)\.v1$/.exec(String(type)) ?? [];
+  const [, name = ''] = /^sis\.(.+)\.v1$/.exec(typeof type === 'string' ? type : '') ?? [];
   const known = [...integrations.keys()].map((each) => `sis.${each}.v1`).join(', ');
   return (
     integrations.get(name) ?? `type: must be one of ${known}; for data without an envelope give --function`

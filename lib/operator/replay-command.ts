@@ -28,7 +28,10 @@ export const addReplayCommand = (letters: Command, around: Around): void => {
     .option('--limit <n>', 'no more than so many letters', wholeNumber(1, 100_000))
     .option('--dry-run', 'show the plan and end there')
     .option('--yes', 'do not ask whether the plan is right')
-    .option('--include-uncertain', 'also letters of which nobody knows whether they were done')
+    .option(
+      '--include-uncertain',
+      'also letters that are uncertain or outdated: you have looked what the platform holds',
+    )
     .option('--canary <n>', 'send so many first and await their outcome; 0: none', wholeNumber(0, 100), 5)
     .option('--canary-wait <seconds>', 'await it for so long', wholeNumber(1, 3_600), 60)
     .option('--go-on', 'go on where the outcome of the canary is not known by then')

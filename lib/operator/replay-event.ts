@@ -20,8 +20,14 @@ const request = z.strictObject({
   as: z.string().optional(),
 });
 
-/** What heals by itself, and how often a letter is tried by this way: it counts every replay, also those of people. */
-const healing = { filter: { kind: ['unavailable', 'throttled', 'credentials'], maxReplays: 2 }, limit: 500 };
+/**
+ * What heals by itself, or once whoever keeps the proxy or the key has mended it; and how often a letter is tried by this
+ * way: it counts every replay, also those of people.
+ */
+const healing = {
+  filter: { kind: ['unavailable', 'throttled', 'credentials', 'aws-refused', 'intercepted'], maxReplays: 2 },
+  limit: 500,
+};
 
 /** An event of a schedule, or a request. */
 export const replayEvent = z

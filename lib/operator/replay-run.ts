@@ -156,6 +156,7 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
 
   return {
     perform,
+    sentIds: (): string[] => [...sent.keys()],
     counts: (): ReplayCounts => ({
       sent: sent.size,
       cameBack: returns.returned.size,

@@ -76,6 +76,7 @@ export const replayLetters = async (
           filter,
           reason,
           counts: { planned: toSend.length },
+          letters: toSend.map(({ id }) => id),
         });
         const run = createReplayRun(target, { selection, toSend, options, hooks });
         try {
@@ -83,7 +84,7 @@ export const replayLetters = async (
           result.ended = result.stoppedBecause === undefined ? 'done' : 'stopped';
         } finally {
           result.counts = run.counts();
-          await end(numbersIn(result.counts));
+          await end(numbersIn(result.counts), run.sentIds());
         }
       }
     }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetter } from '../dead-letter.ts';
-import type { Letter } from './letter.ts';
-import { maskedText } from './mask.ts';
+import { type Letter, unnamed } from './letter.ts';
 import { receive } from './scan.ts';
 import type { Target } from './target.ts';
 import type { Desk } from './visit.ts';
@@ -101,8 +100,8 @@ export const watchReturns = (desk: Desk, target: Target): Returns => {
 
 /** It lies in the queue, and there may be many. By its message alone is known which of the platform's words are personal. */
 const withoutMessage = (letter: Letter): Letter => {
-  const { failure, body } = letter;
-  const masked = failure?.detail === undefined ? {} : { detail: maskedText(failure.detail, body) };
+  const { failure } = letter;
+  const masked = failure?.detail === undefined ? {} : { detail: unnamed(letter, failure.detail) };
   return { ...letter, body: '', attributes: {}, raw: {}, failure: failure && { ...failure, ...masked } };
 };
 

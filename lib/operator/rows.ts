@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Integration } from '../integration.ts';
+import { jsonIn, readJson, tooDeep } from '../json.ts';
 import { messageType } from '../message.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
 import type { Integrations } from './integrations.ts';
@@ -21,11 +22,30 @@ export type Source = {
   format?: Format | undefined;
   /** Of what lies in the file without an envelope. */
   function?: string | undefined;
+  /** Each counts as said now, whatever time it gives, and after those before it in the file. */
+  now?: boolean | undefined;
 };
 
 /** Reads a file as often as asked for, row by row. @throws Misuse where it is not readable as what it is said to be. */
 export const openRows = async (
-  { file, format, ...source }: Source,
+  source: Source,
+  integrations: Integrations,
+): Promise<() => AsyncGenerator<Row>> => {
+  const time = new Date().toISOString();
+  const rows = await openTimed({ ...source, time }, integrations);
+  return source.now ? () => saidAt(time, rows()) : rows;
+};
+
+async function* saidAt(time: string, rows: AsyncGenerator<Row>): AsyncGenerator<Row> {
+  for await (const row of rows) {
+    const json = row.body === undefined ? undefined : jsonIn(row.body);
+    const isEvent = typeof json === 'object' && json !== null && !Array.isArray(json);
+    yield isEvent ? { ...row, body: JSON.stringify({ ...json, time, sequence: String(row.line) }) } : row;
+  }
+}
+
+const openTimed = async (
+  { file, format, time, ...source }: Source & { time: string },
   integrations: Integrations,
 ): Promise<() => AsyncGenerator<Row>> => {
   const integration = integrationOf(source.function, integrations);
@@ -36,7 +56,6 @@ export const openRows = async (
       extname(file).toLowerCase()
     ];
   if (kind === undefined) throw new Misuse(`What is ${file}? Give --format ${formats.join('|')}.`);
-  const time = new Date().toISOString();
   const defaultsFor = (line: number) => ({
     specversion: '1.0',
     // The same file sent again is the same messages, and of two rows about one thing the later counts.
@@ -90,8 +109,12 @@ type BodyOf = (json: unknown, line: number) => string;
 
 /** One message, a list of them, or an event as Lambda receives it. */
 async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
-  const json = parse(withoutMark(await readFile(file, 'utf8')));
-  if (json === undefined) throw new Misuse(`${file} is not JSON; where each line is, give --format jsonl.`);
+  const read = readJson(withoutMark(await readFile(file, 'utf8')));
+  if ('problem' in read)
+    throw new Misuse(
+      `${file} ${read.problem}${read.problem === tooDeep ? '' : '; where each line is, give --format jsonl'}.`,
+    );
+  const { json } = read;
   const records = (json as { Records?: unknown } | null)?.Records;
   for (const [at, each] of [records ?? json].flat().entries()) {
     const record =
@@ -105,8 +128,8 @@ async function* lineRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
   for await (const text of linesIn(file)) {
     line += 1;
     if (text.trim() === '') continue;
-    const json = parse(text);
-    yield json === undefined ? { line, problem: 'is not JSON' } : { line, body: bodyOf(json, line) };
+    const read = readJson(text);
+    yield 'problem' in read ? { line, problem: read.problem } : { line, body: bodyOf(read.json, line) };
   }
 }
 
@@ -167,12 +190,4 @@ const delimiterOf = async (file: string): Promise<string> => {
     return counts.reduce((best, next) => (next.count > best.count ? next : best)).each;
   }
   return ',';
-};
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

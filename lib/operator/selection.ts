@@ -90,12 +90,12 @@ export const selectLetters = async (target: Target, options: SelectOptions): Pro
 };
 
 /** The letter as SQS handed it out. */
-const messageOf = ({ id, body, raw, source, sentMs }: Letter): Message => ({
+const messageOf = ({ id, body, raw, source, sentMs, moved }: Letter): Message => ({
   MessageId: id,
   Body: body,
   MessageAttributes: raw,
   Attributes: {
     SentTimestamp: String(sentMs),
-    ...(source === (raw.source?.StringValue ?? '') ? {} : { DeadLetterQueueSourceArn: source }),
+    ...(moved ? { DeadLetterQueueSourceArn: source } : {}),
   },
 });

@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../dead-letter.ts';
+import { needsDecision } from '../failure.ts';
 import { bytesOf, mostAttributes, mostBytes, type Outgoing } from '../sqs-limits.ts';
 import { sendAll } from './batches.ts';
 import type { Letter } from './letter.ts';
@@ -36,12 +37,13 @@ export const sendBack = async (desk: Desk, letters: Letter[]): Promise<SentBack>
 
 /**
  * The message as it was, byte for byte, one replay later: by that number the ledger knows that it is meant to be done again.
- * One that was `uncertain` says so: who replays it has looked, and found nothing.
+ * One that needs a person's decision says so by its kind: who replays it has looked what the platform holds.
  */
 export const messageFor = ({ body, attributes, replays, failure }: DeadLetter): Outgoing => {
   const counted = {
     replays: { DataType: 'Number', StringValue: String(replays + 1) },
-    ...(failure?.kind === 'uncertain' && { kind: { DataType: 'String', StringValue: failure.kind } }),
+    ...(failure &&
+      needsDecision(failure.kind) && { kind: { DataType: 'String', StringValue: failure.kind } }),
   };
   const room = mostAttributes - Object.keys(counted).length;
   const carried = Object.fromEntries(Object.entries(attributes).slice(0, room));

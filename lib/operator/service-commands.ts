@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { outdatedAfterDays } from '../ledger-rules.ts';
 import { type Around, auditOf, isJson, printJson, printLines, targetOf, withProgress } from './around.ts';
 import { loadIntegrations } from './integrations.ts';
 import { problemLines } from './print-changes.ts';
@@ -8,7 +9,13 @@ import { type Format, formats } from './rows.ts';
 import { statusOf } from './status.ts';
 import { countOf, numberOf } from './table.ts';
 
-type PublishGiven = { function?: string; format?: Format; dryRun: boolean; validOnly: boolean };
+type PublishGiven = {
+  function?: string;
+  format?: Format;
+  now: boolean;
+  dryRun: boolean;
+  validOnly: boolean;
+};
 
 export const addServiceCommands = (program: Command, around: Around): void => {
   program
@@ -32,6 +39,7 @@ export const addServiceCommands = (program: Command, around: Around): void => {
     .argument('<file>', 'JSON (a message, a list, an event of Lambda), JSON Lines, or CSV with a header')
     .option('--function <name>', 'what a table, or data without an envelope, is for')
     .addOption(new Option('--format <format>', 'where the name of the file does not tell').choices(formats))
+    .option('--now', 'each counts as said now, whatever time it gives, and replaces what came before')
     .option('--dry-run', 'check every row and send nothing')
     .option('--valid-only', 'send what is valid, though other rows are not')
     .addHelpText('after', publishExamples)
@@ -48,10 +56,11 @@ export const addServiceCommands = (program: Command, around: Around): void => {
       );
       if (isJson(command)) printJson(around, published);
       else {
-        const { valid, invalid, sent, functions, problems } = published;
+        const { valid, invalid, sent, functions, problems, outdated } = published;
         const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
         printLines(around, [
           ...problemLines(problems),
+          ...(outdated > 0 ? [outdatedLine(outdated)] : []),
           `${countOf(valid, 'valid message')}${each.length > 0 ? ` (${each.join(', ')})` : ''}, ${invalid} not valid; ${sent} sent.`,
           ...(sent === 0 && !given.dryRun && invalid > 0 && valid > 0
             ? ['Nothing is sent unless every message is valid: correct the file, or give --valid-only.']
@@ -66,6 +75,9 @@ export const addServiceCommands = (program: Command, around: Around): void => {
     });
 };
 
+const outdatedLine = (count: number): string =>
+  `${countOf(count, 'message is', 'messages are')} older than ${outdatedAfterDays} days, and will be parked as outdated where the ledger knows nothing of what it is about. Give --now to have each count as said now.`;
+
 const statusExamples = `
 Examples:
   sis-relay status --stage prod
@@ -73,11 +85,13 @@ Examples:
 
 const publishExamples = `
 Examples:
-  sis-relay publish events/grade-push.json --local
+  sis-relay publish events/grade-push.json --local --now
   sis-relay publish grades.csv --function grade-push --dry-run
   sis-relay publish messages.jsonl --valid-only
 
 The columns of a table are the fields of the data, as in
   orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
 or files.0.uri; id, time, source and sequence may be given too. An empty cell is a field that is not
-given, "" is an empty text. Without a time, a message counts as said now, and replaces older ones.`;
+given, "" is an empty text. Without a time, a message counts as said now, and replaces older ones.
+Of what was said more than ${outdatedAfterDays} days ago nobody knows whether something newer was done since:
+it is parked as outdated. For a first load give --now.`;

@@ -1,3 +1,4 @@
+import { type Incident, incidentOf, readIncident } from '../incidents.ts';
 import type { Queue } from './batches.ts';
 import { connectionOf } from './connection.ts';
 import { type ConnectionReport, checkConnection } from './connection-check.ts';
@@ -17,6 +18,8 @@ export type Status = {
   letters: Visit & { counts: Counts; groups: Group[] };
   /** Undefined where the target does not tell which platform it is. */
   connection: ConnectionReport | undefined;
+  /** What single functions wait for until a person acts; undefined where it cannot be read. */
+  incidents: Incident[] | undefined;
 };
 
 /** How everything is: the queues, the letters by cause, and whether the platform takes our calls. Changes nothing. */
@@ -37,9 +40,10 @@ export const statusOf = async (
   };
   const counts = await countsOf(deadLetters);
   const grouping = createGrouping();
-  const [queues, connection, visited] = await Promise.all([
+  const [queues, connection, incidents, visited] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     connectionReport(target),
+    incidentsOf(target, functions),
     visit(target, {
       ...options,
       look: (letter) => {
@@ -48,7 +52,31 @@ export const statusOf = async (
       },
     }),
   ]);
-  return { queues: queues.flat(), connection, letters: { ...visited, counts, groups: grouping.all() } };
+  return {
+    queues: queues.flat(),
+    connection,
+    incidents,
+    letters: { ...visited, counts, groups: grouping.all() },
+  };
+};
+
+const incidentsOf = async (
+  { dynamodb, ledgerTable: table }: Target,
+  functions: string[],
+): Promise<Incident[] | undefined> => {
+  if (table === undefined) return undefined;
+  const access = { dynamodb, table, nowMs: Date.now };
+  try {
+    const subjects = functions.flatMap((name) => [
+      incidentOf(name, 'aws-refused'),
+      incidentOf(name, 'credentials'),
+    ]);
+    const read = await Promise.all(subjects.map((subject) => readIncident(access, subject)));
+    return read.flatMap((incident) => incident ?? []);
+  } catch {
+    // The connection's report says why.
+    return undefined;
+  }
 };
 
 const connectionReport = async (target: Target): Promise<ConnectionReport | undefined> => {

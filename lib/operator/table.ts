@@ -1,5 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
-
 export type Column = {
   title: string;
   /** Numbers and ages stand to the right. */
@@ -32,10 +30,13 @@ export const tableOf = (columns: Column[], rows: string[][], width: number): str
 const gap = '  ';
 
 /** Without the codes of colours, which take no room. */
-const widthOf = (text: string): number => stripVTControlCharacters(text).length;
+const widthOf = (text: string): number => withoutColours(text).length;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one.
+const withoutColours = (text: string): string => text.replace(/\u001B\[\d+m/g, '');
 
 export const cut = (text: string, room: number): string =>
-  widthOf(text) <= room ? text : `${stripVTControlCharacters(text).slice(0, Math.max(0, room - 1))}…`;
+  widthOf(text) <= room ? text : `${withoutColours(text).slice(0, Math.max(0, room - 1))}…`;
 
 /** A text in lines of at most so many columns, broken between words; all but the first are indented. */
 export const wrapped = (text: string, width: number, indent = ''): string[] => {
@@ -63,9 +64,3 @@ export const numberOf = (count: number): string => count.toLocaleString('en-US')
 /** `1 letter`, `1,204 letters`. */
 export const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${numberOf(count)} ${count === 1 ? one : many}`;
-
-/** Texts of others may hold what a terminal obeys. */
-export const plain = (text: string): string =>
-  stripVTControlCharacters(text)
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');

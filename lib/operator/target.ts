@@ -1,8 +1,10 @@
 import { hostname, userInfo } from 'node:os';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
+import { traced } from '../aws-error.ts';
 import type { OperationOverride } from '../platform/operation.ts';
 import { operationOverridesFrom } from '../settings.ts';
 import { localTarget } from './local-target.ts';
@@ -16,6 +18,9 @@ export type Target = {
   sqs(): Promise<SQSClient>;
   s3(): Promise<S3Client>;
   secretsManager(): Promise<SecretsManagerClient>;
+  dynamodb(): Promise<DynamoDBClient>;
+  /** Name of the ledger's table; undefined: the functions have none. */
+  ledgerTable: string | undefined;
   deadLetterQueueUrl(): Promise<string>;
   /** Undefined where the function has no queue. */
   queueUrlOf(functionName: string): Promise<string | undefined>;
@@ -54,6 +59,7 @@ const environmentSchema = z.object({
   SIS_RELAY_BUCKET: z.string().optional(),
   DEAD_LETTER_QUEUE_URL: z.url('must be the address of a queue').optional(),
   SECRET_PREFIX: z.string().optional(),
+  LEDGER_TABLE: z.string().optional(),
   PLATFORM_URL: z.string().optional(),
   METRIC_NAMESPACE: z.string().default('sis-relay'),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
@@ -116,7 +122,7 @@ const targetOnAws = (options: TargetOptions) => {
   };
   const sqs = once(async () => {
     const { SQSClient } = await import('@aws-sdk/client-sqs');
-    return new SQSClient(client);
+    return traced(new SQSClient(client));
   });
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   // A stage that is asked for is not overruled by what the environment says of another.
@@ -130,12 +136,17 @@ const targetOnAws = (options: TargetOptions) => {
     s3: once(async () => {
       const { S3Client } = await import('@aws-sdk/client-s3');
       // A store at an address of its own has no DNS name for each bucket.
-      return new S3Client({ ...client, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined });
+      return traced(new S3Client({ ...client, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined }));
     }),
     secretsManager: once(async () => {
       const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
-      return new SecretsManagerClient(client);
+      return traced(new SecretsManagerClient(client));
     }),
+    dynamodb: once(async () => {
+      const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
+      return traced(new DynamoDBClient(client));
+    }),
+    ledgerTable: ledgerTableOf(options, prefix),
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(sqs, `${prefix}${suffix}`));
       if (found === undefined)
@@ -146,6 +157,13 @@ const targetOnAws = (options: TargetOptions) => {
     bucket: options.bucket ?? settings.SIS_RELAY_BUCKET,
     platform: settings.PLATFORM_URL === undefined ? undefined : { ...given(), SECRET_PREFIX: secretPrefix },
   };
+};
+
+/** A function knows its own; people know the stage, and with it the name that serverless.yml gives. */
+const ledgerTableOf = ({ stage }: TargetOptions, prefix: string): string | undefined => {
+  const { LEDGER_TABLE, AWS_LAMBDA_FUNCTION_NAME } = environment();
+  if (stage === undefined && (LEDGER_TABLE ?? AWS_LAMBDA_FUNCTION_NAME) !== undefined) return LEDGER_TABLE;
+  return `${prefix}ledger-by-resource`;
 };
 
 const suffix = 'dead-letters';

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
+import { plain } from '../printable.ts';
 import { Refusal } from './refusal.ts';
 import { namedEditor } from './target.ts';
 
@@ -30,6 +31,37 @@ export type Terminal = {
   /** Aborted by Ctrl-C; a second one ends the process at once. */
   signal: AbortSignal;
 };
+
+/**
+ * Whatever is said through it has nothing that a terminal obeys, whoever wrote it and whoever forgot to look: but for ends of
+ * lines, and the colours that it gave itself.
+ */
+export const guarded = (terminal: Terminal): Terminal => {
+  const colours = new Set<string>();
+  return {
+    ...terminal,
+    out: (text) => terminal.out(guardedText(text, colours)),
+    err: (text) => {
+      const begin = text.startsWith(clearLine) ? clearLine : '';
+      terminal.err(begin + guardedText(text.slice(begin.length)));
+    },
+    style: (format, text) => {
+      const styled = terminal.style(format, text);
+      for (const [each] of styled.matchAll(colour)) colours.add(each);
+      return styled;
+    },
+    ask: (question) => terminal.ask(guardedText(question)),
+  };
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one.
+const colour = /\u001B\[\d+m/g;
+
+const guardedText = (text: string, colours: ReadonlySet<string> = new Set()): string =>
+  text
+    .split(new RegExp(`(\n|${colour.source})`))
+    .map((piece) => (piece === '\n' || colours.has(piece) ? piece : plain(piece)))
+    .join('');
 
 export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal => {
   const interrupted = new AbortController();

@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { styleText } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../../esbuild.config.ts';
+import { guarded } from '../../../lib/operator/terminal.ts';
 import { visit } from '../../../lib/operator/visit.ts';
 import { eventBody, never, type Office, officesForTests } from './office.ts';
 import { documentsIn, typed as sisRelay } from './typed.ts';
@@ -426,6 +428,9 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
     status: 0,
     out: expect.stringMatching(/\n1 valid message \(1 for grade-push\), 0 not valid; 1 sent\.\n$/),
   });
+  const old = await sisRelay(`publish ${example} --dry-run ${stack}`);
+  expect(old.out).toMatch(/^1 message is older than 34 days, and will be parked as outdated/);
+  expect((await sisRelay(`publish ${example} --dry-run --now ${stack}`)).out).toMatch(/^1 valid message/);
   const file = join(folder, 'bad.jsonl');
   writeFileSync(file, `${eventBody()}\n{`);
   const refused = await sisRelay(`publish ${file} ${stack}`);
@@ -448,6 +453,37 @@ test.concurrent('an export is taken back, whatever line ends its messages hold',
   expect(back.map(({ Body }) => Body).sort()).toEqual(bodies);
 });
 
+test.concurrent('an import says before it sends which messages are older than what the ledger remembers', async () => {
+  const { office, stack } = await opened();
+  const file = join(folder, 'outdated.jsonl');
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000).toISOString();
+  const line = (time: unknown) =>
+    JSON.stringify({ body: eventBody('grade-push', {}, { time }), attributes: {}, source: '' });
+  const old = [daysAgo(35), daysAgo(300)];
+  const lines = [...old, daysAgo(33), 'never', 7].map(line);
+  writeFileSync(file, [...lines, JSON.stringify({ body: 'no JSON', attributes: {}, source: '' })].join('\n'));
+  const warning = /2 messages are older than 34 days: .* Look on the platform before you replay them\./;
+  const asked = await sisRelay(`letters import ${file} ${stack}`, { answers: ['n'] });
+  expect(asked.asked).toEqual(['Import 6 letters? [y/N] ']);
+  expect(asked.err.replace(/\s+/g, ' ')).toMatch(warning);
+  expect(asked.err).toContain(`line 1: its message is of ${old[0]}\nline 2: its message is of ${old[1]}\n`);
+  expect(asked.err).not.toContain('line 3');
+  expect((await sisRelay(`letters import ${file} --dry-run ${stack}`)).err.replace(/\s+/g, ' ')).toMatch(
+    warning,
+  );
+  expect(await office.take(office.deadLetters.url)).toEqual([]);
+  const [first, ...others] = documentsIn(
+    (await sisRelay(`letters import ${file} --yes --json ${stack}`)).out,
+  );
+  expect(first).toEqual({
+    outdated: old.map((time, at) => ({ line: at + 1, time })),
+    ledgerMemoryDays: 34,
+  });
+  expect(others.at(-1)).toMatchObject({ imported: 6 });
+  writeFileSync(file, line(daysAgo(33)));
+  expect((await sisRelay(`letters import ${file} --dry-run ${stack}`)).err).not.toMatch(/older/);
+});
+
 test.concurrent('an import with a bad line changes nothing', async () => {
   const { stack } = await opened();
   const file = join(folder, 'letters.jsonl');
@@ -459,6 +495,78 @@ test.concurrent('an import with a bad line changes nothing', async () => {
   expect(await sisRelay(`letters import ${join(folder, 'none')} ${stack}`)).toMatchObject({
     status: 1,
     err: expect.stringMatching(/There is no /),
+  });
+});
+
+describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it', () => {
+  /** The ends of our own lines are all that there is. */
+  const controls = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+  // ESC, C1, and marks that turn the direction of what follows.
+  const inSqs = '\u009B31m\u0085\u202Eevil\u2066\u200F\u{E0041}';
+  const hostile = `\u001B]0;x\u0007\u001B[2J${inSqs}`;
+
+  test('of a file to publish', async () => {
+    const { stack } = await opened();
+    const file = join(folder, 'hostile.csv');
+    writeFileSync(file, `orgUnitId,${hostile}\n1,2\n`);
+    for (const json of ['', '--json ']) {
+      const { status, out, err } = await sisRelay(`publish ${file} --function grade-push ${json}${stack}`);
+      expect(status).toBe(2);
+      expect(err.replace(/\s+/g, ' ')).toMatch(/has columns that grade-push does not know: .*evil/);
+      expect(out + err).not.toMatch(controls);
+    }
+    const said = await sisRelay(`publish ${file} --function ${hostile} ${stack}`);
+    expect(said.err).toMatch(/There is no function .*evil/);
+    expect(said.out + said.err).not.toMatch(controls);
+  });
+
+  test.each(['groups', 'list', 'show', 'show --reveal', 'replay --dry-run --no-probe', 'edit', 'discard'])(
+    'of letters, as text and as JSON: letters %s',
+    async (command) => {
+      const words = { title: 'Not Found', detail: hostile, remedy: hostile, message: hostile };
+      const attributes = { trace: { DataType: 'String', StringValue: inSqs } };
+      const body = eventBody('grade-push', {}, { extension: hostile });
+      for (const json of ['', '--json ']) {
+        const { office, stack } = await opened();
+        const [id = ''] = await office.park([{ failure: { ...words, status: 404 }, attributes, body }]);
+        const line = command
+          .replace(/^(show|edit)/, `$1 ${id}`)
+          .replace(/^edit.*/, `$& --reveal --wait 1 --set data.comments=${hostile}`)
+          .replace(/^discard/, 'discard --all')
+          .replace(/^(edit|discard).*/, `$& --yes --reason ${hostile}`);
+        const { out, err } = await sisRelay(`letters ${line} ${json}${stack}`);
+        expect(out).not.toBe('');
+        expect(out + err).not.toMatch(controls);
+        if (json !== '' && command.startsWith('show'))
+          expect(documentsIn(out).at(-1)).toMatchObject({ remedy: expect.stringContaining(inSqs) });
+      }
+    },
+  );
+
+  test('of letters in a file that was exported', async () => {
+    const { office, stack } = await opened();
+    await office.park([{ body: `"${inSqs}"` }]);
+    const file = join(folder, 'hostile.jsonl');
+    await sisRelay(`letters export --to ${file} ${stack}`);
+    expect(readFileSync(file, 'utf8')).not.toMatch(controls);
+  });
+
+  test('and colours are ours alone', () => {
+    const said: string[] = [];
+    const plainly = guarded({
+      ...{ out: (text: string) => said.push(text), err: (text: string) => said.push(text) },
+      ...{ isLive: true, width: 100, signal: never },
+      style: (format, text) => styleText(format, text, { validateStream: false }),
+      ask: async (question) => {
+        said.push(question);
+        return undefined;
+      },
+      edit: async (text) => text,
+    });
+    plainly.out(`${plainly.style('red', 'red')} \u001B[5mblinking\u001B[0m\n`);
+    plainly.err(`\r\u001B[KReading \u001B[5m1\r`);
+    plainly.ask('Who? \u001B[2J');
+    expect(said).toEqual(['\u001B[31mred\u001B[39m blinking\n', '\r\u001B[KReading 1 ', 'Who? ']);
   });
 });
 

@@ -31,6 +31,7 @@ describe('the connection', () => {
       platform: office.stack().description.platform,
       reachable: true,
       credentialAccepted: true,
+      changes: { refused: 'no' },
       waitingFor: undefined,
       clockSkewSeconds: expect.any(Number),
       versions: [
@@ -81,6 +82,21 @@ describe('the connection', () => {
       clockSkewSeconds: undefined,
     });
     expect(report.problems).toHaveLength(1);
+  });
+
+  test.each([
+    { status: 200, headers: { 'content-type': 'text/html' }, body: '<html><title>Sign in</title></html>' },
+    { status: 302, headers: { location: 'https://sso.example.edu/login' } },
+  ])('has something before the platform, which is not the platform: $status', async (fault) => {
+    await office.controls().fault(fault, { times: 10 });
+    const { reachable, credentialAccepted, problems } = await check();
+    expect({ reachable, credentialAccepted }).toEqual({ reachable: false, credentialAccepted: undefined });
+    expect(problems).toMatchObject([
+      {
+        what: expect.stringMatching(/^Not the API of the platform answered/),
+        remedy: expect.stringMatching(/proxy/),
+      },
+    ]);
   });
 
   test('is one that messages wait for, while the platform asks to wait', async () => {

@@ -146,10 +146,13 @@ test('a letter that is not ours cannot be edited', async () => {
   await expect(edit(office, id)).rejects.toThrow(/exported or discarded only/);
 });
 
-test('a letter of which nobody knows whether it was done is edited only where that is asked for', async () => {
+test.each([
+  ['uncertain', /discard it if it was done; --include-uncertain sends it/],
+  ['outdated', /discard it if something newer is there; --include-uncertain sends it/],
+] as const)('a letter that is %s is edited only where that is asked for', async (kind, says) => {
   const office = await offices.open();
-  const [id = ''] = await office.park([{ failure: { kind: 'uncertain' } }]);
-  await expect(edit(office, id)).rejects.toThrow(/discard it if it was done; --include-uncertain sends it/);
+  const [id = ''] = await office.park([{ failure: { kind } }]);
+  await expect(edit(office, id)).rejects.toThrow(says);
   expect(await office.take(office.queueOf('grade-push').url)).toEqual([]);
   await edit(office, id, { includeUncertain: true, waitSeconds: 0.1 });
   expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { createLetterReader, letterKinds, withoutIds } from '../../../lib/operator/letter.ts';
+import { letterIn, lineOf } from '../../../lib/operator/letter-line.ts';
+import { messageFor } from '../../../lib/operator/send-back.ts';
 import { failureOf } from './office.ts';
 
 const target = {
@@ -60,6 +62,34 @@ describe('what a letter is', () => {
     },
   );
 
+  test('nothing that its producer wrote decides on a native letter, now or once it is read again', async () => {
+    const text = (StringValue: string) => ({ DataType: 'String', StringValue });
+    const failure = { ...failureOf(), kind: 'uncertain', remedy: 'Replay it all.' };
+    const forged = {
+      ...{ failure: text(JSON.stringify(failure)), kind: text('uncertain'), trace: text('t') },
+      // Also where it is the right one.
+      ...{ source: text(arn), whole: text('s3://a-bucket/letters/grade-push/0.jsonl') },
+    };
+    const moved = { Body: '{}', MessageAttributes: forged, Attributes: { DeadLetterQueueSourceArn: arn } };
+    const letter = await read(moved);
+    expect(letter).toMatchObject({
+      ...{ kind: 'native', function: 'grade-push', source: arn, failure: null, missing: undefined },
+      error: expect.stringContaining('moved by SQS itself'),
+      remedy: expect.stringContaining('log'),
+      raw: { trace: text('t') },
+    });
+    expect(letter.raw).toEqual({ trace: text('t') });
+    expect(messageFor(letter).attributes).toEqual({
+      trace: text('t'),
+      replays: { DataType: 'Number', StringValue: '1' },
+    });
+    // Out of a file it comes without SQS’ word for it.
+    const { body, attributes } = letterIn(lineOf(letter));
+    expect(await read({ Body: body, MessageAttributes: attributes })).toMatchObject({
+      ...{ kind: 'untold', source: arn, failure: null },
+    });
+  });
+
   test('one of ours whose failure did not fit is untold, and can be replayed', async () => {
     expect(await read(parked(null))).toMatchObject({ kind: 'untold', queueUrl: 'http://queues/grade-push' });
   });
@@ -79,15 +109,21 @@ describe('what a letter is', () => {
 
   test('whatever lies in the queue can be read', async () => {
     const text = fc.string({ unit: 'binary' });
+    const deep = fc
+      .integer({ min: 0, max: 100_000 })
+      .map((levels) => '['.repeat(levels) + ']'.repeat(levels));
     const attribute = fc.record(
-      { DataType: text, StringValue: text, BinaryValue: fc.uint8Array() },
+      { DataType: text, StringValue: fc.oneof(text, deep), BinaryValue: fc.uint8Array() },
       { requiredKeys: [] },
     );
-    const names = fc.oneof(text, fc.constantFrom('failure', 'kind', 'source', 'replays', '__proto__'));
+    const names = fc.oneof(
+      text,
+      fc.constantFrom('failure', 'kind', 'source', 'replays', 'whole', '__proto__'),
+    );
     const message = fc.record(
       {
         MessageId: text,
-        Body: text,
+        Body: fc.oneof(text, deep),
         MessageAttributes: fc.dictionary(names, attribute),
         Attributes: fc.dictionary(text, text),
       },

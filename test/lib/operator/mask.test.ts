@@ -17,7 +17,7 @@ describe('a message without what is personal', () => {
       id: 'event-1',
       source: '/sis/test',
       type: 'sis.grade-push.v1',
-      time: '2026-03-01T09:00:00Z',
+      time: JSON.parse(body).time,
       subject: '•••',
       data: {
         orgUnitId: 2001,
@@ -52,9 +52,22 @@ describe('a message without what is personal', () => {
       { '•••1': '•••', '•••2': { pass: '•••' }, campus_7: null },
     ],
     ['a name where an id should be', { userId: 'Jane Doe' }, { userId: '•••' }],
+    ['what only looks like a number', { userId: { toString: 1 } }, { userId: { toString: '•••' } }],
     ['a sentence where a type should be', { grade: { type: 'Jane got an A' } }, { grade: { type: '•••' } }],
   ])('hides %s', (_, data, shown) => {
     expect(maskedBody(JSON.stringify({ data }))).toEqual({ data: shown });
+  });
+
+  test('hides a sentence where a field of the event should be', () => {
+    const event = {
+      id: 'Dear Jane',
+      time: 'today',
+      source: '/sis',
+      type: 'a b',
+      datacontenttype: 'application/json; charset=utf-8',
+    };
+    expect(maskedBody(JSON.stringify(event))).toEqual({ ...event, id: '•••', type: '•••' });
+    expect(maskedText('No Jane today', JSON.stringify(event))).toBe('No ••• today');
   });
 
   test('keeps every id that a function’s messages may have', async () => {
@@ -94,6 +107,103 @@ describe('the platform’s words', () => {
     ['Grade is for Jane Wu by wu', 'Grade is for ••• ••• by wu'],
   ])('%s is shown as %s', (text, shown) => {
     expect(maskedText(text, body)).toBe(shown);
+  });
+
+  describe('do not repeat what the message says', () => {
+    const said = eventBody('grade-push', {
+      grade: { type: 'numeric', points: 8.5 },
+      comments: 'Dear Jürgen Müller, Łukasz, Łi and Søren: 1,250 points, matriculation s1234567',
+      privateComments: '王小明 wrote it',
+    });
+    const masked = (text: string) => maskedText(text, said);
+
+    test.each([
+      '8.5',
+      '8.50',
+      '8,5',
+      '8,50',
+      '8.500',
+      '08.5',
+      '85e-1',
+      '8.5E+00',
+      '8\u202F5'.replace('\u202F', '.'),
+    ])('in another form of a number: %s', (number) => {
+      expect(masked(`Value ${number} is too large`)).toBe('Value ••• is too large');
+      expect(masked(`(${number})/10`)).toBe('(•••)/10');
+    });
+    test.each(['1250', '1,250', '1.250', '1250.0', '1234567'])(
+      'in another form of a large number: %s',
+      (number) => {
+        expect(masked(`Value ${number}`)).toBe('Value •••');
+      },
+    );
+    test.each(['85', '8', '5', '18.5', '8.51', '0.85'])('and no other number: %s', (number) => {
+      expect(masked(`Value ${number}`)).toBe(`Value ${number}`);
+    });
+
+    test.each([
+      ...['Müller', 'MÜLLER', 'Muller', 'Mueller', 'MUELLER', 'müller'.normalize('NFD')],
+      ...['Jürgen', 'Jurgen', 'Juergen', 'Łukasz', 'Lukasz', 'Søren', 'Soren', 'Soeren'],
+    ])('without its accents: %s', (name) => expect(masked(`No ${name} here`)).toBe('No ••• here'));
+
+    test.each([
+      ...['M%C3%BCller', 'M%c3%bcller', 'M%25C3%25BCller', 'M%FCller', '%4D%C3%BC%6C%6C%65%72'],
+      ...['M&uuml;ller', 'M&#252;ller', 'M&#xFC;ller', 'M&amp;uuml;ller', 'M<b>ü</b>ller'],
+      ...[String.raw`M\u00fcller`, String.raw`M\\u00FCller`],
+      ...['Müller', 'Muller', 'Jürgen Müller', 'xx Müller'].map((name) =>
+        Buffer.from(name).toString('base64'),
+      ),
+      Buffer.from('Jürgen Müller').toString('base64url'),
+      Buffer.from('{"a":"Dear Jürgen Müller"}').toString('base64').slice(3),
+      Buffer.from('Müller').toString('hex'),
+      encodeURIComponent(Buffer.from('Müller').toString('base64')),
+    ])('encoded: %s', (name) => expect(masked(`No ${name} here`)).toBe('No ••• here'));
+
+    test.each(['Mülle', 'Müll…', 'üller', 'uelle', 'rgen', 'Juer', 's12345', '34567'])(
+      'cut off: %s',
+      (piece) => expect(masked(`No ${piece} here`)).toMatch(/^No •••…? here$/),
+    );
+    test.each(['JürgenMüller', 'muellerJuergen', 'userLukasz', 'Müller2', '用户王小明不存在'])(
+      'put together: %s',
+      (name) => expect(masked(`No ${name} here`)).toBe('No ••• here'),
+    );
+
+    test.each([
+      'Grade object 5001 not found for user 301 in org unit 2001',
+      'Insufficient scope to call API. Required: grades:gradevalues:write',
+      'Not authorized for [ orgUnitId: 2001, securityVariableName: X ]',
+      'PUT /svc/api/le/1.82/2001/grades/5001/values/301 at 2026-06-01T12:00:00Z: 0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4',
+      'The value 100% &amp; more <b>is</b> wrong\\n',
+    ])('and nothing else: %s', (text) => expect(masked(text)).toBe(text));
+  });
+
+  test('of a large message are none of its words, the last ones either', () => {
+    const names = Array.from({ length: 12_000 }, (_, at) => `name${at}x`);
+    const large = eventBody('grade-push', { comments: `${names.join(' ')} Zuletzt` });
+    expect(maskedText('No Zuletzt and no name11999x', large)).toBe('No ••• and no •••');
+  });
+
+  test('take no longer for a message that is made to be slow', () => {
+    const slow = [
+      '1.'.repeat(60_000),
+      '\\'.repeat(120_000),
+      'a'.repeat(120_000),
+      '%25'.repeat(40_000),
+      '&amp;'.repeat(25_000),
+    ];
+    for (const comments of slow)
+      expect(maskedText('No Zuletzt', eventBody('grade-push', { comments: `${comments} Zuletzt` }))).toBe(
+        'No •••',
+      );
+    for (const text of slow) expect(maskedText(`${text.slice(0, 120_000)} Jane`, body)).toContain('•••');
+  });
+
+  test('hide a name that the producer gave a field, and what the message calls as the envelope does', () => {
+    const odd = JSON.stringify({
+      id: 'event',
+      data: { source: 'Jane', id: 'Smith', 'Dear Wu Li': 1, userId: 301 },
+    });
+    expect(maskedText('Jane Smith Wu Li 301 event', odd)).toBe('••• ••• ••• ••• 301 event');
   });
 
   test('never repeat a word of the message that is hidden', () => {

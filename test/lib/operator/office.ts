@@ -62,6 +62,10 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
     secretsManager: async () => {
       throw new Error('no secrets here');
     },
+    dynamodb: async () => {
+      throw new Error('no table here');
+    },
+    ledgerTable: undefined,
     deadLetterQueueUrl: async () => deadLetters.url,
     queueUrlOf: async (name) => queues.get(name)?.url,
     platform: undefined,
@@ -76,7 +80,10 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
   const audit: Audit = {
     begin: async (entry) => {
       audited.push({ audit: 'begin', ...entry });
-      return { end: async (counts) => void audited.push({ audit: 'end', ...entry, counts }) };
+      return {
+        end: async (counts, letters = entry.letters) =>
+          void audited.push({ audit: 'end', ...entry, counts, ...(letters && { letters }) }),
+      };
     },
   };
 
@@ -251,6 +258,9 @@ const dataOf: Record<string, object> = {
   },
 };
 
+/** What was said too long ago is not sent. */
+const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
+
 /** The body of a message that its function takes. */
 export const eventBody = (name = 'grade-push', data: object = {}, event: object = {}): string =>
   JSON.stringify({
@@ -258,7 +268,7 @@ export const eventBody = (name = 'grade-push', data: object = {}, event: object 
     id: randomUUID(),
     source: '/sis/test',
     type: `sis.${name}.v1`,
-    time: '2026-03-01T09:00:00Z',
+    time: anHourAgo,
     data: { ...dataOf[name], ...data },
     ...event,
   });

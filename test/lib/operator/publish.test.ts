@@ -70,6 +70,7 @@ describe('a file of JSON', () => {
     expect(await publish(office, fileOf(lines, '.jsonl'))).toEqual({
       valid: 2,
       invalid: 0,
+      outdated: 0,
       sent: 2,
       functions: { 'grade-push': 1, 'enrollment-create': 1 },
       problems: [],
@@ -145,8 +146,31 @@ describe('a table', () => {
     await publish(office, fileOf(table, '.csv'), { function: 'grade-push' });
     const [old, now] = (await sentTo(office)).sort((one, other) => one.data.userId - other.data.userId);
     const newer: typeof old = { ...old, id: 'of this week', time: '2026-02-03T10:00:00Z' };
-    expect(versionOf(old) < versionOf(newer)).toBe(true);
+    expect(versionOf(old, 'grade-push') < versionOf(newer, 'grade-push')).toBe(true);
     expect(now.time >= before && now.time <= new Date().toISOString()).toBe(true);
+  });
+
+  test('with what is older than the ledger remembers says so, and is sent all the same', async () => {
+    const office = await offices.open();
+    const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000).toISOString();
+    const table = (id: string) =>
+      `orgUnitId,gradeObjectId,userId,grade.type,grade.points,id,time\n2001,5001,301,numeric,1,${id}1,${daysAgo(35)}\n2001,5001,302,numeric,2,${id}2,${daysAgo(33)}`;
+    const given = { function: 'grade-push' };
+    expect(await publish(office, fileOf(table('a'), '.csv'), given)).toMatchObject({ sent: 2, outdated: 1 });
+    const now = await publish(office, fileOf(table('b'), '.csv'), { ...given, now: true });
+    expect(now).toMatchObject({ sent: 2, outdated: 0 });
+  });
+
+  test('may be said now as a whole: what comes later in it is the newer', async () => {
+    const office = await offices.open();
+    const before = new Date().toISOString();
+    const [one, other] = [eventBody(), eventBody('grade-push', { comments: 'b' }, { sequence: '99' })];
+    const event = { Records: [{ body: one }, { body: other }] };
+    await publish(office, fileOf(JSON.stringify(event), '.json'), { now: true });
+    const [first, second] = (await sentTo(office)).sort((a, b) => a.sequence - b.sequence);
+    expect(first).toEqual({ ...JSON.parse(one), time: expect.any(String), sequence: '1' });
+    expect(second).toEqual({ ...JSON.parse(other), time: first.time, sequence: '2' });
+    expect(first.time >= before).toBe(true);
   });
 
   test('may hold lists, be divided by semicolons, and give ids and times of its own', async () => {
@@ -237,16 +261,23 @@ describe('a table', () => {
 
 describe('nothing is sent', () => {
   const mixed = () =>
-    [eventBody(), eventBody('grade-push', { grade: null }), '{', '{"type":"sis.unknown.v1"}'].join('\n');
+    [
+      eventBody(),
+      eventBody('grade-push', { grade: null }),
+      '{',
+      '{"type":"sis.unknown.v1"}',
+      '{"type":{"toString":1}}',
+    ].join('\n');
 
   test('unless every message is valid', async () => {
     const office = await offices.open();
     const { problems, ...counts } = await publish(office, fileOf(mixed(), '.jsonl'));
-    expect(counts).toEqual({ valid: 1, invalid: 3, sent: 0, functions: { 'grade-push': 1 } });
+    expect(counts).toEqual({ valid: 1, invalid: 4, sent: 0, outdated: 0, functions: { 'grade-push': 1 } });
     expect(problems).toMatchObject([
       { line: 2, problem: expect.stringMatching(/^data\.grade: .*cannot clear a grade/) },
       { line: 3, problem: 'is not JSON' },
       { line: 4, problem: expect.stringMatching(/^type: must be one of .*sis\.grade-push\.v1/) },
+      { line: 5, problem: expect.stringMatching(/^type: must be one of/) },
     ]);
     expect(await sentTo(office)).toEqual([]);
     expect(office.audited).toEqual([]);
@@ -255,7 +286,7 @@ describe('nothing is sent', () => {
   test('or only valid ones are asked for', async () => {
     const office = await offices.open();
     expect(await publish(office, fileOf(mixed(), '.jsonl'), { validOnly: true })).toMatchObject({
-      invalid: 3,
+      invalid: 4,
       sent: 1,
     });
     expect(await sentTo(office)).toHaveLength(1);

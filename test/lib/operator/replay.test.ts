@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ReceiveMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
 import type { Plan } from '../../../lib/operator/plan.ts';
@@ -121,9 +122,10 @@ describe('what is sent', () => {
 });
 
 describe('the plan', () => {
-  test('tells what will be sent, what is uncertain and what has no queue, and a dry run ends with it', async () => {
+  test('tells what will be sent, what a person must decide on and what has no queue, and a dry run ends with it', async () => {
     const office = await offices.open();
-    await office.park([...many(2), ...many(3, { kind: 'uncertain' }), { replays: 5 }]);
+    const doubtful = [...many(2, { kind: 'uncertain' }), ...many(1, { kind: 'outdated' })];
+    await office.park([...many(2), ...doubtful, { replays: 5 }]);
     await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
     const { plan, ended, counts } = await replay(office, { dryRun: true });
     expect({ ended, counts }).toEqual({ ended: 'planned', counts: undefined });
@@ -131,7 +133,10 @@ describe('the plan', () => {
       matching: 7,
       seen: 7,
       send: [{ function: 'grade-push', kind: 'rejected', letters: 3 }],
-      uncertain: [{ letters: 3 }],
+      uncertain: [
+        { kind: 'uncertain', letters: 2 },
+        { kind: 'outdated', letters: 1 },
+      ],
       foreign: 1,
       replayedOften: 1,
     });
@@ -139,11 +144,24 @@ describe('the plan', () => {
     expect(await lettersLeft(office)).toHaveLength(7);
   });
 
-  test('uncertain letters are sent only where that is asked for', async () => {
+  test.each(['uncertain', 'outdated'] as const)(
+    'letters that are %s are sent only where that is asked for, and say so to the ledger',
+    async (kind) => {
+      const office = await offices.open();
+      await office.park(many(2, { kind }));
+      expect(await replay(office)).toMatchObject({ ended: 'nothing' });
+      expect((await replay(office, { includeUncertain: true })).counts).toMatchObject({ sent: 2 });
+      const sent = await office.take(office.queueOf('grade-push').url);
+      expect(sent.map(({ MessageAttributes }) => MessageAttributes?.kind?.StringValue)).toEqual([kind, kind]);
+    },
+  );
+
+  test('of a kind that nobody must decide on, the ledger is told nothing', async () => {
     const office = await offices.open();
-    await office.park(many(2, { kind: 'uncertain' }));
-    expect(await replay(office)).toMatchObject({ ended: 'nothing' });
-    expect((await replay(office, { includeUncertain: true })).counts).toMatchObject({ sent: 2 });
+    await office.park(many(1, { kind: 'unavailable' }));
+    await replay(office, { includeUncertain: true });
+    const [sent] = await office.take(office.queueOf('grade-push').url);
+    expect(Object.keys(sent?.MessageAttributes ?? {})).toEqual(['replays']);
   });
 
   test('messages that their own function would refuse again are left where they are', async () => {
@@ -378,14 +396,15 @@ describe('nothing is lost', () => {
   });
 });
 
-test('who replayed what, why, and with which counts is in the audit log, from the beginning on', async () => {
+test('who replayed which letters, why, and with which counts is in the audit log, from the beginning on', async () => {
   const office = await offices.open();
-  await office.park(many(3));
+  const ids = await office.park(many(3));
   await replay(office, { filter: { kind: ['rejected'] }, reason: 'the course exists now' });
   const entry = {
     command: 'letters replay',
     filter: { kind: ['rejected'] },
     reason: 'the course exists now',
+    letters: expect.toSatisfy((letters) => isDeepStrictEqual(letters.toSorted(), ids.toSorted())),
   };
   expect(office.audited).toEqual([
     { audit: 'begin', ...entry, counts: { planned: 3 } },

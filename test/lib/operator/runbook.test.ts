@@ -31,11 +31,15 @@ const kinds = [
   'missing-permission',
   'missing-credential',
   'uncertain',
+  'outdated',
   'crashed',
   'defect',
   'credentials',
+  'aws-refused',
   'throttled',
   'unavailable',
+  'unexpected-answer',
+  'intercepted',
 ] as const;
 const archives: string[] = [];
 
@@ -73,7 +77,7 @@ beforeEach(async () => {
     kinds.slice(0, 6).map((kind, at) => parked(kind, firstUser + at, kind === 'invalid' ? wrong : {})),
   );
   await send(kinds.slice(6).map((kind, at) => parked(kind, firstUser + 10 + at)));
-  await send([parked('uncertain', firstUser + 16), { MessageBody: 'garbage' }]);
+  await send([parked('uncertain', firstUser + 17), { MessageBody: 'garbage' }]);
   writeFileSync(
     join(office.folder, 'grades.csv'),
     `orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments\n2001,5001,${firstUser + 18},numeric,8.5,Well done\n`,

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { ageOf, countOf, cut, plain, tableOf, wrapped } from '../../../lib/operator/table.ts';
+import { ageOf, countOf, cut, tableOf, wrapped } from '../../../lib/operator/table.ts';
 
 describe('a table', () => {
   const columns = [
@@ -66,8 +66,4 @@ test('numbers have their thousands apart, and their nouns in number', () => {
     '1,204 letters',
     'let…',
   ]);
-});
-
-test('what a terminal would obey is not printed', () => {
-  expect(plain('a\u001B[31mb\u0007\u202Ec\r\nd\uD800')).toBe('ab  c  d\uFFFD');
 });

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { namedEditor, targetFrom } from '../../../lib/operator/target.ts';
@@ -22,6 +22,13 @@ const onTheServer = () =>
   });
 
 describe('a stage', () => {
+  test('has the ledger’s table by the name that serverless.yml gives it', () => {
+    const stanzas = readFileSync(join(import.meta.dirname, '../../../serverless.yml'), 'utf8');
+    const [, name = ''] = /TableName: (\S+)/.exec(stanzas) ?? [];
+    expect(name).not.toBe('');
+    expect(targetFrom({ stage: 'prod' }).ledgerTable).toBe(name.replace(/\$\{sls:stage\}/, 'prod'));
+  });
+
   test('has its queues by their names', async () => {
     const office = await offices.open();
     onTheServer();

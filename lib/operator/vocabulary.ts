@@ -1,0 +1,92 @@
+import { readAs } from '../platform/escapes.ts';
+
+/** What must not be told: whether a word or a number is one of them, or a piece of one, however it is spelled. */
+export type Vocabulary = { has(token: string): boolean };
+
+/** A number, with its fraction and its exponent, or a word. What is not bounded would be looked at again from each of its points. */
+export const tokens =
+  /(?<![\p{L}\p{M}\p{N}])\d+(?:[.,]\d+){0,8}(?:[eE][+-]?\d{1,3})?(?![\p{L}\p{M}\p{N}])|[\p{L}\p{M}\p{N}]+/gu;
+
+export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
+  const numbers = new Set<string>();
+  const words = new Set<string>();
+  for (const text of texts)
+    for (const [token] of readAs(text).matchAll(tokens)) {
+      for (const reading of readingsOf(token)) numbers.add(reading);
+      if (isLong(token)) for (const spelling of spellingsOf(token)) words.add(spelling);
+    }
+  // To look for a piece in one long text takes no time.
+  const all = `\n${[...words].join('\n')}\n`;
+  const hasWord = (word: string): boolean => {
+    const bare = bareOf(word);
+    return (
+      (isLong(word) && all.includes(`\n${bare}\n`)) || (lengthOf(word) >= leastPiece && all.includes(bare))
+    );
+  };
+  const hasPair = (word: string): boolean =>
+    unspaced.test(word) && pairsOf(bareOf(word)).some((pair) => all.includes(pair));
+  return {
+    has: (token) =>
+      readingsOf(token).some((reading) => numbers.has(reading)) ||
+      hasWord(token) ||
+      hasPair(token) ||
+      // Names are put together: `JaneDoe`, `doe2`.
+      (token.match(parts) ?? []).some((part) => part !== token && hasWord(part)),
+  };
+};
+
+/** A word that is cut off is still somebody's, where so much of it is left. */
+const leastPiece = 4;
+
+/** Of two letters, only what may be a name: `Li` and not `is`. */
+const isLong = (word: string): boolean => lengthOf(word) >= 3 || /^(?:\p{Lu}\p{L}|\p{Lo}{2})$/u.test(word);
+
+const lengthOf = (word: string): number => word.replace(/[\p{M}\uDC00-\uDFFF]/gu, '').length;
+
+const parts = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\p{N}+/gu;
+
+/** These write no spaces between words: of a whole sentence, two signs in a row may be the name. */
+const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{2}/u;
+
+const pairsOf = (word: string): string[] => {
+  const signs = [...word];
+  return signs.slice(1).map((sign, at) => `${signs[at]}${sign}`);
+};
+
+/** Without accents and capitals. */
+const bareOf = (word: string): string =>
+  isAscii(word)
+    ? word.toLowerCase()
+    : word
+        .normalize('NFKD')
+        .replace(/\p{M}/gu, '')
+        .toLowerCase()
+        .replace(/[ßæœøłđðþıς]/g, (letter) => bareLetters[letter] ?? letter);
+
+const isAscii = (word: string): boolean => /^[\w]*$/.test(word);
+
+const bareLetters: Record<string, string> = {
+  ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i', ς: 'σ' },
+};
+
+/** `Müller`, `Muller` and `Mueller` are one name. */
+const spellingsOf = (word: string): string[] => {
+  const bare = bareOf(word);
+  const long = isAscii(word)
+    ? bare
+    : bareOf(word.normalize().replace(/[äöüåæø]/gi, (letter) => longLetters[letter.toLowerCase()] ?? letter));
+  return [bare, long, bare.replace(/([aou])e/g, '$1').replaceAll('aa', 'a')];
+};
+
+const longLetters: Record<string, string> = { ä: 'ae', ö: 'oe', ü: 'ue', å: 'aa', æ: 'ae', ø: 'oe' };
+
+/** `8.5` is `8.50`, `8,5` and `85e-1`; `8,500` may be a number of thousands. */
+const readingsOf = (token: string): string[] => {
+  if (!/^\d/.test(token)) return [];
+  const [, whole = '', fraction, exponent = ''] = /^([\d.,]*?)(?:[.,](\d+))?(e[+-]?\d+)?$/i.exec(token) ?? [];
+  if (fraction === undefined && exponent === '') return [token];
+  const digits = whole.replace(/[.,]/g, '');
+  const readings = [`${digits}.${fraction ?? 0}${exponent}`];
+  if (/^\d{1,3}(?:[.,]\d{3})+$/.test(token)) readings.push(digits + fraction);
+  return readings.map((reading) => String(Number(reading)));
+};
