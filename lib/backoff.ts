@@ -1,4 +1,9 @@
-export type BackoffLimits = { minimumSeconds: number; maximumSeconds: number };
+export type BackoffLimits = {
+  minimumSeconds: number;
+  maximumSeconds: number;
+  /** From 0 to 1. */
+  random?: () => number;
+};
 
 /** The visibility of a message can last 12 hours from its receipt; a little is left for the time that the attempt took. */
 const longestVisibilitySeconds = 11 * 3600;
@@ -12,8 +17,7 @@ export const patientReceipts = 20;
 /** For how long a message waits, in whole seconds: as the platform asks, else longer with each receipt, with jitter. */
 export const waitSeconds = (
   message: { receiveCount: number; retryAfterSeconds?: number | undefined },
-  { minimumSeconds, maximumSeconds }: BackoffLimits,
-  random: () => number = Math.random,
+  { minimumSeconds, maximumSeconds, random = Math.random }: BackoffLimits,
 ): number => {
   const ceiling = Math.min(maximumSeconds, minimumSeconds * 2 ** message.receiveCount);
   // Equal jitter: never before half the time, so that the receipts of a day stay countable, and no two messages in step.

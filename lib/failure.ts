@@ -1,22 +1,40 @@
-import { isInvalidToken, isTimestampOutOfRange } from './platform/auth.ts';
-import { PlatformError, type RefusedCall } from './platform/error.ts';
+import { awsTroubleIn } from './aws-error.ts';
+import {
+  isApiOwn,
+  isInvalidToken,
+  isTimestampOutOfRange,
+  PlatformError,
+  type RefusedCall,
+} from './platform/error.ts';
 
 /** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
 export const dispositions = {
   invalid: 'park',
   rejected: 'park',
+  'unexpected-answer': 'park',
+  intercepted: 'park',
   'missing-scope': 'park',
   'missing-permission': 'park',
   'missing-credential': 'park',
   uncertain: 'park',
+  outdated: 'park',
   crashed: 'park',
   defect: 'park',
   credentials: 'wait',
+  'aws-refused': 'wait',
   throttled: 'wait',
   unavailable: 'wait',
 } as const;
 
 export type FailureKind = keyof typeof dispositions;
+
+/** Letters that only a person replays who has looked what the platform holds: sent blindly they would do harm. */
+export const needsDecision = (kind: string | undefined): boolean =>
+  kind === 'uncertain' || kind === 'outdated';
+
+/** What waits, and yet no waiting heals it: somebody is called at once. */
+export const needsPerson = (kind: FailureKind | undefined): boolean =>
+  kind === 'credentials' || kind === 'aws-refused';
 
 export type Outcome = 'done' | 'duplicate' | 'superseded' | 'waiting' | 'parked';
 
@@ -42,40 +60,53 @@ export type Failure = {
   retryAfterSeconds?: number;
 };
 
+/** What the platform said when it refused a call: what a letter that follows an answer must hold. */
+export type Refusal = Pick<
+  Failure,
+  'status' | 'type' | 'title' | 'detail' | 'required' | 'operation' | 'requestId'
+>;
+
 /** A failure whose kind the thrower knows. */
 export class MessageFailure extends Error {
   override name = 'MessageFailure';
   readonly kind: FailureKind;
   readonly remedy: string | undefined;
+  /** The platform's words, where the failure follows from an answer of it. */
+  readonly refusal: Refusal;
 
-  constructor(kind: FailureKind, message: string, options: { remedy?: string; cause?: unknown } = {}) {
+  constructor(
+    kind: FailureKind,
+    message: string,
+    options: { remedy?: string | undefined; cause?: unknown; refusal?: Refusal | undefined } = {},
+  ) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.remedy = options.remedy;
+    this.refusal = options.refusal ?? {};
   }
 }
 
 /** The one judge of errors: everything that can be thrown while a message is handled becomes a failure here. */
 export const failureOf = (error: unknown): Failure => {
   if (error instanceof MessageFailure)
-    return { kind: error.kind, message: error.message, remedy: error.remedy ?? remedies[error.kind] };
-  if (error instanceof PlatformError) return error.refused ? refusal(error, error.refused) : silence(error);
-  if (isAwsOutage(error))
     return {
-      kind: 'unavailable',
-      message: `AWS did not answer: ${nameOf(error)}`,
-      remedy: remedies.unavailable,
+      ...error.refusal,
+      kind: error.kind,
+      message: error.message,
+      remedy: error.remedy ?? remedies[error.kind],
     };
+  if (error instanceof PlatformError) return error.refused ? refusal(error, error.refused) : silence(error);
+  const trouble = awsTroubleIn(error);
+  if (trouble) return { remedy: remedies[trouble.kind], ...trouble };
   return { kind: 'defect', message: `Unexpected ${nameOf(error)}`, remedy: remedies.defect };
 };
 
 const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
   const kind = kindOfRefusal(error, refused);
-  const wanted = refused.required ? `: it requires ${refused.required}` : '';
   return {
     kind,
-    message: `The platform answered ${error.call} with ${refused.status}${nameOfRefusal(refused)}${wanted}`,
-    remedy: remedyFor(kind, refused),
+    message: messageOf(error, refused),
+    remedy: remedyFor(kind, error, refused),
     operation: error.call,
     status: refused.status,
     ...defined({
@@ -89,64 +120,103 @@ const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
   };
 };
 
+const messageOf = (error: PlatformError, refused: RefusedCall): string => {
+  const { status, sentAs, required } = refused;
+  if (!isApiOwn(refused)) {
+    const whole = [sentAs ?? status, refused.contentType, pageTitleOf(refused)].filter(Boolean).join(' ');
+    return `Not the API of the platform answered ${error.call}, but something before it: ${whole}`;
+  }
+  if (error.unexpected) return `The platform answered ${error.call} with ${status}, and ${error.message}`;
+  const wanted = required ? `: it requires ${required}` : '';
+  const name = nameOfRefusal(refused);
+  return sentAs === undefined
+    ? `The platform answered ${error.call} with ${status}${name}${wanted}`
+    : `The platform answered ${error.call} with ${sentAs}, which says ${status}${name}${wanted}`;
+};
+
 /** Only a title that is an error's name: a text that is nothing but its first line may repeat the message's words. */
 const nameOfRefusal = ({ title = '', type, detail }: RefusedCall): string =>
   (type ?? detail) !== undefined && /^[A-Za-z][A-Za-z -]{2,39}$/.test(title) ? ` ${title}` : '';
 
+/** It is the name of whatever answered. */
+const pageTitleOf = ({ form, title = '' }: RefusedCall): string =>
+  form === 'page' ? `“${title.replace(/\p{Cc}/gu, ' ').slice(0, 100)}”` : title;
+
 const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
   const { status } = refused;
+  if (error.mayHaveActed && !error.operation.repeatable) return 'uncertain';
   if (status === 429) return 'throttled';
-  if (error.mayHaveActed) return error.operation.repeatable ? 'unavailable' : 'uncertain';
-  if (status === 503) return 'unavailable';
+  if (status >= 500 || status === 408) return 'unavailable';
   if (isTimestampOutOfRange(refused)) return 'unavailable';
   if (isInvalidToken(refused)) return 'credentials';
+  if (error.unexpected) return 'unexpected-answer';
   // Half a text does not tell which of the many refusals this was: the next time brings the whole.
   if (status === 403 && refused.cutOff && refused.type === undefined && !refused.missing)
     return 'unavailable';
+  if (!isApiOwn(refused)) return 'intercepted';
   if (status === 403) return refused.missing === 'scope' ? 'missing-scope' : 'missing-permission';
   return 'rejected';
 };
 
 /** No usable answer came: whether the call had its effect is known only if it was never sent. */
 const silence = (error: PlatformError): Failure => {
-  const kind = error.mayHaveActed && !error.operation.repeatable ? 'uncertain' : 'unavailable';
+  const isInDoubt = error.mayHaveActed && !error.operation.repeatable;
+  const kind = isInDoubt ? 'uncertain' : error.unexpected ? 'unexpected-answer' : 'unavailable';
   return { kind, message: `${error.call}: ${error.message}`, remedy: remedies[kind], operation: error.call };
 };
-
-/** The AWS SDK retries by itself what it calls transient; what still fails is waited for, whoever is at fault. */
-const isAwsOutage = (error: unknown): boolean =>
-  error instanceof Error &&
-  ('$metadata' in error || '$retryable' in error || error.name === 'TimeoutError' || isNetworkCode(error));
-
-const isNetworkCode = (error: Error): boolean =>
-  'code' in error && typeof error.code === 'string' && /^E[A-Z_]+$/.test(error.code) && 'syscall' in error;
 
 /** What kind of error it is, without what it says. */
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
-const remedyFor = (kind: FailureKind, refused: RefusedCall): string => {
-  if (kind === 'missing-scope' && refused.required)
-    return `Grant the scope ${refused.required} to the client registered for sis-relay, then replay.`;
+const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall): string => {
+  const { name, scope } = error.operation;
+  if (kind === 'missing-scope')
+    return `Grant the scope ${refused.required ?? scope ?? 'that this call needs'} to the client registered for sis-relay, then replay.`;
   if (kind === 'missing-permission' && refused.required)
     return `Give the signing user's role the permission ${refused.required} on the platform, then replay.`;
-  if (refused.status < 400)
-    return 'Look at the address of the platform in the configuration and at its state: it answers with a redirect. Then replay.';
-  return remedies[kind];
+  if (kind === 'missing-permission' && refused.type === 'not-authorized')
+    return `Either the client registered for sis-relay lacks the scope ${scope}, or the signing user's role lacks the permission for this call. Grant what is missing on the platform, then replay.`;
+  if (kind === 'unexpected-answer')
+    return `${remedies[kind]} PLATFORM_OPERATIONS sets the version of this call under “${name}”.`;
+  const isAboutPath = isMisled(refused) && (kind === 'rejected' || kind === 'intercepted');
+  const before = kind === 'intercepted' ? `${remedies.intercepted} ` : '';
+  return isAboutPath ? `${before}${pathRemedy(error)}` : remedies[kind];
+};
+
+/** Of these, nothing in the message is the cause: the call itself is not where the platform looks for it. */
+const isMisled = ({ status, type, title, detail, form }: RefusedCall): boolean => {
+  if (status === 405 || (status >= 300 && status < 400)) return true;
+  const hasWords = form !== 'page' && (type ?? detail ?? title?.replace(/^(404 )?not found\W*$/i, ''));
+  return status === 404 && !hasWords;
+};
+
+const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {
+  const path = call.replace(/^[A-Z]+ /, '');
+  const slash = path.endsWith('/') ? 'without the slash at its end' : 'with a slash at its end';
+  return `Look at the path ${path} on the platform: it may be another one, one ${slash}, or one of another version. PLATFORM_OPERATIONS sets it under “${name}”. Then replay.`;
 };
 
 const remedies: Record<FailureKind, string> = {
   invalid: 'Correct the message at its producer and send it again, or edit and replay this letter.',
   rejected: 'Correct what the platform names, in the message or on the platform, then replay.',
+  'unexpected-answer':
+    'Look on the platform whether it was done: if it was, discard this letter. Else have sis-relay taught this answer, or call a version whose answer it knows, then replay.',
+  intercepted:
+    'Look at what stands between sis-relay and the platform (a proxy, a firewall, a login) and at PLATFORM_URL and PLATFORM_API_ROOT in the configuration, then replay.',
   'missing-scope': 'Grant the named scope to the client registered for sis-relay, then replay.',
   'missing-permission':
     "Give the signing user's role the permission for this call on the platform, then replay.",
   'missing-credential': 'Create the named secret with the credential of that user, then replay.',
   uncertain: 'Look on the platform whether it was done; replay only if it was not, else discard.',
+  outdated:
+    'Look what the platform holds: replay this letter only if it is older or missing there, else discard it.',
   crashed: 'Look for the cause in the function’s log (memory, time, the file named), mend it, then replay.',
   defect:
     'This is a bug of sis-relay: report it with the log of this message, deploy the correction, then replay.',
   credentials:
     'Rotate or restore the credential in Secrets Manager; of an OAuth client, see what token-refresh says, and invoke it with {"force":true}. Waiting messages then go on by themselves.',
+  'aws-refused':
+    'Have an administrator of the AWS account allow what the function may not do. Waiting messages then go on by themselves.',
   throttled: 'Nothing, unless it lasts: the platform asked to wait. Lower the concurrency if it comes often.',
   unavailable:
     'Nothing, unless it lasts: the message goes on by itself when the platform or AWS answers again.',

@@ -16,10 +16,15 @@ export type Integration<Data> = {
   /** Fields that no message may carry, as they are secrets: where one does, its letter is without what they hold. */
   forbidden?: readonly string[];
   /**
-   * The one thing on the platform that the message changes. Of one that is not repeatable, the message itself, unless `run`
-   * looks for its effect before it does anything: then messages about the same thing take turns, in whichever order.
+   * The one thing on the platform that the message changes, as in `enrollment/2001/301`: messages about it take turns, also
+   * those of other integrations. Its first word is one of the resources that serverless.yml gives the function a right to.
    */
-  key(data: Data, message: Message<Data>): string;
+  resource(data: Data, message: Message<Data>): string;
+  /**
+   * What of the resource the message gives: only that is ordered, and supersedes. Default: the whole. Of one that is not
+   * repeatable and shares its resource with others, itself.
+   */
+  fields?(data: Data, message: Message<Data>): readonly string[];
   /** All that it may call of the platform, and so the scopes that it needs; any other call is a defect. */
   operations: readonly Operation<unknown>[];
   /** May its calls be sent twice without harm? Where messages of both kinds come, each is asked. */
@@ -29,7 +34,19 @@ export type Integration<Data> = {
   run(data: Data, world: World): Promise<unknown>;
   /** How to find out whether an attempt that left no outcome was done after all. */
   verify?: Verification<Data>;
+  /** How to see that another attempt was done, instead of waiting until it must have ended. */
+  effect?: Effect<Data>;
 };
+
+/** What the platform tells of a resource, in the words in which its messages tell it. */
+export type Effect<Data> = {
+  /** By field, what the message wants it to be. */
+  wanted(data: Data): Record<string, string>;
+  /** By field, what it is, and when it was changed last, on the platform's clock; undefined: there is nothing. */
+  shown(data: Data, world: World): Promise<Shown | undefined>;
+};
+
+export type Shown = { fields: Record<string, string | undefined>; changedMs: number };
 
 /** What an integration may touch. */
 export type World = {
@@ -39,6 +56,10 @@ export type World = {
   /** Reads a secret below the prefix that belongs to the thing in hand, for what no message may carry. */
   readSecret: ReadSecret;
   limits: Limits;
+  /** Says in the log what is worth knowing of a success. */
+  note(text: string): void;
+  /** Of the fields that the message gives, those that nothing newer has given since. */
+  fields: readonly string[];
 };
 
 export type Verification<Data> = {

@@ -1,37 +1,60 @@
 import type { AttributeValue, DynamoDBClient, UpdateItemCommandOutput } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 
-const itemSchema = z.object({
-  version: z.string(),
-  /** Of the claim that wrote it: no two are the same. */
-  claimId: z.string(),
-  /** SQS' id of the message that claimed it, where only that one can tell of its death. */
+/** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
+const storySchema = z.object({
+  /** SQS' id. */
   messageId: z.string(),
+  /**
+   * `claimed`: no ending is written, as of a success that may be repeated. `undone`: it had no effect, and what stood there
+   * before is not known.
+   */
   outcome: z.enum(['claimed', 'done', 'undone', 'unknown']),
-  /** Until when whoever claimed it may be at work. */
-  leaseMs: z.number(),
-  /** Until when something that was sent may still act. */
-  settledMs: z.number(),
-  /** When the first attempt of this version that left no outcome began. */
+  /** When it was claimed last. */
+  claimedMs: z.number(),
+  /** When the first attempt that left no outcome began. */
   attemptedMs: z.number(),
-  /** When a call of this version was answered with a success whose effect the platform does not show; 0: none was. */
+  /** When a call was answered with a success whose effect the platform does not show; 0: none was. */
   takenMs: z.number().default(0),
-  deaths: z.number(),
-  replays: z.number(),
+  deaths: z.number().default(0),
+  replays: z.number().default(0),
+  /** What the platform said when an attempt left no outcome: JSON, bounded, without secrets. */
+  refusal: z.string().optional(),
+  /** Of what it was to become, keyed. */
+  digest: z.string().optional(),
+  /** The one before it was to become the same: to see it tells nothing. */
+  repeats: z.literal(true).optional(),
 });
 
-/** What was done last to one thing. */
-export type Item = z.infer<typeof itemSchema>;
+/** The last claim of one field. */
+export type Field = z.infer<typeof storySchema> & { version: string };
+
+/** What is known of one resource: the lock of the claim that stands, and the last claim of each field. */
+export type Item = {
+  /** Of the claim that wrote it: no two are the same. */
+  claimId: string;
+  /** Until when whoever claimed it may be at work. */
+  leaseMs: number;
+  /** Until when something that was sent may still act. */
+  settledMs: number;
+  /** One of the fields that the claim took. */
+  last: string;
+  fields: Record<string, Field>;
+};
 
 /** The ledger's table. Each write is conditional, and every one of them can be sent twice without harm. */
 export type LedgerTable = {
   /**
-   * Claims what is free: nothing known, or an older version of which nothing can act any more. Tells what was there
-   * before, or what is in the way.
+   * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more. Tells
+   * what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is known is not free.
    */
-  claim(thing: string, item: Item): Promise<{ won: boolean; item: Item | undefined }>;
+  claim(
+    resource: string,
+    item: Item,
+    options: { mustBeKnown: boolean },
+  ): Promise<{ won: boolean; item: Item | undefined }>;
   /** Puts an item in the place of the claim that is expected there; false: it is there no longer. */
-  replace(thing: string, change: { expected: string; next: Item }): Promise<boolean>;
+  replace(resource: string, change: { expected: Item; next: Item }): Promise<boolean>;
 };
 
 export type LedgerTableOptions = {
@@ -41,35 +64,43 @@ export type LedgerTableOptions = {
   nowMs(): number;
 };
 
-/** As long as a message and its letter can live, 14 days each, and some days more. */
-const keptSeconds = 35 * 24 * 3600;
+/** For how long the ledger remembers: as long as a message and its letter can live, 14 days each, and some days more. */
+export const memoryDays = 35;
 
-/** The table in DynamoDB: its partition key is `thing`, its time to live is in `expires`. */
+const lockNames = ['claimId', 'leaseMs', 'settledMs', 'last'] as const;
+/** Each field has two attributes: its version, for conditions, and the rest as JSON. */
+const versionName = (field: string): string => `v_${field}`;
+const storyName = (field: string): string => `s_${field}`;
+
+/** The table in DynamoDB: its partition key is `resource`, its time to live is in `expires`. */
 export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions): LedgerTable => {
   const nowSeconds = () => Math.floor(nowMs() / 1000);
 
-  type Condition = { condition: string; given: Record<string, string | number> };
+  type Write = { item: Item; removed?: string[]; condition: string; given: Record<string, string | number> };
 
   /** Undefined: the condition does not hold. */
   const write = async (
-    thing: string,
-    item: Item,
-    { condition, given }: Condition,
+    resource: string,
+    { item, removed = [], condition, given }: Write,
   ): Promise<UpdateItemCommandOutput | undefined> => {
     const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
     const client = await dynamodb();
-    const written = { ...item, expires: nowSeconds() + keptSeconds };
-    const values = Object.entries({ ...written, ...given }).map(([name, value]) => [
-      `:${name}`,
-      attribute(value),
-    ]);
+    const written = [...attributesOf(item), ['expires', nowSeconds() + memoryDays * 24 * 3600] as const];
+    // By number, as a field's name may hold anything.
+    const names = written.map(([name], at) => [`#${at}`, name]);
+    const gone = removed.flatMap((field) => [versionName(field), storyName(field)]);
+    const goneNames = gone.map((name, at) => [`#r${at}`, name]);
+    const set = `SET ${names.map(([key], at) => `${key} = :${at}`).join(', ')}`;
+    const values = [
+      ...written.map(([, value], at) => [`:${at}`, attribute(value)]),
+      ...Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)]),
+    ];
     const update = new UpdateItemCommand({
       TableName: table,
-      Key: { thing: { S: thing } },
-      UpdateExpression: `SET ${Object.keys(written)
-        .map((name) => `${name} = :${name}`)
-        .join(', ')}`,
+      Key: { resource: { S: resource } },
+      UpdateExpression: gone.length === 0 ? set : `${set} REMOVE ${goneNames.map(([key]) => key).join(', ')}`,
       ConditionExpression: condition,
+      ExpressionAttributeNames: Object.fromEntries([...names, ...goneNames]),
       ExpressionAttributeValues: Object.fromEntries(values),
       ReturnValues: 'ALL_OLD',
     });
@@ -83,37 +114,75 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
 
   /** DynamoDB takes its time, up to days, to remove what has expired. */
   const known = (raw: Record<string, AttributeValue> | undefined): Item | undefined =>
-    raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemSchema.parse(plain(raw));
+    raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemIn(raw);
 
-  const read = async (thing: string): Promise<Item | undefined> => {
+  const read = async (resource: string): Promise<Item | undefined> => {
     const { GetItemCommand } = await import('@aws-sdk/client-dynamodb');
     const client = await dynamodb();
     const answer = await client.send(
-      new GetItemCommand({ TableName: table, Key: { thing: { S: thing } }, ConsistentRead: true }),
+      new GetItemCommand({ TableName: table, Key: { resource: { S: resource } }, ConsistentRead: true }),
     );
     return known(answer.Item);
   };
 
   return {
-    claim: async (thing, item) => {
-      const answer = await write(thing, item, {
-        condition:
-          'attribute_not_exists(thing) OR expires < :now OR (version < :version AND settledMs <= :nowMs)',
+    claim: async (resource, item, { mustBeKnown }) => {
+      const fields = Object.keys(item.fields);
+      // The fields' attributes are written after the lock's, version first.
+      const versionAt = (at: number): string => `${lockNames.length + 2 * at}`;
+      const isOlder = (at: number): string => `#${versionAt(at)} < :${versionAt(at)}`;
+      const isFree = fields.map((_, at) =>
+        mustBeKnown ? isOlder(at) : `(attribute_not_exists(#${versionAt(at)}) OR ${isOlder(at)})`,
+      );
+      const overOlder = `settledMs <= :nowMs AND ${isFree.join(' AND ')}`;
+      const answer = await write(resource, {
+        item,
+        condition: mustBeKnown
+          ? `expires >= :now AND ${overOlder}`
+          : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`,
         given: { now: nowSeconds(), nowMs: nowMs() },
       });
-      return answer ? { won: true, item: known(answer.Attributes) } : { won: false, item: await read(thing) };
+      if (answer) return { won: true, item: known(answer.Attributes) };
+      return { won: false, item: await read(resource) };
     },
     // The second half is for a write that the SDK sends again because its answer got lost.
-    replace: async (thing, { expected, next }) =>
-      (await write(thing, next, {
-        condition: 'claimId = :expected OR claimId = :claimId',
-        given: { expected },
+    replace: async (resource, { expected, next }) =>
+      (await write(resource, {
+        item: next,
+        removed: Object.keys(expected.fields).filter((field) => !Object.hasOwn(next.fields, field)),
+        condition: 'claimId = :expected OR claimId = :next',
+        given: { expected: expected.claimId, next: next.claimId },
       })) !== undefined,
   };
 };
 
+const attributesOf = (item: Item): (readonly [string, string | number])[] => [
+  ...lockNames.map((name) => [name, item[name]] as const),
+  ...Object.entries(item.fields).flatMap(([field, { version, ...story }]) => [
+    [versionName(field), version] as const,
+    [storyName(field), JSON.stringify(withoutDefaults(story))] as const,
+  ]),
+];
+
+/** A write is paid for by the KiB. */
+const withoutDefaults = (story: object): object =>
+  Object.fromEntries(Object.entries(story).filter(([, value]) => value !== 0 && value !== undefined));
+
+const itemIn = (raw: Record<string, AttributeValue>): Item => ({
+  claimId: raw.claimId?.S ?? '',
+  leaseMs: Number(raw.leaseMs?.N ?? 0),
+  settledMs: Number(raw.settledMs?.N ?? 0),
+  last: raw.last?.S ?? '',
+  fields: Object.fromEntries(
+    Object.entries(raw)
+      .filter(([name]) => name.startsWith(versionName('')))
+      .map(([name, version]) => {
+        const field = name.slice(versionName('').length);
+        const story = storySchema.parse(JSON.parse(raw[storyName(field)]?.S ?? '{}'));
+        return [field, { ...story, version: version.S ?? '' }];
+      }),
+  ),
+});
+
 const attribute = (value: string | number): AttributeValue =>
   typeof value === 'number' ? { N: String(value) } : { S: value };
-
-const plain = (item: Record<string, AttributeValue>): Record<string, string | number | undefined> =>
-  Object.fromEntries(Object.entries(item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]));

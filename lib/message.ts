@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { MessageFailure } from './failure.ts';
 import { fileUriProblem } from './files.ts';
+import { readJson } from './json.ts';
 import { mediaType } from './platform/multipart.ts';
 
 /** What the SIS sent: a CloudEvents 1.0 event whose data has the shape that its integration declares. */
@@ -14,14 +15,25 @@ export type Message<Data> = {
 };
 
 /**
- * Sorts as the SIS ordered its messages: by time, then by CloudEvents sequence if any, then by id, and by source last, so
- * that no two messages are equal.
+ * Sorts as the SIS ordered its messages: by time, then by CloudEvents sequence if any, then by id, by source and by type last,
+ * so that no two messages are equal.
  */
-export const versionOf = ({ time, sequence = '', id, source }: Message<unknown>): string => {
+export const versionOf = (
+  { time, sequence = '', id, source }: Message<unknown>,
+  integration: string,
+): string => {
   const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
   const instant = `${new Date(time).toISOString().slice(0, 19)}.${fraction.slice(0, 9).padEnd(9, '0')}`;
-  return [instant, orderedSequence(sequence), id, source].join('\u0001');
+  return [instant, orderedSequence(sequence), id, source, integration].map(escaped).join('\u0001');
 };
+
+/** The same for the same message alone, as in `%2Fsis%2Fgrades/4711`. */
+export const identityOf = ({ source, id }: Message<unknown>): string =>
+  [source, id].map((part) => encodeURIComponent(part.toWellFormed())).join('/');
+
+/** So that no part can hold what stands between two, and none is that of another. */
+const escaped = (part: string): string =>
+  part.replaceAll('\u0002', '\u0002\u0004').replaceAll('\u0001', '\u0002\u0003').toWellFormed();
 
 /** As text sorts: that of a number is its value, however long it is and whether or not it has leading zeros. */
 const orderedSequence = (sequence: string): string => {
@@ -52,13 +64,16 @@ export const contentType = z
 /** How far ahead of our clock a producer's may be, in milliseconds. */
 const aheadMs = 3_600_000;
 
-const eventId = z.string().min(1).max(256);
+/** Half of a surrogate pair is written in no database: two such ids would be one. */
+const wellFormed = z.string().refine((text) => text.isWellFormed(), 'must be well-formed Unicode');
+
+const eventId = wellFormed.min(1).max(256);
 
 /** What every message must carry around its data; the descriptions are for the contract that producers are given. */
 const envelope = z.looseObject({
   specversion: z.literal('1.0'),
   id: eventId.describe('With source: which message this is.'),
-  source: z.string().min(1).max(2048).describe('Who sends it.'),
+  source: wellFormed.min(1).max(2048).describe('Who sends it.'),
   type: z.string(),
   time: z.iso
     .datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' })
@@ -102,13 +117,9 @@ const schemaOf = <Data>(integration: Kind<Data>): ReturnType<typeof messageSchem
  * @throws MessageFailure of kind `invalid`, naming each field and never its value.
  */
 export const parseMessage = <Data>(body: string, integration: Kind<Data>, nowMs: number): Message<Data> => {
-  let json: unknown;
-  try {
-    json = JSON.parse(body);
-  } catch {
-    throw invalid(['the body is not JSON']);
-  }
-  const parsed = schemaOf(integration).safeParse(json, reporting);
+  const read = readJson(body);
+  if ('problem' in read) throw invalid([`the body ${read.problem}`]);
+  const parsed = schemaOf(integration).safeParse(read.json, reporting);
   if (!parsed.success) throw invalid(problemsOf(parsed.error));
   const { id, source, time, sequence, data } = parsed.data;
   if (Date.parse(time) > nowMs + aheadMs)

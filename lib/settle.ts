@@ -1,44 +1,63 @@
 import type { SQSRecord } from 'aws-lambda';
-import { type Attempt, attempt, hasTime, noTime } from './attempt.ts';
+import { type Attempt, attempt, type Failed, hasTime, noTime, type Waiting } from './attempt.ts';
 import { patientReceipts, waitSeconds } from './backoff.ts';
 import type { DeadLetter } from './dead-letter.ts';
-import { dispositions, type Failure, failureOf, MessageFailure, type Outcome } from './failure.ts';
+import {
+  dispositions,
+  type Failure,
+  failureOf,
+  MessageFailure,
+  needsPerson,
+  type Outcome,
+} from './failure.ts';
 import { withoutFileNames } from './file-uri.ts';
 import { withoutFields } from './forbidden-fields.ts';
 import type { Integration } from './integration.ts';
 import { eventIdIn, parseMessage } from './message.ts';
 import type { CallReport } from './platform/client.ts';
 import type { Delay } from './queues.ts';
-import { attributesOf, type Story, storyOf } from './record.ts';
+import { attributesOf, isDecided, type Story, storyOf } from './record.ts';
 
 /**
  * Brings one record to its outcome and never throws. What it gives back must stay on the queue, for so many seconds, or
- * be settled again alone.
+ * be settled again in isolation.
  */
 export const settle = async <Data>(
   integration: Integration<Data>,
   record: SQSRecord,
-  around: Pick<Attempt, 'world' | 'batch' | 'alone'>,
-): Promise<Delay | { alone: SQSRecord } | undefined> => {
+  around: Pick<Attempt, 'world' | 'batch' | 'isolated'>,
+): Promise<Delay | { isolate: SQSRecord } | undefined> => {
   const { world } = around;
   const { observe, limits } = world;
   const story = storyOf(record, world.nowMs());
-  const hasWaitedMs = story.startedMs - story.sentMs;
+  const ageMs = story.startedMs - story.sentMs;
+  // A day in the backlog is nobody's failure: patience begins with the first receipt.
+  const hasWaitedMs = story.startedMs - story.firstMs;
+  const isPatient = hasWaitedMs < limits.maxWaitMs && ageMs < maxAgeMs;
   const calls: CallReport[] = [];
+  const notes: string[] = [];
   const opened: AbortController[] = [];
 
   let eventId: string | undefined;
   const report = (outcome: Outcome, why?: Failure | string, seconds?: number): void => {
     const failure = typeof why === 'object' ? why : undefined;
     const reason = typeof why === 'object' ? why.message : why;
+    const told = reason && withoutEcho(withoutFileNames(reason), failure?.title, record.body);
     const last = calls.at(-1);
+    world.incidents?.heard({
+      outcome,
+      failure: failure && { ...failure, message: told ?? '' },
+      calls,
+      asService: integration.actor === undefined,
+      again: story.attempts + story.replays > 1,
+    });
     observe.message({
       outcome,
       messageId: record.messageId,
       // Of a message that is not valid, the producer still wants to know which it was.
       eventId: eventId ?? eventIdIn(record.body),
       kind: failure?.kind,
-      reason: reason && withoutEcho(withoutFileNames(reason), failure?.title, record.body),
+      reason: told,
       operation: failure?.operation ?? last?.call,
       status: failure?.status ?? last?.status,
       requestId: failure?.requestId,
@@ -47,7 +66,8 @@ export const settle = async <Data>(
       requests: calls.length,
       platformMs: Math.round(calls.reduce((sum, { durationMs }) => sum + durationMs, 0)),
       durationMs: world.nowMs() - story.startedMs,
-      ageSeconds: Math.round(hasWaitedMs / 1000),
+      ageSeconds: Math.round(ageMs / 1000),
+      waitedSeconds: Math.round(hasWaitedMs / 1000),
       waitSeconds: seconds,
     });
   };
@@ -57,39 +77,44 @@ export const settle = async <Data>(
   };
   const patiently = (retryAfterSeconds: number | undefined): number =>
     waitSeconds({ receiveCount: story.attempts, retryAfterSeconds }, limits.backoff);
-  const fail = async (error: unknown, lookUpSeconds?: number): Promise<Delay | undefined> => {
+  const fail = async ({ error, lookUpSeconds, claimed }: Failed): Promise<Delay | undefined> => {
     const failure = failureOf(error);
     if (failure.kind === 'defect')
       observe.error('a defect of sis-relay', { messageId: record.messageId }, error);
     // What is looked up each minute would be received more often in a day than its queue allows, too.
-    const seconds = patiently(lookUpSeconds ?? failure.retryAfterSeconds);
+    const asked = patiently(lookUpSeconds ?? failure.retryAfterSeconds);
+    const seconds = claimed ? Math.min(asked, Math.floor(limits.visibilityMs / 1000)) : asked;
     const waits = dispositions[failure.kind] === 'wait' || lookUpSeconds !== undefined;
-    if (waits && hasWaitedMs < limits.longestWaitMs) return wait(seconds, failure);
+    if (claimed || (waits && isPatient)) return wait(seconds, failure);
     // What a waiting message would have done by itself is now for somebody to do.
     if (dispositions[failure.kind] === 'wait')
-      failure.remedy = `It waited for ${Math.round(hasWaitedMs / 3_600_000)} h. When its cause is gone, replay this letter.`;
+      failure.remedy = `${needsPerson(failure.kind) ? `${failure.remedy} ` : ''}It waited for ${Math.round(hasWaitedMs / 3_600_000)} h. When its cause is gone, replay this letter.`;
     try {
       await world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() }));
     } catch (unsent) {
-      const { kind } = failureOf(unsent);
-      return wait(seconds, {
+      const { kind, message, remedy } = failureOf(unsent);
+      // Not for as long as the platform asked: it must be received often enough for SQS to move it before it forgets it.
+      return wait(patiently(undefined), {
         ...failure,
-        kind,
-        message: `No letter could be written of: ${failure.message}`,
+        ...{ kind, remedy },
+        message: `No letter could be written of: ${failure.message}. ${message}`,
       });
     }
     report('parked', failure);
     return undefined;
   };
   /** Nothing failed: it waits for its turn. Where that never comes, it is parked before its queue forgets it. */
-  const pause = async (seconds: number, reason: string): Promise<Delay | undefined> => {
-    // Being old is not enough: a day's backlog takes its turns, too.
-    if (hasWaitedMs >= limits.longestWaitMs && story.attempts > patientReceipts)
-      return fail(new MessageFailure('unavailable', reason));
-    return wait(patiently(seconds), reason);
+  const pause = async ({ seconds, mayEndEarlier, reason, kind }: Pause): Promise<Delay | undefined> => {
+    // A day's backlog takes its turns, too.
+    if (!isPatient && story.attempts > patientReceipts)
+      return fail({ state: 'failed', error: new MessageFailure(kind, reason, { remedy: remedies[kind] }) });
+    if (mayEndEarlier) return wait(Math.min(seconds, patiently(undefined)), reason);
+    // What the newer message comes to may be known at any time.
+    const longest = kind === 'uncertain' ? limits.backoff.maximumSeconds : seconds;
+    return wait(patiently(Math.min(seconds, longest)), reason);
   };
 
-  if (!hasTime(around)) return pause(1, noTime);
+  if (!hasTime(around)) return pause({ seconds: 1, reason: noTime, kind: 'unavailable' });
   try {
     const message = parseMessage(record.body, integration, story.startedMs);
     eventId = message.id;
@@ -97,22 +122,34 @@ export const settle = async <Data>(
       ...around,
       messageId: record.messageId,
       replays: story.replays,
-      // Whoever replays a letter that says so has looked and found nothing.
-      decidedMs: record.messageAttributes?.kind?.stringValue === 'uncertain' ? story.sentMs : undefined,
+      decidedMs: isDecided(record) ? story.sentMs : undefined,
       calls,
+      notes,
       opened,
     };
     const progress = await attempt(integration, message, context);
-    if (progress.state === 'alone') return { alone: record };
-    if (progress.state === 'waiting') return pause(progress.seconds, progress.reason);
-    if (progress.state === 'unanswered') return await fail(progress.error, progress.lookUpSeconds);
-    report(progress.state);
+    if (progress.state === 'isolate') return { isolate: record };
+    if (progress.state === 'waiting') return await pause(progress);
+    if (progress.state === 'failed') return await fail(progress);
+    report(progress.state, notes.join('; ') || undefined);
     return undefined;
   } catch (error) {
-    return fail(error);
+    return fail({ state: 'failed', error });
   } finally {
     for (const file of opened) file.abort();
   }
+};
+
+type Pause = Omit<Waiting, 'state'>;
+
+/** SQS forgets a message after 14 days, without a word: one that is so old becomes a letter, which it keeps for 14 more. */
+const maxAgeMs = 13 * 24 * 3_600_000;
+
+/** Of a message whose turn never came. */
+const remedies = {
+  unavailable: undefined,
+  uncertain:
+    'Find the newer message about the same resource (its letter, or its queue) and bring it to its end. Then replay this letter: it is superseded if the newer one was done. To have this one instead, look at what the platform holds, replay it and discard the newer one.',
 };
 
 /** A reason holds the title of a refusal, which names an error; one that has a word of the message in it may name somebody. */
@@ -142,7 +179,7 @@ const letterFor = (
       remedy,
       function: name,
       attempts: story.attempts,
-      firstAt: new Date(story.sentMs).toISOString(),
+      firstAt: new Date(story.firstMs).toISOString(),
       lastAt: new Date(lastMs).toISOString(),
     },
   };

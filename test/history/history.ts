@@ -2,8 +2,13 @@ import fc from 'fast-check';
 
 /** What the SIS sends, and what is special about it. */
 export type Plan = {
-  /** Which of two things on the platform it changes. */
+  /** Which of two resources on the platform it changes. */
   thing: number;
+  /** Of enrollments: it removes one. */
+  removes: boolean;
+  /** Of grades: which comments it gives beside the grade. */
+  comments: boolean;
+  privateComments: boolean;
   /** When the SIS says it happened: several at the same time are ordered by their sequence, then by their id. */
   minute: number;
   sequence?: string | undefined;
@@ -43,10 +48,12 @@ export type Step =
   | { do: 'go on'; pick: number; fate: Fate }
   | { do: 'pass'; seconds: number }
   | { do: 'kill'; container: number }
+  /** A person changes the platform by hand. */
+  | { do: 'change'; thing: number }
   | { do: 'replay'; pick: number; corrected: boolean };
 
 export type History = {
-  integration: 'enrollment-create' | 'grade-push' | 'submission-upload';
+  family: 'enrollments' | 'grades' | 'submissions';
   messages: Plan[];
   /** The platform renames files, and the learner has handed in one of the same size: nobody can tell them apart for certain. */
   lookalike: boolean;
@@ -55,7 +62,7 @@ export type History = {
   steps: Step[];
 };
 
-export const containers = 2;
+export const containers = 3;
 const most = { messages: 5, steps: 150 };
 
 const often = <const Value>(weight: number, value: Value) => ({ weight, arbitrary: fc.constant(value) });
@@ -64,6 +71,9 @@ const rarely = (percent: number) => fc.oneof(often(100 - percent, false), often(
 
 const plan: fc.Arbitrary<Plan> = fc.record({
   thing: fc.nat({ max: 1 }),
+  removes: rarely(40),
+  comments: fc.boolean(),
+  privateComments: fc.boolean(),
   minute: fc.nat({ max: 2 }),
   sequence: fc.constantFrom(undefined, undefined, '9', '10'),
   wrong: rarely(15),
@@ -99,6 +109,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: only('kill'), container: fc.nat({ max: containers - 1 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: only('change'), thing: fc.nat({ max: 1 }) }) },
   {
     weight: 2,
     arbitrary: fc.record({ do: only('replay'), pick: fc.nat({ max: 2 }), corrected: fc.boolean() }),
@@ -107,7 +118,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** What can happen, in every order. */
 export const histories: fc.Arbitrary<History> = fc.record({
-  integration: fc.constantFrom('enrollment-create', 'grade-push', 'submission-upload'),
+  family: fc.constantFrom('enrollments', 'grades', 'submissions'),
   messages: fc.array(plan, { minLength: 1, maxLength: most.messages, size: 'max' }),
   lookalike: rarely(25),
   seed: fc.nat({ max: 1_000 }),

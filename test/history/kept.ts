@@ -1,6 +1,9 @@
 import type { Fate, History, Plan, Step } from './history.ts';
 
-const usual: Plan = { thing: 0, minute: 0, wrong: false, deadly: false };
+const usual: Plan = {
+  ...{ thing: 0, minute: 0, wrong: false, deadly: false },
+  ...{ removes: false, comments: true, privateComments: true },
+};
 const wrong: Plan = { ...usual, wrong: true };
 const deadly: Plan = { ...usual, deadly: true };
 
@@ -20,7 +23,7 @@ const kill = (container: number): Step => ({ do: 'kill', container });
 const replay: Step = { do: 'replay', pick: 0, corrected: false };
 
 const enrollments = (messages: Plan[], steps: Step[]): History => ({
-  integration: 'enrollment-create',
+  family: 'enrollments',
   messages,
   lookalike: false,
   seed: 0,
@@ -28,7 +31,7 @@ const enrollments = (messages: Plan[], steps: Step[]): History => ({
 });
 const submissions = (steps: Step[]): History => ({
   ...enrollments([usual], steps),
-  integration: 'submission-upload',
+  family: 'submissions',
   lookalike: true,
 });
 
@@ -96,7 +99,7 @@ export const kept: { title: string; history: History }[] = [
           ...[go('well'), go('well'), go('well'), go('well'), kill(1)],
         ],
       ),
-      integration: 'grade-push',
+      family: 'grades',
       seed: 197,
     },
   },

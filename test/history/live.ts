@@ -7,6 +7,9 @@ import { createWorld } from './world.ts';
 /** What is not as it must be: nothing, if all is well; and what was reached on the way. */
 export type Life = { problems: string[]; reached: Set<string> };
 
+/** A message that its queue shows is received within this time. */
+const backlogMs = 10 * 60_000;
+
 /** Lives through a history and its end in peace, and judges. Messages are numbered from 1. */
 export async function live(history: History): Promise<Life> {
   const problems: string[] = [];
@@ -14,30 +17,63 @@ export async function live(history: History): Promise<Life> {
   const world = createWorld(history, { onGone, problem });
   const { stage, queue, platform, pool, mended } = world;
   const sent = new Set<number>();
-  /** Of which a person has seen the effect, and thrown the letter away. */
+  /** Of which a person has seen the effect, or that of a newer one, and thrown the letter away. */
   const settledByHand = new Set<number>();
-  const repeatable = history.integration !== 'submission-upload';
+  /** Messages of which SQS handed out a copy that was in flight, or deleted. */
+  const handedOutTwice = new Set<number>();
+  /** When copies were acknowledged as done. */
+  const dones: { copy: Copy; atMs: number }[] = [];
+  const repeatable = history.family !== 'submissions';
 
   const planOf = (message: number) => history.messages[message - 1]!;
   const thingOf = (message: number) => `${repeatable ? planOf(message).thing + 1 : message}`;
-  const hasActed = (message: number) => platform.acts.some((act) => act.message === message);
+  const partsOf = (message: number): string[] => {
+    if (history.family !== 'grades') return ['whole'];
+    const { comments, privateComments } = planOf(message);
+    return ['grade', ...(comments ? ['comments'] : []), ...(privateComments ? ['privateComments'] : [])];
+  };
+  const hasActed = (message: number, part?: string) =>
+    platform.acts.some(({ thing, parts }) => {
+      const own = part === undefined ? Object.values(parts) : [parts[part]];
+      return thing === thingOf(message) && own.includes(message);
+    });
   const hasLetter = (message: number) => queue.letters.some((letter) => letter.message === message);
   const isThere = (message: number, but?: Copy) =>
     queue.copies.some((copy) => copy.message === message && !copy.gone && copy !== but);
   const newerThan = (message: number) =>
     [...sent].filter((other) => thingOf(other) === thingOf(message) && compare(history, other, message) > 0);
+  const newerWith = (message: number, part: string) =>
+    newerThan(message).filter((other) => partsOf(other).includes(part));
+  /** By a newer one that was done. */
+  const isSuperseded = (message: number, part: string) =>
+    newerWith(message, part).some((other) => hasActed(other, part));
+  /**
+   * The second receipt of a copy that was deleted meanwhile may die with a claim that nobody comes back for: then a newer
+   * letter supersedes.
+   */
+  const isExcused = (message: number, part: string) =>
+    newerWith(message, part).some((other) => handedOutTwice.has(other) && hasLetter(other));
+  const isDone = (message: number) =>
+    partsOf(message).every((part) => hasActed(message, part) || isSuperseded(message, part));
   const lives = (message: number, but?: Copy) =>
-    hasActed(message) || hasLetter(message) || settledByHand.has(message) || isThere(message, but);
+    isDone(message) || hasLetter(message) || settledByHand.has(message) || isThere(message, but);
 
   function onGone(copy: Copy, report: MessageReport | undefined) {
     const { message, replays } = copy;
     const outcome = report?.outcome;
-    if ((outcome === 'done' || outcome === 'duplicate') && !hasActed(message))
-      problem(`message ${message} is ${outcome}, and has had no effect`);
+    if (outcome === 'done' && !isDone(message) && !hasActed(message))
+      problem(`message ${message} is done, and has had no effect`);
+    if (outcome === 'done') dones.push({ copy, atMs: stage.nowMs() });
     const parked = queue.written.some((letter) => letter.message === message && letter.replays === replays);
     if (outcome === 'parked' && !parked) problem(`message ${message} is gone before its letter is there`);
-    if (!lives(message, copy) && !newerThan(message).some((other) => lives(other)))
-      problem(`message ${message} is gone, and nothing is left of it`);
+    const undone = partsOf(message).filter((part) => !isSuperseded(message, part));
+    if (outcome === 'superseded' && undone.length > 0) {
+      if (!undone.every((part) => isExcused(message, part)))
+        problem(`message ${message} is superseded by what was not done`);
+      settledByHand.add(message);
+      world.reached.add('(superseded by a letter: SQS handed it out twice)');
+    }
+    if (!lives(message, copy)) problem(`message ${message} is gone, and nothing is left of it`);
   }
 
   const send = (message: number) => {
@@ -46,17 +82,23 @@ export async function live(history: History): Promise<Life> {
     queue.send(message, bodyOf(history, message, planOf(message).wrong));
   };
 
+  type Container = (typeof pool)[number];
+  const isFor = ({ runs }: Container, { message }: Copy): boolean => runs === functionOf(history, message);
+
   const deliver = (step: Step & { do: 'deliver' }) => {
     const nowMs = stage.nowMs();
-    const fitting = queue.copies.filter(({ gone, visibleMs }) => {
-      if (gone) return step.again === 'deleted';
-      return visibleMs <= nowMs || step.again === 'in flight';
+    const container = pool[step.container]!;
+    const fitting = queue.copies.filter((copy) => {
+      if (!isFor(container, copy)) return false;
+      if (copy.gone) return step.again === 'deleted';
+      return copy.visibleMs <= nowMs || step.again === 'in flight';
     });
     const from = step.from % Math.max(1, fitting.length);
     const batch = [...fitting.slice(from), ...fitting.slice(0, from)].slice(0, step.count);
-    const container = pool[step.container]!;
     if (container.batch !== undefined) return;
-    world.befall(batch.filter(({ gone, answered, visibleMs }) => gone || answered || visibleMs > nowMs));
+    const again = batch.filter(({ gone, answered, visibleMs }) => gone || answered || visibleMs > nowMs);
+    world.befall(again);
+    for (const { message } of again) handedOutTwice.add(message);
     world.invoke(container, batch);
   };
 
@@ -64,18 +106,39 @@ export async function live(history: History): Promise<Life> {
   const settleLetter = (letter: Letter, corrected: boolean) => {
     queue.letters.splice(queue.letters.indexOf(letter), 1);
     const { message } = letter;
-    if (letter.failure?.kind === 'uncertain' && hasActed(message)) return void settledByHand.add(message);
+    // Whoever finds a newer grade there adds the comment by hand.
+    const isMoot =
+      partsOf(message).some((part) => isSuperseded(message, part)) || (!repeatable && isDone(message));
+    if (letter.failure?.kind === 'uncertain' && isMoot) return void settledByHand.add(message);
     if (corrected) mended.add(message);
     const body = corrected ? bodyOf(history, message, false) : letter.body;
     queue.send(message, body, { replays: letter.replays + 1, kind: letter.failure?.kind ?? 'none' });
+  };
+
+  /** Time goes by in peace: what its queue shows is received before long. */
+  const pass = async (ms: number): Promise<void> => {
+    const untilMs = stage.nowMs() + ms;
+    while (stage.nowMs() < untilMs) {
+      await stage.pass(Math.min(backlogMs, untilMs - stage.nowMs()));
+      for (const container of pool) {
+        const waiting = queue.copies.filter(
+          (copy) => isFor(container, copy) && !copy.gone && copy.visibleMs <= stage.nowMs() - backlogMs,
+        );
+        if (container.batch !== undefined || waiting.length === 0) continue;
+        world.invoke(container, waiting.slice(0, 10));
+        await stage.settle();
+        await stage.answer(container);
+      }
+    }
   };
 
   const take = async (step: Step): Promise<void> => {
     if (step.do === 'send') send(step.message + 1);
     if (step.do === 'deliver') deliver(step);
     if (step.do === 'go on') return stage.goOn(step.pick, step.fate);
-    if (step.do === 'pass') return stage.pass(step.seconds * 1000);
+    if (step.do === 'pass') return pass(step.seconds * 1000);
     if (step.do === 'kill') stage.kill(pool[step.container]!);
+    if (step.do === 'change') platform.changeByHand(`${step.thing + 1}`);
     const letter = step.do === 'replay' && queue.letters[step.pick % queue.letters.length];
     if (step.do === 'replay' && letter) settleLetter(letter, step.corrected);
     return stage.settle();
@@ -83,13 +146,15 @@ export async function live(history: History): Promise<Life> {
 
   /** From now on nothing goes wrong, until nothing is left to do. */
   const rest = async (): Promise<void> => {
-    for (let steps = 0; steps < 2_000; steps += 1) {
+    for (let steps = 0; steps < 6_000; steps += 1) {
       const left = queue.copies.filter(({ gone }) => !gone);
       const visible = left.filter(({ visibleMs }) => visibleMs <= stage.nowMs());
-      const idle = pool.find(({ batch }) => batch === undefined);
+      const idle = pool.find(
+        (container) => container.batch === undefined && visible.some((copy) => isFor(container, copy)),
+      );
       if (stage.pending() > 0) await stage.goOn(0, 'well');
-      else if (idle && visible.length > 0) {
-        world.invoke(idle, visible.slice(0, 10));
+      else if (idle) {
+        world.invoke(idle, visible.filter((copy) => isFor(idle, copy)).slice(0, 10));
         await stage.settle();
       } else if (left.length > 0)
         await stage.pass(Math.max(1, Math.min(...left.map(({ visibleMs }) => visibleMs)) - stage.nowMs()));
@@ -101,10 +166,33 @@ export async function live(history: History): Promise<Life> {
   const judgeOrder = () => {
     for (const [at, act] of platform.acts.entries()) {
       const before = platform.acts.slice(0, at).filter(({ thing }) => thing === act.thing);
-      for (const earlier of before)
-        if (compare(history, earlier.message, act.message) > 0)
-          problem(`message ${act.message} acts after ${earlier.message}, which is newer`);
+      for (const [part, number] of Object.entries(act.parts)) {
+        const earlier = before.at(-1)?.parts[part] ?? 0;
+        if (earlier > 0 && number > 0 && compare(history, earlier, number) > 0)
+          problem(`message ${number} acts after ${earlier}, which is newer (${part})`);
+        // No message clears a comment: an empty one is a lost one.
+        if (number === 0 && earlier > 0)
+          problem(`message ${act.message} wipes out the ${part} of ${earlier}`);
+      }
       if (!repeatable && before.length > 0) problem(`message ${act.message} acts twice`);
+      judgeUndone(act);
+    }
+  };
+
+  /** A second copy of a message that was done must not undo what a person has changed since. */
+  const judgeUndone = ({ thing, message, askedMs, copies }: (typeof platform.acts)[number]) => {
+    for (const { copy, atMs } of dones) {
+      if (copy.message !== message || atMs >= askedMs) continue;
+      const changed = platform.changes.some(
+        (change) => change.thing === thing && change.atMs > atMs && change.atMs < askedMs,
+      );
+      // Whoever replays an uncertain letter has looked at what is there.
+      const isAnother = copies.every(
+        ({ messageId, replays, kind }) =>
+          messageId !== copy.messageId && replays <= copy.replays && kind !== 'uncertain',
+      );
+      if (changed && isAnother)
+        problem(`a second copy of message ${message} undoes what a person has changed`);
     }
   };
 
@@ -125,7 +213,8 @@ export async function live(history: History): Promise<Life> {
     for (const message of new Set(platform.refusals)) {
       const right = bodyOf(history, message, false);
       const ofIt = queue.copies.filter((copy) => copy.message === message && copy.body !== right);
-      const allowed = ofIt.length + world.misfortunesOf(message);
+      // Where an ending cannot be written, its message must come back, and is asked again.
+      const allowed = ofIt.length + world.misfortunesOf(message) + world.ledgerFaults();
       const times = platform.refusals.filter((each) => each === message).length;
       if (times > allowed) problem(`message ${message} was refused ${times} times, for ${allowed} at most`);
     }
@@ -133,20 +222,20 @@ export async function live(history: History): Promise<Life> {
 
   for (const step of history.steps) await take(step);
   await rest();
-  for (const message of sent)
-    if (!lives(message) && !newerThan(message).some((other) => lives(other)))
-      problem(`message ${message} is lost`);
+  for (const message of sent) if (!lives(message)) problem(`message ${message} is lost`);
   // A second time where the first left something uncertain, a third where it was refused as it was.
   for (let round = 0; round < 4 && queue.letters.length > 0; round += 1) {
     for (const letter of [...queue.letters]) settleLetter(letter, true);
     await rest();
   }
   if (queue.letters.length > 0) problem('letters are left that were corrected and replayed');
-  for (const message of sent) {
-    const last = platform.acts.findLast(({ thing }) => thing === thingOf(message))?.message;
-    if (last === undefined || compare(history, last, message) < 0)
-      problem(`message ${message} has had no effect in the end, nor a newer one: ${last} is what remains`);
-  }
+  for (const message of sent)
+    for (const part of settledByHand.has(message) ? [] : partsOf(message)) {
+      const acts = platform.acts.filter(({ thing }) => thing === thingOf(message));
+      const last = acts.findLast(({ parts }) => (parts[part] ?? 0) > 0)?.parts[part];
+      if (last === undefined || compare(history, last, message) < 0)
+        problem(`message ${message} has had no effect in the end, nor a newer one: ${last} is the ${part}`);
+    }
   judgeOrder();
   judgeLetters();
   return { problems, reached: world.reached };
@@ -163,21 +252,33 @@ function compare(history: History, one: number, other: number): number {
   return at < 0 ? 0 : a[at]! - b[at]!;
 }
 
+function functionOf({ family, messages }: History, message: number): string {
+  if (family === 'enrollments')
+    return messages[message - 1]?.removes ? 'enrollment-remove' : 'enrollment-create';
+  return family === 'grades' ? 'grade-push' : 'submission-upload';
+}
+
 function bodyOf(history: History, message: number, isWrong: boolean): string {
-  const { thing, minute, sequence } = history.messages[message - 1]!;
+  const { thing, minute, sequence, comments, privateComments } = history.messages[message - 1]!;
+  const name = functionOf(history, message);
   const given = message + (isWrong ? wrong : 0);
   const file = { uri: 's3://bucket/file', name: `${message}.pdf`, contentType: 'application/pdf' };
-  const data = {
+  const data: Record<string, object> = {
     'enrollment-create': { orgUnitId: 1, userId: thing + 1, roleId: given },
+    'enrollment-remove': { orgUnitId: 1, userId: thing + 1 },
     'grade-push': {
       orgUnitId: 1,
       gradeObjectId: 1,
       userId: thing + 1,
       grade: { type: 'numeric', points: given },
+      ...(comments && { comments: `${message}` }),
+      ...(privateComments && { privateComments: `${message}` }),
     },
     'submission-upload': { orgUnitId: 1, folderId: given, userId: 7, files: [file] },
-  }[history.integration];
+  };
   const time = new Date(Date.UTC(2026, 2, 1, 10, minute)).toISOString();
-  const type = `sis.${history.integration}.v1`;
-  return JSON.stringify({ specversion: '1.0', id: `${message}`, source: '/sis', type, time, sequence, data });
+  const type = `sis.${name}.v1`;
+  return JSON.stringify({
+    ...{ specversion: '1.0', id: `${message}`, source: '/sis', type, time, sequence, data: data[name] },
+  });
 }

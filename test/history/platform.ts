@@ -2,16 +2,37 @@ import type { Attempt, Platform, PlatformClient } from '../../lib/platform/clien
 import { PlatformError, type RefusedCall } from '../../lib/platform/error.ts';
 import type { Operation } from '../../lib/platform/operation.ts';
 import type { CallInput } from '../../lib/platform/request.ts';
+import type { Copy } from './queue.ts';
 import type { Actor, Stage } from './stage.ts';
 
 /** Added to a message's number in what it sends: the platform refuses it. */
 export const wrong = 1_000;
 
-/** What acted on the platform, in its order: of which message, and on which thing. */
-export type Act = { thing: string; message: number; atMs: number };
+/** The parts of a resource, each with the number of the message that it comes from; below 0: from a person. */
+export type Parts = Record<string, number>;
+
+/** What acted on the platform, in its order: of which message, on which thing, and what of it that changed. */
+export type Act = {
+  thing: string;
+  message: number;
+  parts: Parts;
+  atMs: number;
+  askedMs: number;
+  /** Those that the container had in hand: it may have acted for any of them. */
+  copies: Copy[];
+};
+
+/** The platform as it is called for one message: the calls do not tell by themselves. */
+export type TaggedPlatform = Platform & { as(message: number): Platform };
 
 type Numbers = Record<string, number | undefined>;
-type Options = { lookalike: boolean; deadly(message: number): boolean };
+type Options = {
+  lookalike: boolean;
+  /** An attempt's calls end so long after it began. */
+  callMs: number;
+  deadly(message: number): boolean;
+  copiesOf(actor: Actor, message: number): Copy[];
+};
 
 /** Some folders show what was handed in so late: together with a late effect, within the minute that a platform is given. */
 const lagMs = 500;
@@ -19,15 +40,23 @@ const lagMs = 500;
 /** The size that every file has. */
 export const fileBytes = 5;
 
-/** A platform that keeps what it was told: a message's number is the grade, the role, or the folder. */
+/** A platform that keeps what it was told: a message's number is the grade, the comment, the role, or the folder. */
 export function createPlatformModel(stage: Stage, options: Options) {
   const acts: Act[] = [];
   const refusals: number[] = [];
+  const states = new Map<string, { parts: Parts; changedMs: number }>();
+  /** When a person changed a thing. */
+  const changes: { thing: string; atMs: number }[] = [];
 
-  const act = (thing: number | undefined, given: number | undefined = 0): RefusedCall | undefined => {
-    if (given >= wrong) return { status: 400, title: 'Bad Request' };
-    acts.push({ thing: `${thing}`, message: given, atMs: stage.nowMs() });
-    return undefined;
+  const put = (thing: string, parts: Parts): void => {
+    states.set(thing, {
+      parts: { ...states.get(thing)?.parts, ...parts },
+      changedMs: stage.nowMs(),
+    });
+  };
+  const act = (parts: Parts, of: Omit<Act, 'parts' | 'atMs'>): void => {
+    acts.push({ ...of, parts, atMs: stage.nowMs() });
+    put(of.thing, parts);
   };
   const submissionsIn = (folder: number) => {
     const untilMs = stage.nowMs() - (folder % 2 === 0 ? lagMs : 0);
@@ -42,39 +71,74 @@ export function createPlatformModel(stage: Stage, options: Options) {
     }));
   };
 
-  /** By operation: the refusal, if it is one, and the answer. */
-  const refusal: Record<string, (path: Numbers, json: Numbers) => RefusedCall | undefined> = {
-    'create-enrollment': (_, { UserId, RoleId }) => act(UserId, RoleId),
-    'set-grade-value': ({ userId }, { PointsNumerator }) => act(userId, PointsNumerator),
-    'read-grade-value': ({ userId }) =>
-      acts.some(({ thing }) => thing === `${userId}`) ? undefined : { status: 404 },
-    'upload-my-submission': ({ folderId = 0 }) => act(folderId % wrong, folderId),
+  type Asked = Omit<Act, 'thing' | 'parts' | 'atMs'> & { path: Numbers; json: Record<string, unknown> };
+  const refusedWhere = (given: number): RefusedCall | undefined =>
+    given >= wrong ? { status: 400, title: 'Bad Request' } : undefined;
+  const textIn = (comment: unknown): number => Number((comment as { Content: string }).Content || 0);
+  const textOut = (part = 0) => ({ Text: part === 0 ? '' : `${part}` });
+
+  /** By operation: the refusal, if it is one. */
+  const change: Record<string, (asked: Asked) => RefusedCall | undefined> = {
+    'create-enrollment': ({ json: { UserId, RoleId }, path: _, ...asked }) => {
+      const refused = refusedWhere(Number(RoleId));
+      if (!refused) act({ whole: asked.message }, { thing: `${UserId}`, ...asked });
+      return refused;
+    },
+    'delete-enrollment': ({ path: { userId }, json: _, ...asked }) => {
+      act({ whole: asked.message }, { thing: `${userId}`, ...asked });
+      return undefined;
+    },
+    'set-grade-value': ({ path: { userId }, json, ...asked }) => {
+      const { PointsNumerator, Comments, PrivateComments } = json;
+      const refused = refusedWhere(Number(PointsNumerator));
+      const [comments, privateComments] = [textIn(Comments), textIn(PrivateComments)];
+      const parts = { grade: Number(PointsNumerator), comments, privateComments };
+      if (!refused) act(parts, { thing: `${userId}`, ...asked });
+      return refused;
+    },
+    'read-grade-value': ({ path: { userId } }) => (states.has(`${userId}`) ? undefined : { status: 404 }),
+    'upload-my-submission': ({ path: { folderId = 0 }, json: _, ...asked }) => {
+      const refused = refusedWhere(folderId);
+      const message = folderId % wrong;
+      if (!refused) act({ whole: message }, { ...asked, thing: `${message}`, message });
+      return refused;
+    },
   };
   const answer: Record<string, (path: Numbers) => unknown> = {
     'who-am-i': () => ({ Identifier: '7' }),
-    'read-grade-value': () => ({ Comments: { Text: 'kept' }, PrivateComments: { Text: '' } }),
+    'delete-enrollment': () => ({}),
+    'read-grade-value': ({ userId }) => {
+      const { parts = {}, changedMs = 0 } = states.get(`${userId}`) ?? {};
+      return {
+        PointsNumerator: parts.grade,
+        Comments: textOut(parts.comments),
+        PrivateComments: textOut(parts.privateComments),
+        LastModified: new Date(changedMs).toISOString(),
+      };
+    },
     'read-my-submissions': ({ folderId = 0 }) => submissionsIn(folderId % wrong),
   };
 
-  const callerOf = (actor: Actor, attempt: Attempt): Platform['call'] => {
+  const callerOf = (actor: Actor, attempt: Attempt, endsMs: number, message: number): Platform['call'] => {
     const call = async (operation: Operation<unknown>, input: CallInput = {}): Promise<unknown> => {
       const { name, method } = operation;
       const path = (input.path ?? {}) as Numbers;
-      const json = (input.json ?? {}) as Numbers;
+      const json = (input.json ?? {}) as Record<string, unknown>;
       const about = { operation, call: `${method} /${name}`, message: 'failed' };
       const unanswered = (refused?: RefusedCall) =>
         new PlatformError({ ...about, ...(refused && { refused }), sent: true });
       const neverSent = () => new PlatformError({ ...about, sent: false });
-      const given = json.PointsNumerator ?? json.RoleId ?? path.folderId ?? 0;
+      const asked = { askedMs: stage.nowMs(), copies: options.copiesOf(actor, message) };
       let mayHaveActed = method !== 'GET';
       // As the client does with a body, so that its files are opened.
       await input.payload?.();
       try {
         return await stage.external(actor, {
           kind: 'platform',
-          deadly: method !== 'GET' && options.deadly(given % wrong),
+          endsMs,
+          deadly: method !== 'GET' && options.deadly(message),
           apply: () => {
-            const refused = refusal[name]?.(path, json);
+            const refused = change[name]?.({ path, json, message, ...asked });
             if (refused) throw unanswered(refused);
             return answer[name]?.(path);
           },
@@ -87,7 +151,7 @@ export function createPlatformModel(stage: Stage, options: Options) {
         });
       } catch (error) {
         mayHaveActed &&= error instanceof PlatformError && error.mayHaveActed;
-        if (error instanceof PlatformError && error.refused?.status === 400) refusals.push(given % wrong);
+        if (error instanceof PlatformError && error.refused?.status === 400) refusals.push(message);
         throw error;
       } finally {
         attempt.onCall({ operation: name, call: about.call, status: undefined, durationMs: 1, mayHaveActed });
@@ -98,11 +162,27 @@ export function createPlatformModel(stage: Stage, options: Options) {
 
   return {
     acts,
+    changes,
     /** The messages that it refused for good, each as often as a container was told so. */
     refusals,
     clientOf: (actor: Actor): PlatformClient => ({
       close: async () => {},
-      for: (attempt) => ({ call: callerOf(actor, attempt), clockOffsetMs: () => 0 }) as Platform,
+      for: (attempt) => {
+        const endsMs = stage.nowMs() + options.callMs;
+        const as = (message: number) =>
+          ({ call: callerOf(actor, attempt, endsMs, message), clockOffsetMs: () => 0 }) as Platform;
+        return { ...as(0), as } as TaggedPlatform;
+      },
     }),
+    /** By a person, who puts what is there in the place of anything. */
+    changeByHand(thing: string) {
+      if (!states.has(thing)) return;
+      const number = -1 - changes.length;
+      changes.push({ thing, atMs: stage.nowMs() });
+      put(
+        thing,
+        Object.fromEntries(Object.keys(states.get(thing)?.parts ?? {}).map((part) => [part, number])),
+      );
+    },
   };
 }

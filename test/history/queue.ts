@@ -11,6 +11,8 @@ export type Copy = {
   /** Of the letter that it was. */
   kind: string | undefined;
   sentMs: number;
+  /** When it was received for the first time. */
+  firstMs?: number;
   receives: number;
   visibleMs: number;
   gone: boolean;
@@ -53,6 +55,7 @@ export function createQueueModel(stage: Stage) {
     receive(copy: Copy): SQSRecord {
       copy.gone = false;
       copy.receives += 1;
+      copy.firstMs ??= stage.nowMs();
       copy.visibleMs = stage.nowMs() + visibilityMs;
       const replays = { dataType: 'Number', stringValue: `${copy.replays}` };
       const kind = { dataType: 'String', stringValue: copy.kind ?? '' };
@@ -64,7 +67,7 @@ export function createQueueModel(stage: Stage) {
           ApproximateReceiveCount: `${copy.receives}`,
           SentTimestamp: `${copy.sentMs}`,
           SenderId: 'sis',
-          ApproximateFirstReceiveTimestamp: `${copy.sentMs}`,
+          ApproximateFirstReceiveTimestamp: `${copy.firstMs}`,
         },
         messageAttributes: copy.kind ? { replays, kind } : {},
         md5OfBody: '',

@@ -14,6 +14,8 @@ export type Effect<Answer> = {
   silence(): Error;
   /** Whoever does it dies of it. */
   deadly?: boolean;
+  /** Whoever waits for its answer gives up then. */
+  endsMs?: number;
   /** Is told what becomes of it. */
   onFate?(fate: Fate): void;
 };
@@ -86,6 +88,12 @@ export function createStage(seed: number, onDeath: (actor: Actor) => void) {
     }
   };
 
+  const giveUp = (entry: Pending) => {
+    if (!pending.includes(entry)) return;
+    pending = pending.filter((each) => each !== entry);
+    meet(entry, one(['cut', 'lost', 'late'] as const));
+  };
+
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
   return {
@@ -98,9 +106,21 @@ export function createStage(seed: number, onDeath: (actor: Actor) => void) {
     /** To the outside, and back when it is said what becomes of it. */
     external<Answer>(actor: Actor, effect: Effect<Answer>): Promise<Answer> {
       return new Promise((resolve, reject) => {
-        if (actor.alive)
-          pending.push({ actor, effect, resolve: resolve as (answer: unknown) => void, reject });
+        if (!actor.alive) return;
+        const entry = { actor, effect, resolve: resolve as (answer: unknown) => void, reject };
+        pending.push(entry);
+        if (effect.endsMs !== undefined) at(effect.endsMs, () => giveUp(entry));
       });
+    },
+
+    /** Answers all that this container waits for. */
+    async answer(actor: Actor): Promise<void> {
+      for (let next = pending.find((each) => each.actor === actor); next; ) {
+        pending = pending.filter((each) => each !== next);
+        meet(next, 'well');
+        await settle();
+        next = pending.find((each) => each.actor === actor);
+      }
     },
 
     async goOn(pick: number, fate: Fate): Promise<void> {
@@ -111,9 +131,8 @@ export function createStage(seed: number, onDeath: (actor: Actor) => void) {
 
     /** Ends a container's calls of the platform, as the signal of its deadline does. */
     cut(actor: Actor) {
-      const left = pending.filter((each) => each.actor === actor && each.effect.kind === 'platform');
-      pending = pending.filter((each) => !left.includes(each));
-      for (const each of left) meet(each, one(['cut', 'lost', 'late'] as const));
+      for (const each of pending.filter((each) => each.actor === actor && each.effect.kind === 'platform'))
+        giveUp(each);
     },
 
     async pass(ms: number): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse } from 'aws-lambda';
 import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
+import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
 import { integration as submissionUpload } from '../../functions/submission-upload.ts';
 import { handlerOf } from '../../lib/handler.ts';
@@ -9,16 +10,33 @@ import type { Item, LedgerTable } from '../../lib/ledger-table.ts';
 import type { MessageReport } from '../../lib/observe.ts';
 import type { Services } from '../../lib/services.ts';
 import { containers, type Fate, type History } from './history.ts';
-import { createPlatformModel, fileBytes } from './platform.ts';
-import { type Copy, createQueueModel } from './queue.ts';
+import { createPlatformModel, fileBytes, type TaggedPlatform } from './platform.ts';
+import { type Copy, createQueueModel, visibilityMs } from './queue.ts';
 import { type Actor, createStage, type Effect } from './stage.ts';
 import { createTableModel } from './table.ts';
 
-const integrations = {
-  'enrollment-create': enrollmentCreate,
-  'grade-push': gradePush,
-  'submission-upload': submissionUpload,
-} as { [name: string]: Integration<unknown> };
+/** The functions of a family, in turn: each container runs one of them. */
+const families = {
+  enrollments: [enrollmentCreate, enrollmentRemove],
+  grades: [gradePush],
+  submissions: [submissionUpload],
+} as unknown as Record<History['family'], Integration<unknown>[]>;
+
+/** The calls of each message carry its number, which they do not tell by themselves. */
+const tagged = (integration: Integration<unknown>): Integration<unknown> => {
+  const numbers = new WeakMap<object, number>();
+  return {
+    ...integration,
+    resource: (data, message) => {
+      numbers.set(data as object, Number(message.id));
+      return integration.resource(data, message);
+    },
+    run: (data, world) => {
+      const platform = (world.platform as TaggedPlatform).as(numbers.get(data as object) ?? 0);
+      return integration.run(data, { ...world, platform });
+    },
+  };
+};
 
 const nothing = () => {};
 const silence = {
@@ -28,20 +46,28 @@ const silence = {
   flush: nothing,
   tokens: nothing,
   authorizationsNeeded: nothing,
+  failed: nothing,
+  count: nothing,
 };
 
 const timeoutMs = 60_000;
 const limits: Services['limits'] = {
-  // The least and the most are the same: no jitter, so that a history is the same each time.
-  backoff: { minimumSeconds: 10, maximumSeconds: 10 },
+  // No jitter, so that a history is the same each time.
+  backoff: { minimumSeconds: 10, maximumSeconds: 600, random: () => 0 },
   attemptTimeoutMs: 40_000,
-  reserveMs: 5_000,
-  longestWaitMs: 24 * 3_600_000,
+  reserveMs: 10_000,
+  maxWaitMs: 24 * 3_600_000,
   fileBytes: 1_000,
   profileImageBytes: 1_000,
+  visibilityMs,
 };
 
+/** AWS' client gives up a call after so long. */
+const awsMs = 8_000;
+
 export type Container = Actor & {
+  /** The name of the function that it runs. */
+  runs: string;
   invoke: ReturnType<typeof handlerOf>;
   /** What it works on; undefined: nothing. */
   batch: Copy[] | undefined;
@@ -56,7 +82,7 @@ export type Watch = {
 
 /** Everything that the functions touch, in memory and on a clock of its own; and the functions, as they are. */
 export function createWorld(history: History, watch: Watch) {
-  const integration = integrations[history.integration] as Integration<unknown>;
+  const integrations = families[history.family].map(tagged);
   const mended = new Set<number>();
   /** By copy: how often something befell it after which it must come again without having failed. */
   const misfortunes = new Map<string, number>();
@@ -82,6 +108,9 @@ export function createWorld(history: History, watch: Watch) {
   const table = createTableModel(stage.nowMs);
   const platform = createPlatformModel(stage, {
     lookalike: history.lookalike,
+    callMs: limits.attemptTimeoutMs,
+    copiesOf: (actor, message) =>
+      (pool.find((each) => each === actor)?.batch ?? []).filter((copy) => copy.message === message),
     deadly: (message) => history.messages[message - 1]?.deadly === true && !mended.has(message),
   });
 
@@ -92,28 +121,31 @@ export function createWorld(history: History, watch: Watch) {
     rest: Pick<Effect<Answer>, 'apply' | 'onFate'>,
   ): Promise<Answer> => {
     const error = () => Object.assign(new Error('failed'), { $metadata: {} });
-    return stage.external(actor, { kind, ...rest, refusal: error, silence: error });
+    const endsMs = stage.nowMs() + awsMs;
+    return stage.external(actor, { kind, endsMs, ...rest, refusal: error, silence: error });
   };
 
   /** That a container had to leave a claim behind is not a death of its message. */
-  const judgeDeaths = (thing: string, { version, deaths }: Item) => {
-    const message = Number(version.split('\u0001')[2] ?? thing.split(' ')[1]);
-    if (deaths > misfortunesOf(message) + ledgerFaults)
-      watch.problem(`message ${message} is said to have died ${deaths} times`);
+  const judgeDeaths = ({ fields }: Item) => {
+    for (const { version, deaths } of Object.values(fields)) {
+      const message = Number(version.split('\u0001')[2] ?? version.split('/').at(-1));
+      if (deaths > misfortunesOf(message) + ledgerFaults)
+        watch.problem(`message ${message} is said to have died ${deaths} times`);
+    }
   };
   const tableOf = (actor: Actor): LedgerTable => ({
-    claim: (thing, item) => {
+    claim: (resource, item, options) => {
       const onFate = (fate: Fate) => {
         if (fate === 'late') ledgerFaults += 1;
       };
-      return aws(actor, 'ledger', { apply: () => table.claim(thing, item), onFate });
+      return aws(actor, 'ledger', { apply: () => table.claim(resource, item, options), onFate });
     },
-    replace: (thing, change) => {
+    replace: (resource, change) => {
       const onFate = (fate: Fate) => {
         if (['refused', 'cut', 'lost', 'late'].includes(fate)) ledgerFaults += 1;
       };
-      judgeDeaths(thing, change.next);
-      return aws(actor, 'ledger', { apply: () => table.replace(thing, change), onFate });
+      judgeDeaths(change.next);
+      return aws(actor, 'ledger', { apply: () => table.replace(resource, change), onFate });
     },
   });
 
@@ -137,7 +169,14 @@ export function createWorld(history: History, watch: Watch) {
           },
         }).catch(() => undefined),
     },
-    ledger: createLedger({ table: tableOf(actor), settlingMs: 60_000, warn: () => {}, nowMs: stage.nowMs }),
+    ledger: createLedger({
+      table: tableOf(actor),
+      settlingMs: 60_000,
+      hiddenMs: visibilityMs + 45 * 60_000,
+      warn: () => {},
+      nowMs: stage.nowMs,
+    }),
+    digest: async (parts) => parts.join(' '),
     observe: {
       ...silence,
       message: (report) => {
@@ -151,8 +190,10 @@ export function createWorld(history: History, watch: Watch) {
   });
 
   function start(at: number): Container {
+    const integration = integrations[at % integrations.length] as Integration<unknown>;
     const container: Container = {
       name: `container ${at}`,
+      runs: integration.name,
       alive: true,
       batch: undefined,
       invoke: handlerOf(integration, () => services),

@@ -5,6 +5,7 @@ import { waitSeconds } from '../../lib/backoff.ts';
 const limits = { minimumSeconds: 5, maximumSeconds: 1_800 };
 const least = () => 0;
 const most = () => 1 - Number.EPSILON;
+const at = (random: () => number) => ({ ...limits, random });
 
 const day = 24 * 3600;
 
@@ -27,8 +28,8 @@ describe('without a word of the platform, a message waits', () => {
     [100, 900, 1_800],
     [1_000_000, 900, 1_800],
   ])('after receipt %i between %i and %i seconds', (receiveCount, from, to) => {
-    expect(waitSeconds({ receiveCount }, limits, least)).toBe(from);
-    expect(waitSeconds({ receiveCount }, limits, most)).toBe(to);
+    expect(waitSeconds({ receiveCount }, at(least))).toBe(from);
+    expect(waitSeconds({ receiveCount }, at(most))).toBe(to);
   });
 
   test('whole seconds, never under the minimum and never over the maximum', () => {
@@ -37,7 +38,10 @@ describe('without a word of the platform, a message waits', () => {
         fc.integer({ min: 1, max: 2_000 }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (receiveCount, random) => {
-          const seconds = waitSeconds({ receiveCount }, limits, () => random);
+          const seconds = waitSeconds(
+            { receiveCount },
+            at(() => random),
+          );
           expect(seconds).toSatisfy(Number.isInteger);
           expect(seconds).toBeGreaterThanOrEqual(5);
           expect(seconds).toBeLessThanOrEqual(1_800);
@@ -53,10 +57,12 @@ describe('without a word of the platform, a message waits', () => {
 
   test('in other limits, where they are configured', () => {
     const wait = (receiveCount: number, random: () => number) =>
-      waitSeconds({ receiveCount }, { minimumSeconds: 1, maximumSeconds: 2 }, random);
+      waitSeconds({ receiveCount }, { minimumSeconds: 1, maximumSeconds: 2, random });
     expect([wait(1, least), wait(1, most), wait(9, least), wait(9, most)]).toEqual([1, 2, 1, 2]);
     for (const maximumSeconds of [10, 12])
-      expect(waitSeconds({ receiveCount: 5 }, { minimumSeconds: 10, maximumSeconds }, least)).toBe(10);
+      expect(waitSeconds({ receiveCount: 5 }, { minimumSeconds: 10, maximumSeconds, random: least })).toBe(
+        10,
+      );
   });
 });
 
@@ -73,13 +79,13 @@ describe('a Retry-After', () => {
     [Number.POSITIVE_INFINITY, 39_600],
   ])('of %d seconds makes a message wait for %i', (retryAfterSeconds, seconds) => {
     for (const receiveCount of [1, 2, 20])
-      expect(waitSeconds({ receiveCount, retryAfterSeconds }, limits, most)).toBe(seconds);
+      expect(waitSeconds({ receiveCount, retryAfterSeconds }, at(most))).toBe(seconds);
   });
 
   test('that is short no longer counts after 20 receipts, and one that is long still does', () => {
-    expect(waitSeconds({ receiveCount: 21, retryAfterSeconds: 1 }, limits, least)).toBe(900);
-    expect(waitSeconds({ receiveCount: 21, retryAfterSeconds: 1 }, limits, most)).toBe(1_800);
-    expect(waitSeconds({ receiveCount: 21, retryAfterSeconds: 7_200 }, limits, most)).toBe(7_200);
+    expect(waitSeconds({ receiveCount: 21, retryAfterSeconds: 1 }, at(least))).toBe(900);
+    expect(waitSeconds({ receiveCount: 21, retryAfterSeconds: 1 }, at(most))).toBe(1_800);
+    expect(waitSeconds({ receiveCount: 21, retryAfterSeconds: 7_200 }, at(most))).toBe(7_200);
   });
 });
 
@@ -91,7 +97,7 @@ describe('in a day of waiting a message is received so seldom that its queue nev
     ['told a minute each time', 60],
   ])('%s', (_, retryAfterSeconds) => {
     const receipts = receiptsOfADay((receiveCount) =>
-      waitSeconds({ receiveCount, retryAfterSeconds }, limits, least),
+      waitSeconds({ receiveCount, retryAfterSeconds }, at(least)),
     );
     expect(receipts).toBeGreaterThan(90);
     expect(receipts).toBeLessThan(150);
@@ -105,7 +111,10 @@ describe('in a day of waiting a message is received so seldom that its queue nev
         (words, random) => {
           const receipts = receiptsOfADay((receiveCount) => {
             const retryAfterSeconds = words[receiveCount % words.length];
-            return waitSeconds({ receiveCount, retryAfterSeconds }, limits, () => random);
+            return waitSeconds(
+              { receiveCount, retryAfterSeconds },
+              at(() => random),
+            );
           });
           expect(receipts).toBeLessThan(150);
         },

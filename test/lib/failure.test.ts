@@ -26,38 +26,68 @@ describe('the kind of a failed call', () => {
   const scope = '{"title":"Not Authorized","detail":"Insufficient scope to call API. Required: a:b:c"}';
   const permission =
     '{"title":"Forbidden","detail":"Not authorized for [ orgUnitId: 1, securityVariableName: X ]"}';
+  const noScopes =
+    '{"type":"https://d/x#not-authorized","title":"No scopes defined for specified requests."}';
+  const invalid = 'Access is denied, as the request has an invalid token.';
+  const invalidError = JSON.stringify({ Errors: [{ Message: invalid }] });
+  const deepInvalid = `<html><head><style>${'a{}'.repeat(500)}</style></head><p>${'Sorry. '.repeat(900)}${invalid}`;
   const invalidType = '{"type":"https://docs.example/x.html#invalid-token","title":"Unauthorized"}';
 
   test.each<[string, number, string, string, FailureKind, FailureKind]>([
     ['a malformed body', 400, json, '{"title":"JSON Binding Error"}', 'rejected', 'rejected'],
     ['no such thing', 404, json, '', 'rejected', 'rejected'],
     ['a method not allowed', 405, json, '', 'rejected', 'rejected'],
-    ['a conflict', 409, json, '', 'rejected', 'rejected'],
+    ['a conflict', 409, json, '', 'rejected', 'uncertain'],
+    ['a payment that is required', 402, json, '', 'rejected', 'uncertain'],
     ['gone', 410, json, '', 'rejected', 'rejected'],
-    ['too large', 413, 'text/html', '<html></html>', 'rejected', 'rejected'],
-    ['a redirect', 302, 'text/html', '', 'rejected', 'rejected'],
-    ['a permanent redirect', 308, 'text/html', '', 'rejected', 'rejected'],
+    ['too large', 413, json, '', 'rejected', 'rejected'],
+    ['too large by a page', 413, 'text/html', '<html></html>', 'intercepted', 'uncertain'],
+    ['a redirect', 302, 'text/html', '', 'intercepted', 'uncertain'],
+    ['a permanent redirect', 308, 'text/html', '', 'intercepted', 'uncertain'],
+    ['a page that is not found', 404, 'text/html', '<html>No</html>', 'intercepted', 'uncertain'],
+    ['a login', 401, 'text/html', '<html>Log in</html>', 'intercepted', 'uncertain'],
+    ['a proxy that wants a password', 407, 'text/plain', 'Who?', 'intercepted', 'uncertain'],
     ['a missing scope', 403, json, scope, 'missing-scope', 'missing-scope'],
+    ['a token of no scopes', 403, json, noScopes, 'missing-scope', 'missing-scope'],
     ['a missing permission', 403, json, permission, 'missing-permission', 'missing-permission'],
     ['a 403 without a word', 403, json, '', 'missing-permission', 'missing-permission'],
-    ['a 403 page', 403, 'text/html', '<html>Forbidden</html>', 'missing-permission', 'missing-permission'],
+    ['a 403 page', 403, 'text/html', '<html>Forbidden</html>', 'intercepted', 'uncertain'],
     ['a refused key', 403, 'text/plain', 'Invalid token', 'credentials', 'credentials'],
+    ['a refused key, in a sentence', 403, 'text/plain', invalid, 'credentials', 'credentials'],
+    ['a refused key, in an error', 403, json, invalidError, 'credentials', 'credentials'],
+    ['a refused key, in a page', 403, 'text/html', `<html><p>${invalid}`, 'credentials', 'credentials'],
+    ['a refused key, deep in a page', 401, 'text/html', deepInvalid, 'credentials', 'credentials'],
     ['an expired key', 403, 'text/plain', 'Token expired', 'credentials', 'credentials'],
     ['a refused key by its type', 403, json, invalidType, 'credentials', 'credentials'],
     ['a 401', 401, json, '', 'credentials', 'credentials'],
     ['a refused clock', 403, 'text/html', 'Timestamp out of range', 'unavailable', 'unavailable'],
     ['too many', 429, json, '', 'throttled', 'throttled'],
-    ['not now', 503, json, '', 'unavailable', 'unavailable'],
-    ['a page of not now', 503, 'text/html', '<html></html>', 'unavailable', 'unavailable'],
+    ['too many by a page', 429, 'text/html', '<html></html>', 'throttled', 'uncertain'],
+    // A proxy says so as well when it is tired of waiting for what is then done.
+    ['not now', 503, json, '', 'unavailable', 'uncertain'],
+    ['a page of not now', 503, 'text/html', '<html></html>', 'unavailable', 'uncertain'],
     ['a server error', 500, json, '{"title":"Internal Server Error"}', 'unavailable', 'uncertain'],
     ['a bad gateway', 502, 'text/html', '<html></html>', 'unavailable', 'uncertain'],
     ['a gateway’s timeout', 504, 'text/html', '', 'unavailable', 'uncertain'],
     ['another server error', 507, json, '', 'unavailable', 'uncertain'],
     ['a request timeout', 408, json, '', 'unavailable', 'uncertain'],
-    ['a success that is a page', 200, 'text/html', '<html></html>', 'unavailable', 'uncertain'],
-    ['a success of another shape', 200, json, '{"Id":"x"}', 'unavailable', 'uncertain'],
+    ['a success that is a page', 200, 'text/html', '<html></html>', 'intercepted', 'uncertain'],
+    ['a success that is an error', 200, json, '{"Errors":[{"Message":"No"}]}', 'rejected', 'uncertain'],
+    ['a success of too many', 200, json, '{"status":429,"title":"Slowly"}', 'throttled', 'uncertain'],
+    ['a success of not now', 200, json, '{"status":503,"title":"Later"}', 'unavailable', 'uncertain'],
+    [
+      'a success that lacks a scope',
+      200,
+      json,
+      `{"status":403,${scope.slice(1)}`,
+      'missing-scope',
+      'uncertain',
+    ],
+    ['a success that refuses the key', 200, 'text/plain', 'Invalid token', 'credentials', 'uncertain'],
+    ['a success in other words', 200, 'text/plain', 'Done', 'unexpected-answer', 'uncertain'],
+    ['a success of another shape', 200, json, '{"Id":"x"}', 'unexpected-answer', 'uncertain'],
+    ['a success of nothing', 200, json, '', 'unexpected-answer', 'uncertain'],
     ['a success that is half', 200, json, '{"Id":', 'unavailable', 'uncertain'],
-    ['a success of nothing', 200, json, '', 'unavailable', 'uncertain'],
   ])('for %s (%i)', async (_, status, contentType, body, repeatable, once) => {
     const { url, requests } = await answering(() => ({
       status,
@@ -67,11 +97,14 @@ describe('the kind of a failed call', () => {
     // The fixed credentials of these tests are read again and tried once more.
     const failures = await failuresAt(url);
     expect(failures.map(({ kind }) => kind)).toEqual([repeatable, once]);
-    expect(requests).toHaveLength(repeatable === 'credentials' ? 4 : 2);
+    // Not that of a success, whose call may have acted.
+    expect(requests).toHaveLength(2 + [repeatable, once].filter((kind) => kind === 'credentials').length);
     for (const failure of failures) {
       expect(failure.operation).toMatch(/^(GET|POST) \/svc\/api\/lp\/1\.49\/things\/1$/);
       expect(failure.remedy).not.toBe('');
-      expect(failure.status).toBe(status === 200 ? undefined : status);
+      const told = /"status":(\d+)/.exec(body)?.[1];
+      const isHalf = body === '{"Id":';
+      expect(failure.status).toBe(isHalf ? undefined : Number(told ?? status));
     }
   });
 
@@ -214,6 +247,93 @@ describe('what a failure tells', () => {
     });
   });
 
+  test('names the scope that the call needs where the platform names none', async () => {
+    const { url } = await answering(() => ({
+      status: 403,
+      body: 'No scopes defined for specified requests.',
+    }));
+    const { platform } = clientAt(url, { overrides: { 'read-thing': { scope: 'things:thing:read' } } });
+    const failure = failureOf(await thrownBy(platform.call(operations.read, { path })));
+    expect(failure).toMatchObject({
+      kind: 'missing-scope',
+      remedy: 'Grant the scope things:thing:read to the client registered for sis-relay, then replay.',
+    });
+  });
+
+  test('names both causes of a call that is not authorized, where the platform tells neither', async () => {
+    const body = '{"type":"https://d/x.html#not-authorized","title":"Not Authorized","status":403}';
+    const { url } = await answering(() => ({ status: 403, body }));
+    const { platform } = clientAt(url, { overrides: { 'read-thing': { scope: 'things:thing:read' } } });
+    expect(failureOf(await thrownBy(platform.call(operations.read, { path }))).remedy).toMatch(
+      /^Either the client .* lacks the scope things:thing:read, or the signing user's role lacks the permission/,
+    );
+  });
+
+  test.each<[string, number, string, Record<string, string>, FailureKind]>([
+    ['a 404 without words', 404, '', {}, 'rejected'],
+    ['a 404 in no words but its own', 404, 'Not Found', { 'content-type': 'text/plain' }, 'rejected'],
+    ['a 404 page', 404, '<html>404</html>', { 'content-type': 'text/html' }, 'intercepted'],
+    ['a 405', 405, '{"title":"Method Not Allowed","detail":"GET alone"}', {}, 'rejected'],
+    ['a redirect', 302, '', { location: '/login' }, 'intercepted'],
+  ])('leads to the path, its slash, its version and the override after %s', async (...row) => {
+    const [, status, body, headers, kind] = row;
+    const { url } = await answering(() => ({ status, body, headers }));
+    const [failure] = await failuresAt(url);
+    expect(failure?.kind).toBe(kind);
+    expect(failure?.remedy).toContain(
+      'Look at the path /svc/api/lp/1.49/things/1 on the platform: it may be another one, one with a slash at its end, or one of another version. PLATFORM_OPERATIONS sets it under “read-thing”.',
+    );
+  });
+
+  test('leads to the message after a 404 that says what is not there', async () => {
+    const body = '{"title":"Resource Not Found","detail":"User not found"}';
+    const { url } = await answering(() => ({ status: 404, body }));
+    expect((await failuresAt(url))[0]?.remedy).toBe(
+      'Correct what the platform names, in the message or on the platform, then replay.',
+    );
+  });
+
+  test('says what answered in the place of the API, and that it was not the API', async () => {
+    const body = '<html><head><title>Web Application Firewall</title></head><p>Blocked: x_c=Zq3xYh0rT5uV</p>';
+    const { url } = await answering(() => ({
+      status: 403,
+      headers: { 'content-type': 'text/html; charset=utf-8' },
+      body,
+    }));
+    expect((await failuresAt(url))[0]).toMatchObject({
+      kind: 'intercepted',
+      message:
+        'Not the API of the platform answered GET /svc/api/lp/1.49/things/1, but something before it: 403 text/html “Web Application Firewall”',
+      ...{ status: 403, title: 'Web Application Firewall', detail: 'Blocked: x_c=…' },
+      remedy: expect.stringMatching(/proxy.*firewall.*PLATFORM_URL.*then replay/),
+    });
+  });
+
+  test('tells a success of another shape beside the one that was expected', async () => {
+    const { url } = await answering(() => ({ body: '{"Id":null,"Name":"private-content"}' }));
+    const failures = await failuresAt(url);
+    for (const failure of failures)
+      expect(failure).toMatchObject({
+        message: expect.stringMatching(
+          /^The platform answered (GET|POST) \S+ with 200, and the answer lacks what it must carry: Id$/,
+        ),
+        ...{ status: 200, title: 'Unexpected Answer' },
+        detail: 'came: { Id: null, Name: string }; expected: { Id: number, … }',
+      });
+    expect(failures.map(({ kind }) => kind)).toEqual(['unexpected-answer', 'uncertain']);
+    expect(failures[0]?.remedy).toMatch(/Look on the platform whether it was done.*“read-thing”/);
+  });
+
+  test('says under which status an error came that tells another', async () => {
+    const body = '{"type":"https://d/x#busy","title":"Too Many Requests","status":429}';
+    const { url } = await answering(() => ({ body, headers: { 'x-rate-limit-reset': '7' } }));
+    expect((await failuresAt(url))[0]).toMatchObject({
+      ...{ kind: 'throttled', status: 429, retryAfterSeconds: 7 },
+      message:
+        'The platform answered GET /svc/api/lp/1.49/things/1 with 200, which says 429 Too Many Requests',
+    });
+  });
+
   test('keeps the platform’s own words out of the message that is logged, but for its title', async () => {
     const { url } = await answering(() => ({
       status: 400,
@@ -244,7 +364,7 @@ describe('a failure that its thrower knows', () => {
 
   test('waits only where waiting can help', () => {
     const waiting = Object.entries(dispositions).filter(([, fate]) => fate === 'wait');
-    expect(waiting.map(([kind]) => kind)).toEqual(['credentials', 'throttled', 'unavailable']);
+    expect(waiting.map(([kind]) => kind)).toEqual(['credentials', 'aws-refused', 'throttled', 'unavailable']);
   });
 });
 

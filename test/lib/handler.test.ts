@@ -18,7 +18,7 @@ import type { Claim } from '../../lib/ledger.ts';
 import { createObserve } from '../../lib/observe.ts';
 import type { Attempt, Platform } from '../../lib/platform/client.ts';
 import { PlatformError, type RefusedCall } from '../../lib/platform/error.ts';
-import { type Operation, operation } from '../../lib/platform/operation.ts';
+import { acknowledged, type Operation } from '../../lib/platform/operation.ts';
 import { createQueues, type Delay, type Queues } from '../../lib/queues.ts';
 import { createServices, type Services } from '../../lib/services.ts';
 import { settingsFrom } from '../../lib/settings.ts';
@@ -27,7 +27,7 @@ import { createQueue, localClient, startQueuesAndFiles } from '../local/aws.ts';
 const second = 1_000;
 const hour = 3_600 * second;
 
-const putThing = operation({
+const putThing = acknowledged({
   name: 'put-thing',
   method: 'PUT',
   component: 'le',
@@ -42,7 +42,7 @@ type Run = (say: string, world: World) => Promise<unknown>;
 const integrationOf = (run: Run, more: Partial<Integration<Data>> = {}): Integration<Data> => ({
   name: 'try-out',
   data: z.strictObject({ say: z.string() }),
-  key: ({ say }) => say,
+  resource: ({ say }) => `try-out/${say}`,
   operations: [putThing],
   repeatable: true,
   run: ({ say }, world) => run(say, world),
@@ -68,7 +68,8 @@ const limits = {
   backoff: { minimumSeconds: 5, maximumSeconds: 1_800 },
   attemptTimeoutMs: 40 * second,
   reserveMs: 5 * second,
-  longestWaitMs: 24 * hour,
+  maxWaitMs: 24 * hour,
+  visibilityMs: 720 * second,
   fileBytes: 1,
   profileImageBytes: 1,
 };
@@ -106,6 +107,7 @@ const worldWith = (more: Partial<Services>) => {
     readSecret: async () => Promise.reject(new Error('no secret was to be read')),
     queues: fakeQueues().queues,
     ledger: undefined,
+    digest: undefined,
     observe: createObserve({
       function: 'try-out',
       namespace: 'sis-relay',
@@ -454,8 +456,8 @@ describe('a waiting message', () => {
 
   test('that is looked up each time is not received oftener in a day than its queue allows', async () => {
     const ledger: Services['ledger'] = {
-      ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => undefined },
-      ...{ confirm: async () => undefined, settlingMs: 60 * second },
+      ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => true },
+      ...{ confirm: async () => undefined, seen: () => undefined, settlingMs: 60 * second },
     };
     const operation = { ...putThing, repeatable: false };
     const unanswered = new PlatformError({
@@ -485,8 +487,12 @@ describe('a waiting message', () => {
 
   test('is parked with its last failure when it has waited for 24 hours, and not a moment before', async () => {
     const nowMs = Date.parse('2026-06-01T12:00:00Z');
-    const havingWaited = (waitedMs: number) => {
-      const attributes = { ...recordOf('').attributes, SentTimestamp: String(nowMs - waitedMs) };
+    const havingWaited = (waitedMs: number, ageMs = 0) => {
+      const attributes = {
+        ...recordOf('').attributes,
+        SentTimestamp: String(nowMs - waitedMs - ageMs),
+        ApproximateFirstReceiveTimestamp: String(nowMs - waitedMs),
+      };
       return handleOne(throwing(refusedBy({ status: 503 })), { nowMs: () => nowMs, record: { attributes } });
     };
     const before = await havingWaited(24 * hour - 1);
@@ -499,6 +505,23 @@ describe('a waiting message', () => {
       status: 503,
       firstAt: '2026-05-31T12:00:00.000Z',
     });
+    // The backlog before its first receipt is nobody's failure.
+    const inBacklog = await havingWaited(0, 25 * hour);
+    expect([inBacklog.letters.length, inBacklog.delays.length]).toEqual([0, 1]);
+    expect(inBacklog.reports()).toMatchObject([{ waitedSeconds: 0, ageSeconds: 90_000 }]);
+  });
+
+  test('is parked when it is 13 days old: SQS forgets it after 14, without a word', async () => {
+    const nowMs = Date.parse('2026-06-01T12:00:00Z');
+    const aged = async (ageMs: number) => {
+      const SentTimestamp = String(nowMs - ageMs);
+      const ApproximateFirstReceiveTimestamp = String(nowMs - hour);
+      const attributes = { ...recordOf('').attributes, SentTimestamp, ApproximateFirstReceiveTimestamp };
+      const run = throwing(refusedBy({ status: 429 }));
+      const { letters } = await handleOne(run, { nowMs: () => nowMs, record: { attributes } });
+      return letters.map(({ failure }) => failure?.kind);
+    };
+    expect([await aged(13 * 24 * hour - 1), await aged(13 * 24 * hour)]).toEqual([[], ['throttled']]);
   });
 
   test('is done like any other however long it has waited', async () => {
@@ -523,6 +546,7 @@ describe('the line of a message', () => {
     'durationMs',
     'platformMs',
     'ageSeconds',
+    'waitedSeconds',
   ];
   const keys = (line: object) => Object.keys(line).sort();
 
@@ -547,6 +571,7 @@ describe('the line of a message', () => {
         requests: 2,
         platformMs: 24,
         ageSeconds: 2,
+        waitedSeconds: 0,
       },
     ]);
   });
@@ -796,7 +821,7 @@ describe('through SQS', () => {
     await send(body, { ...carried, replays: { DataType: 'Number', StringValue: '2' } });
     const refused = { status: 400, type: 'json-binding-error', title: 'JSON Binding Error', detail: 'no' };
     const { records } = await poll(throwing(refusedBy({ ...refused, requestId: 'r-1' })));
-    const { SentTimestamp } = records[0]!.attributes;
+    const { ApproximateFirstReceiveTimestamp } = records[0]!.attributes;
     expect(await parked()).toEqual([
       {
         body,
@@ -812,7 +837,7 @@ describe('through SQS', () => {
           requestId: 'r-1',
           function: 'try-out',
           attempts: 1,
-          firstAt: new Date(Number(SentTimestamp)).toISOString(),
+          firstAt: new Date(Number(ApproximateFirstReceiveTimestamp)).toISOString(),
           lastAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         },
       },
@@ -849,32 +874,37 @@ describe('through SQS', () => {
   });
 
   test.each([
-    ['refuses it', { status: 400, type: 'AccessDenied' }],
-    ['fails', { status: 500 }],
-    ['does not answer', { reset: true }],
-  ])('a message whose letter cannot be written stays on its queue, as waiting: SQS %s', async (_, then) => {
-    await send(bodyOf('a'));
-    await fault({ action: 'SendMessage', ...then });
-    const run = throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' }));
-    const { failed, reports, records } = await poll(run);
-    expect([...failed]).toEqual(records.map(({ messageId }) => messageId));
-    expect(reports()).toMatchObject([
-      {
-        outcome: 'waiting',
-        kind: 'unavailable',
-        reason: expect.stringContaining('with 404 Not Found'),
-        waitSeconds: expect.any(Number),
-      },
-    ]);
-    expect(reports()[0].waitSeconds).toBeGreaterThanOrEqual(5);
-    expect(await parked()).toEqual([]);
+    ['refuses it', { status: 400, type: 'AccessDenied' }, 'aws-refused'],
+    ['fails', { status: 500 }, 'unavailable'],
+    ['does not answer', { reset: true }, 'unavailable'],
+  ])(
+    'a message whose letter cannot be written stays on its queue, as waiting: SQS %s',
+    async (_, then, kind) => {
+      await send(bodyOf('a'));
+      await fault({ action: 'SendMessage', ...then });
+      const run = throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' }));
+      const { failed, reports, records } = await poll(run);
+      expect([...failed]).toEqual(records.map(({ messageId }) => messageId));
+      expect(reports()).toMatchObject([
+        {
+          outcome: 'waiting',
+          kind,
+          reason: expect.stringMatching(
+            /^No letter could be written of: .* with 404 Not Found\. AWS (refuses|did not answer)/,
+          ),
+          waitSeconds: expect.any(Number),
+        },
+      ]);
+      expect(reports()[0].waitSeconds).toBeGreaterThanOrEqual(5);
+      expect(await parked()).toEqual([]);
 
-    await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });
-    await showAgain(records);
-    expect((await poll(run)).failed.size).toBe(0);
-    expect((await parked()).map(({ failure }) => failure?.attempts)).toEqual([2]);
-    expect(await receive(queue.url)).toEqual([]);
-  });
+      await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });
+      await showAgain(records);
+      expect((await poll(run)).failed.size).toBe(0);
+      expect((await parked()).map(({ failure }) => failure?.attempts)).toEqual([2]);
+      expect(await receive(queue.url)).toEqual([]);
+    },
+  );
 
   /** As if the time of the messages were over. */
   const showAgain = async (records: SQSRecord[]) =>

@@ -8,7 +8,7 @@ import { integration as gradePush } from '../../functions/grade-push.ts';
 import { integration as profileImageUpdate } from '../../functions/profile-image-update.ts';
 import { integration as submissionUpload } from '../../functions/submission-upload.ts';
 import { MessageFailure } from '../../lib/failure.ts';
-import { type Message, messageType, parseMessage, versionOf } from '../../lib/message.ts';
+import { identityOf, type Message, messageType, parseMessage, versionOf } from '../../lib/message.ts';
 
 const now = '2026-06-01T12:00:00Z';
 
@@ -278,19 +278,37 @@ describe('a body', () => {
     ['string', '"text"'],
     ['boolean', 'true'],
     ['array', JSON.stringify([eventOf(enrollmentCreate, enrollment)])],
-    ['array', `${'['.repeat(400_000)}${']'.repeat(400_000)}`],
   ])('that is JSON but no object is refused: %s', (type, body) => {
     expect(problems(enrollmentCreate, body)).toBe(`the body: expected object, received ${type}`);
   });
 
-  test('nested as deep as SQS lets it be is judged like any other', () => {
-    const deep = `${'[{"a":'.repeat(100_000)}1${'}]'.repeat(100_000)}`;
-    const event = JSON.stringify(eventOf(enrollmentCreate, enrollment, { data: '@' }));
-    expect(problems(enrollmentCreate, event.replace('"@"', deep))).toBe(
-      'data: expected object, received array',
-    );
+  describe('that is nested', () => {
+    const deep = 'the body is nested deeper than 64 levels';
+    const plain = JSON.stringify(eventOf(enrollmentCreate, enrollment, { data: '@' }));
     const extended = JSON.stringify(eventOf(enrollmentCreate, enrollment, { extension: '@' }));
-    expect(problems(enrollmentCreate, extended.replace('"@"', deep))).toBe('taken');
+    const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const objects = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    // The event itself is a level.
+    test.each([lists(63), objects(63)])('64 levels deep is judged like any other', (inner) => {
+      expect(problems(enrollmentCreate, extended.replace('"@"', inner))).toBe('taken');
+      expect(problems(enrollmentCreate, plain.replace('"@"', inner))).toMatch(/^data(: expected|\.)/);
+    });
+
+    test.each([
+      ['a level more', lists(64)],
+      ['a level more, of objects', objects(64)],
+      ['10,000 levels', lists(10_000)],
+      ['as many levels as SQS lets it have', `${'[{"a":'.repeat(100_000)}1${'}]'.repeat(100_000)}`],
+    ])('deeper is refused for that alone: %s', (_, inner) => {
+      expect(problems(enrollmentCreate, extended.replace('"@"', inner))).toBe(deep);
+      expect(problems(enrollmentCreate, plain.replace('"@"', inner))).toBe(deep);
+    });
+
+    test('is judged by its brackets, and not by those within its texts', () => {
+      const brackets = `\\"${'[{'.repeat(1_000)}\\`;
+      expect(enrollmentProblems({ extension: [brackets, brackets, { [brackets]: brackets }] })).toBe('taken');
+      expect(enrollmentProblems({ extension: Array.from({ length: 1_000 }, () => [{}]) })).toBe('taken');
+    });
   });
 
   test('of 1 MiB is judged like any other', () => {
@@ -549,9 +567,11 @@ describe('a refusal', () => {
   );
 });
 
-describe('the version of a message', () => {
-  const message = { id: 'b', source: 's', time: '2026-01-31T09:30:00Z', sequence: undefined, data: {} };
+const message = { id: 'b', source: 's', time: '2026-01-31T09:30:00Z', sequence: undefined, data: {} };
+const version = (more: Partial<Message<unknown>>, integration = 'try-out') =>
+  versionOf({ ...message, ...more }, integration);
 
+describe('the version of a message', () => {
   test.each([
     [{}, { time: '2026-01-31T09:30:01Z' }],
     [{}, { time: '2026-01-31T09:30:00.000000001Z' }],
@@ -578,12 +598,41 @@ describe('the version of a message', () => {
     [{ id: 'a' }, { id: 'b' }],
     [{ source: 'a' }, { source: 'b' }],
   ])('of %o is before that of %o', (earlier, later) => {
-    const [one, other] = [versionOf({ ...message, ...earlier }), versionOf({ ...message, ...later })];
-    expect(one < other).toBe(true);
+    const [one, other] = [earlier, later].map((each) => version(each));
+    expect(one! < other!).toBe(true);
   });
 
   test('is the same however the same moment is written', () => {
-    const of = (time: string) => versionOf({ ...message, time });
+    const of = (time: string) => version({ time });
     expect(of('2026-01-31T10:30:00+01:00')).toBe(of('2026-01-31T09:30:00.000Z'));
+  });
+
+  test('is another one for another integration, so that no two messages about one resource are equal', () => {
+    expect(version({}, 'enrollment-create') < version({}, 'enrollment-remove')).toBe(true);
+  });
+});
+
+describe('which message it is', () => {
+  // Whatever may stand between two parts, and what could stand for it, is in the parts as well.
+  const part = fc.string({
+    unit: fc.constantFrom(...'\u0000\u0001\u0002\u0003\u0004 /%2Fab'),
+    minLength: 1,
+    maxLength: 6,
+  });
+
+  test.each<[string, (message: Message<unknown>) => string]>([
+    ['its identity', identityOf],
+    ['its version', (given) => versionOf(given, 'try-out')],
+  ])('is told by %s: source and id cannot be joined to those of another', (_, told) => {
+    const of = ([source = '', id = '']: readonly string[]) => told({ ...message, source, id });
+    expect(of(['/sis dept', '7'])).not.toBe(of(['/sis', 'dept 7']));
+    expect(of(['/sis/dept', '7'])).not.toBe(of(['/sis', 'dept/7']));
+    expect(of(['\u0002c', 'a\u0001b'])).not.toBe(of(['\u0002b\u0001c', 'a']));
+    fc.assert(
+      fc.property(fc.tuple(part, part), fc.tuple(part, part), (one, other) => {
+        expect(of(one) === of(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
