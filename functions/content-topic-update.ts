@@ -1,10 +1,13 @@
 import * as z from 'zod';
+import { MessageFailure } from '../lib/failure.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
+import { identityOf, platformId } from '../lib/message.ts';
 import { namedFile, openNamedFile } from '../lib/named-file.ts';
 import { capitalised } from '../lib/platform/capitalised.ts';
+import type { Platform } from '../lib/platform/client.ts';
 import * as content from '../lib/platform/content.ts';
+import { getOrgUnit, requireOrgUnit } from '../lib/platform/org-units.ts';
 
 const may = z.exactOptional;
 const time = z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' });
@@ -16,41 +19,67 @@ const topic = z
     ...{ isHidden: may(z.boolean()), isLocked: may(z.boolean()) },
     ...{ startDate: may(time), endDate: may(time), dueDate: may(time) },
     ...{ url: may(url), file: may(namedFile) },
+    /** Where the platform shall keep the file. */
+    fileUrl: may(z.string().max(1_024)),
   })
+  .refine((given) => (given.url === undefined) !== (given.file === undefined), 'must have either url or file')
+  .refine((given) => given.fileUrl === undefined || given.file !== undefined, {
+    path: ['fileUrl'],
+    error: 'must stand beside a file',
+  });
+const added = z
+  .strictObject({ action: z.literal('add'), orgUnitId: platformId, moduleId: platformId, topic })
   .refine(
-    (given) => (given.url === undefined) !== (given.file === undefined),
-    'must have either url or file',
+    ({ orgUnitId, topic: { fileUrl } }) => fileUrl === undefined || content.isFileUrl(fileUrl, orgUnitId),
+    {
+      path: ['topic', 'fileUrl'],
+      error: 'must be as in /content/enforced/<orgUnitId>-<code of the org unit>/<file>',
+    },
   );
 const data = z.discriminatedUnion('action', [
-  z.strictObject({ action: z.literal('add'), orgUnitId: platformId, moduleId: platformId, topic }),
+  added,
   z.strictObject({
     ...{ action: z.literal('replace-file'), orgUnitId: platformId, topicId: platformId, file: namedFile },
   }),
 ]);
 
+/** Where a new file goes, by the code of its org unit. */
+const fileUrlOf = async (platform: Platform, orgUnitId: number, fileName: string): Promise<string> => {
+  const { Code: code } = await requireOrgUnit(platform, orgUnitId);
+  if (code) return content.fileUrl({ orgUnitId, code }, fileName);
+  throw new MessageFailure('rejected', `The platform tells no code of org unit ${orgUnitId}`, {
+    remedy: `A new file is kept under it: set data.topic.fileUrl to /content/enforced/${orgUnitId}-<code>/<file>, then replay.`,
+  });
+};
+
 /** Adds a topic, which is a link or a file, to a module; or replaces the file of one. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'content-topic-update',
   data,
-  key: (data, { source, id }) => (data.action === 'add' ? `${source} ${id}` : `topics/${data.topicId}`),
-  operations: [content.postTopic, content.putTopicFile],
+  resource: (data, message) =>
+    data.action === 'add' ? `topic/${identityOf(message)}` : `topic-file/${data.topicId}`,
+  operations: [content.postTopic, content.putTopicFile, getOrgUnit],
   repeatable: ({ action }) => action === 'replace-file',
   run: async (data, world) => {
     const { platform } = world;
     if (data.action === 'replace-file')
       return content.replaceTopicFile(platform, data, () => openNamedFile(data.file, world));
-    const { url, file, ...settings } = data.topic;
+    const { url, file, fileUrl, ...settings } = data.topic;
     const topic = capitalised(settings);
     if (url !== undefined) return content.addLinkTopic(platform, data, { ...topic, Url: url });
-    if (file !== undefined)
-      return content.addFileTopic(platform, data, { topic, openFile: () => openNamedFile(file, world) });
+    if (file === undefined) return;
+    const Url = fileUrl ?? (await fileUrlOf(platform, data.orgUnitId, file.name));
+    return content.addFileTopic(platform, data, {
+      topic: { ...topic, Url },
+      openFile: () => openNamedFile(file, world),
+    });
   },
   verify: {
     subject: (data) =>
       data.action === 'add'
         ? `a topic with this message's title in module ${data.moduleId} of org unit ${data.orgUnitId}`
         : `the file of topic ${data.topicId}`,
-    // The platform lists no topics.
+    // No call is known that lists topics.
   },
 };
 

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import { createTally } from '../lib/metrics.ts';
 import { createAudit } from '../lib/operator/audit.ts';
-import { connectionOperations } from '../lib/operator/connection-check.ts';
+import { type ConnectionReport, connectionOperations } from '../lib/operator/connection-check.ts';
 import { type ReplayResult, replayLetters } from '../lib/operator/replay.ts';
 import { replayEvent } from '../lib/operator/replay-event.ts';
 import { targetFrom } from '../lib/operator/target.ts';
@@ -12,6 +12,12 @@ export const operations = connectionOperations;
 /** Kept of the time that is left, for giving back what is in hand. */
 const reserveMs = 30_000;
 
+/** What cannot be known is not well, but for changes where there is no ledger: else nothing would be replayed. */
+const isHealthy = (report: ConnectionReport | undefined): boolean =>
+  report?.reachable === true &&
+  report.credentialAccepted === true &&
+  !['yes', 'unknown'].includes(report.changes?.refused ?? 'no');
+
 /** Replays letters: on schedule those that heal by themselves, once the platform answers again; else what is asked for. */
 export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
   const { scheduled, as, goOn, canaryWait, ...asked } = replayEvent.parse(given);
@@ -21,8 +27,7 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
   const result = await replayLetters(target, options, {
     audit: createAudit(target, (line) => process.stdout.write(`${line}\n`)),
     signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
-    confirm: async (_plan, report) =>
-      !scheduled || (report?.reachable === true && report.credentialAccepted === true),
+    confirm: async (_plan, report) => !scheduled || isHealthy(report),
     // Of a busy queue no more can be known than that some went through and none came back.
     goOn: async (canary) =>
       goOn || (scheduled && canary.undecided < canary.letters && canary.cameBack.length === 0),

@@ -2,7 +2,9 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
+import { findInClasslist, getClasslistPages } from '../lib/platform/classlists.ts';
 import { createEnrollment, postEnrollment } from '../lib/platform/enrollments.ts';
+import { unlessSeen } from '../lib/seen.ts';
 
 const data = z.strictObject({ orgUnitId: platformId, userId: platformId, roleId: platformId });
 
@@ -10,10 +12,14 @@ const data = z.strictObject({ orgUnitId: platformId, userId: platformId, roleId:
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'enrollment-create',
   data,
-  key: ({ orgUnitId, userId }) => `${orgUnitId}/${userId}`,
-  operations: [postEnrollment],
+  resource: ({ orgUnitId, userId }) => `enrollment/${orgUnitId}/${userId}`,
+  operations: [postEnrollment, getClasslistPages],
   repeatable: true,
-  run: (enrollment, { platform }) => createEnrollment(platform, enrollment),
+  run: (enrollment, { platform }) =>
+    unlessSeen(createEnrollment(platform, enrollment), async () => {
+      const shown = await findInClasslist(platform, enrollment);
+      return shown?.RoleId === enrollment.roleId;
+    }),
 };
 
 export const handler = handlerOf(integration);

@@ -1,8 +1,10 @@
 import type * as z from 'zod';
 import { MessageFailure } from '../lib/failure.ts';
+import { findGradeObject } from '../lib/find-grade-object.ts';
+import { newGradeObject } from '../lib/grade-object.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
-import { findGradeObject, newGradeObject } from '../lib/new-grade-object.ts';
+import { identityOf } from '../lib/message.ts';
 import { getDropboxFolder, linkGradeItem, putDropboxFolder } from '../lib/platform/dropbox-folders.ts';
 import * as grades from '../lib/platform/grade-objects.ts';
 
@@ -21,7 +23,9 @@ export const integration: Integration<Data> = {
   name: 'grade-object-create',
   data: newGradeObject,
   // Those of one org unit take turns: of two for one name or one folder, the second finds what the first has made.
-  key: ({ orgUnitId }) => String(orgUnitId),
+  resource: ({ orgUnitId }) => `grade-objects/${orgUnitId}`,
+  // Each is remembered by itself: a name alone does not tell whether it was made, as people rename what was.
+  fields: (_, message) => [`created/${identityOf(message)}`],
   operations: [grades.getGradeObjects, grades.postGradeObject, getDropboxFolder, putDropboxFolder],
   repeatable: false,
   // The folder comes first and the item is looked for, so that an attempt goes on where the one before it ended.

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MessageFailure } from '../lib/failure.ts';
 import { grade } from '../lib/grade.ts';
 import { handlerOf } from '../lib/handler.ts';
-import type { Integration } from '../lib/integration.ts';
+import type { Integration, World } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import * as grades from '../lib/platform/grades.ts';
 
@@ -10,30 +10,60 @@ const comment = z.string().max(4_000, 'must be at most 4,000 characters').option
 const ids = { orgUnitId: platformId, gradeObjectId: platformId, userId: platformId };
 const data = z.strictObject({ ...ids, grade, comments: comment, privateComments: comment });
 
-/** Sets a user's grade. A comment that the message does not give stays as it is; an empty one clears it. */
-export const integration: Integration<z.infer<typeof data>> = {
+type Data = z.infer<typeof data>;
+
+const wanted = ({ grade, comments, privateComments }: Data): Record<string, string> => ({
+  grade: JSON.stringify(grade),
+  ...(comments !== undefined && { comments }),
+  ...(privateComments !== undefined && { privateComments }),
+});
+
+const shown = ({ grade, ...ids }: Data, { platform }: World) =>
+  grades.readGrade(platform, ids, grade.GradeObjectType);
+
+const untold = (what: string, remedy: string) =>
+  new MessageFailure('rejected', `The platform does not tell ${what} of this grade`, { remedy });
+
+/**
+ * Sets a user's grade. A comment that the message does not give stays as it is; an empty one clears it. The grade and both
+ * comments are ordered each by itself: what a newer message has given stays as well.
+ */
+export const integration: Integration<Data> = {
   name: 'grade-push',
   data,
-  key: ({ orgUnitId, gradeObjectId, userId }) => `${orgUnitId}/${gradeObjectId}/${userId}`,
+  resource: ({ orgUnitId, gradeObjectId, userId }) => `grade/${orgUnitId}/${gradeObjectId}/${userId}`,
+  fields: (given) => Object.keys(wanted(given)),
   operations: [grades.getGradeValue, grades.putGradeValue],
   repeatable: true,
-  run: async ({ orgUnitId, gradeObjectId, userId, grade, comments, privateComments }, { platform }) => {
-    const value = { orgUnitId, gradeObjectId, userId };
-    const kept =
-      comments === undefined || privateComments === undefined
-        ? await grades.readGradeComments(platform, value)
-        : { comments, privateComments };
-    const privately = privateComments ?? kept.privateComments;
-    if (privately === undefined)
-      throw new MessageFailure('rejected', 'The platform does not tell the private comment of this grade', {
-        remedy:
-          'A new grade would wipe it out: set data.privateComments ("" for none) and replay, and have the producer send it with each grade.',
-      });
-    await grades.setGradeValue(platform, value, {
-      grade,
-      comments: comments ?? kept.comments,
-      privateComments: privately,
-    });
+  run: async (given, world) => {
+    const takes = (field: string) => world.fields.includes(field);
+    const isWhole = takes('grade') && takes('comments') && takes('privateComments');
+    const kept = isWhole ? undefined : await shown(given, world);
+    // Where there is no grade yet, there is no comment either.
+    const before = kept ?? { grade: undefined, comments: '', privateComments: '' };
+    const grade = takes('grade') ? given.grade : before.grade;
+    const { comments = '' } = takes('comments') ? given : before;
+    const { privateComments } = takes('privateComments') ? given : before;
+    if (privateComments === undefined)
+      throw untold(
+        'the private comment',
+        'A new grade would wipe it out: set data.privateComments ("" for none) and replay, and have the producer send it with each grade.',
+      );
+    if (grade === undefined)
+      throw untold(
+        'the newer value',
+        'The comments of this message came after a newer grade and cannot be added without it: add them by hand, then discard this letter; or replay it when the platform tells the grade.',
+      );
+    await grades.setGradeValue(world.platform, given, { grade, comments, privateComments });
+  },
+  effect: {
+    wanted,
+    shown: async (given, world) => {
+      const value = await shown(given, world);
+      if (value === undefined) return undefined;
+      const { grade, changedMs, ...comments } = value;
+      return { fields: { ...comments, grade: grade && JSON.stringify(grade) }, changedMs };
+    },
   },
 };
 

@@ -3,9 +3,10 @@ import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { capitalised } from '../lib/platform/capitalised.ts';
-import { type LtiLink, putLtiLink, updateLtiLink } from '../lib/platform/lti-links.ts';
+import { type LtiLink, putLtiLink, sendFlags, updateLtiLink } from '../lib/platform/lti-links.ts';
 
 const flag = z.string().regex(/^(?!send[A-Z])[a-z][A-Za-z0-9]{0,63}$/);
+const sendNames = sendFlags.map((name) => name.replace(/^Send./, (start) => start.slice(4).toLowerCase()));
 const data = z.strictObject({
   linkId: platformId,
   title: z.string().regex(/\S/, 'must not be empty'),
@@ -14,27 +15,38 @@ const data = z.strictObject({
   isVisible: z.boolean(),
   signMessage: z.boolean(),
   signWithTc: z.boolean(),
+  useToolProviderSecuritySettings: z.boolean(),
   customParameters: z.array(z.strictObject({ name: z.string().min(1), value: z.string() })).nullable(),
-  /** What the tool is told, as in `{userId: true, userEmail: false}`: the platform calls it SendUserId, SendUserEmail. */
+  /**
+   * What the tool is told, as in `{userId: true, userEmail: false}`: the platform calls it SendUserId, SendUserEmail. Those that
+   * are named after the platform's vendor come with the rest, under the names that the site has for them.
+   */
   send: z
     .record(flag, z.boolean(), {
       error: ({ code }) => (code === 'invalid_key' ? 'must be a name as in userId' : undefined),
     })
-    .refine((flags) => Object.keys(flags).length > 0, 'must say what the tool is sent'),
+    .superRefine((flags, context) => {
+      for (const name of sendNames)
+        if (!Object.hasOwn(flags, name))
+          context.addIssue({ code: 'custom', path: [name], message: 'is missing: must be true or false' });
+    })
+    .meta({ required: sendNames }),
 });
 
 /** What is not for messages, which queues and letters keep in clear: it lies in the secret of the link. */
 const secret = z.object({ key: z.string().min(1), plainSecret: z.string().min(1) });
 
-const sendFlags = (flags: Record<string, boolean>): Pick<LtiLink, `Send${string}`> =>
-  Object.fromEntries(Object.entries(capitalised(flags)).map(([name, value]) => [`Send${name}`, value]));
+const sent = (flags: Record<string, boolean>): Pick<LtiLink, `Send${string}`> =>
+  Object.fromEntries(
+    Object.entries(capitalised(flags)).map(([name, value]) => [`Send${name}`, value]),
+  ) as Pick<LtiLink, `Send${string}`>;
 
 /** Replaces all settings of an LTI link. Its key and its shared secret come from Secrets Manager. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'lti-link-update',
   data,
   forbidden: ['key', 'secret', 'plainSecret', 'sharedSecret', 'consumerKey'],
-  key: ({ linkId }) => String(linkId),
+  resource: ({ linkId }) => `lti-link/${linkId}`,
   operations: [putLtiLink],
   repeatable: true,
   run: async ({ linkId, send, customParameters, ...link }, { platform, readSecret }) => {
@@ -42,7 +54,7 @@ export const integration: Integration<z.infer<typeof data>> = {
     await updateLtiLink(platform, linkId, {
       ...capitalised({ ...link, ...proof }),
       CustomParameters: customParameters?.map(capitalised) ?? null,
-      ...sendFlags(send),
+      ...sent(send),
     });
   },
 };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
+import { identityOf, platformId } from '../lib/message.ts';
 import { namedFile, openNamedFile } from '../lib/named-file.ts';
 import { createNewsItem, postNewsItem } from '../lib/platform/news.ts';
 
@@ -27,7 +27,7 @@ const data = z
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'news-item-create',
   data,
-  key: (_, { source, id }) => `${source} ${id}`,
+  resource: (_, message) => `news-item/${identityOf(message)}`,
   operations: [postNewsItem],
   repeatable: false,
   run: ({ orgUnitId, attachments, ...item }, world) =>
@@ -44,7 +44,7 @@ export const integration: Integration<z.infer<typeof data>> = {
       openAttachments: () => Promise.all(attachments.map((file) => openNamedFile(file, world))),
     }),
   verify: {
-    // The platform has no way to read news back.
+    // No call is known that reads news back.
     subject: ({ orgUnitId }) => `a news item with this message's title in org unit ${orgUnitId}`,
   },
 };

@@ -19,7 +19,7 @@ const data = z
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'org-unit-move',
   data,
-  key: ({ orgUnitId }) => String(orgUnitId),
+  resource: ({ orgUnitId }) => `org-unit/${orgUnitId}`,
   operations: [postParent, deleteParent],
   repeatable: true,
   run: async ({ orgUnitId, fromParentId, toParentId }, { platform }) => {

@@ -12,7 +12,7 @@ const data = z.strictObject({ userId: platformId, file: z.strictObject({ uri: fi
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'profile-image-update',
   data,
-  key: ({ userId }) => String(userId),
+  resource: ({ userId }) => `profile-image/${userId}`,
   operations: [postProfileImage],
   repeatable: true,
   run: ({ userId, file }, { platform, openFile, limits }) =>

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MessageFailure } from '../lib/failure.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
-import { contentType, fileUri, platformId } from '../lib/message.ts';
+import { contentType, fileUri, identityOf, platformId } from '../lib/message.ts';
 import * as submissions from '../lib/platform/submissions.ts';
 import { getWhoAmI, whoAmI } from '../lib/platform/users.ts';
 
@@ -24,7 +24,7 @@ const opened = ({ files }: Data, { openFile, limits }: World) =>
 export const integration: Integration<Data> = {
   name: 'submission-upload',
   data,
-  key: (_, { source, id }) => `${source} ${id}`,
+  resource: (_, message) => `submission/${identityOf(message)}`,
   operations: [getWhoAmI, submissions.postMySubmission, submissions.getMySubmissions],
   repeatable: false,
   actor: ({ userId }) => String(userId),

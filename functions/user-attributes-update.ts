@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
+import { identityOf, platformId } from '../lib/message.ts';
 import { capitalised } from '../lib/platform/capitalised.ts';
 import { createDemographicsField, postDemographicsField } from '../lib/platform/demographics.ts';
 import { putUserAttributes, updateUserAttributes } from '../lib/platform/user-attributes.ts';
@@ -32,7 +32,8 @@ const data = z
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'user-attributes-update',
   data,
-  key: ({ userId }, { source, id }) => (userId === undefined ? `${source} ${id}` : `users/${userId}`),
+  resource: ({ userId }, message) =>
+    userId === undefined ? `demographics-field/${identityOf(message)}` : `user-attributes/${userId}`,
   operations: [putUserAttributes, postDemographicsField],
   repeatable: ({ field }) => field === undefined,
   run: async ({ userId, attributes, field }, { platform }) => {
@@ -41,7 +42,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   },
   verify: {
     subject: () => "a demographics field with this message's name",
-    // The platform lists no fields.
+    // No call is known that lists fields.
   },
 };
 

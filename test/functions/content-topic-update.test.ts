@@ -67,12 +67,48 @@ describe('a new topic', () => {
     async (name) => {
       const file = fileOf(await notesUri(), name);
       const delivery = await relay.deliver({ ...module, topic: { title: 'Notes', file } });
-      expect(delivery).toMatchObject({ outcomes: ['done'], requests: ['POST 200'], letters: [] });
-      expect(await added()).toMatchObject([
-        { title: 'Notes', topicType: 1, url: null, file: stored(notes, name) },
-      ]);
+      expect(delivery).toMatchObject({ outcomes: ['done'], requests: ['GET 200', 'POST 200'], letters: [] });
+      expect(await added()).toMatchObject([{ title: 'Notes', topicType: 1, file: stored(notes, name) }]);
     },
   );
+
+  test.each([
+    ['notes.txt', 'notes.txt'],
+    ['Prüfung 🎓.txt', 'Prüfung 🎓.txt'],
+    ['../../2002-HIS-210/a?b#c%2Fd.txt', '..-..-2002-HIS-210-a-b-c-2Fd.txt'],
+    ['..', 'file'],
+  ])('that is the file %j goes to the files of its org unit, under its code', async (name, file) => {
+    await relay.deliver({ ...module, topic: { title: 'Notes', file: fileOf(await notesUri(), name) } });
+    expect(await added()).toMatchObject([{ url: `/content/enforced/2001-BIO-101/${file}` }]);
+  });
+
+  test('that is a file goes where its message says, and nothing is asked', async () => {
+    const fileUrl = '/content/enforced/2001-BIO-101/week 1/notes.txt';
+    const topic = { title: 'Notes', file: fileOf(await notesUri()), fileUrl };
+    expect(await relay.deliver({ ...module, topic })).toMatchObject({ requests: ['POST 200'] });
+    expect(await added()).toMatchObject([{ url: fileUrl, file: stored(notes) }]);
+  });
+
+  test('that is a file of an org unit without a code is left to whoever knows the place', async () => {
+    await relay.controls().seed({
+      orgUnits: [{ orgUnitId: 2001, name: 'Introduction to Biology', code: '', typeId: 3, parents: [1101] }],
+    });
+    const topic = { title: 'Notes', file: fileOf(await notesUri()) };
+    expect(parked(await relay.deliver({ ...module, topic }))).toMatchObject({
+      ...{ requests: ['GET 200'], kind: 'rejected', message: 'The platform tells no code of org unit 2001' },
+      remedy: expect.stringContaining('set data.topic.fileUrl to /content/enforced/2001-<code>/<file>'),
+    });
+    expect(await added()).toEqual([]);
+  });
+
+  test('that is a file for another place than the platform has is refused by it, without a word', async () => {
+    const fileUrl = '/content/enforced/2001-BIO-102/notes.txt';
+    const topic = { title: 'Notes', file: fileOf(await notesUri()), fileUrl };
+    expect(parked(await relay.deliver({ ...module, topic }))).toMatchObject({
+      ...{ requests: ['POST 400'], kind: 'rejected', status: 400 },
+    });
+    expect(await added()).toEqual([]);
+  });
 
   test('that is delivered twice is added once; an older one is added too', async () => {
     const older = relay.event({ ...link, topic: { ...link.topic, title: 'Older' } });
@@ -83,15 +119,17 @@ describe('a new topic', () => {
     expect(await added()).toMatchObject([{ title: 'Lab safety' }, { title: 'Older' }]);
   });
 
-  test('is sent again after a 503, which took nothing', async () => {
-    await relay.controls().fault({ status: 503 });
+  test('is sent again after a 429, which took nothing', async () => {
+    await relay.controls().fault({ status: 429, headers: { 'retry-after': '1' } });
     expect(await relay.deliver(link)).toMatchObject({ outcomes: ['waiting', 'done'], letters: [] });
     expect(await added()).toHaveLength(1);
   });
 
   test.each<[string, Effect, number]>([
     ['the connection is cut after the effect', { reset: 'after' }, 1],
+    ['503, which is a proxy’s', { status: 503, when: 'after' }, 1],
     ['504', { status: 504 }, 0],
+    ['errors with status 200', { status: 200, body: { Errors: [{ Message: 'No' }] } }, 0],
   ])('without an answer is left to a person, as nothing can be read back: %s', async (_, effect, held) => {
     await relay.controls().fault(effect);
     const delivery = await relay.deliver(link);
@@ -131,11 +169,7 @@ describe('the file of a topic', () => {
     ['no answer to what was done', { reset: 'after' }, 2],
     ['no answer to what was not done', { reset: 'before' }, 1],
     ['500', { status: 500 }, 1],
-    [
-      'a page that proves nothing',
-      { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
-      1,
-    ],
+    ['half an answer', { truncate: true }, 2],
   ])('is opened and sent anew after %s', async (_, effect, writes) => {
     const data = await replacement();
     await relay.controls().fault(effect);
@@ -207,6 +241,22 @@ describe('what is no topic is parked, and nothing is sent', () => {
       /data\.topic\.title: must not be empty/,
     ],
     ['neither link nor file', { ...module, topic: { title } }, /data\.topic: must have either url or file/],
+    ...[
+      '/content/enforced/2002-HIS-210/a.txt',
+      '/content/enforced/2001-BIO-101/',
+      '/content/enforced/2001-BIO-101/../../a.txt',
+      '/content/enforced/2001-BIO-101/a\nb.txt',
+      'https://lab.example.edu/a.txt',
+    ].map((fileUrl): [string, object, RegExp] => [
+      `a file at ${fileUrl}`,
+      { ...module, topic: { title, file, fileUrl } },
+      /data\.topic\.fileUrl: must be as in \/content\/enforced\/<orgUnitId>-<code of the org unit>\/<file>/,
+    ]),
+    [
+      'a file’s place without a file',
+      { ...module, topic: { title, url: '/a', fileUrl: '/content/enforced/2001-BIO-101/a.txt' } },
+      /data\.topic\.fileUrl: must stand beside a file/,
+    ],
     ['both', { ...module, topic: { title, url: '/a', file } }, /data\.topic: must have either url or file/],
     ...[
       'javascript:alert(1)',
@@ -227,7 +277,7 @@ describe('what is no topic is parked, and nothing is sent', () => {
     ],
     [
       'a file that is not there',
-      { ...module, topic: { title, file } },
+      { ...module, topic: { title, file, fileUrl: '/content/enforced/2001-BIO-101/a.txt' } },
       /none\.txt\S*: not there, or not readable/,
     ],
     [

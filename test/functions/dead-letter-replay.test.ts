@@ -95,14 +95,17 @@ describe('on schedule', () => {
       { userId: 502, kind: 'credentials', replays: 2 },
       { userId: 503, kind: 'rejected' },
       { userId: 504, kind: 'uncertain' },
+      { userId: 505, kind: 'intercepted' },
+      { userId: 506, kind: 'unexpected-answer' },
+      { userId: 507, kind: 'outdated' },
     ]);
     const { ended, counts } = await handler(schedule, context);
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
-      counts: { sent: 3, cameBack: 0, settled: true },
+      counts: { sent: 4, cameBack: 0, settled: true },
     });
-    expect(await graded()).toEqual([500, 501, 502]);
-    expect(await kindsLeft()).toEqual(['rejected', 'uncertain']);
+    expect(await graded()).toEqual([500, 501, 502, 505]);
+    expect(await kindsLeft()).toEqual(['outdated', 'rejected', 'uncertain', 'unexpected-answer']);
   });
 
   test('none is tried more than three times', async () => {

@@ -25,6 +25,7 @@ describe('a grade object', () => {
     ['numeric', { maxPoints: 20 }, { gradeObjectType: 1, maxPoints: 20 }],
     ['pass-fail', {}, { gradeObjectType: 2, maxPoints: null }],
     ['pass-fail', { maxPoints: 1 }, { gradeObjectType: 2, maxPoints: 1 }],
+    ['pass-fail', { scoreDenominator: 5 }, { gradeObjectType: 2, settings: { ScoreDenominator: 5 } }],
     ['selectbox', { gradeSchemeId: 12 }, { gradeObjectType: 3, settings: { GradeSchemeId: 12 } }],
     ['text', {}, { gradeObjectType: 4, maxPoints: null }],
   ])('of the type %s with %j is created, once it is seen that there is none', async (type, more, held) => {
@@ -38,7 +39,7 @@ describe('a grade object', () => {
       ...item,
       shortName: 'Field',
       ...{ canExceedMaxPoints: true, isBonus: true, excludeFromFinalGradeCalculation: true },
-      ...{ categoryId: 31, gradeSchemeId: 32 },
+      ...{ categoryId: 31, gradeSchemeId: 32, scoreDenominator: 5 },
       description: 'What we saw at the <pond>.',
     });
     expect(await items()).toEqual([
@@ -48,7 +49,7 @@ describe('a grade object', () => {
         description: { content: 'What we saw at the <pond>.', type: 'Text' },
         settings: {
           ...{ CategoryId: 31, GradeSchemeId: 32, CanExceedMaxPoints: true, IsBonus: true },
-          ExcludeFromFinalGradeCalculation: true,
+          ...{ ExcludeFromFinalGradeCalculation: true, ScoreDenominator: 5 },
         },
       },
     ]);
@@ -111,12 +112,41 @@ describe('a grade object', () => {
     expect(await items()).toHaveLength(1);
   });
 
+  test('that a person has renamed since is not created again, whichever message came after it, in any container', async () => {
+    const [a, b] = [relay.event(item), relay.event({ ...item, name: 'Second report' })];
+    await relay.deliverBody(a);
+    await relay.deliverBody(b);
+    const [{ gradeObjectId } = {}] = await items();
+    await seed({ gradeObjectId, maxPoints: 20, name: 'Field report (group 1)' });
+    for (const another of [false, true]) {
+      if (another) relay.inAnotherContainer();
+      for (const body of [a, b])
+        expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['duplicate'], requests: [] });
+    }
+    expect([
+      await items(),
+      await items('Field report (group 1)'),
+      await items('Second report'),
+    ]).toMatchObject([...[[], [{ gradeObjectId }], [{}]]]);
+  });
+
+  test('is told apart from that of another source whose id reads on where this one ends', async () => {
+    const bodies = [
+      relay.event(item, { source: '/sis dept', id: '7' }),
+      relay.event({ ...item, name: 'Second report' }, { source: '/sis', id: 'dept 7' }),
+    ];
+    for (const body of bodies)
+      expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['done'], requests: created });
+    expect([await items(), await items('Second report')]).toMatchObject([[{}], [{}]]);
+  });
+
   test.each([
     ['of another type', { gradeObjectType: 4 }],
     ['of other points', { maxPoints: 10 }],
+    ['out of another score', { maxPoints: 20, settings: { ScoreDenominator: 4 } }],
   ])('is refused where there is one %s under its name, and nothing is changed', async (_, other) => {
     await seed(other);
-    expect(parked(await relay.deliver(linked))).toMatchObject({
+    expect(parked(await relay.deliver({ ...linked, scoreDenominator: 5 }))).toMatchObject({
       requests: ['GET 200', 'GET 200'],
       kind: 'rejected',
       message:
@@ -235,7 +265,7 @@ describe('one that dies in the middle leaves one grade object, and it is linked'
     const delivery = await relay.deliver(linked);
     expect(parked(delivery)).toMatchObject({ kind: 'missing-permission', required: 'ManageDropbox' });
     const made = await items();
-    expect(await relay.deliverBody(delivery.sent.body)).toMatchObject({
+    expect(await relay.replay(delivery)).toMatchObject({
       requests: [...looked, 'GET 200', 'PUT 200'],
       letters: [],
     });
@@ -321,8 +351,8 @@ describe('what the platform refuses is parked, and nothing is created', () => {
     ],
     [
       'the other form of errors',
-      { status: 409, Errors: [{ Message: 'The gradebook is locked' }] },
-      { kind: 'rejected', status: 409, detail: 'The gradebook is locked' },
+      { status: 422, Errors: [{ Message: 'The gradebook is locked' }] },
+      { kind: 'rejected', status: 422, detail: 'The gradebook is locked' },
     ],
   ])('%s', async (_, body, failure) => {
     const { status } = body as { status: number };
@@ -359,6 +389,23 @@ describe('what is no grade object is parked, and nothing is sent', () => {
     ['null for points', { maxPoints: null }, /data\.maxPoints/],
     ['no points at all', { maxPoints: 0 }, /data\.maxPoints: must be more than 0/],
     ['points as text', { maxPoints: '20' }, /data\.maxPoints/],
+    ['a score out of nothing', { scoreDenominator: 0 }, /data\.scoreDenominator: must be more than 0/],
+    [
+      'a score of a text',
+      { type: 'text', maxPoints: undefined, scoreDenominator: 5 },
+      /data\.scoreDenominator/,
+    ],
+    ['a selectbox without a scheme', { type: 'selectbox' }, /data\.gradeSchemeId: is missing/],
+    [
+      'a selectbox with null for its scheme',
+      { type: 'selectbox', gradeSchemeId: null },
+      /data\.gradeSchemeId/,
+    ],
+    ...['pass-fail', 'selectbox', 'text'].map((type): [string, object, RegExp] => [
+      `${type} beyond its points`,
+      { type, gradeSchemeId: 4, canExceedMaxPoints: true },
+      /data\.canExceedMaxPoints: is not a known field/,
+    ]),
     ['points of a text', { type: 'text' }, /data\.maxPoints: is not a known field/],
     ['a folder that would alter a path', { folderId: '7001/../7002' }, /data\.folderId: must be a positive/],
     [

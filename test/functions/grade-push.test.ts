@@ -1,9 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/grade-push.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
-const relay = functionForTests(integration);
+const ledgerKey = { LEDGER_KEY_SECRET: 'sis-relay/ledger-key' };
+const relay = functionForTests(integration, () => ledgerKey);
+/** Its leases are as short as its attempts. */
+const patient = functionForTests(integration, () => ({ ATTEMPT_TIMEOUT_MS: '1500', RESERVE_MS: '500' }));
+beforeAll(() => relay.controls().secret(ledgerKey.LEDGER_KEY_SECRET, { key: 'k'.repeat(40) }));
 const whole = { comments: '', privateComments: '' };
 const ids = { orgUnitId: 2001, gradeObjectId: 5001, userId: 301 };
 const numeric = (points: unknown) => ({ type: 'numeric', points });
@@ -71,6 +75,108 @@ describe('a grade', () => {
       letters: [],
     });
     expect(await values()).toMatchObject([{ pointsNumerator: 9, writes: 1 }]);
+  });
+});
+
+describe('what a grade does not give, it does not supersede:', () => {
+  const seven = () =>
+    relay.event({ ...ids, grade: numeric(7), comments: 'Well argued', privateComments: 'Late' });
+  const eight = () => relay.event({ ...ids, grade: numeric(8) });
+  const both = { pointsNumerator: 8, comments: comment('Well argued'), privateComments: comment('Late') };
+
+  test.each([
+    ['in their order, in one container', false, false],
+    ['in their order, in two containers', false, true],
+    ['the other way round, in one container', true, false],
+    ['the other way round, in two containers', true, true],
+  ])('7 with comments and 8 without end as 8 with them, %s', async (_, isReversed, inTwo) => {
+    const bodies = [seven(), eight()];
+    for (const body of isReversed ? bodies.toReversed() : bodies) {
+      expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['done'], letters: [] });
+      if (inTwo) relay.inAnotherContainer();
+    }
+    expect(await values()).toMatchObject([both]);
+  });
+
+  test('comments that come after a newer grade are added to what the platform holds of it', async () => {
+    const [older, newer] = [seven(), eight()];
+    await relay.deliverBody(newer);
+    expect(await relay.deliverBody(older)).toMatchObject({ requests: ['GET 200', 'PUT 200'] });
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['duplicate'], requests: [] });
+  });
+
+  test('a newer comment alone leaves the older grade to be sent, and stays', async () => {
+    const older = relay.event({ ...message, comments: 'old', privateComments: 'old' });
+    await relay.deliver({ ...ids, grade: numeric(9), comments: 'new' });
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['done'] });
+    expect(await values()).toMatchObject([
+      { pointsNumerator: 9, comments: comment('new'), privateComments: comment('old') },
+    ]);
+  });
+
+  test('a grade of which the platform does not tell the newer value is for a person to complete', async () => {
+    const older = seven();
+    await relay.deliverBody(eight());
+    const untold = { status: 200, body: { Comments: { Text: '' }, PrivateComments: { Text: '' } } };
+    await relay.controls().fault(untold, { method: 'GET', path: 'values/301$' });
+    expect(parked(await relay.deliverBody(older))).toMatchObject({
+      ...{
+        kind: 'rejected',
+        requests: ['GET 200'],
+        message: 'The platform does not tell the newer value of this grade',
+      },
+    });
+    expect(await values()).toMatchObject([{ pointsNumerator: 8, comments: comment('') }]);
+  });
+});
+
+describe('in another container', () => {
+  test('a newer grade goes on at once behind one that was done: it is seen, and nobody waits', async () => {
+    for (const grade of [numeric(7), numeric(8)]) {
+      expect(await relay.deliver({ ...message, grade, comments: 'é <b>' })).toMatchObject({
+        outcomes: ['done'],
+      });
+      relay.inAnotherContainer();
+    }
+    expect((await relay.requests()).map(({ method }) => method)).toEqual(['PUT', 'GET', 'PUT']);
+    expect(await values()).toMatchObject([{ pointsNumerator: 8, writes: 2 }]);
+  });
+
+  test('an older grade is superseded at once by one that was done', async () => {
+    const older = relay.event({ ...message, grade: numeric(3) });
+    await relay.deliver({ ...message, grade: numeric(9) });
+    relay.inAnotherContainer();
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['superseded'], requests: ['GET 200'] });
+    expect(await values()).toMatchObject([{ pointsNumerator: 9, writes: 1 }]);
+  });
+
+  test.each([
+    ['pass-fail', 5002, { type: 'pass-fail', pass: false }],
+    ['selectbox', 5003, { type: 'selectbox', value: 'Gut' }],
+    ['text', 5004, { type: 'text', text: '' }],
+  ])('a grade of each type is seen: %s', async (_, gradeObjectId, grade) => {
+    await relay.deliver({ ...message, gradeObjectId, grade });
+    relay.inAnotherContainer();
+    const next = await relay.deliver({ ...message, gradeObjectId, grade, comments: 'and more' });
+    expect(next).toMatchObject({ outcomes: ['done'], requests: ['GET 200', 'PUT 200'] });
+  });
+
+  test('a second copy leaves what an instructor corrected since, once the lease is over', async () => {
+    const body = patient.event(message);
+    await patient.deliverBody(body);
+    const corrected = {
+      ...ids,
+      pointsNumerator: 9,
+      comments: comment('corrected'),
+      privateComments: comment(''),
+    };
+    await patient.controls().seed({ gradeValues: [corrected] });
+    patient.inAnotherContainer();
+    const { outcomes, requests, letters } = await patient.deliverBody(body);
+    expect([outcomes.at(-1), requests, letters]).toEqual(['duplicate', [], []]);
+    expect(await patient.rows('gradeValues')).toMatchObject([
+      { pointsNumerator: 9, comments: comment('corrected') },
+    ]);
   });
 });
 
@@ -316,7 +422,32 @@ describe('what the platform refuses is parked after one request', () => {
         headers: { 'content-type': 'text/html' },
         body: '<title>Bad</title><p>No such site.</p>',
       },
-      { kind: 'rejected', status: 400, title: 'Bad', detail: 'No such site.' },
+      { kind: 'intercepted', status: 400, title: 'Bad', detail: 'No such site.' },
+    ],
+    [
+      'a 200 with an HTML page',
+      { status: 200, body: '<html><title>Sign in</title><body>Please sign in</body></html>' },
+      { kind: 'intercepted', status: 200, title: 'Sign in', detail: 'Please sign in' },
+    ],
+    [
+      'a 200 with errors',
+      { status: 200, body: { Errors: [{ Message: 'Grade is locked' }] } },
+      { kind: 'rejected', status: 200, title: 'Errors', detail: 'Grade is locked' },
+    ],
+    [
+      'a 200 with a problem',
+      { status: 200, body: { type: 'https://d/x#locked', title: 'Locked', status: 403, detail: 'No more' } },
+      { kind: 'missing-permission', status: 403, type: 'locked', title: 'Locked', detail: 'No more' },
+    ],
+    [
+      'a 200 in words',
+      { status: 200, body: 'It was noted' },
+      { kind: 'unexpected-answer', status: 200, title: 'It was noted' },
+    ],
+    [
+      'a 200 about another learner',
+      { status: 200, body: { UserId: 302, PointsNumerator: 8.5 } },
+      { kind: 'unexpected-answer', detail: expect.stringContaining('another UserId than was asked for') },
     ],
     [
       'plain text',
@@ -342,7 +473,7 @@ describe('what the platform refuses is parked after one request', () => {
     [
       'a redirect, which is not followed',
       { status: 302, headers: { location: '/svc/error/404/log?targetUrl=%2Fx' } },
-      { kind: 'rejected', status: 302, detail: 'to /svc/error/404/log' },
+      { kind: 'intercepted', status: 302, detail: 'to /svc/error/404/log' },
     ],
     [
       'a method that is not allowed',
@@ -362,14 +493,12 @@ describe('what may pass is waited for, and the grade sent again', () => {
     ['503', { status: 503 }, 'PUT 503', 1],
     ['a 429 with Retry-After', { status: 429, headers: { 'retry-after': '1' } }, 'PUT 429', 1],
     ['500', { status: 500, body: 'Internal Server Error' }, 'PUT 500', 1],
-    [
-      'a 200 with an HTML page',
-      { status: 200, body: '<html><body>Please sign in</body></html>' },
-      'PUT 200',
-      1,
-    ],
     ['a connection cut before the effect', { reset: 'before' }, 'PUT null', 1],
     ['a connection cut after the effect', { reset: 'after' }, 'PUT null', 2],
+    // What was cut off may have been an error.
+    ['half of a 200', { truncate: true }, 'PUT 200', 2],
+    ['a 200 that says 503', { status: 200, body: { title: 'Later', status: 503 } }, 'PUT 200', 1],
+    ['a 200 that says 429', { status: 200, body: { title: 'Slowly', status: 429 } }, 'PUT 200', 1],
   ])('%s', async (_, effect, request, writes) => {
     await relay.controls().fault(effect, { path: 'values/301$' });
     expect(await relay.deliver(message)).toMatchObject({
@@ -380,8 +509,11 @@ describe('what may pass is waited for, and the grade sent again', () => {
     expect(await values()).toMatchObject([{ pointsNumerator: 8.5, writes }]);
   });
 
-  test('but an answer to a PUT that is cut off after its status has told enough', async () => {
-    await relay.controls().fault({ truncate: true }, { path: 'values/301$' });
+  test.each<[string, unknown]>([
+    ['nothing', ''],
+    ['the value', { GradeObjectType: 1, PointsNumerator: 8.5, UserId: 301, New: 'field' }],
+  ])('but not a 200 that says nothing else than that it was done: %s', async (_, body) => {
+    await relay.controls().fault({ status: 200, body, when: 'after' }, { path: 'values/301$' });
     expect(await relay.deliver(message)).toMatchObject({ outcomes: ['done'], requests: ['PUT 200'] });
     expect(await values()).toMatchObject([{ writes: 1 }]);
   });

@@ -14,7 +14,12 @@ const update = {
   description: null,
   ...{ isVisible: true, signMessage: true, signWithTc: false },
   customParameters: null,
-  send: { userId: true, userEmail: false },
+  useToolProviderSecuritySettings: false,
+  send: {
+    ...{ tcInfo: true, contextInfo: true, userId: true, userName: false, userEmail: false },
+    ...{ linkTitle: true, linkDescription: false },
+    ...{ vendorUserName: false, vendorOrgDefinedId: true, vendorRoleId: false },
+  },
 };
 
 const lines: string[] = [];
@@ -42,7 +47,10 @@ describe('an LTI link', () => {
           ...{ Key: proof.key, PlainSecret: proof.plainSecret },
           ...{ IsVisible: true, SignMessage: true, SignWithTc: false },
           CustomParameters: [{ Name: 'term', Value: '2026-1' }],
-          ...{ SendUserId: true, SendUserEmail: false },
+          UseToolProviderSecuritySettings: false,
+          ...{ SendTcInfo: true, SendContextInfo: true, SendUserId: true, SendUserName: false },
+          ...{ SendUserEmail: false, SendLinkTitle: true, SendLinkDescription: false },
+          ...{ SendVendorUserName: false, SendVendorOrgDefinedId: true, SendVendorRoleId: false },
         },
       },
     ]);
@@ -85,7 +93,7 @@ describe('an LTI link', () => {
   });
 });
 
-describe('the secret of a link', () => {
+describe('the key and the secret of a link', () => {
   test('that is not there is named in the letter; once it is there, a replay goes through', async () => {
     await relay.controls().seed({ ltiLinks: [{ linkId: 9002, orgUnitId: 2001 }] });
     const delivery = await relay.deliver({ ...update, linkId: 9002 });
@@ -97,7 +105,7 @@ describe('the secret of a link', () => {
         'Create the secret sis-relay/local/lti-links/9002 as JSON with key and plainSecret, then replay.',
     });
     await relay.controls().secret(secretOf(9002), proof);
-    expect(await relay.deliverBody(delivery.sent.body)).toMatchObject({ outcomes: ['done'], letters: [] });
+    expect(await relay.replay(delivery)).toMatchObject({ outcomes: ['done'], letters: [] });
     expect(await links()).toMatchObject([{ linkId: 9001 }, { linkId: 9002, fields: { Key: proof.key } }]);
   });
 
@@ -132,13 +140,16 @@ describe('the secret of a link', () => {
     ['as it is', proof.plainSecret],
     ['as JSON', JSON.stringify({ PlainSecret: proof.plainSecret })],
     ['in an address', `https://lab.example.edu/launch/${encodeURIComponent(proof.plainSecret)}`],
-  ])('is in no letter, even where the platform repeats it %s', async (_, said) => {
+    ['together with its key', `Key ${proof.key} and secret ${proof.plainSecret}`],
+    ['as its key alone, in JSON', JSON.stringify({ Key: proof.key })],
+    ['as its key alone, in capitals and escaped', proof.key.toUpperCase().replaceAll('-', '%2D')],
+  ])('are in no letter, even where the platform repeats them %s', async (_, said) => {
     const headers = { 'content-type': 'text/plain' };
     await relay.controls().fault({ status: 400, headers, body: `Provided JSON is invalid\n${said}` });
     const failure = parked(await relay.deliver(update));
     expect(failure).toMatchObject({ kind: 'rejected', status: 400 });
     expect(failure.detail).toContain('Provided JSON is invalid');
-    expect(JSON.stringify(failure)).not.toMatch(/horse|battery/);
+    expect(JSON.stringify(failure)).not.toMatch(/horse|battery|4711/);
   });
 
   const told = 'told-"to"-everybody';
@@ -215,6 +226,17 @@ describe('what the platform refuses is parked after one request', () => {
   });
 });
 
+test('a link without a flag that the site names after its vendor is refused by the platform, which names it', async () => {
+  const { vendorRoleId: _, ...send } = update.send;
+  expect(parked(await relay.deliver({ ...update, send }))).toMatchObject({
+    ...{
+      requests: ['PUT 400'],
+      kind: 'rejected',
+      detail: expect.stringContaining('SendVendorRoleId must be'),
+    },
+  });
+});
+
 describe('what is no LTI link is parked, and nothing is sent', () => {
   const without = (field: string) => ({ ...update, [field]: undefined });
   test.each<[string, object, RegExp]>([
@@ -225,6 +247,7 @@ describe('what is no LTI link is parked, and nothing is sent', () => {
       'isVisible',
       'signMessage',
       'signWithTc',
+      'useToolProviderSecuritySettings',
       'customParameters',
       'send',
     ].map((field): [string, object, RegExp] => [
@@ -234,10 +257,24 @@ describe('what is no LTI link is parked, and nothing is sent', () => {
     ]),
     ['a blank title', { ...update, title: '\t' }, /data\.title: must not be empty/],
     ['an address that runs', { ...update, url: 'javascript:alert(1)' }, /data\.url: must begin with https/],
-    ['nothing said of what is sent', { ...update, send: {} }, /data\.send: must say what the tool is sent/],
-    ['a flag that is no name', { ...update, send: { 'user id': true } }, /data\.send.*must be a name as in/],
-    ['a flag by the platform’s name', { ...update, send: { sendUserId: true } }, /data\.send\.sendUserId/],
-    ['a flag that is no flag', { ...update, send: { userId: 1 } }, /data\.send\.userId/],
+    ...[...['tcInfo', 'contextInfo', 'userId', 'userName', 'userEmail', 'linkTitle', 'linkDescription']].map(
+      (name): [string, object, RegExp] => [
+        `nothing said of ${name}`,
+        { ...update, send: { ...update.send, [name]: undefined } },
+        new RegExp(`data\\.send\\.${name}: is missing: must be true or false`),
+      ],
+    ),
+    [
+      'a flag that is no name',
+      { ...update, send: { ...update.send, 'user id': true } },
+      /data\.send.*must be a name as in/,
+    ],
+    [
+      'a flag by the platform’s name',
+      { ...update, send: { ...update.send, sendUserId: true } },
+      /data\.send\.sendUserId/,
+    ],
+    ['a flag that is no flag', { ...update, send: { ...update.send, userId: 1 } }, /data\.send\.userId/],
     ['a flag of the prototype', { ...update, send: JSON.parse('{"__proto__":true}') }, /data\.send/],
     [
       'a parameter without a value',

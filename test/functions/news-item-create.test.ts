@@ -79,14 +79,14 @@ describe('a news item', () => {
 });
 
 describe('what certainly had no effect is sent again', () => {
-  test.each<[string, Effect]>([
-    ['503', { status: 503 }],
-    ['429', { status: 429, headers: { 'retry-after': '1' } }],
-  ])('after %s', async (_, effect) => {
-    await relay.controls().fault(effect);
-    expect(await relay.deliver(item)).toMatchObject({ outcomes: ['waiting', 'done'], letters: [] });
-    expect(await news()).toHaveLength(1);
-  });
+  test.each<[string, Effect]>([['429', { status: 429, headers: { 'retry-after': '1' } }]])(
+    'after %s',
+    async (_, effect) => {
+      await relay.controls().fault(effect);
+      expect(await relay.deliver(item)).toMatchObject({ outcomes: ['waiting', 'done'], letters: [] });
+      expect(await news()).toHaveLength(1);
+    },
+  );
 
   test('after an attachment that could not be read', async () => {
     const uri = await planUri();
@@ -102,6 +102,13 @@ describe('without an answer a person decides, as nothing can be read back', () =
   test.each<[string, Effect, number]>([
     ['the connection is cut after the effect', { reset: 'after' }, 1],
     ['500', { status: 500 }, 0],
+    ['503, which is a proxy’s', { status: 503, when: 'after' }, 1],
+    ['a redirect after the effect', { status: 302, headers: { location: '/login' }, when: 'after' }, 1],
+    ['409', { status: 409 }, 0],
+    ['a page of a firewall', { status: 403, body: '<html><title>Blocked</title></html>' }, 0],
+    ['errors with status 200', { status: 200, body: { Errors: [{ Message: 'No' }] } }, 0],
+    ['a page with status 200', { status: 200, body: '<html><title>Sign in</title></html>' }, 0],
+    ['a refused key with status 200', { status: 200, body: 'Invalid token' }, 0],
   ])('%s', async (_, effect, published) => {
     await relay.controls().fault(effect);
     const delivery = await relay.deliver(item);
@@ -113,6 +120,26 @@ describe('without an answer a person decides, as nothing can be read back', () =
     });
     expect(delivery.requests).toHaveLength(1);
     expect(await news()).toHaveLength(published);
+  });
+});
+
+test('what the platform said to it outlives the attempt: the letter that follows has all of it', async () => {
+  const problem = {
+    type: 'https://docs.example.edu/res/apiprop.html#internal-error',
+    ...{ title: 'Internal Error', status: 500, detail: 'The notification service is down' },
+  };
+  const headers = { 'content-type': 'application/problem+json', 'x-request-id': 'r-7' };
+  // A container that met a refused key leaves it alone for a minute.
+  relay.inAnotherContainer();
+  await relay.controls().fault({ status: 500, headers, body: problem });
+  const { outcomes, ...delivery } = await relay.deliver(item);
+  expect(outcomes).toEqual(['waiting', 'parked']);
+  expect(parked({ outcomes, ...delivery })).toMatchObject({
+    ...{ kind: 'uncertain', status: 500, type: 'internal-error', title: 'Internal Error', requestId: 'r-7' },
+    ...{ detail: 'The notification service is down', operation: 'POST /svc/api/le/1.82/2001/news/' },
+    message: expect.stringMatching(
+      /left no outcome \(The platform answered POST .* with 500 Internal Error\): the platform does not tell$/,
+    ),
   });
 });
 

@@ -59,12 +59,6 @@ describe('a move that is cut off goes on where it stopped, and at no time there 
     ['no answer, and not attached', 'POST', { reset: 'before' }, ['POST null', attached, detached]],
     ['500 to the attachment', 'POST', { status: 500 }, ['POST 500', attached, detached]],
     [
-      'an HTML page for the attachment',
-      'POST',
-      { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
-      ['POST 200', attached, detached],
-    ],
-    [
       'no answer, and detached',
       'DELETE',
       { reset: 'after' },
@@ -133,8 +127,25 @@ describe('a refused attachment detaches nothing', () => {
     const delivery = await relay.deliver(move);
     expect(parked(delivery)).toMatchObject({ requests, kind: 'missing-scope', required });
     expect(await parents()).toEqual(left);
-    expect(await relay.deliverBody(delivery.sent.body)).toMatchObject({ outcomes: ['done'], letters: [] });
+    expect(await relay.replay(delivery)).toMatchObject({ outcomes: ['done'], letters: [] });
     expect(await parents()).toEqual([2002]);
+  });
+});
+
+describe('that the old parent is gone is believed of nobody but the API', () => {
+  test.each<[string, Effect & { status: number }, string]>([
+    ['a 404 without a word', { status: 404 }, 'rejected'],
+    ['a 404 in words that are nobody’s own', { status: 404, body: 'Cannot DELETE' }, 'rejected'],
+    ['a 404 page', { status: 404, body: '<html><title>Not Found</title></html>' }, 'intercepted'],
+    ['a 200 with errors', { status: 200, body: { Errors: [{ Message: 'No' }] } }, 'rejected'],
+    ['a 200 with a page', { status: 200, body: '<html><title>Sign in</title></html>' }, 'intercepted'],
+  ])('%s leaves it where it is, and the letter says so', async (_, effect, kind) => {
+    await relay.controls().fault(effect, { method: 'DELETE' });
+    expect(parked(await relay.deliver(move))).toMatchObject({
+      ...{ requests: [attached, `DELETE ${effect.status}`], kind, status: effect.status },
+      operation: 'DELETE /svc/api/lp/1.49/orgstructure/3001/parents/2001',
+    });
+    expect(await parents()).toEqual([2001, 2002]);
   });
 });
 

@@ -287,10 +287,18 @@ describe('a submission without an answer is looked up before anything is sent ag
       { status: 200, body: '<html></html>' },
       ['POST 200', ...again],
     ],
+    ['503 may be a proxy’s: it is looked up, and sent', { status: 503 }, ['POST 503', ...again]],
+    ['503 comes after the effect: it is found', { status: 503, when: 'after' }, ['POST 503', 'GET 200']],
+    ['409 is not certain: it is looked up, and sent', { status: 409 }, ['POST 409', ...again]],
     [
-      '503 says that nothing was taken: it is sent',
-      { status: 503 },
-      ['POST 503', 'GET 200', 'POST 200', 'GET 200'],
+      'a 403 page is not the platform’s: it is looked up, and sent',
+      { status: 403, body: '<html></html>' },
+      ['POST 403', ...again],
+    ],
+    [
+      'errors with status 200: it is looked up, and sent',
+      { status: 200, body: { Errors: [{ Message: 'Not now' }] } },
+      ['POST 200', ...again],
     ],
     [
       '429 says that nothing was taken: it is sent',
@@ -362,7 +370,8 @@ describe('a submission whose upload was answered with a success is looked for, a
     await relay.controls().fault({ status: 200, body: [] }, { ...atSubmissions('GET'), times: 2 });
     const body = relay.event({ ...ids, files: [file(await uploaded())] });
     expect(parked(await relay.deliverBody(body)).kind).toBe('uncertain');
-    expect(parked(await relay.deliverBody(body)).kind).toBe('uncertain');
+    // The letter says what there is to say: a second copy writes no second one.
+    expect(await relay.deliverBody(body)).toMatchObject({ outcomes: ['duplicate'], letters: [] });
     expect(await submissions()).toHaveLength(1);
   });
 

@@ -1,0 +1,45 @@
+import * as z from 'zod';
+import { failureOf, MessageFailure } from '../lib/failure.ts';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration } from '../lib/integration.ts';
+import { platformId } from '../lib/message.ts';
+import { isAbsence } from '../lib/platform/absence.ts';
+import { findInClasslist, getClasslistPages } from '../lib/platform/classlists.ts';
+import { deleteEnrollment, removeEnrollment } from '../lib/platform/enrollments.ts';
+import { unlessSeen } from '../lib/seen.ts';
+
+const data = z.strictObject({ orgUnitId: platformId, userId: platformId });
+
+type Enrollment = z.infer<typeof data>;
+
+const stillThere = (error: unknown): MessageFailure => {
+  const { kind, message, remedy, ...refusal } = failureOf(error);
+  return new MessageFailure('rejected', `${message}, and shows the user in the classlist`, {
+    remedy:
+      'Compare the path and version of delete-enrollment with what the platform has (PLATFORM_OPERATIONS overrides them), then replay.',
+    refusal,
+  });
+};
+
+/** Removes a user from an org unit; whoever is not enrolled there is removed already. */
+export const integration: Integration<Enrollment> = {
+  name: 'enrollment-remove',
+  data,
+  // That of enrollment-create: of a creation and a removal, the newer one holds.
+  resource: ({ orgUnitId, userId }) => `enrollment/${orgUnitId}/${userId}`,
+  operations: [deleteEnrollment, getClasslistPages],
+  repeatable: true,
+  run: async (enrollment, { platform, note }) => {
+    const isEnrolled = async () => (await findInClasslist(platform, enrollment)) !== undefined;
+    try {
+      await unlessSeen(removeEnrollment(platform, enrollment), async () => !(await isEnrolled()));
+    } catch (error) {
+      // A 404 is also the answer to a wrong path or version: only the classlist tells that nobody is enrolled.
+      if (!isAbsence(error)) throw error;
+      if (await isEnrolled()) throw stillThere(error);
+      note('The user was not enrolled');
+    }
+  },
+};
+
+export const handler = handlerOf(integration);

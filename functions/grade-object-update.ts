@@ -1,0 +1,53 @@
+import type * as z from 'zod';
+import { MessageFailure } from '../lib/failure.ts';
+import { changedGradeObject } from '../lib/grade-object.ts';
+import { handlerOf } from '../lib/handler.ts';
+import type { Integration } from '../lib/integration.ts';
+import * as grades from '../lib/platform/grade-objects.ts';
+
+type Data = z.infer<typeof changedGradeObject>;
+
+const refused = (message: string, remedy: string) => new MessageFailure('rejected', message, { remedy });
+
+const fieldOf = ({ gradeObjectId }: Data, setting: string) => `object/${gradeObjectId}/${setting}`;
+
+/**
+ * Changes settings of a grade object. Those that the message does not give stay as they are, also those that a newer message
+ * has given: each is ordered by itself.
+ */
+export const integration: Integration<Data> = {
+  name: 'grade-object-update',
+  data: changedGradeObject,
+  // That of grade-object-create: no name is changed while a creation looks for it.
+  resource: ({ orgUnitId }) => `grade-objects/${orgUnitId}`,
+  fields: (given) => Object.keys(given.changes).map((setting) => fieldOf(given, setting)),
+  operations: [grades.getGradeObject, grades.putGradeObject],
+  repeatable: true,
+  run: async (given, { platform, fields }) => {
+    const { gradeObjectId, gradeType } = given;
+    const shown = await grades.requireGradeObject(platform, given);
+    if (shown.GradeType !== gradeType)
+      throw refused(
+        `Grade object ${gradeObjectId} is of another type than data.type, and the platform changes no type`,
+        'Correct data.type or data.gradeObjectId, then replay; for another type, create another grade object.',
+      );
+    const changes = Object.fromEntries(
+      Object.entries(given.changes).filter(([setting]) => fields.includes(fieldOf(given, setting))),
+    );
+    const { settings, untold } = grades.changedSettings(shown, changes);
+    if (untold.length > 0)
+      throw refused(
+        `The platform does not tell ${untold.join(', ')} of grade object ${gradeObjectId}, which an update would reset`,
+        'Give these settings in data, too, then replay.',
+      );
+    const { AssociatedTool } = await grades.replaceGradeObject(platform, given, settings);
+    // Whether an update keeps what is linked is not known.
+    if (shown.AssociatedTool && AssociatedTool === null)
+      throw refused(
+        `Grade object ${gradeObjectId} was updated, and the platform has taken it from the activity that it was linked to`,
+        'Link it to that activity again on the platform, then discard the letter.',
+      );
+  },
+};
+
+export const handler = handlerOf(integration);

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { integration as creation } from '../../functions/enrollment-create.ts';
+import { integration } from '../../functions/enrollment-remove.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+
+// A claim that is over soon, so that what the other function has done need not be waited for.
+const settings = () => ({
+  ...{ ATTEMPT_TIMEOUT_MS: '1000', RESERVE_MS: '200', LEDGER_SETTLING_SECONDS: '1' },
+  ...{ QUEUE_VISIBILITY_SECONDS: '2', QUEUE_BACKLOG_SECONDS: '1' },
+});
+const relay = functionForTests(integration, settings, [creation]);
+const learner = 110;
+const enrolled = { orgUnitId: 2001, userId: 302 };
+const newcomer = { orgUnitId: 2001, userId: 303 };
+const rowsOf = async ({ orgUnitId, userId }: typeof enrolled) =>
+  (await relay.rows('enrollments')).filter((row) => row.userId === userId && row.orgUnitId === orgUnitId);
+const createdEvent = (enrollment: typeof enrolled) =>
+  relay.event({ ...enrollment, roleId: learner }, { type: 'sis.enrollment-create.v1' });
+const notEnrolled = {
+  ...{ outcomes: ['done'], requests: ['DELETE 404', 'GET 200'], letters: [] },
+  reasons: ['The user was not enrolled'],
+};
+
+describe('a removal', () => {
+  test('takes a user out of an org unit, with one request, and no other user', async () => {
+    const before = (await relay.rows('enrollments')).length;
+    expect(await relay.deliver(enrolled)).toMatchObject({
+      outcomes: ['done'],
+      reasons: [],
+      requests: ['DELETE 200'],
+      letters: [],
+    });
+    expect(await rowsOf(enrolled)).toEqual([]);
+    expect(await relay.rows('enrollments')).toHaveLength(before - 1);
+  });
+
+  test('of whoever is not enrolled is done once the classlist says so, and the log tells it', async () => {
+    expect(await relay.deliver(newcomer)).toMatchObject(notEnrolled);
+  });
+
+  test('reads all pages of the classlist', async () => {
+    const users = Array.from({ length: 250 }, (_, at) => ({ userId: 5_000 + at }));
+    const enrollments = users.map(({ userId }) => ({ orgUnitId: 2001, userId, roleId: learner }));
+    await relay.controls().seed({ users, enrollments });
+    const { outcomes, requests } = await relay.deliver(newcomer);
+    expect(outcomes).toEqual(['done']);
+    expect(requests.length).toBeGreaterThan(2);
+
+    const last = { orgUnitId: 2001, userId: 5_249 };
+    await relay.controls().fault({ status: 404 }, { method: 'DELETE' });
+    expect(parked(await relay.deliver(last)).requests).toEqual(['DELETE 404', ...requests.slice(1)]);
+    expect(await rowsOf(last)).toHaveLength(1);
+  });
+
+  test('is not hindered by names that the platform hides', async () => {
+    const hidden = { ProfileIdentifier: 'p', DisplayName: null, Username: null, Email: null };
+    const body = { Objects: [{ ...hidden, Identifier: '302' }], Next: null };
+    await relay.controls().fault({ status: 200, body }, { path: 'classlist' });
+    expect(await relay.deliver(newcomer)).toMatchObject(notEnrolled);
+  });
+
+  test('that is delivered twice is sent once', async () => {
+    const body = relay.event(enrolled);
+    await relay.deliverBody(body);
+    expect(await relay.deliverBody(body)).toMatchObject({
+      ...{ outcomes: ['duplicate'], requests: [], letters: [] },
+    });
+  });
+
+  test('whose answer was cut off is sent again, and finds nobody to remove', async () => {
+    await relay.controls().fault({ reset: 'after' }, { method: 'DELETE' });
+    expect(await relay.deliver(enrolled)).toMatchObject({
+      ...{ outcomes: ['waiting', 'done'], requests: ['DELETE null', 'DELETE 404', 'GET 200'], letters: [] },
+    });
+    expect(await rowsOf(enrolled)).toEqual([]);
+  });
+});
+
+describe('of a creation and a removal, each in a container of its own, the newer holds', () => {
+  test('the older creation is superseded when it comes after the removal', async () => {
+    const older = createdEvent(enrolled);
+    expect(await relay.deliver(enrolled)).toMatchObject({ outcomes: ['done'] });
+    const { outcomes, requests, letters } = await relay.deliverBody(older);
+    expect({ end: outcomes.at(-1), requests, letters }).toEqual({
+      ...{ end: 'superseded', requests: [], letters: [] },
+    });
+    expect(await rowsOf(enrolled)).toEqual([]);
+  });
+
+  test('the older removal is superseded when it comes after the creation', async () => {
+    const older = relay.event(newcomer);
+    expect(await relay.deliverBody(createdEvent(newcomer))).toMatchObject({ outcomes: ['done'] });
+    const { outcomes, requests, letters } = await relay.deliverBody(older);
+    expect({ end: outcomes.at(-1), requests, letters }).toEqual({
+      ...{ end: 'superseded', requests: [], letters: [] },
+    });
+    expect(await rowsOf(newcomer)).toMatchObject([{ writes: 1 }]);
+  });
+
+  test('in their order both are done: whoever was enrolled and then removed is not enrolled', async () => {
+    await relay.deliverBody(createdEvent(newcomer));
+    const { outcomes, requests } = await relay.deliver(newcomer);
+    expect({ end: outcomes.at(-1), requests }).toEqual({ end: 'done', requests: ['DELETE 200'] });
+    expect(await rowsOf(newcomer)).toEqual([]);
+  });
+
+  test('an older creation is done after a newer removal that the platform refused', async () => {
+    const older = createdEvent(newcomer);
+    await relay.controls().fault({ status: 400, body: { Errors: [{ Message: 'Closed' }] } });
+    expect(parked(await relay.deliver(newcomer))).toMatchObject({ kind: 'rejected', detail: 'Closed' });
+    expect((await relay.deliverBody(older)).outcomes.at(-1)).toBe('done');
+    expect(await rowsOf(newcomer)).toHaveLength(1);
+  });
+});
+
+describe('what the platform refuses is parked, and the enrollment stays', () => {
+  test('a 404 about somebody whom the classlist shows: it was the path or the version', async () => {
+    const body = { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No such version' };
+    await relay.controls().fault({ status: 404, body }, { method: 'DELETE' });
+    expect(parked(await relay.deliver(enrolled))).toMatchObject({
+      requests: ['DELETE 404', 'GET 200'],
+      ...{ kind: 'rejected', status: 404, title: 'Not Found', detail: 'No such version' },
+      operation: 'DELETE /svc/api/lp/1.49/enrollments/orgUnits/2001/users/302',
+      message: expect.stringContaining('and shows the user in the classlist'),
+      remedy: expect.stringContaining('version of delete-enrollment'),
+    });
+    expect(await rowsOf(enrolled)).toHaveLength(1);
+  });
+
+  test('a 404 about an org unit that nobody knows', async () => {
+    expect(parked(await relay.deliver({ ...enrolled, orgUnitId: 2999 }))).toMatchObject({
+      requests: ['DELETE 404', 'GET 404'],
+      ...{ kind: 'rejected', status: 404, detail: 'Org unit not found' },
+      operation: 'GET /svc/api/le/1.82/2999/classlist/paged/',
+    });
+  });
+
+  test('a 404, where the classlist may not be read', async () => {
+    const body = { title: 'Forbidden', status: 403, detail: 'Requires permission: SeeClasslist' };
+    await relay.controls().fault({ status: 403, body }, { path: 'classlist' });
+    expect(parked(await relay.deliver(newcomer))).toMatchObject({
+      requests: ['DELETE 404', 'GET 403'],
+      ...{ kind: 'missing-permission', status: 403, title: 'Forbidden' },
+    });
+  });
+
+  test('a role without the permission, which the letter names', async () => {
+    const seeded = { orgUnitId: 2002, userId: 302 };
+    await relay.controls().seed({ enrollments: [{ ...seeded, roleId: learner }] });
+    expect(parked(await relay.deliver(seeded))).toMatchObject({
+      requests: ['DELETE 403'],
+      ...{ kind: 'missing-permission', required: 'ManageEnrollments', status: 403, title: 'Forbidden' },
+    });
+    expect(await rowsOf(seeded)).toHaveLength(1);
+  });
+
+  test('in the other form of its errors', async () => {
+    await relay.controls().fault({ status: 400, body: { Errors: [{ Message: 'The course is closed' }] } });
+    expect(parked(await relay.deliver(enrolled))).toMatchObject({
+      requests: ['DELETE 400'],
+      ...{ kind: 'rejected', status: 400, detail: 'The course is closed' },
+    });
+    expect(await rowsOf(enrolled)).toHaveLength(1);
+  });
+});
+
+describe('what heals by itself is waited for', () => {
+  test.each([
+    ['the platform asks to wait', { status: 429, headers: { 'retry-after': '1' } }, 'DELETE'],
+    ['the platform is down', { status: 503 }, 'DELETE'],
+  ])('%s', async (_, effect, method) => {
+    await relay.controls().fault(effect, { method });
+    const { outcomes, letters } = await relay.deliver(enrolled);
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(await rowsOf(enrolled)).toEqual([]);
+  });
+
+  test('a classlist that is not to be had proves nothing', async () => {
+    await relay.controls().fault({ status: 503 }, { path: 'classlist' });
+    expect(await relay.deliver(newcomer)).toMatchObject({
+      ...{ outcomes: ['waiting', 'done'], letters: [] },
+      requests: ['DELETE 404', 'GET 503', 'DELETE 404', 'GET 200'],
+    });
+  });
+});
+
+describe('what is no removal is parked, and nothing is sent', () => {
+  test.each<[string, unknown, RegExp]>([
+    ['an id as text', { ...enrolled, userId: '302' }, /data\.userId: must be a positive whole number/],
+    ['an id that would alter a path', { ...enrolled, userId: '../301' }, /data\.userId/],
+    ['a missing id', { orgUnitId: 2001 }, /data\.userId: is missing/],
+    ['zero', { ...enrolled, orgUnitId: 0 }, /data\.orgUnitId: must be a positive whole number/],
+    ['a role', { ...enrolled, roleId: learner }, /data\.roleId: is not a known field/],
+    ['nothing', undefined, /data: is missing/],
+  ])('%s', async (_, data, says) => {
+    const failure = parked(await relay.deliver(data));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+    expect(await rowsOf(enrolled)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest';
+import { integration as creation } from '../../functions/grade-object-create.ts';
+import { integration } from '../../functions/grade-object-update.ts';
+import { parseMessage } from '../../lib/message.ts';
+import type { Effect } from '../local/controls.ts';
+import { functionForTests, parked } from '../local/inline.ts';
+
+/** Its leases are as short as its attempts. */
+const relay = functionForTests(integration, () => ({
+  ...{ LEDGER_SETTLING_SECONDS: '1', ATTEMPT_TIMEOUT_MS: '1500', RESERVE_MS: '500' },
+}));
+const ids = { orgUnitId: 2001, gradeObjectId: 5900 };
+const update = { ...ids, type: 'numeric', name: 'Field report', maxPoints: 30 };
+const settings = {
+  ...{ CategoryId: 31, GradeSchemeId: 32, CanExceedMaxPoints: true, IsBonus: true },
+  ExcludeFromFinalGradeCalculation: true,
+};
+const description = { content: '<p>Bring <b>boots</b></p>', type: 'Html' };
+const before = {
+  ...{ ...ids, name: 'Report', shortName: 'Rep', gradeObjectType: 1, maxPoints: 20 },
+  ...{ description, settings },
+};
+const seed = (more: object = {}) => relay.controls().seed({ gradeObjects: [{ ...before, ...more }] });
+const held = async () =>
+  (await relay.rows('gradeObjects')).find(({ gradeObjectId }) => gradeObjectId === 5900);
+const updated = ['GET 200', 'PUT 200'];
+
+describe('a grade object', () => {
+  test('is changed in what its message gives, and keeps everything else', async () => {
+    await seed();
+    const more = { isBonus: false, categoryId: 33, scoreDenominator: 5 };
+    expect(await relay.deliver({ ...update, ...more })).toMatchObject({
+      ...{ outcomes: ['done'], requests: updated, letters: [] },
+    });
+    expect(await held()).toEqual({
+      ...{ ...before, name: 'Field report', maxPoints: 30 },
+      settings: { ...settings, IsBonus: false, CategoryId: 33, ScoreDenominator: 5 },
+    });
+  });
+
+  test('keeps the score’s denominator that it has, and loses what its message says is none', async () => {
+    await seed({ settings: { ...settings, ScoreDenominator: 5 } });
+    const none = { categoryId: null, gradeSchemeId: null, description: '', shortName: '' };
+    await relay.deliver({ ...ids, type: 'numeric', ...none });
+    expect(await held()).toMatchObject({
+      ...{ name: 'Report', shortName: '', maxPoints: 20, description: { content: '' } },
+      settings: { ...settings, CategoryId: null, GradeSchemeId: null, ScoreDenominator: 5 },
+    });
+  });
+
+  test.each([
+    ['pass-fail', 2, { IsBonus: true }, {}],
+    ['selectbox', 3, { GradeSchemeId: 4 }, { gradeSchemeId: 12 }],
+    ['text', 4, {}, {}],
+  ])('of the type %s is changed', async (type, gradeObjectType, settings, more) => {
+    await seed({ gradeObjectType, maxPoints: null, settings });
+    const data = { ...ids, type, name: 'Field report', categoryId: 31, ...more };
+    expect(await relay.deliver(data)).toMatchObject({ outcomes: ['done'], requests: updated });
+    expect(await held()).toMatchObject({
+      ...{ name: 'Field report', shortName: 'Rep', gradeObjectType, maxPoints: null, description },
+      settings: { ...settings, CategoryId: 31, ...(type === 'selectbox' && { GradeSchemeId: 12 }) },
+    });
+  });
+
+  test('stays the grade item of its dropbox folder', async () => {
+    await seed();
+    const folder = { folderId: 7001, orgUnitId: 2001, gradeItemId: 5900 };
+    await relay.controls().seed({ folders: [folder] });
+    expect(await relay.deliver(update)).toMatchObject({ outcomes: ['done'], requests: updated });
+    expect(await relay.rows('folders')).toMatchObject([folder, {}]);
+  });
+
+  test('that an update has taken from its folder is told to a person', async () => {
+    await seed();
+    await relay.controls().seed({ folders: [{ folderId: 7001, orgUnitId: 2001, gradeItemId: 5900 }] });
+    const body = { Id: 5900, Name: 'Field report', GradeType: 'Numeric', AssociatedTool: null };
+    await relay.controls().fault({ status: 200, body, when: 'after' }, { method: 'PUT' });
+    const { outcomes, letters } = await relay.deliver(update);
+    expect(outcomes).toEqual(['parked']);
+    expect(letters).toMatchObject([
+      { failure: { kind: 'rejected', remedy: expect.stringMatching(/^Link it .* discard the letter\.$/) } },
+    ]);
+  });
+});
+
+describe('the order of messages about one grade object', () => {
+  test('one that is delivered twice is sent once, an older one not at all', async () => {
+    await seed();
+    const [older, newer] = [relay.event({ ...update, name: 'Old' }), relay.event(update)];
+    await relay.deliverBody(newer);
+    for (const body of [newer, older])
+      expect(await relay.deliverBody(body)).toMatchObject({
+        ...{ outcomes: [body === newer ? 'duplicate' : 'superseded'], requests: [] },
+      });
+    expect(await held()).toMatchObject({ name: 'Field report' });
+  });
+
+  test('of an older one, what no newer one has given is still done', async () => {
+    await seed();
+    const older = relay.event({ ...update, name: 'Old', isBonus: false });
+    await relay.deliver({ ...ids, type: 'numeric', name: 'New' });
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['done'], requests: updated });
+    expect(await held()).toMatchObject({ name: 'New', maxPoints: 30, settings: { IsBonus: false } });
+  });
+
+  test('in another container, one about another grade object is done when the first can act no more', async () => {
+    await seed();
+    await relay.deliver(update);
+    relay.inAnotherContainer();
+    const { outcomes, letters } = await relay.deliver({
+      ...update,
+      gradeObjectId: 5001,
+      name: 'Midterm exam',
+    });
+    expect({ end: outcomes.at(-1), letters }).toEqual({ end: 'done', letters: [] });
+    expect(await relay.rows('gradeObjects')).toMatchObject([{ name: 'Midterm exam' }, {}, {}, {}, {}, {}]);
+  });
+
+  test('an older one about another grade object of the org unit is done', async () => {
+    await seed();
+    const older = relay.event({ ...update, gradeObjectId: 5001, name: 'Midterm exam' });
+    await relay.deliver(update);
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['done'], requests: updated });
+  });
+
+  test('a creation in the same org unit takes turns with it, and neither supersedes the other', () => {
+    const body = (name: string, data: object) => relay.event(data, { type: `sis.${name}.v1` });
+    const { gradeObjectId: _, ...made } = update;
+    const changed = parseMessage(body('grade-object-update', update), integration, Date.now());
+    const created = parseMessage(body('grade-object-create', made), creation, Date.now());
+    expect(integration.resource(changed.data, changed)).toBe(creation.resource(created.data, created));
+    const fields = integration.fields?.(changed.data, changed) ?? [];
+    expect(fields).toEqual(['object/5900/Name', 'object/5900/MaxPoints']);
+    expect(fields).not.toEqual(expect.arrayContaining([...(creation.fields?.(created.data, created) ?? [])]));
+  });
+});
+
+describe('an update is sent once more', () => {
+  test.each<[string, Effect]>([
+    ['no answer to what was done', { reset: 'after' }],
+    ['no answer to what was not done', { reset: 'before' }],
+    ['half an answer', { truncate: true }],
+    ['500', { status: 500 }],
+    ['503', { status: 503 }],
+  ])('after %s', async (_, effect) => {
+    await seed();
+    await relay.controls().fault(effect, { method: 'PUT' });
+    const { outcomes, letters } = await relay.deliver(update);
+    expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(await held()).toMatchObject({ name: 'Field report', maxPoints: 30, settings });
+  });
+});
+
+describe('what is refused is parked, and nothing is changed', () => {
+  test.each<[string, object, object]>([
+    [
+      'another type, which the platform does not change',
+      { type: 'pass-fail', maxPoints: 30 },
+      {
+        requests: ['GET 200'],
+        message: 'Grade object 5900 is of another type than data.type, and the platform changes no type',
+        remedy: expect.stringMatching(/^Correct data\.type or data\.gradeObjectId, then replay/),
+      },
+    ],
+    [
+      'an unknown grade object',
+      { gradeObjectId: 5999 },
+      { requests: ['GET 404'], status: 404, detail: 'Grade object not found' },
+    ],
+    [
+      'one of another org unit',
+      { gradeObjectId: 5101 },
+      { requests: ['GET 404'], status: 404, detail: 'Grade object not found' },
+    ],
+  ])('%s', async (_, wrong, failure) => {
+    await seed();
+    expect(parked(await relay.deliver({ ...update, ...wrong }))).toMatchObject({
+      kind: 'rejected',
+      ...failure,
+    });
+    expect(await held()).toEqual(before);
+  });
+
+  test('a role without the permission, which the letter names', async () => {
+    const data = { ...update, orgUnitId: 2002, gradeObjectId: 5101 };
+    expect(parked(await relay.deliver(data))).toMatchObject({
+      ...{ requests: ['GET 200', 'PUT 403'], kind: 'missing-permission', required: 'ManageGradeObjects' },
+    });
+  });
+
+  test('what the platform does not tell and the message does not give, as an update would reset it', async () => {
+    await seed();
+    const shown = { Id: 5900, Name: 'Report', ShortName: '', GradeType: 'Numeric', Description: null };
+    const body = { ...shown, MaxPoints: 20, IsBonus: false, ExcludeFromFinalGradeCalculation: false };
+    const answer = { status: 200, body: { ...body, CanExceedMaxPoints: false } };
+    await relay.controls().fault(answer, { method: 'GET', times: 2 });
+    expect(parked(await relay.deliver(update))).toMatchObject({
+      ...{ requests: ['GET 200'], kind: 'rejected' },
+      message:
+        'The platform does not tell CategoryId, GradeSchemeId of grade object 5900, which an update would reset',
+    });
+    expect(await held()).toEqual(before);
+    const whole = { ...update, categoryId: null, gradeSchemeId: null };
+    expect(await relay.deliver(whole)).toMatchObject({ outcomes: ['done'], requests: updated });
+  });
+});
+
+describe('what is no update is parked, and nothing is sent', () => {
+  test.each<[string, object, RegExp]>([
+    [
+      'nothing to change',
+      { name: undefined, maxPoints: undefined },
+      /must give at least one setting to change/,
+    ],
+    ['no type', { type: undefined }, /data\.type: must be numeric, pass-fail, selectbox or text/],
+    ['no points for a number', { maxPoints: null }, /data\.maxPoints/],
+    ['no scheme for a selectbox', { type: 'selectbox', gradeSchemeId: null }, /data\.gradeSchemeId/],
+    [
+      'points beyond those of another type',
+      { type: 'pass-fail', canExceedMaxPoints: true },
+      /data\.canExceedMaxPoints: is not a known field/,
+    ],
+    ['points of a text', { type: 'text' }, /data\.maxPoints: is not a known field/],
+    ['a score out of nothing', { scoreDenominator: 0 }, /data\.scoreDenominator: must be more than 0/],
+    ['a name with a comma', { name: 'a,b' }, /data\.name: must hold none of/],
+    ['a folder', { folderId: 7001 }, /data\.folderId: is not a known field/],
+    ['an id that would alter a path', { gradeObjectId: '5900/../5001' }, /data\.gradeObjectId: must be a/],
+  ])('%s', async (_, wrong, says) => {
+    await seed();
+    const failure = parked(await relay.deliver({ ...update, ...wrong }));
+    expect(failure).toMatchObject({ requests: [], kind: 'invalid', message: expect.stringMatching(says) });
+    expect(await held()).toEqual(before);
+  });
+});
