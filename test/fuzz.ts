@@ -1,0 +1,49 @@
+import { fuzzAnswers } from './fuzz/answers.ts';
+import { fuzzMessages } from './fuzz/messages.ts';
+import { optionsOf } from './options.ts';
+
+// `npm run fuzz -- --messages N --answers N --seed N`: so many messages and answers that nobody has seen yet, from a seed that
+// is said.
+
+const usage = 'npm run fuzz -- --messages N --answers N --seed N';
+const values = optionsOf(
+  {
+    messages: { type: 'string', default: '1000000' },
+    answers: { type: 'string', default: '1000000' },
+    seed: { type: 'string', default: `${Date.now() % 2 ** 31}` },
+  },
+  { usage },
+);
+const numbers = [values.messages, values.answers, values.seed].map(Number);
+const [messages = 0, answers = 0, seed = 0] = numbers;
+if (!numbers.every((each) => Number.isSafeInteger(each) && each >= 0)) {
+  console.error(usage);
+  process.exit(2);
+}
+
+function count(rows: Iterable<[string, number]>): void {
+  for (const [what, times] of [...rows].sort(([, one], [, other]) => other - one))
+    console.log(`${what.padEnd(50)}${String(times).padStart(10)}`);
+}
+
+const problems: string[] = [];
+if (answers > 0) {
+  console.log(`${answers} answers, from seed ${seed}`);
+  const { told, came } = fuzzAnswers(answers, seed);
+  count(came);
+  console.log(told);
+}
+if (messages > 0) {
+  console.log(`${messages} messages, from seed ${seed}`);
+  const report = await fuzzMessages(messages, seed);
+  count(report.reached);
+  const { seconds, cpuSeconds, worstMs, worstSeed, heapMb } = report;
+  const memoryMb = process.resourceUsage().maxRSS / 1024;
+  console.log(
+    `${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU; the slowest took ${worstMs.toFixed(0)} ms (seed ${worstSeed}); at most ${heapMb.toFixed(0)} MB of heap, ${memoryMb.toFixed(0)} MB of memory`,
+  );
+  problems.push(...report.problems);
+}
+for (const problem of problems) console.log(`✗ ${problem}`);
+console.log(problems.length === 0 ? 'All is well.' : `${problems.length} do not hold.`);
+process.exitCode = problems.length === 0 ? 0 : 1;
