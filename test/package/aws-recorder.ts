@@ -40,12 +40,13 @@ export async function recordAwsCalls(stack: StackDescription) {
 
 export type Recorder = Awaited<ReturnType<typeof recordAwsCalls>>;
 
-type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb';
+type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb' | 'lambda';
 
 const target = (request: IncomingMessage): string => `${request.headers['x-amz-target'] ?? ''}`;
 
 function serviceOf(request: IncomingMessage): Service {
   const [api = ''] = target(request).split('.');
+  if (/^\/20\d\d-\d\d-\d\d\//.test(request.url ?? '')) return 'lambda';
   if (api === '') return 's3';
   const services: Record<string, Service> = {
     AmazonSQS: 'sqs',
@@ -82,11 +83,24 @@ const callOf: Record<Service, Reader> = {
     };
   },
   dynamodb: (request, body, region) => {
-    const { TableName, Key } = JSON.parse(`${body}`) as { TableName: string; Key?: { thing: { S: string } } };
+    type Input = { TableName: string; Key?: { resource: { S: string } } };
+    const { TableName, Key } = JSON.parse(`${body}`) as Input;
     return {
       action: `dynamodb:${operationOf(request)}`,
       resource: `arn:aws:dynamodb:${region}:${account}:table/${TableName}`,
-      ...(Key && { context: { 'dynamodb:LeadingKeys': Key.thing.S } }),
+      ...(Key && { context: { 'dynamodb:LeadingKeys': Key.resource.S } }),
+    };
+  },
+  lambda: ({ url = '' }) => {
+    const [, , kind = '', about = '', verb = ''] = new URL(url, 'http://lambda').pathname.split('/');
+    const actions: Record<string, string> = {
+      'durable-executions checkpoint': 'CheckpointDurableExecution',
+      'durable-executions state': 'GetDurableExecutionState',
+      'functions durable-executions': 'ListDurableExecutionsByFunction',
+    };
+    return {
+      action: `lambda:${actions[`${kind} ${verb}`] ?? url}`,
+      resource: decodeURIComponent(about),
     };
   },
   s3: ({ method = '', url = '' }) => {

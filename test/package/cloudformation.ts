@@ -6,7 +6,10 @@ type Resource = {
   DeletionPolicy?: string;
   UpdateReplacePolicy?: string;
 };
-export type Template = { Resources: Record<string, Resource> };
+export type Template = {
+  Resources: Record<string, Resource>;
+  Mappings?: Record<string, Record<string, Record<string, unknown>>>;
+};
 
 /** The account and region of the local stack's queues. */
 const partition = 'aws';
@@ -23,7 +26,10 @@ const arn = (service: string, rest: string, where = `${region}:${account}`) =>
   `arn:${partition}:${service}:${where}:${rest}`;
 
 /** By type of resource: the property that names it, and what Ref and its attributes are. */
-const identities: Record<string, { by?: string; is(name: string): Record<string, string> }> = {
+const identities: Record<
+  string,
+  { by?: string; is(name: string, of: (property: string) => unknown): Record<string, string> }
+> = {
   'AWS::SQS::Queue': {
     by: 'QueueName',
     is: (name) => ({ Ref: `https://sqs.${region}.amazonaws.com/${account}/${name}`, Arn: arn('sqs', name) }),
@@ -32,11 +38,21 @@ const identities: Record<string, { by?: string; is(name: string): Record<string,
     by: 'TableName',
     is: (name) => ({ Ref: name, Arn: arn('dynamodb', `table/${name}`) }),
   },
+  // Secrets Manager puts a hyphen and six characters behind a secret's name.
+  'AWS::SecretsManager::Secret': {
+    by: 'Name',
+    is: (name) => ({ Ref: arn('secretsmanager', `secret:${name}-AbCdEf`) }),
+  },
   'AWS::S3::Bucket': { by: 'BucketName', is: (name) => ({ Ref: name, Arn: arn('s3', name, ':') }) },
   'AWS::SNS::Topic': { by: 'TopicName', is: (name) => ({ Ref: arn('sns', name), Arn: arn('sns', name) }) },
   'AWS::Lambda::Function': {
     by: 'FunctionName',
     is: (name) => ({ Ref: name, Arn: arn('lambda', `function:${name}`) }),
+  },
+  'AWS::Lambda::Version': { is: () => ({ Version: '1' }) },
+  'AWS::Lambda::Alias': {
+    by: 'Name',
+    is: (name, of) => ({ Ref: arn('lambda', `function:${of('FunctionName')}:${name}`) }),
   },
   'AWS::Logs::LogGroup': {
     by: 'LogGroupName',
@@ -53,7 +69,7 @@ export function deploy(template: Template) {
     const { by, is } = identities[resource.Type] ?? {};
     // A bucket that is given no name gets one of its own.
     const name = (by && (resolved(resource.Properties?.[by]) as string | undefined)) ?? id;
-    const value = is?.(name)[attribute];
+    const value = is?.(name, (property) => resolved(resource.Properties[property]))[attribute];
     if (value === undefined)
       throw new Error(`What ${attribute} of ${id} (${resource.Type}) is, is not known here`);
     return value;
@@ -73,6 +89,10 @@ export function deploy(template: Template) {
       const [separator, parts] = given as [string, unknown[]];
       return parts.map(resolved).join(separator);
     }
+    if (name === 'Fn::FindInMap') {
+      const [map = '', key = '', attribute = ''] = (given as unknown[]).map(resolved) as string[];
+      return template.Mappings?.[map]?.[key]?.[attribute];
+    }
     throw new Error(`${name} is not known here`);
   };
 
@@ -91,6 +111,7 @@ export function deploy(template: Template) {
         .filter(([, resource]) => resource.Type === type)
         .map(([id, { Properties }]) => ({ id, ...(resolved(Properties ?? {}) as Properties) })),
     arnOf: (id: string) => attributeOf(id, 'Arn'),
+    refOf: (id: string) => attributeOf(id, 'Ref'),
   };
 }
 

@@ -65,6 +65,7 @@ function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
     components: {
       messages: byName(({ type, example }) => ({
         name: type,
+        description: 'A CloudEvents event as the body of an SQS message, nested at most 64 levels deep.',
         contentType: 'application/cloudevents+json',
         payload: { $ref: `./${schemaFile(type)}` },
         examples: [{ payload: example }],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { partOfReadme } from '../readme.ts';
 import { deploy } from './cloudformation.ts';
-import { billedMs, costOf, countedIn, pipeCost, readMeasurement, tablesOf } from './cost.ts';
+import { billedMs, costOf, countedIn, exportCostOf, pipeCost, readMeasurement, tablesOf } from './cost.ts';
 import { packagedProject, slowMs } from './packaged.ts';
 
 const measured = {
@@ -20,6 +20,17 @@ test('a million messages cost the sum of what AWS bills for them', () => {
     total: expect.closeTo(2.95834, 6),
   });
   expect(pipeCost()).toBeCloseTo(1.8, 6);
+});
+
+test('an export costs its time, its files and its operations, of which a pass has 500 at most', () => {
+  expect(exportCostOf(100, 200)).toEqual({
+    operations: 106,
+    lambda: expect.closeTo(20 * 0.0000133334, 9),
+    engine: expect.closeTo(106 * (0.000008 + 0.000002 * (0.25 + 0.07)), 9),
+    files: expect.closeTo(0.002, 9),
+    total: expect.closeTo(0.003185, 5),
+  });
+  expect(exportCostOf(100_000, 200)).toMatchObject({ operations: 506, files: expect.closeTo(2, 9) });
 });
 
 test('computing takes longer with a part of a CPU, and waiting does not', () => {

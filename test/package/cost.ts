@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mostChunks } from '../../lib/export-passes.ts';
 import { optionsOf } from '../options.ts';
 import { writeIntoReadme } from '../readme.ts';
 import { type Deployment, deploy } from './cloudformation.ts';
@@ -15,16 +16,20 @@ const prices = {
   tableWrite: 0.625,
   secretRead: 5,
   fileRead: 0.4,
+  fileWrite: 5,
   pipeRequest: 0.4,
   destinationRequest: 0.2,
+  durableOperation: 8,
   /** arm64. */
   lambdaGigabyteSecond: 0.0000133334,
   logGigabyte: 0.5,
+  durableGigabyteWritten: 0.25,
   /** A month of each. */
   metric: 0.3,
   alarm: 0.1,
   dashboard: 3,
   secret: 0.4,
+  durableGigabyte: 0.15,
 };
 
 /** What whole batches of a packaged function took in the local Lambda: times by batch, all else by message. */
@@ -81,6 +86,35 @@ export const costOf = (measured: MeasuredFunction) => {
 /** Dollars for a million messages of one unsigned request each. A pipe to an API destination takes no batches. */
 export const pipeCost = (): number => prices.pipeRequest + prices.destinationRequest + prices.sqsRequest * 3;
 
+/** What an export is computed with; all goes well. */
+const anExport = {
+  /** Of a course: itself, its classlist, its grade objects and its image, each a request and a file. */
+  requests: 4,
+  atOnce: 4,
+  memoryMb: 1024,
+  /** Beside the steps: the execution, whether it is its turn, the begin, the list, the pass and the manifest. */
+  otherOperations: 6,
+  /** Measured: 1 KB a step, once more for all of a pass. */
+  recordBytes: 2_000,
+  retentionDays: 14,
+};
+
+/** Dollars for an export of so many courses. */
+export const exportCostOf = (courses: number, latencyMs: number) => {
+  const { requests, atOnce, memoryMb, otherOperations, recordBytes, retentionDays } = anExport;
+  const operations = otherOperations + Math.min(courses, mostChunks.first);
+  const gigabytes = (operations * recordBytes) / 1e9;
+  const seconds = (courses * requests * latencyMs) / 1000 / atOnce;
+  const cost = {
+    lambda: prices.lambdaGigabyteSecond * seconds * (memoryMb / 1024),
+    engine:
+      (prices.durableOperation * operations) / 1e6 +
+      gigabytes * (prices.durableGigabyteWritten + (prices.durableGigabyte * retentionDays) / 30),
+    files: (prices.fileWrite * courses * requests) / 1e6,
+  };
+  return { operations, ...cost, total: cost.lambda + cost.engine + cost.files };
+};
+
 /** Alarms that each integration brings along, and all others. */
 export type Counted = { eachAlarms: number; ownAlarms: number };
 
@@ -125,6 +159,20 @@ export function tablesOf({ functions, latencyMs, machine, date }: Measurement, c
     `A month costs, whatever is sent: ${counted.ownAlarms} alarms and the dashboard ${dollars(counted.ownAlarms * prices.alarm + prices.dashboard)}; each integration ${counted.eachAlarms} more`,
     `alarms and, once in use, up to ${metrics} metrics while all is well, ${dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric)}; each secret ${dollars(prices.secret)}, so that those of a`,
     `thousand learners cost ${dollars(1000 * prices.secret)}.`,
+    '',
+    table(
+      ['an export of', 'operations', 'Lambda', 'durable execution', 'files', '**together**'],
+      [500, 2_000, 20_000, 100_000].map((courses) => {
+        const { operations, lambda, engine, files, total } = exportCostOf(courses, latencyMs);
+        return [
+          `${courses.toLocaleString('en-US')} courses`,
+          operations,
+          ...[lambda, engine, files, total].map((amount) => `$${amount.toFixed(3)}`),
+        ];
+      }),
+    ),
+    `Computed: ${anExport.requests} requests a course of ${latencyMs} ms, ${anExport.atOnce} at once, and as many files; nothing has to wait. Each wait is two operations`,
+    `more. Of durable executions we assume $${prices.durableOperation} a million operations, $${prices.durableGigabyteWritten} a gigabyte written and $${prices.durableGigabyte} a month of one kept.`,
     '',
   ].join('\n');
 }

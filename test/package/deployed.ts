@@ -26,15 +26,22 @@ export async function deployLocally(
   packaged: Packaged,
   { change = {}, settings = {}, ...options }: Options = {},
 ) {
-  const stack = await startStack({ functions: false, ...options });
+  // With more than one page of records, so that they are all asked for.
+  const stack = await startStack({ functions: false, durable: { pageSize: 2 }, ...options });
   const deployment = deploy(packaged.template);
   const code = await mkdtemp(join(tmpdir(), 'sis-relay-deployed-'));
   const recorders: Record<string, Recorder> = {};
   const functions: Record<string, FunctionConfiguration> = {};
 
-  for (const { FunctionName, Handler, Timeout, MemorySize, Environment } of deployment.ofType(
-    'AWS::Lambda::Function',
-  )) {
+  for (const {
+    id,
+    FunctionName,
+    Handler,
+    Timeout,
+    MemorySize,
+    Environment,
+    DurableConfig,
+  } of deployment.ofType('AWS::Lambda::Function')) {
     const name = FunctionName.replace('sis-relay-local-', '');
     const recorder = await recordAwsCalls(stack.description);
     recorders[name] = recorder;
@@ -45,10 +52,17 @@ export async function deployLocally(
       memoryMb: MemorySize,
       maximumConcurrency: 2,
       ...change,
+      ...(DurableConfig && {
+        durable: {
+          functionArn: deployment.arnOf(id),
+          executionTimeoutMs: DurableConfig.ExecutionTimeout * 1000,
+        },
+      }),
       env: {
         ...settingsOf(stack.description, name),
         ...localised(Environment.Variables, recorder.url),
         PLATFORM_URL: stack.description.platform,
+        QUEUE_VISIBILITY_SECONDS: String(stack.description.visibilitySeconds),
         ...Object.fromEntries(services.map((service) => [`AWS_ENDPOINT_URL_${service}`, recorder.url])),
         ...settings,
       },
@@ -56,7 +70,7 @@ export async function deployLocally(
   }
 
   const log = followLog();
-  const lambda = await startLambda({ functions, onLog: log.add });
+  const lambda = await startLambda({ functions, onLog: log.add, executions: stack.executions });
   const results: { name: string; result: InvokeResult }[] = [];
   const mappings = deployment.ofType('AWS::Lambda::EventSourceMapping').map((mapping) => {
     const name: string = mapping.EventSourceArn.split(':sis-relay-local-').at(-1);
@@ -113,14 +127,16 @@ export async function deployLocally(
 
 export type Deployed = Awaited<ReturnType<typeof deployLocally>>;
 
-const services = ['SECRETS_MANAGER', 'S3', 'SQS', 'DYNAMODB'];
+const services = ['SECRETS_MANAGER', 'S3', 'SQS', 'DYNAMODB', 'LAMBDA'];
 
-/** The addresses of queues lead to AWS: here they lead to the stack. */
+/** The addresses of queues lead to AWS: here they lead to the stack, where a secret goes by its name alone. */
 const localised = (variables: Record<string, unknown>, url: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
       name,
-      String(value).replace(/^https:\/\/sqs\.[^/]+\.amazonaws\.com/, url),
+      String(value)
+        .replace(/^https:\/\/sqs\.[^/]+\.amazonaws\.com/, url)
+        .replace(/^arn:aws:secretsmanager:.*:secret:(.+)-AbCdEf$/, '$1'),
     ]),
   );
 

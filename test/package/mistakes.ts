@@ -29,6 +29,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('gradepushOldest').AlarmActions = [{ Ref: 'Alarm' }]),
     ),
     mistake('a value of the wrong type', (of) => (of('gradepushQueue').VisibilityTimeout = 'long')),
+    mistake(
+      'an engine that keeps records for longer than it can',
+      (of) => (of('CourseDashexportLambdaFunction').DurableConfig.RetentionPeriodInDays = 91),
+    ),
   ],
   'every action of IAM exists': [
     mistake(
@@ -96,6 +100,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     ),
     mistake('a longer timeout', (of) => (of('GradeDashpushLambdaFunction').Timeout = 300)),
   ],
+  'a function knows for how long its queue hides a message': [
+    mistake(
+      'a queue that hides messages for longer than its function is told',
+      (of) => (of('gradepushQueue').VisibilityTimeout = 900),
+    ),
+  ],
   'a function that a queue triggers has the time for an attempt': [
     mistake('a shorter timeout', (of) => (of('SubmissionDashuploadLambdaFunction').Timeout = 100)),
   ],
@@ -108,6 +118,16 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake(
       'a DeadLetters that takes nothing from SQS',
       (of) => (of('DeadLetters').RedriveAllowPolicy = { redrivePermission: 'denyAll' }),
+    ),
+  ],
+  'what can be neither handled nor parked is moved to DeadLetters before its queue forgets it': [
+    mistake(
+      'more receipts than there is time for',
+      (of) => (of('gradepushQueue').RedrivePolicy.maxReceiveCount = 1000),
+    ),
+    mistake(
+      'a queue that forgets earlier',
+      (of) => (of('gradepushQueue').MessageRetentionPeriod = 4 * 24 * 3600),
     ),
   ],
   'a message fits into DeadLetters together with its failure': [
@@ -173,6 +193,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('a rule for the whole bucket', (of) =>
       of('Files').LifecycleConfiguration.Rules.push({ Id: 'all', Status: 'Enabled', ExpirationInDays: 7 }),
     ),
+    mistake('messages that are gone before their letters', (of) => {
+      const { Rules } = of('Files').LifecycleConfiguration;
+      Rules.find(({ Id }: Properties) => Id === 'letters').ExpirationInDays = 7;
+    }),
     mistake('discarded letters that cannot be taken back', (of) => {
       const { Rules } = of('Files').LifecycleConfiguration;
       Rules.find(({ Id }: Properties) => Id === 'discarded').ExpirationInDays = 1;
@@ -206,14 +230,36 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     ),
     mistake('another runtime', (of) => (of('GradeDashpushLambdaFunction').Runtime = 'nodejs22.x')),
   ],
-  'what a schedule starts is not tried again by Lambda, and tokens and exports run one at a time': [
+  'the engine carries on what is made for it and nothing else, by the version that began it': [
+    mistake(
+      'an export that the engine does not carry on',
+      (of) => delete of('CourseDashexportLambdaFunction').DurableConfig,
+    ),
+    mistake('messages that the engine carries on', (of) => {
+      of('GradeDashpushLambdaFunction').DurableConfig = { ExecutionTimeout: 900 };
+    }),
+    mistake('a schedule that names no version', (of) => {
+      of('CourseDashexportSchedulerSchedule1').Target.Arn = {
+        'Fn::GetAtt': ['CourseDashexportLambdaFunction', 'Arn'],
+      };
+    }),
+    mistake(
+      'an export that meets the next night’s',
+      (of) => (of('CourseDashexportLambdaFunction').DurableConfig.ExecutionTimeout = 172_800),
+    ),
+    mistake(
+      'an export that throttles the next one’s question',
+      (of) => (of('CourseDashexportLambdaFunction').ReservedConcurrentExecutions = 1),
+    ),
+  ],
+  'what a schedule starts is not tried again by Lambda, and tokens are refreshed one at a time': [
     mistake(
       'a retry of a schedule',
       (of) => (of('DeadDashletterDashreplayLambdaEvConf').MaximumRetryAttempts = 2),
     ),
     mistake(
-      'two exports at once',
-      (of) => delete of('CourseDashexportLambdaFunction').ReservedConcurrentExecutions,
+      'two refreshes at once',
+      (of) => delete of('TokenDashrefreshLambdaFunction').ReservedConcurrentExecutions,
     ),
     mistake(
       'a function that may never run',
@@ -235,12 +281,22 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('letters that end unheard', (_, { Resources }) => delete Resources.LettersNearTheirEnd),
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
     mistake('messages that wait unheard', (_, { Resources }) => delete Resources.gradepushWaits),
+    mistake('an export that fails unheard', (_, { Resources }) => delete Resources.courseexportFails),
+    mistake('an export that never ends', (_, { Resources }) => delete Resources.courseexportLate),
     mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
     mistake('an alarm that is switched off', (of) => (of('Lettersinvalid').ActionsEnabled = false)),
     mistake(
       'a schedule whose end nobody hears of',
       (_, { Resources }) => delete Resources.deadletterreplaySilent,
     ),
+    mistake(
+      'keys that functions are refused unheard',
+      (_, { Resources }) => delete Resources.CredentialRefused,
+    ),
+    mistake('what AWS refuses unheard', (of) => (of('AwsRefused').Dimensions[0].Value = 'unavailable')),
+    mistake('tokens that nobody renews', (_, { Resources }) => delete Resources.Refreshfailed),
+    mistake('an export that lacks half, unheard', (_, { Resources }) => delete Resources.Exportincomplete),
+    mistake('nights without an export', (_, { Resources }) => delete Resources.NightlyExportSilent),
   ],
   'a schedule that falls silent alarms, and a connection-check like one that fails': [
     mistake(
@@ -250,6 +306,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake(
       'a schedule whose silence nobody hears',
       (of) => delete of('tokenrefreshSilent').InsufficientDataActions,
+    ),
+    mistake(
+      'nights without an export that count as health',
+      (of) => (of('NightlyExportSilent').TreatMissingData = 'notBreaching'),
     ),
     mistake(
       'an alarm that takes silence for health',
@@ -329,13 +389,22 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'an alarm for letters that are deleted',
       (of) => (of('LettersNearTheirEnd').Threshold = 15 * 24 * 3600),
     ),
+    mistake(
+      'a night that is judged before its export',
+      (of) => (of('NightlyExportSilent').EvaluationPeriods = 12),
+    ),
+    mistake('a week without an export', (of) => (of('NightlyExportSilent').EvaluationPeriods = 168)),
+    mistake('refusals that are over between two attempts', (of) => (of('AwsRefused').Period = 300)),
     mistake('a connection that is judged between two checks', (of) => (of('ConnectionFails').Period = 60)),
   ],
   'somebody is subscribed to the alarms, and CloudWatch may publish them': [
     mistake('alarms without a reader', (of) => delete of('Alarms').Subscription),
     mistake('alarms that nobody may publish', (of) => of('AlarmsPolicy').PolicyDocument.Statement.shift()),
   ],
-  'every function is given its own queue, DeadLetters, the ledger and its stage’s secrets': [
+  'every function is given its own queue, DeadLetters, the ledger, the bucket and its stage’s secrets': [
+    mistake('a function without a place for what is no letter to SQS', (of) => {
+      delete of('GradeDashpushLambdaFunction').Environment.Variables.LETTERS_BUCKET;
+    }),
     mistake('a function without the ledger', (of) => {
       delete of('GradeDashpushLambdaFunction').Environment.Variables.LEDGER_TABLE;
     }),
@@ -385,15 +454,21 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   ],
   'of what all share, a function reaches its own part alone': [
     mistake('the names of all files', (of) => {
-      delete statement(of('courseexportWritesFiles'), 's3:ListBucket').Condition;
+      const { Statement } = of('courseexportWritesFiles').PolicyDocument;
+      Statement.push({
+        ...{ Effect: 'Allow', Action: 's3:ListBucket' },
+        Resource: { 'Fn::GetAtt': ['Files', 'Arn'] },
+      });
     }),
     mistake('exports that are finished', (of) => {
       statement(of('courseexportWritesFiles'), 's3:GetObject').Resource = {
         'Fn::Join': ['', [{ 'Fn::GetAtt': ['Files', 'Arn'] }, '/course-exports/*']],
       };
     }),
-    mistake('the ledger as a whole', (of) => {
-      delete statement(of('gradepushRole'), 'dynamodb:GetItem').Condition;
+    mistake('messages of all functions', (of) => {
+      statement(of('gradepushRole'), 's3:PutObject').Resource = {
+        'Fn::Join': ['', [{ 'Fn::GetAtt': ['Files', 'Arn'] }, '/letters/*']],
+      };
     }),
     mistake('files of all functions', (of) => {
       statement(of('submissionuploadReadsFiles'), 's3:GetObject').Resource = {
@@ -407,6 +482,46 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('all secrets of the stage', (of) => {
       const read = statement(of('gradepushSignsAsService'), 'secretsmanager:GetSecretValue');
       read.Resource['Fn::Sub'] = read.Resource['Fn::Sub'].replace('service-??????', '*');
+    }),
+  ],
+  'of the ledger, a function reaches the resources that its messages change': [
+    mistake('an integration that changes what its role may not claim', (_, { Mappings }) => {
+      delete Mappings!.Changes!['grade-push'];
+    }),
+    mistake('the resources of another', (_, { Mappings }) => {
+      Mappings!.Changes!['org-unit-move']!.resources = ['org-units/*'];
+    }),
+    mistake('resources beside its own', (_, { Mappings }) => {
+      Mappings!.Changes!['enrollment-remove']!.resources = ['enrollment/*', 'grade/*'];
+    }),
+    mistake('one of two kinds that is misspelt', (_, { Mappings }) => {
+      Mappings!.Changes!['content-topic-update']!.resources = ['topic/*', 'topicfile/*'];
+    }),
+    mistake('incidents of other functions', (of) => {
+      const keys = statement(of('gradepushRole'), 'dynamodb:UpdateItem').Condition['ForAllValues:StringLike'];
+      keys['dynamodb:LeadingKeys'] = ['incident/*'];
+    }),
+    mistake('a check that ends incidents', (of) => {
+      statement(of('connectioncheckReadsIncidents'), 'dynamodb:GetItem').Action = 'dynamodb:UpdateItem';
+    }),
+    mistake('the ledger as a whole', (of) => {
+      delete statement(of('gradepushRole'), 'dynamodb:GetItem').Condition;
+    }),
+  ],
+  'who looks whether another message was done reads the ledger’s key, which nobody can guess': [
+    mistake('a key that can be guessed', (of) => {
+      of('LedgerKey').GenerateSecretString.PasswordLength = 8;
+    }),
+    mistake('who may not read the key', (_, { Resources }) => delete Resources.gradepushReadsLedgerKey),
+    mistake('who is not told of the key', (of) => {
+      delete of('GradeDashpushLambdaFunction').Environment.Variables.LEDGER_KEY_SECRET;
+    }),
+    mistake('a function that reads the key in vain', (_, { Resources }) => {
+      const policy = structuredClone(Resources.gradepushReadsLedgerKey!);
+      Resources.another = {
+        ...policy,
+        Properties: { ...policy.Properties, RoleName: { Ref: 'orgunitmoveRole' } },
+      };
     }),
   ],
   'nobody else is let in: no managed policy, no address, no permission by a resource': [
@@ -473,6 +588,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       const sending = statement(of('Operators'), 'sqs:GetQueueUrl');
       statement(of('Operators'), 'sqs:DeleteMessage').Resource = sending.Resource;
     }),
+    mistake('operators that read the ledger', (of) => {
+      delete statement(of('Operators'), 'dynamodb:GetItem').Condition;
+    }),
     mistake('operators that read what users sign with', (of) => {
       statement(of('Operators'), 'secretsmanager:DescribeSecret').Action = 'secretsmanager:GetSecretValue';
     }),
@@ -486,8 +604,8 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'a schedule that has ended',
       (of) => (of('TokenDashrefreshSchedulerSchedule1').EndDate = '2026-01-01T00:00:00Z'),
     ),
-    mistake('all courses every quarter of an hour', (of) => {
-      delete of('CourseDashexportSchedulerSchedule2').Target.Input;
+    mistake('some courses every night', (of) => {
+      of('CourseDashexportSchedulerSchedule1').Target.Input = '{"orgUnitIds":[2001]}';
     }),
     mistake('tokens every five hours', (of) => {
       of('TokenDashrefreshSchedulerSchedule1').ScheduleExpression = 'rate(5 hours)';

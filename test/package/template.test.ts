@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { TemplateModel } from '@aws/cloudformation-validate';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkStage, writeOut } from '../../package.config.ts';
 import { mistakes } from './mistakes.ts';
 import { type Packaged, packagedProject, slowMs } from './packaged.ts';
 import { brokenRules, rules } from './rules.ts';
+
+const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
 
 let packaged: Packaged;
 let broken: Record<string, string[]>;
@@ -15,6 +19,24 @@ beforeAll(async () => {
 
 describe('the packaged template', () => {
   test.each(Object.keys(rules))('%s', (title) => expect(broken[title] ?? []).toEqual([]));
+});
+
+test('the README tells of each of its alarms, and of no other', async () => {
+  const alarms = Object.entries(packaged.template.Resources).flatMap(([id, { Type }]) =>
+    Type === 'AWS::CloudWatch::Alarm' ? [id] : [],
+  );
+  const rows = [...readme.matchAll(/^\| (`…?[A-Z]\w+…?`(?:, `…?[A-Z]\w+…?`)*) \|/gm)];
+  const told = rows.flatMap(([, names = '']) =>
+    [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+  const isToldBy = (id: string) => (name: string) =>
+    name.startsWith('…')
+      ? id.endsWith(name.slice(1))
+      : name.endsWith('…')
+        ? id.startsWith(name.slice(0, -1))
+        : id === name;
+  expect(alarms.filter((id) => !told.some(isToldBy(id)))).toEqual([]);
+  expect(told.filter((name) => !alarms.some((id) => isToldBy(id)(name)))).toEqual([]);
 });
 
 test('its loops are written out as CloudFormation itself would do it', () => {
