@@ -4,6 +4,7 @@ import type { PlatformState } from './controls.ts';
 export const kinds = [
   'grade-push',
   'enrollment-create',
+  'enrollment-remove',
   'submission-upload',
   'profile-image-update',
 ] as const;
@@ -54,18 +55,26 @@ export const chaosSeed = (messages: number) => {
   };
 };
 
-/** Messages of the four kinds: things of one to eight versions each. */
+/** What a kind of message changes: a creation and a removal of one enrollment are versions of the same thing. */
+const thingOf = (kind: Kind, name: string | number): string => `${kind.replace(/-.*/, '')} ${name}`;
+
+/** Messages of all kinds: things of one to eight versions each. */
 export function plan(count: number, random: Random, bucket: string): Message[] {
   const messages: Message[] = [];
   for (let thing = 0; messages.length < count; thing += 1) {
     const kind = pick([...kinds, 'grade-push'] as const, random);
     const wrong = kind === 'grade-push' && random() < 0.25;
     const last = kind === 'submission-upload' || wrong ? 1 : 1 + Math.floor(random() * versions);
-    for (let version = 0; version < last && messages.length < count; version += 1)
-      messages.push(messageOf({ kind, thing, version, wrong }, bucket));
+    for (let version = 0; version < last && messages.length < count; version += 1) {
+      const isEither = kind.startsWith('enrollment');
+      const own = isEither ? pick(['enrollment-create', 'enrollment-remove'] as const, random) : kind;
+      messages.push(messageOf({ kind: own, thing, version, wrong }, bucket));
+    }
   }
   return messages;
 }
+
+const anHourAgoMs = Date.now() - 3_600_000;
 
 function messageOf(
   { kind, thing, version, wrong }: { kind: Kind; thing: number; version: number; wrong: boolean },
@@ -84,6 +93,7 @@ function messageOf(
       ...(version % 2 === 0 ? { comments: '', privateComments: '' } : { comments: '' }),
     },
     'enrollment-create': { orgUnitId: course, userId, roleId: roleOf(version) },
+    'enrollment-remove': { orgUnitId: course, userId },
     'submission-upload': {
       orgUnitId: course,
       folderId: 7_001,
@@ -97,9 +107,10 @@ function messageOf(
       file: { uri: upload(`chaos/${version}.png`), contentType: 'image/png' },
     },
   }[kind];
-  const time = new Date(Date.UTC(2026, 2, 1, 9, version)).toISOString();
+  const time = new Date(anHourAgoMs + version * 60_000).toISOString();
   const body = JSON.stringify({ specversion: '1.0', id, source: '/sis', type: `sis.${kind}.v1`, time, data });
-  return { id, kind, thing: `${kind} ${kind === 'submission-upload' ? id : userId}`, version, body, wrong };
+  const changed = thingOf(kind, kind === 'submission-upload' ? id : userId);
+  return { id, kind, thing: changed, version, body, wrong };
 }
 
 export type Verdict = { lost: string[]; stale: string[]; twice: string[] };
@@ -119,7 +130,7 @@ export function judge(
   const held = versionsIn(state, picture);
   const verdict: Verdict = { lost: [], stale: [], twice: [] };
   for (const [thing, all] of Map.groupBy(messages, (message) => message.thing)) {
-    const there = held.get(thing) ?? [];
+    const there = held.get(thing) ?? removed(thing, all, state);
     if (thing.startsWith('submission') && there.length > 1) verdict.twice.push(thing);
     const newest = all.filter(({ id }) => !parked.has(id)).sort((a, b) => b.version - a.version)[0];
     if (newest === undefined) continue;
@@ -129,6 +140,12 @@ export function judge(
     else if (has < newest.version) verdict.stale.push(newest.id);
   }
   return verdict;
+}
+
+/** An enrollment that is not there: whichever of its removals was done. */
+function removed(thing: string, all: Message[], { enrollments = [] }: PlatformState): number[] {
+  if (enrollments.some(({ userId }) => thing === thingOf('enrollment-remove', Number(userId)))) return [];
+  return all.flatMap(({ kind, version }) => (kind === 'enrollment-remove' ? [version] : []));
 }
 
 /** By thing: the version that the platform holds; of submissions, one for each time that it was handed in. */
@@ -142,12 +159,15 @@ function versionsIn(state: PlatformState, picture: Buffer): Map<string, number[]
     ]),
   );
   for (const { userId, pointsNumerator, gradeObjectId } of state.gradeValues ?? [])
-    if (gradeObjectId === 5_001) add(`grade-push ${userId}`, Number(pointsNumerator));
+    if (gradeObjectId === 5_001) add(thingOf('grade-push', Number(userId)), Number(pointsNumerator));
   for (const { userId, roleId } of state.enrollments ?? [])
-    if (Number(roleId) >= 1_000) add(`enrollment-create ${userId}`, Number(roleId) - 1_000);
-  for (const id of handedIn(state)) add(`submission-upload ${id}`, 0);
+    if (Number(roleId) >= 1_000) add(thingOf('enrollment-create', Number(userId)), Number(roleId) - 1_000);
+  for (const id of handedIn(state)) add(thingOf('submission-upload', id), 0);
   for (const { userId, sha256, file } of state.profileImages ?? [])
-    add(`profile-image-update ${userId}`, images.get(String(sha256 ?? (file as Row)?.sha256)) ?? -1);
+    add(
+      thingOf('profile-image-update', Number(userId)),
+      images.get(String(sha256 ?? (file as Row)?.sha256)) ?? -1,
+    );
   return held;
 }
 

@@ -35,6 +35,7 @@ const times = {
     PLATFORM_HEADERS_TIMEOUT_MS: '1000',
     PLATFORM_BODY_TIMEOUT_MS: '1000',
     LEDGER_SETTLING_SECONDS: '2',
+    QUEUE_BACKLOG_SECONDS: '12',
     WAIT_MAXIMUM_SECONDS: '3',
     SECRET_TTL_SECONDS: '5',
   },
@@ -117,6 +118,7 @@ async function sendAll(stack: Stack, copies: Message[], overMs: number): Promise
 const none: Record<Kind, number> = {
   'grade-push': 0,
   'enrollment-create': 0,
+  'enrollment-remove': 0,
   'submission-upload': 0,
   'profile-image-update': 0,
 };

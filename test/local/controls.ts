@@ -17,10 +17,11 @@ export type PlatformRequest = {
 
 /** In place of an answer, or done to it. */
 export type Effect =
-  | { status: number; headers?: Record<string, string>; body?: unknown }
+  | { status: number; headers?: Record<string, string>; body?: unknown; when?: 'before' | 'after' }
   | { delayMs: number }
   | { reset: 'before' | 'after' }
-  | { truncate: true };
+  | { truncate: true }
+  | { endless: true };
 
 /** `path` is a regular expression; `times` is 1 unless given. */
 type FaultOptions = { method?: string; path?: string; times?: number; probability?: number; seed?: number };

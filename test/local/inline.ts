@@ -14,7 +14,8 @@ import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/dead-le
 import { handlerOf } from '../../lib/handler.ts';
 import type { Integration } from '../../lib/integration.ts';
 import type { MessageReport } from '../../lib/observe.ts';
-import { createServices } from '../../lib/services.ts';
+import { messageFor } from '../../lib/operator/send-back.ts';
+import { createServices, type Services } from '../../lib/services.ts';
 import { settingsFrom } from '../../lib/settings.ts';
 import { localClient } from './aws.ts';
 import { controlsOf, type PlatformRequest } from './controls.ts';
@@ -25,6 +26,8 @@ import { type Stack, settingsOf, startStack } from './stack.ts';
 export type Delivery = {
   /** Of each attempt, in their order: the last is the end. */
   outcomes: string[];
+  /** What the log says about them. */
+  reasons: string[];
   /** The requests that it cost, as `METHOD status`. */
   requests: string[];
   letters: DeadLetter[];
@@ -54,76 +57,109 @@ export function parked({
 async function forget({ description }: Stack): Promise<void> {
   const client = new DynamoDBClient(localClient(description.dynamodb));
   const { Items = [] } = await client.send(new ScanCommand({ TableName: description.table }));
-  for (const { thing } of Items)
-    if (thing) await client.send(new DeleteItemCommand({ TableName: description.table, Key: { thing } }));
+  for (const { resource } of Items)
+    if (resource)
+      await client.send(new DeleteItemCommand({ TableName: description.table, Key: { resource } }));
   client.destroy();
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: what each takes for its data is its own affair.
+type AnyIntegration = Integration<any>;
 
 type Settings = () => Record<string, string> | Promise<Record<string, string>>;
 
 /**
  * A function in this process, fed from its real queue, for a test file. Before each test the platform is as it was at its
- * start and the ledger is empty; each message is newer than the one before it.
+ * start and the ledger is empty; each message is newer than the one before it. Beside it stand others, each with its own
+ * container and queue: a message comes to the function of its type.
  */
-export function functionForTests<Data>(integration: Integration<Data>, settings: Settings = () => ({})) {
+export function functionForTests<Data>(
+  integration: Integration<Data>,
+  settings: Settings = () => ({}),
+  beside: readonly AnyIntegration[] = [],
+) {
   const { name } = integration;
-  const reports = new Map<string, { outcomes: string[]; end: PromiseWithResolvers<void> }>();
+  type Story = { outcomes: string[]; reasons: string[]; end: PromiseWithResolvers<void> };
+  const reports = new Map<string, Story>();
   let stack: Stack;
-  let queueArn: string;
+  /** The container of each function that is handed messages; where there is none, a new one is, with the next of them. */
+  const containers = new Map<string, ReturnType<typeof handlerOf>>();
+  const started: Services[] = [];
   let stop = async () => {};
-  let hour = 0;
+  // Not so long ago that the ledger may have forgotten what came since.
+  const firstMs = Date.now() - 14 * 24 * 3_600_000;
+  let minute = 0;
 
-  const storyOf = (messageId: string) => {
-    const story = reports.get(messageId) ?? { outcomes: [], end: Promise.withResolvers<void>() };
+  const queueUrlOf = (functionName: string): string => stack.description.queues[functionName] ?? '';
+  const queueArnOf = (functionName: string): string => {
+    const [account, queue] = new URL(queueUrlOf(functionName)).pathname.slice(1).split('/');
+    return `arn:aws:sqs:${stack.description.region}:${account}:${queue}`;
+  };
+  const receiverOf = (body: string): string =>
+    beside.find((each) => body.includes(`"sis.${each.name}.v1"`))?.name ?? name;
+
+  const storyOf = (messageId: string): Story => {
+    const begun = { outcomes: [], reasons: [], end: Promise.withResolvers<void>() };
+    const story = reports.get(messageId) ?? begun;
     reports.set(messageId, story);
     return story;
   };
 
   beforeAll(async () => {
     stack = await startStack({ functions: false });
+    const stops = [await begin(integration)];
+    for (const each of beside) stops.push(await begin(each));
+    stop = async () => {
+      await Promise.all(stops.map((end) => end()));
+      for (const { platform } of started) await platform.close();
+      await stack.close();
+    };
+  });
+
+  /** Feeds a function from its queue; answers what ends that. */
+  const begin = async (begun: AnyIntegration): Promise<() => Promise<void>> => {
     const environment = {
-      ...settingsOf(stack.description, name),
+      ...settingsOf(stack.description, begun.name),
       LOG_LEVEL: 'silent',
       WAIT_MAXIMUM_SECONDS: '1',
       ...(await settings()),
     };
-    // The SDK's clients read them by themselves, some of them with their first call.
-    for (const [key, value] of Object.entries(environment))
-      if (key.startsWith('AWS_')) process.env[key] = value;
-    const services = createServices(name, settingsFrom(environment));
+    // The SDK's clients read them by themselves, some of them with their first call: a file may test several functions.
+    const useEnvironment = () => {
+      for (const [key, value] of Object.entries(environment))
+        if (key.startsWith('AWS_')) process.env[key] = value;
+    };
     let ended: string[] = [];
     const message = (report: MessageReport) => {
       storyOf(report.messageId).outcomes.push(report.outcome);
+      if (report.reason !== undefined) storyOf(report.messageId).reasons.push(report.reason);
       if (report.outcome !== 'waiting') ended.push(report.messageId);
     };
-    const handler = handlerOf(integration, () => ({
-      ...services,
-      observe: { ...services.observe, message },
-    }));
-    const queueUrl = stack.description.queues[name] ?? '';
-    const [account, queue] = new URL(queueUrl).pathname.slice(1).split('/');
-    queueArn = `arn:aws:sqs:${stack.description.region}:${account}:${queue}`;
+    const startContainer = () => {
+      const services = createServices(begun.name, settingsFrom(environment));
+      started.push(services);
+      return handlerOf(begun, () => ({ ...services, observe: { ...services.observe, message } }));
+    };
     const mapping = mapQueue({
       sqs: stack.sqs,
-      queueUrl,
-      queueArn,
+      queueUrl: queueUrlOf(begun.name),
+      queueArn: queueArnOf(begun.name),
       batchSize: 10,
       pollers: 1,
       invoke: async (event) => {
         const deadlineMs = Date.now() + 20_000;
         const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;
+        useEnvironment();
+        const handler = containers.get(begun.name) ?? startContainer();
+        containers.set(begun.name, handler);
         const payload = await handler(event, context);
         for (const messageId of ended) storyOf(messageId).end.resolve();
         ended = [];
         return { ok: true, payload };
       },
     });
-    stop = async () => {
-      await mapping.stop();
-      await services.platform.close();
-      await stack.close();
-    };
-  });
+    return () => mapping.stop();
+  };
   const controls = () => controlsOf(stack.description);
   beforeEach(async () => {
     await controls().reset();
@@ -149,7 +185,8 @@ export function functionForTests<Data>(integration: Integration<Data>, settings:
     MessageAttributes?: Record<string, MessageAttributeValue>,
   ): Promise<Delivery> => {
     const before = (await controls().requests()).length;
-    const QueueUrl = stack.description.queues[name];
+    const receiver = receiverOf(body);
+    const QueueUrl = queueUrlOf(receiver);
     const { MessageId = '' } = await stack.sqs.send(
       new SendMessageCommand({ QueueUrl, MessageBody: body, MessageAttributes }),
     );
@@ -158,15 +195,16 @@ export function functionForTests<Data>(integration: Integration<Data>, settings:
     const requests: PlatformRequest[] = (await controls().requests()).slice(before);
     return {
       outcomes: story.outcomes,
+      reasons: story.reasons,
       requests: requests.map(({ method, status }) => `${method} ${status}`),
       letters: await takeLetters(),
-      sent: { function: name, queueArn, body },
+      sent: { function: receiver, queueArn: queueArnOf(receiver), body },
     };
   };
 
   const event = (data: unknown, attributes: object = {}): string => {
-    hour += 1;
-    const time = new Date(Date.UTC(2024, 0, 1, hour)).toISOString();
+    minute += 1;
+    const time = new Date(firstMs + minute * 60_000).toISOString();
     const type = `sis.${name}.v1`;
     return JSON.stringify({
       specversion: '1.0',
@@ -193,6 +231,17 @@ export function functionForTests<Data>(integration: Integration<Data>, settings:
     controls,
     event,
     deliverBody,
+    /** As a person's replay of its letter. */
+    replay: ({ sent: { body }, letters: [letter] }: Delivery): Promise<Delivery> => {
+      const { attributes } = messageFor(
+        letter ?? { ...{ body, source: queueArnOf(name), replays: 0 }, failure: null, attributes: {} },
+      );
+      return deliverBody(body, attributes);
+    },
+    /** What comes from now on is another container's, which knows nothing of what was done before. */
+    inAnotherContainer: () => {
+      containers.clear();
+    },
     deliverTogether,
     /** Sends a message with this data, and tells when it has come to its end. */
     deliver: (data: unknown): Promise<Delivery> => deliverBody(event(data)),

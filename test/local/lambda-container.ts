@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
+import type { DurableOptions } from './durable-executions.ts';
 import { type FunctionProcess, startProcess, type Watchdog } from './lambda-process.ts';
 import { type InvokeResult, type RuntimeError, startRuntimeApi } from './lambda-runtime-api.ts';
 
@@ -12,6 +13,8 @@ export type FunctionConfiguration = {
   timeoutMs: number;
   maximumConcurrency: number;
   memoryMb?: number;
+  /** Its invocations are executions that the engine carries on. */
+  durable?: DurableOptions;
 };
 
 export type ContainerOptions = {

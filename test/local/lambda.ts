@@ -1,3 +1,4 @@
+import type { DurableExecutions } from './durable-executions.ts';
 import { type Container, type FunctionConfiguration, startContainer } from './lambda-container.ts';
 import { startWatchdog } from './lambda-process.ts';
 import type { InvokeResult } from './lambda-runtime-api.ts';
@@ -10,6 +11,8 @@ type LambdaOptions = {
   onLog?(functionName: string, line: string): void;
   /** Processes are stopped (SIGSTOP) between two invocations, as on AWS: no timer fires, no socket is read meanwhile. */
   freeze?: boolean;
+  /** What carries on the executions of those functions that are durable. */
+  executions?: DurableExecutions;
 };
 
 type Pool = {
@@ -25,7 +28,12 @@ type Pool = {
 export type Lambda = Awaited<ReturnType<typeof startLambda>>;
 
 /** AWS Lambda on this machine: each concurrent invocation of a function has a process of its own, kept for the next. */
-export async function startLambda({ functions, onLog = () => {}, freeze = false }: LambdaOptions) {
+export async function startLambda({
+  functions,
+  onLog = () => {},
+  freeze = false,
+  executions,
+}: LambdaOptions) {
   const watchdog = startWatchdog();
   const pools = new Map(
     Object.entries(functions).map(([name, configuration]) => [name, newPool(configuration)]),
@@ -51,22 +59,32 @@ export async function startLambda({ functions, onLog = () => {}, freeze = false 
     return container;
   }
 
+  async function invokeOnce(name: string, event: unknown): Promise<InvokeResult> {
+    const pool = poolOf(name);
+    await turn(pool);
+    try {
+      if (closed)
+        return { ok: false, error: { errorType: 'ServiceException', errorMessage: 'Lambda is closed' } };
+      const container = takeIdle(pool) ?? start(name, pool);
+      const result = await container.invoke(event);
+      if (pool.retired.has(container)) container.end();
+      else if (container.alive) pool.idle.push(container);
+      return result;
+    } finally {
+      nextTurn(pool);
+    }
+  }
+
   return {
-    /** Beyond the function's maximum concurrency, invocations wait for their turn. */
+    /**
+     * Beyond the function's maximum concurrency, invocations wait for their turn. Of a durable function it is a whole
+     * execution, and its end is what is answered.
+     */
     async invoke(name: string, event: unknown): Promise<InvokeResult> {
-      const pool = poolOf(name);
-      await turn(pool);
-      try {
-        if (closed)
-          return { ok: false, error: { errorType: 'ServiceException', errorMessage: 'Lambda is closed' } };
-        const container = takeIdle(pool) ?? start(name, pool);
-        const result = await container.invoke(event);
-        if (pool.retired.has(container)) container.end();
-        else if (container.alive) pool.idle.push(container);
-        return result;
-      } finally {
-        nextTurn(pool);
-      }
+      const { durable } = poolOf(name).configuration;
+      if (!durable) return invokeOnce(name, event);
+      if (!executions) throw new Error(`${name} is durable, and nothing carries its executions on`);
+      return executions.run(event, durable, (each) => invokeOnce(name, each));
     },
 
     containers(name: string): { pid: number; busy: boolean }[] {

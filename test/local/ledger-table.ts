@@ -42,16 +42,7 @@ export async function startLedgerTable(table: string): Promise<{ url: string; cl
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = new DynamoDBClient(localClient(url));
-  await client.send(
-    new CreateTableCommand({
-      TableName: table,
-      AttributeDefinitions: [{ AttributeName: 'thing', AttributeType: 'S' }],
-      KeySchema: [{ AttributeName: 'thing', KeyType: 'HASH' }],
-      BillingMode: 'PAY_PER_REQUEST',
-    }),
-  );
-  client.destroy();
+  await addLedgerTable(url, table);
   return {
     url,
     close: () =>
@@ -60,4 +51,18 @@ export async function startLedgerTable(table: string): Promise<{ url: string; cl
         server.closeAllConnections();
       }),
   };
+}
+
+/** One more of them, for a ledger of its own. */
+export async function addLedgerTable(url: string, table: string): Promise<void> {
+  const client = new DynamoDBClient(localClient(url));
+  await client.send(
+    new CreateTableCommand({
+      TableName: table,
+      AttributeDefinitions: [{ AttributeName: 'resource', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'resource', KeyType: 'HASH' }],
+      BillingMode: 'PAY_PER_REQUEST',
+    }),
+  );
+  client.destroy();
 }

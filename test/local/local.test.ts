@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
@@ -21,7 +22,7 @@ let project: string;
 // A checkout of its own: a developer's stack may be up in this one.
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'sis-relay-checkout-'));
-  for (const name of ['package.json', 'lib', 'functions', 'events', 'test'])
+  for (const name of ['package.json', 'serverless.yml', 'lib', 'functions', 'events', 'test'])
     await cp(join(root, name), join(project, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
 });
@@ -119,7 +120,7 @@ describe('npm run local', () => {
     expect(existsSync(stackFile())).toBe(false);
   });
 
-  test('serves plain clients of AWS: what they put in its queues is done', async () => {
+  test('serves plain clients of AWS: what they put in its queues is done, and what they invoke runs', async () => {
     const stack = local();
     const description = await stack.up();
     const sqs = new SQSClient(clientOptions(description.sqs, description));
@@ -157,7 +158,20 @@ describe('npm run local', () => {
       const { SecretString = '' } = await secrets.send(new GetSecretValueCommand({ SecretId }));
       expect(JSON.parse(SecretString)).toMatchObject({ type: 'id-key' });
     }
-    for (const client of [sqs, s3, secrets]) client.destroy();
+    const lambda = new LambdaClient(clientOptions(description.lambda, description));
+    const invoked = (FunctionName: string, payload: object, InvocationType: 'Event' | 'RequestResponse') =>
+      lambda.send(
+        new InvokeCommand({ FunctionName, InvocationType, Payload: Buffer.from(JSON.stringify(payload)) }),
+      );
+    const exported = await invoked('course-export:durable', { orgUnitIds: [2001] }, 'RequestResponse');
+    expect(JSON.parse(`${exported.Payload?.transformToString()}`)).toMatchObject({ outcome: 'complete' });
+    const refused = await invoked('course-export', { orgUnitIds: [] }, 'RequestResponse');
+    expect([refused.FunctionError, refused.Payload?.transformToString()]).toEqual([
+      'Unhandled',
+      expect.stringContaining('must name at least one org unit'),
+    ]);
+    expect(await invoked('connection-check', {}, 'Event')).toMatchObject({ StatusCode: 202 });
+    for (const client of [sqs, s3, secrets, lambda]) client.destroy();
     // What the functions log is beside the one line, not below it.
     expect(stack.said.out.split('\n')).toHaveLength(2);
     expect(stack.said.err).toMatch(/^grade-push \{.*"outcome":"done"/m);

@@ -15,6 +15,7 @@ export type Attempt = {
   function: string;
   outcome: string;
   kind?: string;
+  reason?: string;
   operation?: string;
   status?: number;
   waitSeconds?: number;
@@ -131,7 +132,7 @@ export type Letters = ReturnType<typeof collectLetters>;
 type PlayOptions = { stack: Stack; follower: Follower; letters: Letters };
 
 /** How long a scenario may take. */
-const limitMs = 45_000;
+const limitMs = 60_000;
 
 /** Plays a scenario, and tells what is not as it must be: nothing, if all is well. */
 export async function play(scenario: Scenario, options: PlayOptions): Promise<string[]> {
@@ -151,11 +152,11 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
   const controls = controlsOf(description);
   const { bodies } = scenario;
   const ends: Attempt[] = [];
-  let waits = 0;
+  let waits: Attempt[] = [];
   await scenario.prepare?.(controls, description);
   for (const [at, body] of bodies.entries()) {
     if (at > 0 && at === bodies.length - 1) await scenario.beforeLast?.(controls, description);
-    const QueueUrl = description.queues[scenario.function];
+    const QueueUrl = description.queues[receiverOf(body, scenario)];
     const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body }));
     const { attempts, waiting, end } = follower.follow(MessageId, scenario.title);
     if (scenario.whileWaiting) {
@@ -163,7 +164,7 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
       await scenario.whileWaiting(controls, description);
     }
     ends.push(await end.promise);
-    waits = attempts.length - 1;
+    waits = attempts.slice(0, -1);
   }
 
   const problems: string[] = [];
@@ -175,7 +176,13 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
     scenario.outcomes,
   );
   const { waits: least = 0 } = scenario;
-  expect('how often it waited', waits, Math.max(waits, least));
+  expect('how often it waited', waits.length, Math.max(waits.length, least));
+  const { waitsFor } = scenario;
+  const reasons = waits.map(({ kind, reason }) => `${kind}: ${reason}`);
+  if (waitsFor && !reasons.some((each) => each.startsWith(`${waitsFor.kind}:`) && waitsFor.says.test(each)))
+    problems.push(
+      `it waited for ${JSON.stringify(reasons)} and nothing like ${waitsFor.kind} ${waitsFor.says}`,
+    );
   expect('the failure', ends.at(-1)?.kind, scenario.letter?.kind);
   if (scenario.requests) {
     const { path, userId, are } = scenario.requests;
@@ -198,6 +205,10 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
   for (const letter of written) problems.push(...letterProblems(letter, scenario));
   return problems;
 }
+
+/** A message comes to the function of its type; what has none, to that of its scenario. */
+const receiverOf = (body: string, scenario: Scenario): string =>
+  /"type":"sis\.([\w-]+)\.v1"/.exec(body)?.[1] ?? scenario.function;
 
 /** Invokes a function, and tells what is not as it must be. */
 export async function playInvocation(

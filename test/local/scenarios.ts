@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Controls } from './controls.ts';
-import { integrationNames, type StackDescription } from './stack.ts';
+import { eventOf, example } from './examples.ts';
+import { integrationNames, type StackDescription, type StackOptions } from './stack.ts';
 
 type Intervention = (controls: Controls, description: StackDescription) => Promise<unknown>;
 type Row = Record<string, unknown>;
@@ -10,6 +9,7 @@ type Row = Record<string, unknown>;
 /** A message or two, what befalls them, and how they must end. */
 export type Scenario = {
   title: string;
+  /** Of the last message: others may be of others, each of that of its type. */
   function: string;
   /** The bodies sent, in this order, each when the one before it has ended. */
   bodies: string[];
@@ -22,6 +22,8 @@ export type Scenario = {
   outcomes: ('done' | 'duplicate' | 'superseded' | 'parked')[];
   /** How often, at least, the last one must have waited before. */
   waits?: number;
+  /** What it must have waited for, by the log. */
+  waitsFor?: { kind: string; says: RegExp };
   /** What the one letter must tell, of a last message that is parked. */
   letter?: { kind: string; status?: number; says: RegExp };
   /** What they cost, as `METHOD status`: the requests whose path matches, of one signer if it is named. */
@@ -30,10 +32,15 @@ export type Scenario = {
   holds?: { table: string; where: Row; rows: Row[] };
 };
 
-const root = join(import.meta.dirname, '../..');
 const course = 2001;
+const section = 3001;
+const yesterdayMs = Date.now() - 24 * 3_600_000;
 const learner = 110;
+const instructor = 109;
 const learners = range(401, 440);
+
+/** What the scenarios are played on: messages are hidden for little longer than their functions may work on them. */
+export const scenarioStack = { containersPerFunction: 1, visibilitySeconds: 22 } satisfies StackOptions;
 
 /** A learner for each scenario, so that nothing of one touches another. */
 export const scenarioSeed = {
@@ -59,6 +66,14 @@ const examples = async (): Promise<Scenario[]> => [
     outcomes: ['done'],
     requests: { path: /enrollments\/$/, are: ['POST 200'] },
     holds: held('enrollments', { userId: 303 }, { orgUnitId: course, roleId: learner, writes: 1 }),
+  },
+  {
+    title: 'a removal',
+    function: 'enrollment-remove',
+    bodies: [await example('enrollment-remove')],
+    outcomes: ['done'],
+    requests: { path: /orgUnits\/2001\/users\/302$/, are: ['DELETE 200'] },
+    holds: held('enrollments', { orgUnitId: course, userId: 302 }),
   },
   {
     title: 'a submission with a PDF',
@@ -88,6 +103,14 @@ const examples = async (): Promise<Scenario[]> => [
     holds: held('gradeObjects', { name: 'Lab report 1' }, { orgUnitId: course, maxPoints: 20 }),
   },
   {
+    title: 'a grade object that is renamed',
+    function: 'grade-object-update',
+    bodies: [await example('grade-object-update')],
+    outcomes: ['done'],
+    requests: { path: /2001\/grades\/5001$/, are: ['GET 200', 'PUT 200'] },
+    holds: held('gradeObjects', { gradeObjectId: 5001 }, { name: 'Midterm exam', maxPoints: 10 }),
+  },
+  {
     title: 'a section that moves to another course',
     function: 'org-unit-move',
     bodies: [await example('org-unit-move')],
@@ -101,7 +124,11 @@ const examples = async (): Promise<Scenario[]> => [
     bodies: [await example('content-topic-update')],
     outcomes: ['done'],
     requests: { path: /modules\/8001\/structure\/$/, are: ['POST 200'] },
-    holds: held('topics', { title: 'Lab safety' }, { moduleId: 8001, topicType: 1, writes: 1 }),
+    holds: held(
+      'topics',
+      { title: 'Lab safety' },
+      { moduleId: 8001, topicType: 1, url: '/content/enforced/2001-BIO-101/lab-safety.pdf', writes: 1 },
+    ),
   },
   {
     title: 'news with a picture',
@@ -150,7 +177,7 @@ export const invocations = async (): Promise<Invocation[]> => [
     title: 'an export of two courses',
     function: 'course-export',
     event: await eventOf('course-export'),
-    answers: { state: 'finished', message: '2 of 2 org units are complete.' },
+    answers: { outcome: 'complete', message: '2 of 2 org units are complete.' },
     tells: ({ message, files }) => `${message} ${files}`,
   },
   {
@@ -158,7 +185,7 @@ export const invocations = async (): Promise<Invocation[]> => [
     function: 'connection-check',
     event: await eventOf('connection-check'),
     prepare: (controls) => controls.clock(0),
-    answers: { reachable: true, credentialAccepted: true, problems: [] },
+    answers: { reachable: true, credentialAccepted: true, changes: { refused: 'no' }, problems: [] },
     tells: ({ reachable, credentialAccepted }) =>
       `reachable: ${reachable}, credential accepted: ${credentialAccepted}`,
   },
@@ -245,6 +272,26 @@ const clock: Scenario = {
   holds: gradeHeld(402, 2),
 };
 
+const refusedChanges: Scenario = {
+  title: 'a key that is refused for changes, and answered when it reads',
+  function: 'grade-push',
+  // A comment that the message does not give is read, and sent again.
+  bodies: [event('grade-push', { ...gradeOf(428, 7), privateComments: undefined })],
+  prepare: async (controls) => {
+    await controls.settings({ invalidTokenReads: 'answer' });
+    await controls.key(100, 'another-key');
+  },
+  whileWaiting: async (controls, description) => {
+    await controls.secret(description.secrets.service, keyOf(100, 'another-key'));
+    await controls.settings({ invalidTokenReads: 'refuse' });
+  },
+  waits: 1,
+  waitsFor: { kind: 'credentials', says: /PUT \S+\/values\/428 with 403/ },
+  outcomes: ['done'],
+  requests: { path: /values\/428$/, are: ['GET 404', 'PUT 403', 'GET 404', 'PUT 200'] },
+  holds: gradeHeld(428, 7),
+};
+
 const unknownGradeObject: Scenario = {
   title: 'an unknown grade object',
   function: 'grade-push',
@@ -305,24 +352,79 @@ const misfortunes: Scenario[] = [
     holds: gradeHeld(408, 7),
   },
   {
-    title: 'an HTML error page',
+    title: 'a firewall’s page in the place of the platform',
     function: 'grade-push',
     bodies: [gradeEvent(409, 8)],
-    prepare: (controls) => controls.fault(page(400, 'Bad Request', 'No such site.'), { path: 'values/409$' }),
+    prepare: (controls) =>
+      controls.fault(page(403, 'Blocked', 'Your request looks odd.'), { path: 'values/409$' }),
     outcomes: ['parked'],
-    letter: { kind: 'rejected', status: 400, says: /400 Bad Request.*No such site/ },
-    requests: { path: /values\/409$/, are: ['PUT 400'] },
+    letter: {
+      ...{ kind: 'intercepted', status: 403 },
+      says: /Not the API of the platform.*403 text\/html “Blocked”.*looks odd.*a proxy, a firewall, a login/,
+    },
+    requests: { path: /values\/409$/, are: ['PUT 403'] },
     holds: held('gradeValues', { userId: 409 }),
   },
   {
-    title: 'an HTML page that says 200',
+    title: 'a login page that says 200',
     function: 'grade-push',
     bodies: [gradeEvent(410, 8)],
     prepare: (controls) =>
       controls.fault(page(200, 'Sign in', 'Your session ended.'), { path: 'values/410$' }),
+    outcomes: ['parked'],
+    letter: { kind: 'intercepted', status: 200, says: /200 text\/html “Sign in”.*Your session ended/ },
+    requests: { path: /values\/410$/, are: ['PUT 200'] },
+    holds: held('gradeValues', { userId: 410 }),
+  },
+  {
+    title: 'a success that is an error',
+    function: 'grade-push',
+    bodies: [gradeEvent(415, 8)],
+    prepare: (controls) =>
+      controls.fault(
+        { status: 200, body: { Errors: [{ Message: 'The grade book is closed' }] } },
+        { path: 'values/415$' },
+      ),
+    outcomes: ['parked'],
+    letter: { kind: 'rejected', status: 200, says: /with 200 Errors.*The grade book is closed/ },
+    requests: { path: /values\/415$/, are: ['PUT 200'] },
+    holds: held('gradeValues', { userId: 415 }),
+  },
+  {
+    title: 'a success that says 503',
+    function: 'grade-push',
+    bodies: [gradeEvent(416, 7.5)],
+    prepare: (controls) =>
+      controls.fault(
+        { status: 200, body: { title: 'Service Unavailable', status: 503 } },
+        { path: 'values/416$' },
+      ),
     outcomes: ['done'],
-    requests: { path: /values\/410$/, are: ['PUT 200', 'PUT 200'] },
-    holds: gradeHeld(410, 8),
+    requests: { path: /values\/416$/, are: ['PUT 200', 'PUT 200'] },
+    holds: gradeHeld(416, 7.5),
+  },
+  {
+    title: 'a success in words that nobody knows',
+    function: 'grade-push',
+    bodies: [gradeEvent(417, 8)],
+    prepare: (controls) => controls.fault({ status: 200, body: 'It was noted.' }, { path: 'values/417$' }),
+    outcomes: ['parked'],
+    letter: {
+      ...{ kind: 'unexpected-answer', status: 200 },
+      says: /in words that are no known error.*It was noted.*Look on the platform whether it was done/,
+    },
+    requests: { path: /values\/417$/, are: ['PUT 200'] },
+    holds: held('gradeValues', { userId: 417 }),
+  },
+  {
+    title: 'an enrollment whose answer is empty: the classlist shows it',
+    function: 'enrollment-create',
+    bodies: [event('enrollment-create', { orgUnitId: course, userId: 418, roleId: instructor })],
+    prepare: (controls) =>
+      controls.fault({ status: 200, body: '', when: 'after' }, { method: 'POST', path: 'enrollments/$' }),
+    outcomes: ['done'],
+    requests: { path: /2001\/classlist\/paged\/$/, are: ['GET 200'] },
+    holds: held('enrollments', { userId: 418 }, { orgUnitId: course, roleId: instructor, writes: 1 }),
   },
   {
     title: 'an answer that never comes',
@@ -340,6 +442,36 @@ const misfortunes: Scenario[] = [
     outcomes: ['done', 'superseded'],
     requests: { path: /values\/412$/, are: ['PUT 200'] },
     holds: gradeHeld(412, 9.5),
+  },
+  {
+    title: 'a grade of two months ago',
+    function: 'grade-push',
+    bodies: [gradeEvent(417, 8, -60 * 24)],
+    outcomes: ['parked'],
+    letter: { kind: 'outdated', says: /older than what the ledger remembers.*Look what the platform holds/ },
+    requests: { path: /values\/417$/, are: [] },
+    holds: held('gradeValues', { userId: 417 }),
+  },
+  {
+    title: 'a removal of whoever is not enrolled',
+    function: 'enrollment-remove',
+    bodies: [event('enrollment-remove', { orgUnitId: section, userId: 415 })],
+    outcomes: ['done'],
+    requests: { path: /orgUnits\/3001\/users\/415$|3001\/classlist/, are: ['DELETE 404', 'GET 200'] },
+    holds: held('enrollments', { orgUnitId: section, userId: 415 }),
+  },
+  {
+    title: 'an old enrollment after a new removal',
+    function: 'enrollment-create',
+    bodies: [
+      event('enrollment-remove', { orgUnitId: course, userId: 416 }, 10),
+      event('enrollment-create', { orgUnitId: course, userId: 416, roleId: learner }, 9),
+    ],
+    outcomes: ['done', 'superseded'],
+    // Another container has removed, which is known for done when its message does not come back.
+    waits: 1,
+    requests: { path: /users\/416$/, are: ['DELETE 200'] },
+    holds: held('enrollments', { userId: 416 }),
   },
   {
     title: 'a PDF for a profile image',
@@ -435,21 +567,14 @@ export const acts = async (): Promise<Scenario[][]> => [
   [...(await examples()), ...(await furtherExamples())],
   misfortunes,
   [rotation],
+  [refusedChanges],
   [clock],
 ];
-
-async function eventOf(name: string) {
-  return JSON.parse(await readFile(join(root, 'events', `${name}.json`), 'utf8'));
-}
-
-async function example(name: string): Promise<string> {
-  return (await eventOf(name)).Records[0].body;
-}
 
 /** The body of a message as the SIS sends it; a later hour makes it newer. */
 export function event(name: string, data: object, hour = 9): string {
   const id = randomUUID();
-  const time = new Date(Date.UTC(2024, 2, 1, hour)).toISOString();
+  const time = new Date(yesterdayMs + hour * 3_600_000).toISOString();
   return JSON.stringify({ specversion: '1.0', id, source: '/sis/local', type: `sis.${name}.v1`, time, data });
 }
 

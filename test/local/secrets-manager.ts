@@ -7,12 +7,12 @@ import { findSecret, type Input, operations, Refusal, type Store } from './secre
 type Answer = { status: number; body?: unknown };
 
 /**
- * AWS Secrets Manager's JSON protocol on a free port of 127.0.0.1, begun with these secrets, each an object kept as JSON.
+ * AWS Secrets Manager's JSON protocol on a free port of 127.0.0.1, begun with these secrets, each a text, or an object kept as JSON.
  * Under /_local/: `POST /_local/faults` (see aws-faults.ts), `DELETE /_local/faults`, and `GET /_local/requests`, an array
  * of `{at, action, secret, status}` that never holds a value; status 0 is a call that got no whole answer.
  */
 export async function startSecretsManager(
-  initial: Record<string, object> = {},
+  initial: Record<string, object | string> = {},
 ): Promise<{ url: string; close(): Promise<void> }> {
   const handle = secretsManager(initial);
   const server = createServer(async (request, response) => {
@@ -32,12 +32,13 @@ export async function startSecretsManager(
   };
 }
 
-function secretsManager(initial: Record<string, object>) {
+function secretsManager(initial: Record<string, object | string>) {
   const store: Store = { secrets: new Map(), created: 0, region: 'us-east-1' };
   const faults = faultList();
   const requests: { at: string; action: string; secret: string | null; status: number }[] = [];
   for (const [name, value] of Object.entries(initial)) {
-    operations.CreateSecret(store, { Name: name, SecretString: JSON.stringify(value) });
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    operations.CreateSecret(store, { Name: name, SecretString: text });
   }
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<Answer | null> => {

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws.ts';
+import { type DurableExecutions, startDurableExecutions } from './durable-executions.ts';
 import { mapQueue } from './event-source-mapping.ts';
 import { type Lambda, startLambda } from './lambda.ts';
 import { startLedgerTable } from './ledger-table.ts';
@@ -16,13 +18,17 @@ export type StackDescription = {
   s3: string;
   secretsManager: string;
   dynamodb: string;
+  /** Where functions are invoked, and durable ones keep what they have done. */
+  lambda: string;
   region: string;
   queues: Record<string, string>;
   deadLetters: string;
   bucket: string;
   table: string;
-  /** The service's secret, and what a user's id is put behind. */
-  secrets: { service: string; userPrefix: string };
+  /** The service's secret, what a user's id is put behind, and the one that keys the ledger's digests. */
+  secrets: { service: string; userPrefix: string; ledgerKey: string };
+  /** After so long, a message whose function died is handed out again. */
+  visibilitySeconds: number;
 };
 
 export type Stack = {
@@ -30,6 +36,7 @@ export type Stack = {
   sqs: SQSClient;
   /** Undefined without functions. */
   lambda: Lambda | undefined;
+  executions: DurableExecutions;
   close(): Promise<void>;
 };
 
@@ -41,17 +48,19 @@ export type StackOptions = {
   /** Where the code lies, sources or bundles. */
   taskRoot?: string;
   functionTimeoutMs?: number;
-  /** After so long, a message whose function died is handed out again. */
   visibilitySeconds?: number;
   containersPerFunction?: number;
   freeze?: boolean;
+  durable?: Parameters<typeof startDurableExecutions>[0];
   onLog?(functionName: string, line: string): void;
   onError?(error: Error): void;
 };
 
 const prefix = 'sis-relay/local';
 const bucket = 'sis-relay-uploads';
-const table = 'sis-relay-local-ledger';
+const table = 'sis-relay-local-ledger-by-resource';
+// Named as CloudFormation names one that is given no name.
+const ledgerKey = 'LedgerKey';
 const root = resolve(import.meta.dirname, '../..');
 const day = 24 * 3600;
 
@@ -65,7 +74,7 @@ const keyOf = (userId: string) => ({
 
 /** The whole of sis-relay on this machine: AWS by emulators, the local platform, and each function in its own processes. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const [platform, aws, secretsManager, dynamodb] = await Promise.all([
+  const [platform, aws, secretsManager, dynamodb, executions] = await Promise.all([
     startPlatform(),
     startQueuesAndFiles(),
     startSecretsManager({
@@ -74,8 +83,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       [`${prefix}/users/301`]: keyOf('301'),
       [`${prefix}/users/303`]: keyOf('303'),
       [`${prefix}/lti-links/9001`]: { key: 'local-key', plainSecret: 'local-secret' },
+      [ledgerKey]: randomBytes(32).toString('hex'),
     }),
     startLedgerTable(table),
+    startDurableExecutions(options.durable),
   ]);
   const sqs = new SQSClient(localClient(aws.url));
   await putFiles(aws.url);
@@ -87,7 +98,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     const queue = await createQueue(sqs, `sis-relay-local-${name}`, {
       VisibilityTimeout: String(visibilitySeconds),
       MessageRetentionPeriod: String(14 * day),
-      RedrivePolicy: JSON.stringify({ deadLetterTargetArn: deadLetters.arn, maxReceiveCount: 1000 }),
+      RedrivePolicy: JSON.stringify({ deadLetterTargetArn: deadLetters.arn, maxReceiveCount: 500 }),
     });
     return { name, ...queue };
   };
@@ -99,16 +110,20 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     s3: aws.url,
     secretsManager: secretsManager.url,
     dynamodb: dynamodb.url,
+    lambda: executions.url,
     region: localRegion,
     queues: Object.fromEntries(queues.map(({ name, url }) => [name, url])),
     deadLetters: deadLetters.url,
     bucket,
     table,
-    secrets: { service: `${prefix}/service`, userPrefix: `${prefix}/users/` },
+    secrets: { service: `${prefix}/service`, userPrefix: `${prefix}/users/`, ledgerKey },
+    visibilitySeconds,
   };
 
   const { functions = true, onError = () => {}, containersPerFunction = 2 } = options;
-  const lambda = functions === false ? undefined : await startFunctions(description, options);
+  const lambda =
+    functions === false ? undefined : await startFunctions(description, { ...options, executions });
+  if (lambda) executions.serve(lambda.invoke);
   const polled = typeof functions === 'boolean' ? queues.map(({ name }) => name) : functions;
   // Each of them holds a connection all the time: with those of a shared client they would keep it from all others.
   const polling = new SQSClient({
@@ -132,10 +147,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     description,
     sqs,
     lambda,
+    executions,
     close: async () => {
       // What is being handled is finished first: else it would lie hidden until its visibility ends.
       await Promise.all(mappings.map((mapping) => mapping?.stop()));
-      await lambda?.close();
+      await Promise.all([lambda?.close(), executions.close()]);
       sqs.destroy();
       polling.destroy();
       await Promise.all([platform, aws, secretsManager, dynamodb].map((server) => server.close()));
@@ -153,12 +169,17 @@ export function settingsOf(description: StackDescription, name: string): Record<
     AWS_ENDPOINT_URL_S3: description.s3,
     AWS_ENDPOINT_URL_SQS: description.sqs,
     AWS_ENDPOINT_URL_DYNAMODB: description.dynamodb,
+    AWS_ENDPOINT_URL_LAMBDA: description.lambda,
     PLATFORM_URL: description.platform,
     SECRET_PREFIX: prefix,
     QUEUE_URL: description.queues[name] ?? '',
     DEAD_LETTER_QUEUE_URL: description.deadLetters,
     LEDGER_TABLE: description.table,
+    LETTERS_BUCKET: description.bucket,
     LEDGER_SETTLING_SECONDS: '2',
+    LEDGER_KEY_SECRET: description.secrets.ledgerKey,
+    QUEUE_BACKLOG_SECONDS: '5',
+    QUEUE_VISIBILITY_SECONDS: String(description.visibilitySeconds),
     EXPORT_BUCKET: description.bucket,
     SIS_RELAY_BUCKET: description.bucket,
     PLATFORM_HEADERS_TIMEOUT_MS: '2000',
@@ -170,14 +191,18 @@ export function settingsOf(description: StackDescription, name: string): Record<
   };
 }
 
-async function startFunctions(description: StackDescription, options: StackOptions): Promise<Lambda> {
+type FunctionsOptions = StackOptions & { executions: DurableExecutions };
+
+async function startFunctions(description: StackDescription, options: FunctionsOptions): Promise<Lambda> {
   const {
     taskRoot = root,
     functionTimeoutMs = 20_000,
     containersPerFunction = 2,
     freeze = false,
     onLog,
+    executions,
   } = options;
+  const durable = await durableNames();
   // Also those that no queue triggers: they wait to be invoked.
   const functions = (await eventNames()).map((name) => [
     name,
@@ -188,9 +213,15 @@ async function startFunctions(description: StackDescription, options: StackOptio
       // Those that no queue triggers have longer work to do.
       timeoutMs: name in description.queues ? functionTimeoutMs : 6 * functionTimeoutMs,
       maximumConcurrency: containersPerFunction,
+      ...(durable.includes(name) && { durable: durableOptionsOf(name) }),
     },
   ]);
-  return startLambda({ functions: Object.fromEntries(functions), freeze, ...(onLog && { onLog }) });
+  return startLambda({
+    functions: Object.fromEntries(functions),
+    freeze,
+    executions,
+    ...(onLog && { onLog }),
+  });
 }
 
 /** The functions that a queue triggers: those whose example event comes from one. */
@@ -203,6 +234,18 @@ export async function integrationNames(): Promise<string[]> {
     }),
   );
   return names.filter((_, at) => triggered[at]);
+}
+
+/** A whole execution, its waits included, ends within this time here. */
+export const durableOptionsOf = (name: string) => ({
+  functionArn: `arn:aws:lambda:${localRegion}:000000000000:function:${name}`,
+  executionTimeoutMs: 600_000,
+});
+
+/** The functions that are deployed as durable ones. */
+async function durableNames(): Promise<string[]> {
+  const stanzas = (await readFile(join(root, 'serverless.yml'), 'utf8')).split(/^ {2}(?=[\w-]+:$)/m);
+  return stanzas.filter((each) => /^ {4}durableConfig:/m.test(each)).map((each) => each.split(':')[0] ?? '');
 }
 
 /** Of every function there is an example event. */

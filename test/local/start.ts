@@ -2,7 +2,14 @@ import { parseArgs } from 'node:util';
 import type { DeadLetter } from '../../lib/dead-letter.ts';
 import { controlsOf } from './controls.ts';
 import { collectLetters, createFollower, play, playInvocation } from './play.ts';
-import { acts, type Invocation, invocations, type Scenario, scenarioSeed } from './scenarios.ts';
+import {
+  acts,
+  type Invocation,
+  invocations,
+  type Scenario,
+  scenarioSeed,
+  scenarioStack,
+} from './scenarios.ts';
 import { createScreen } from './screen.ts';
 import { startStack } from './stack.ts';
 
@@ -17,8 +24,8 @@ if (scenarios.length + invoked.length === 0) fail(`There is no scenario whose ti
 const screen = createScreen(Math.max(...[...scenarios, ...invoked].map(({ title }) => title.length)));
 const follower = createFollower({ onAttempt: screen.attempt, onOther: showTrouble });
 const stack = await startStack({
+  ...scenarioStack,
   onLog: follower.onLog,
-  containersPerFunction: 1,
   onError: (error) => screen.verdict(false, String(error)),
 });
 await controlsOf(stack.description).seed(scenarioSeed);
