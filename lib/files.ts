@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { awsTroubleIn } from './aws-error.ts';
 import { MessageFailure } from './failure.ts';
 import { codeOf, type FileSource, type OpenedFile, openedFile, within } from './file-source.ts';
 import { checkFileHosts, type FileRules, parseFileUri } from './file-uri.ts';
@@ -99,6 +100,9 @@ const s3Failure = (name: string, error: unknown): MessageFailure => {
       remedy: 'Copy the file into a bucket of the function’s region and name that one in the message.',
     });
   if (status === 412) return new MessageFailure('unavailable', `${name}: changed while it was being read`);
+  const trouble = awsTroubleIn(error);
+  if (trouble?.kind === 'aws-refused')
+    return new MessageFailure(trouble.kind, `${name}: ${trouble.message}`, { remedy: trouble.remedy });
   return new MessageFailure('unavailable', `${name}: S3 did not answer (${status ?? codeOf(error)})`, {
     cause: error,
   });

@@ -37,6 +37,7 @@ export const lineOf = (about: About, given: Record<string, unknown>) => ({
   platformMs: number(given.platformMs),
   waitSeconds: number(given.waitSeconds),
   ageSeconds: number(given.ageSeconds),
+  waitedSeconds: number(given.waitedSeconds),
   requestId: text(given.requestId),
   // Of warnings and errors:
   code: text(given.code),
@@ -114,7 +115,8 @@ const masks: [RegExp, string][] = [
   [/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…'],
   [/\bx_([a-z]+)=[^\s&"'<>]*/gi, 'x_$1=…'],
   [/\b(bearer|basic)\s+[\w.~+/=-]{16,}/gi, '$1 …'],
-  [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, '…'],
+  // A token, whole or not: it ends where it ends, or each of its beginnings would be read to the end.
+  [/\beyJ[\w-]*(?:\.[\w-]*)*/g, '…'],
   [/\b(credential|signature)=[^\s"',;&]+/gi, '$1=…'],
   [
     /\b(\w*(?:app|user|access|secret|private)[_-]?key|\w+[_-]?token|client[_-]?(?:secret|assertion))(["']?\s*[=:]\s*["']?)[^\s"',;&}]{12,}/gi,

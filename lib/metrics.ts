@@ -2,6 +2,8 @@
 export const metricDefinitions = {
   /** Attempts by what came of them; `kind` is `none` where nothing failed. */
   Messages: { unit: 'Count', dimensions: [['function', 'outcome', 'kind']] },
+  /** Failures that wait until a person acts, `credentials` and `aws-refused`, of messages and of whatever else a function does. */
+  Refusals: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
   /** Dead letters written. By kind alone as well: an alarm cannot add up what it must first search for. */
   Letters: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
   /** Of the oldest dead letter, told by each replay, also where nothing is replayed: SQS' own metric leaves out what was received thrice. */
@@ -9,7 +11,7 @@ export const metricDefinitions = {
   MessageDuration: { unit: 'Milliseconds', dimensions: [['function', 'outcome']] },
   /** How old messages are when they leave their queue. */
   MessageAge: { unit: 'Seconds', dimensions: [['function']] },
-  /** How old messages are that must wait once more. */
+  /** For how long messages have waited, since their first receipt, that must wait once more. */
   WaitingAge: { unit: 'Seconds', dimensions: [['function']] },
   PlatformLatency: { unit: 'Milliseconds', dimensions: [['function'], ['function', 'operation']] },
   /** Requests by the status of their answer; `none` where no answer came. */
@@ -18,6 +20,15 @@ export const metricDefinitions = {
   TokenRefreshes: { unit: 'Count', dimensions: [['outcome']] },
   /** OAuth credentials that no refresh can help any more, told with every run until a person has authorised again. */
   AuthorizationsNeeded: { unit: 'Count', dimensions: [['function']] },
+  /**
+   * Exports by how they ended: `complete`, `incomplete` where something was not had, or `empty` where no course is listed. Of one
+   * that fails as a whole, or is out of time, the engine tells.
+   */
+  ExportRuns: { unit: 'Count', dimensions: [['outcome']] },
+  /** Of these exports, the files that are `stored` and those that `failed`. */
+  ExportParts: { unit: 'Count', dimensions: [['outcome']] },
+  /** Exports of all courses that the schedule has asked for: what is asked for by a person counts for none. */
+  NightlyExports: { unit: 'Count', dimensions: [['function']] },
   /** 1 or 0, as are the next two; what is not known is not told. */
   PlatformReachable: { unit: 'None', dimensions: [['function']] },
   CredentialAccepted: { unit: 'None', dimensions: [['function']] },
@@ -34,7 +45,7 @@ type DimensionOf<Name extends MetricName> = (typeof metricDefinitions)[Name]['di
 type Dimensions = Record<string, string>;
 
 /** What one invocation counted and timed, until it is taken as lines of CloudWatch's embedded metric format. */
-type Tally = {
+export type Tally = {
   add<Name extends MetricName>(
     metric: Name,
     dimensions: Record<DimensionOf<Name>, string>,

@@ -1,6 +1,6 @@
-import type { FailureKind, Outcome } from './failure.ts';
+import { type FailureKind, needsPerson, type Outcome } from './failure.ts';
 import { type Facts, lineOf, safeText } from './log-facts.ts';
-import { createTally } from './metrics.ts';
+import { createTally, type Tally } from './metrics.ts';
 
 export type MessageReport = {
   /** Default: the function that observes. */
@@ -25,7 +25,10 @@ export type MessageReport = {
   requests: number;
   /** Until a waiting message is shown again. */
   waitSeconds?: number | undefined;
+  /** Since it was sent. */
   ageSeconds?: number | undefined;
+  /** Since it was received for the first time. */
+  waitedSeconds?: number | undefined;
   /** The platform's id of the last request. */
   requestId?: string | undefined;
 };
@@ -39,6 +42,10 @@ export type Observe = {
   error(text: string, facts?: Facts, error?: unknown): void;
   /** One request to the platform: `operation` is its name, not its path; no status where no answer came. */
   call(report: { operation: string; status?: number | null | undefined; durationMs: number }): void;
+  /** A failure of something that is no message: where a person must act, it rings the same alarms. */
+  failed(kind: FailureKind): void;
+  /** One more of what has a metric of its own. */
+  count: Tally['add'];
   /** What came of tokens that were due. */
   tokens(outcome: string): void;
   /** How many credentials wait for a person; 0 is told as well, so that an alarm ends. */
@@ -62,15 +69,21 @@ export const createObserve = (options: ObserveOptions): Observe => {
   const lines = createLines(options.write);
   const log = createLog(options.function, level, lines.add);
   const tally = createTally(namespace);
+  const failed = (kind: FailureKind | undefined, name = options.function): void => {
+    if (kind && needsPerson(kind)) tally.add('Refusals', { function: name, kind }, 1);
+  };
   return {
     message: (report) => {
-      const { function: name = options.function, outcome, kind = 'none', durationMs, ageSeconds } = report;
+      const { function: name = options.function, outcome, kind = 'none', durationMs } = report;
+      const { ageSeconds, waitedSeconds } = report;
+      failed(report.kind, name);
       log(levelOf[outcome], `message ${outcome}`, report);
       tally.add('Messages', { function: name, outcome, kind }, 1);
       tally.add('MessageDuration', { function: name, outcome }, durationMs);
       if (outcome === 'parked') tally.add('Letters', { function: name, kind }, 1);
-      if (ageSeconds !== undefined)
-        tally.add(outcome === 'waiting' ? 'WaitingAge' : 'MessageAge', { function: name }, ageSeconds);
+      const age = outcome === 'waiting' ? waitedSeconds : ageSeconds;
+      if (age !== undefined)
+        tally.add(outcome === 'waiting' ? 'WaitingAge' : 'MessageAge', { function: name }, age);
     },
     info: (text, facts = {}) => log('info', text, facts),
     warn: (text, facts = {}) => log('warn', text, facts),
@@ -81,6 +94,8 @@ export const createObserve = (options: ObserveOptions): Observe => {
       tally.add('PlatformLatency', { function: options.function, operation }, durationMs);
       tally.add('PlatformAnswers', { function: options.function, status: String(status ?? 'none') }, 1);
     },
+    failed: (kind) => failed(kind),
+    count: tally.add,
     tokens: (outcome) => tally.add('TokenRefreshes', { outcome }, 1),
     authorizationsNeeded: (count) => tally.add('AuthorizationsNeeded', { function: options.function }, count),
     flush: () => {

@@ -1,8 +1,13 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { traced } from './aws-error.ts';
 import type { BackoffLimits } from './backoff.ts';
 import { createFiles, type Files } from './files.ts';
+import { createIncidents, type Incidents } from './incidents.ts';
 import { createLedger, type Ledger } from './ledger.ts';
+import { createDigest, type Digest } from './ledger-digest.ts';
 import { createLedgerTable } from './ledger-table.ts';
+import { createLetterStore } from './letter-store.ts';
 import { createObserve, type Observe } from './observe.ts';
 import { createAuthenticator } from './platform/auth.ts';
 import { createPlatformClient, type PlatformClient } from './platform/client.ts';
@@ -19,6 +24,10 @@ export type Services = {
   queues: Queues;
   /** Undefined where no table is configured: then duplicates and stale writes are possible. */
   ledger: Ledger | undefined;
+  /** Undefined where no key is configured: then nobody sees what another container has done, and waits instead. */
+  digest: Digest | undefined;
+  /** Undefined where no table is configured, too. */
+  incidents?: Incidents | undefined;
   observe: Observe;
   limits: Limits;
   nowMs(): number;
@@ -31,7 +40,9 @@ export type Limits = {
   /** Kept at the end of an invocation for letters and visibilities. */
   reserveMs: number;
   /** A message that has waited so long is parked. */
-  longestWaitMs: number;
+  maxWaitMs: number;
+  /** For how long its queue hides a message that was received, unless it is told otherwise. */
+  visibilityMs: number;
   fileBytes: number;
   profileImageBytes: number;
 };
@@ -48,20 +59,22 @@ export const createServices = (functionName: string, settings: Settings): Servic
     level: settings.LOG_LEVEL,
     namespace: settings.METRIC_NAMESPACE,
   });
-  const secrets = { client: new SecretsManagerClient(awsClient), prefix: settings.SECRET_PREFIX };
+  const secrets = { client: traced(new SecretsManagerClient(awsClient)), prefix: settings.SECRET_PREFIX };
   const credentials = createCredentials({
     ...secrets,
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: observe.warn,
   });
+  const s3 = once(async () => {
+    const { S3Client } = await import('@aws-sdk/client-s3');
+    // A store at an address of its own has no DNS name for each bucket.
+    return traced(new S3Client({ ...awsClient, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined }));
+  });
+  const bucket = settings.LETTERS_BUCKET;
   return {
     platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
     files: createFiles({
-      s3: once(async () => {
-        const { S3Client } = await import('@aws-sdk/client-s3');
-        // A store at an address of its own has no DNS name for each bucket.
-        return new S3Client({ ...awsClient, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined });
-      }),
+      s3,
       hosts: settings.FILE_HOSTS,
       allowLoopback: settings.FILE_LOOPBACK,
       timeoutMs: settings.FILE_TIMEOUT_MS,
@@ -70,13 +83,18 @@ export const createServices = (functionName: string, settings: Settings): Servic
     queues: createQueues({
       sqs: once(async () => {
         const { SQSClient } = await import('@aws-sdk/client-sqs');
-        return new SQSClient(awsClient);
+        return traced(new SQSClient(awsClient));
       }),
       queueUrl: settings.QUEUE_URL,
       deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
+      keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
       warn: observe.warn,
+      failed: ({ kind, message }) => {
+        observe.warn('the visibilities of waiting messages could not be set', { reason: message });
+        observe.failed(kind);
+      },
     }),
-    ledger: ledgerOf(settings, observe),
+    ...tableServicesOf({ functionName, settings, observe, secretsManager: secrets.client }),
     observe,
     limits: {
       backoff: {
@@ -85,7 +103,8 @@ export const createServices = (functionName: string, settings: Settings): Servic
       },
       attemptTimeoutMs: settings.ATTEMPT_TIMEOUT_MS,
       reserveMs: settings.RESERVE_MS,
-      longestWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
+      maxWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
+      visibilityMs: settings.QUEUE_VISIBILITY_SECONDS * 1000,
       fileBytes: settings.FILE_MAXIMUM_BYTES,
       profileImageBytes: settings.PROFILE_IMAGE_MAXIMUM_BYTES,
     },
@@ -93,23 +112,50 @@ export const createServices = (functionName: string, settings: Settings): Servic
   };
 };
 
-const ledgerOf = (settings: Settings, observe: Observe): Ledger | undefined => {
-  if (settings.LEDGER_TABLE === undefined) {
+type TableOptions = {
+  functionName: string;
+  settings: Settings;
+  observe: Observe;
+  secretsManager: SecretsManagerClient;
+};
+
+/** What needs the table. */
+const tableServicesOf = ({
+  functionName,
+  settings,
+  observe,
+  secretsManager,
+}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents'> => {
+  const { LEDGER_TABLE: table, LEDGER_KEY_SECRET: secret } = settings;
+  if (table === undefined) {
     observe.warn(
       'no LEDGER_TABLE: the ledger is off, so duplicates are sent again and old messages over newer ones',
     );
-    return undefined;
+    return { ledger: undefined, digest: undefined };
   }
-  const table = createLedgerTable({
-    dynamodb: once(async () => {
-      const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
-      return new DynamoDBClient(awsClient);
+  const access = { dynamodb: once(tracedDynamoDb), table, nowMs: Date.now };
+  const { warn } = observe;
+  return {
+    ledger: createLedger({
+      table: createLedgerTable(access),
+      settlingMs: settings.LEDGER_SETTLING_SECONDS * 1000,
+      hiddenMs: (settings.QUEUE_VISIBILITY_SECONDS + settings.QUEUE_BACKLOG_SECONDS) * 1000,
+      warn,
+      nowMs: Date.now,
     }),
-    table: settings.LEDGER_TABLE,
-    nowMs: Date.now,
-  });
-  const settlingMs = settings.LEDGER_SETTLING_SECONDS * 1000;
-  return createLedger({ table, settlingMs, warn: observe.warn, nowMs: Date.now });
+    digest: secret === undefined ? undefined : createDigest({ client: secretsManager, secret, warn }),
+    incidents: createIncidents({
+      ...access,
+      function: functionName,
+      maximumWaitSeconds: settings.WAIT_MAXIMUM_SECONDS,
+      warn,
+    }),
+  };
+};
+
+const tracedDynamoDb = async (): Promise<DynamoDBClient> => {
+  const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
+  return traced(new DynamoDBClient(awsClient));
 };
 
 /** Built with the first message of a container, kept for its life. */

@@ -66,8 +66,16 @@ const settingsSchema = z.object({
   SECRET_TTL_SECONDS: count.default(300),
   QUEUE_URL: z.url(),
   DEAD_LETTER_QUEUE_URL: z.url(),
+  /** Keeps messages whole that SQS does not take as letters. */
+  LETTERS_BUCKET: z.string().optional(),
   LEDGER_TABLE: z.string().optional(),
   LEDGER_SETTLING_SECONDS: count.default(60),
+  /** Name or ARN of the secret that keys the ledger's digests. */
+  LEDGER_KEY_SECRET: z.string().optional(),
+  /** The queue's visibility timeout. */
+  QUEUE_VISIBILITY_SECONDS: count.default(720),
+  /** A message that its queue shows again is received within this time, be it that its first receipts fail. */
+  QUEUE_BACKLOG_SECONDS: count.default(2_700),
   FILE_HOSTS: fileHosts.default([]),
   FILE_LOOPBACK: flag.default(false),
   FILE_TIMEOUT_MS: count.default(10_000),

@@ -1,7 +1,7 @@
 import type { SQSEvent } from 'aws-lambda';
 import { createAuthenticator } from '../../lib/platform/auth.ts';
 import { createPlatformClient } from '../../lib/platform/client.ts';
-import { operation } from '../../lib/platform/operation.ts';
+import { acknowledged } from '../../lib/platform/operation.ts';
 
 // One call of the platform a message, and nothing else, to compare the two ways in which the client connects.
 
@@ -26,7 +26,7 @@ const client = createPlatformClient(
   createAuthenticator({ read: async () => ({ credential, version: '1' }), refuse: () => {} }),
 );
 
-const once = operation({
+const once = acknowledged({
   name: 'bench',
   method: 'POST',
   component: 'lp',

@@ -247,6 +247,24 @@ describe('a file in S3', () => {
     });
   });
 
+  test('that S3 cannot decrypt waits, and says who must act', async () => {
+    const s3 = await s3Answering((request, answer) => {
+      if (request.method === 'HEAD') return answerAs(answer, 200, { length: 3 });
+      answer.writeHead(400, { 'content-type': 'application/xml' });
+      answer.end(
+        '<Error><Code>KMS.DisabledException</Code><Message>arn:aws:kms:eu:1:key/2</Message></Error>',
+      );
+    });
+    const file = await filesWith({ s3 }).open('s3://files/key', limits);
+    await expect(bytesOf(file)).rejects.toMatchObject({
+      kind: 'aws-refused',
+      message: expect.stringMatching(
+        /^‹s3:\/\/files\/key›: AWS refuses .*\(KMS\.DisabledException\): an admin/,
+      ),
+      remedy: expect.stringContaining('enable the KMS key'),
+    });
+  });
+
   test('waits where nobody listens', async () => {
     const s3 = clientOf('http://127.0.0.1:1');
     await expect(filesWith({ s3 }).open('s3://files/key', limits)).rejects.toMatchObject({

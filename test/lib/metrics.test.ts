@@ -105,6 +105,7 @@ describe('a line of metrics', () => {
 test('each metric is published as its definition says', () => {
   const tally = createTally('sis-relay');
   tally.add('Messages', { function: 'f', outcome: 'parked', kind: 'k' }, 1);
+  tally.add('Refusals', { function: 'f', kind: 'k' }, 1);
   tally.add('Letters', { function: 'f', kind: 'k' }, 1);
   tally.add('LetterAge', { function: 'f' }, 1);
   tally.add('MessageDuration', { function: 'f', outcome: 'parked' }, 1);
@@ -113,6 +114,9 @@ test('each metric is published as its definition says', () => {
   tally.add('PlatformLatency', { function: 'f', operation: 'o' }, 1);
   tally.add('PlatformAnswers', { function: 'f', status: '200' }, 1);
   tally.add('TokenRefreshes', { outcome: 'refreshed' }, 1);
+  tally.add('ExportRuns', { outcome: 'complete' }, 1);
+  tally.add('ExportParts', { outcome: 'stored' }, 1);
+  tally.add('NightlyExports', { function: 'f' }, 1);
   tally.add('AuthorizationsNeeded', { function: 'f' }, 1);
   tally.add('PlatformReachable', { function: 'f' }, 1);
   tally.add('CredentialAccepted', { function: 'f' }, 1);

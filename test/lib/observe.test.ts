@@ -18,6 +18,7 @@ const report: MessageReport = {
   platformMs: 20.04,
   requests: 2,
   ageSeconds: 1.2,
+  waitedSeconds: 0.7,
   requestId: 'r-1',
 };
 
@@ -68,6 +69,7 @@ describe('a log line', () => {
         platformMs: 20,
         waitSeconds: 30,
         ageSeconds: 1.2,
+        waitedSeconds: 0.7,
         requestId: 'r-1',
       },
     ]);
@@ -230,15 +232,38 @@ describe('the metrics of an invocation', () => {
     ).toEqual([5, 15, 15_000]);
   });
 
-  test('tell the age of a message that waits on apart from those at their end', () => {
+  test('tell since when a message waits, apart from the age of those at their end: a backlog is no failure', () => {
+    const ages = (more: Partial<MessageReport>) => {
+      const { observe, metrics } = observing();
+      observe.message({ ...report, ageSeconds: 90_000, waitedSeconds: 3, ...more });
+      observe.flush();
+      const told = metrics().flatMap(pointsOf);
+      return told.filter(({ metric }) => /Age$/.test(metric)).map(({ metric, values }) => [metric, values]);
+    };
+    expect(ages({ outcome: 'waiting', kind: 'unavailable' })).toEqual([['WaitingAge', [3]]]);
+    expect(ages({ outcome: 'waiting', waitedSeconds: 0 })).toEqual([['WaitingAge', [0]]]);
+    expect(ages({ outcome: 'waiting', waitedSeconds: undefined })).toEqual([]);
+    expect(ages({ outcome: 'done' })).toEqual([['MessageAge', [90_000]]]);
+    expect(ages({ outcome: 'parked', kind: 'rejected' })).toEqual([['MessageAge', [90_000]]]);
+  });
+
+  test('count what waits until a person acts, of messages and of whatever else fails, by function and in all', () => {
     const { observe, metrics } = observing();
-    observe.message({ ...report, outcome: 'waiting', kind: 'unavailable' });
+    observe.message({ ...report, outcome: 'waiting', kind: 'credentials' });
+    observe.message({ ...report, outcome: 'parked', kind: 'credentials' });
+    observe.message({ ...report, outcome: 'waiting', kind: 'throttled' });
+    observe.failed('aws-refused');
+    observe.failed('unavailable');
     observe.flush();
-    expect(
-      metrics()
-        .flatMap(pointsOf)
-        .map(({ metric }) => metric),
-    ).toEqual(['Messages', 'MessageDuration', 'WaitingAge']);
+    const refusals = metrics()
+      .flatMap(pointsOf)
+      .filter(({ metric }) => metric === 'Refusals');
+    expect(refusals.map(({ dimensions, values }) => [dimensions, values])).toEqual([
+      [{ function: 'grade-push', kind: 'credentials' }, [2]],
+      [{ kind: 'credentials' }, [2]],
+      [{ function: 'grade-push', kind: 'aws-refused' }, [1]],
+      [{ kind: 'aws-refused' }, [1]],
+    ]);
   });
 
   test('carry the function of the report where one process serves several', () => {
@@ -331,6 +356,7 @@ describe('by contract', () => {
       [
         ...[
           'ageSeconds',
+          'waitedSeconds',
           'durationMs',
           'error',
           'eventId',

@@ -38,6 +38,8 @@ describe('the settings of a function', () => {
       PLATFORM_BODY_TIMEOUT_MS: 15_000,
       SECRET_TTL_SECONDS: 300,
       LEDGER_SETTLING_SECONDS: 60,
+      QUEUE_VISIBILITY_SECONDS: 720,
+      QUEUE_BACKLOG_SECONDS: 2_700,
       FILE_HOSTS: [],
       FILE_LOOPBACK: false,
       FILE_TIMEOUT_MS: 10_000,
@@ -172,7 +174,7 @@ describe('the services of a function', () => {
 
   test('reach the platform, the files, the queues and the ledger that the environment names', async () => {
     inEnvironment();
-    const { platform, files, queues, ledger, limits } = servicesFromEnvironment('grade-push')();
+    const { platform, files, queues, ledger, digest, limits } = servicesFromEnvironment('grade-push')();
     const signal = AbortSignal.timeout(30_000);
     const calls: unknown[] = [];
     const me = platform.for({ actor: undefined, signal, onCall: (call) => calls.push(call) });
@@ -196,10 +198,12 @@ describe('the services of a function', () => {
     expect(Messages.map(letterOf)).toEqual([letter]);
 
     const entry = {
-      ...{ thing: 'x#1', version: '1', messageId: 'm', replays: 0, repeatable: true },
-      decidedMs: undefined,
+      ...{ resource: 'grade/1/2/3', fields: ['grade'], version: '1', timeMs: Date.now() },
+      ...{ messageId: 'm', replays: 0, repeatable: true, decidedMs: undefined },
+      digests: { grade: (await digest?.(['grade/1/2/3', 'grade', '8'])) ?? '' },
     };
-    const attempt = { untilMs: Date.now() + 1_000, alone: false };
+    expect(entry.digests.grade).toMatch(/^[\w-]{22}$/);
+    const attempt = { leaseMs: 1_000, isolated: false };
     expect(await ledger?.claim(entry, attempt)).toMatchObject({ kind: 'send' });
     await platform.close();
   });

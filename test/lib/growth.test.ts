@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { fileUriProblem, withoutFileNames } from '../../lib/file-uri.ts';
+import { withoutFields } from '../../lib/forbidden-fields.ts';
+import { safeText } from '../../lib/log-facts.ts';
+import { scrub, withoutEchoes } from '../../lib/platform/echo.ts';
+import { piecesOf } from '../../lib/platform/html.ts';
+import { parseJson } from '../../lib/platform/json.ts';
+import { unspeakable } from '../../lib/platform/proof.ts';
+import { parseRefusal } from '../../lib/platform/refusal.ts';
+import { plainText } from '../../lib/platform/rich-text.ts';
+
+/*
+ * Whoever writes the texts that are searched must not decide how long that takes. So four times as much text may take four
+ * times as long, and a little more; what is searched from each place to the end takes sixteen times as long.
+ */
+
+const proof = unspeakable({
+  query: { x_c: 'Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012' },
+  headers: { authorization: `Bearer ${'aB3+dE5/gH7jK9lM'.repeat(4)}` },
+});
+const html = { 'content-type': 'text/html' };
+const json = { 'content-type': 'application/json' };
+const refusalOf =
+  (headers: Record<string, string>, status = 403) =>
+  (text: string) =>
+    parseRefusal({ status, headers, text }, proof);
+
+/** From so many bytes on; less where a scan reads no more than a few thousand. */
+type Scan = [what: string, scan: (text: string) => unknown, pieces: string[], bytes?: number];
+
+const tags = [
+  '<p',
+  '<title',
+  '<title>',
+  '<script',
+  '<script>',
+  '</style',
+  '<style>',
+  '<!--',
+  '<!doctype ',
+  '<',
+  '</',
+  '<p>',
+];
+const secrets = [
+  '?a',
+  '?a=',
+  'x_c=',
+  'x_c ',
+  'bearer ',
+  'bearer+',
+  'access_token',
+  'client_secret= ',
+  '%25',
+  '%2525',
+  '&#',
+  'eyJ',
+  'eyJ-',
+  'eyJ.',
+];
+
+const scans: Scan[] = [
+  ['the pieces of a page', (text) => [...piecesOf(text)].length, tags],
+  ['an error page', (text) => refusalOf(html)(`<p>${text}`), [...tags, 'invalid ', 'required: a']],
+  ['an error page that is 200', (text) => refusalOf(html, 200)(`<p>${text}`), tags],
+  ['an error in words', refusalOf({}), [...secrets, 'invalid ', 'required: a', 'required: a:b, ', '\n', ' ']],
+  ['an error in JSON', refusalOf(json), ['{"type":"', '"type"  ', '[', '{"a":', '\\"', '"\\', '{"Errors":[']],
+  [
+    'an error of many messages',
+    (text) => refusalOf(json)(`{"Errors":["${text}",{}]}`),
+    ['","', '"],["', ' '],
+  ],
+  ['JSON', parseJson, ['[', '{"a":', '"', '\\"', '\\', '[]', '"",']],
+  [
+    'a comment',
+    (text) => plainText({ Text: '', Html: text }),
+    [...tags, '<br', '<br ', '&', '&#', '&amp', '&amp;'],
+  ],
+  ['secrets', (text) => scrub(text, proof), secrets],
+  ['echoes', (text) => withoutEchoes(text, proof), [...secrets, 'Zq3xYh0rT5uV'], 950],
+  [
+    'a line of the log',
+    (text) => safeText(text),
+    [...secrets, '"', "Unexpected token '", 'a_', 'access', 'signature='],
+    1_900,
+  ],
+  [
+    'a body with fields that no message may carry',
+    (text) => withoutFields(`{${text}`, ['key', 'plainSecret']),
+    ['key', 'key ', '"key"', '"key":', '"key":"', 'key:\\"', "key='", '\\', 'plain_', 'key:\\"\\', 'key: '],
+  ],
+  ['the names of files', withoutFileNames, ['‹', '‹a›', '›']],
+  [
+    'the address of a file',
+    (text) => fileUriProblem(text),
+    ['s3://', 's3://a/', 'https://a', '%', '[', '../'],
+  ],
+  [
+    'the address of a file in S3',
+    (text) => fileUriProblem(`s3://bucket/${text}`),
+    ['/', '.', '../', '\u0000'],
+  ],
+];
+
+const usualBytes = 12 * 1024;
+
+/** The best of some runs: what is beside them on the machine makes none of them quicker. */
+const timeOf = async (work: () => unknown, runs = 4): Promise<number> => {
+  let best = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < runs; run += 1) {
+    const startedMs = performance.now();
+    await work();
+    best = Math.min(best, performance.now() - startedMs);
+  }
+  return best;
+};
+
+const growthOf = async (scan: Scan[1], piece: string, bytes: number): Promise<number> => {
+  const text = piece.repeat(Math.ceil(bytes / piece.length));
+  const [short, long] = [text, text.repeat(4)];
+  const shortMs = await timeOf(() => scan(short));
+  // Below this a clock tells nothing, and nobody waits for it.
+  return (await timeOf(() => scan(long))) / Math.max(shortMs, 0.3);
+};
+
+describe('four times as long a text takes about four times as long', () => {
+  test.each(scans)('%s', async (_, scan, pieces, bytes = usualBytes) => {
+    const slow: string[] = [];
+    for (const piece of pieces) {
+      const growths = [await growthOf(scan, piece, bytes)];
+      // Once more, where something else had the machine.
+      while (growths.length < 5 && (growths.at(-1) ?? 0) > 9)
+        growths.push(await growthOf(scan, piece, bytes));
+      if (Math.min(...growths) > 9) slow.push(`${JSON.stringify(piece)}: ${Math.min(...growths).toFixed(1)}`);
+    }
+    expect(slow).toEqual([]);
+  });
+});
