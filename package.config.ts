@@ -111,11 +111,12 @@ type Row = (properties: Template['Resources'][string]['Properties'], id: string)
 const listed: Record<string, { title: string; row: Row }> = {
   'AWS::Lambda::Function': {
     title: 'functions',
-    row: ({ FunctionName, MemorySize, Timeout, Role }) => [
+    row: ({ FunctionName, MemorySize, Timeout, Role, DurableConfig }) => [
       FunctionName,
       `${MemorySize} MB`,
       `${Timeout} s`,
       `as ${Role['Fn::GetAtt'][0]}`,
+      DurableConfig ? `durable, at most ${DurableConfig.ExecutionTimeout / 3600} h` : '',
     ],
   },
   'AWS::SQS::Queue': {
