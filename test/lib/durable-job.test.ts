@@ -66,7 +66,10 @@ describe('a step', () => {
     expect([tries(), calls]).toEqual([3, 3]);
   });
 
-  const denied = Object.assign(new Error('Access Denied'), { $metadata: { httpStatusCode: 403 } });
+  const denied = Object.assign(new Error('Access Denied'), {
+    name: 'AccessDenied',
+    $metadata: { httpStatusCode: 403 },
+  });
   test.each([
     ['what a role may not do', denied, backoff],
     ['a defect', new TypeError('x is not a function'), backoff],
