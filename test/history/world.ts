@@ -6,7 +6,7 @@ import { integration as submissionUpload } from '../../functions/submission-uplo
 import { handlerOf } from '../../lib/handler.ts';
 import type { Integration } from '../../lib/integration.ts';
 import { createLedger } from '../../lib/ledger.ts';
-import type { Item, LedgerTable } from '../../lib/ledger-table.ts';
+import type { Field, Item, LedgerTable } from '../../lib/ledger-table.ts';
 import type { MessageReport } from '../../lib/observe.ts';
 import type { Services } from '../../lib/services.ts';
 import { containers, type Fate, type History } from './history.ts';
@@ -89,6 +89,8 @@ export function createWorld(history: History, watch: Watch) {
   const reports = new Map<string, MessageReport>();
   const reached = new Set<string>();
   let ledgerFaults = 0;
+  /** By message: its receipts since the ledger last took something of it. */
+  const unheard = new Map<number, number>();
 
   const befall = (batch: Copy[] | undefined) => {
     for (const { messageId } of batch ?? [])
@@ -125,10 +127,16 @@ export function createWorld(history: History, watch: Watch) {
     return stage.external(actor, { kind, endsMs, ...rest, refusal: error, silence: error });
   };
 
+  const messageOf = ({ version }: Field) => Number(version.split('\u0001')[2] ?? version.split('/').at(-1));
+  const heard = ({ fields }: Item) => {
+    for (const field of Object.values(fields)) unheard.delete(messageOf(field));
+  };
+
   /** That a container had to leave a claim behind is not a death of its message. */
   const judgeDeaths = ({ fields }: Item) => {
-    for (const { version, deaths } of Object.values(fields)) {
-      const message = Number(version.split('\u0001')[2] ?? version.split('/').at(-1));
+    for (const field of Object.values(fields)) {
+      const message = messageOf(field);
+      const { deaths } = field;
       if (deaths > misfortunesOf(message) + ledgerFaults)
         watch.problem(`message ${message} is said to have died ${deaths} times`);
     }
@@ -138,14 +146,24 @@ export function createWorld(history: History, watch: Watch) {
       const onFate = (fate: Fate) => {
         if (fate === 'late') ledgerFaults += 1;
       };
-      return aws(actor, 'ledger', { apply: () => table.claim(resource, item, options), onFate });
+      const apply = () => {
+        const answer = table.claim(resource, item, options);
+        if (answer.won) heard(item);
+        return answer;
+      };
+      return aws(actor, 'ledger', { apply, onFate });
     },
     replace: (resource, change) => {
       const onFate = (fate: Fate) => {
         if (['refused', 'cut', 'lost', 'late'].includes(fate)) ledgerFaults += 1;
       };
       judgeDeaths(change.next);
-      return aws(actor, 'ledger', { apply: () => table.replace(resource, change), onFate });
+      const apply = () => {
+        const held = table.replace(resource, change);
+        if (held) heard(change.next);
+        return held;
+      };
+      return aws(actor, 'ledger', { apply, onFate });
     },
   });
 
@@ -234,7 +252,10 @@ export function createWorld(history: History, watch: Watch) {
     stage.at(endMs - limits.reserveMs, ifStill(stage.cut));
     stage.at(endMs, ifStill(stage.kill));
     const context = { getRemainingTimeInMillis: () => endMs - stage.nowMs() } as Context;
-    for (const { messageId } of batch) reports.delete(messageId);
+    for (const { messageId, message } of batch) {
+      reports.delete(messageId);
+      unheard.set(message, (unheard.get(message) ?? 0) + 1);
+    }
     container.invoke({ Records: batch.map(queue.receive) }, context).then(
       (response) => {
         container.batch = undefined;
@@ -252,6 +273,7 @@ export function createWorld(history: History, watch: Watch) {
     mended,
     misfortunesOf,
     ledgerFaults: () => ledgerFaults,
+    unheardOf: (message: number) => unheard.get(message) ?? 0,
     reached,
     befall,
     invoke,
