@@ -172,8 +172,7 @@ const judgeAgain = (
   // Whoever has looked knows more than the platform's success told.
   const takenMs = decided ? 0 : state.takenMs;
   const { refusal } = state;
-  const replays = Math.max(state.replays, entry.replays);
-  const inherited = { attemptedMs, takenMs, deaths, replays, ...(refusal !== undefined && { refusal }) };
+  const inherited = { attemptedMs, takenMs, deaths, ...(refusal !== undefined && { refusal }) };
   if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, inherited };
   const doubt = { sinceMs: attemptedMs, taken: takenMs > 0, decided, refusal };
   return { kind: 'send', fields, inherited, doubt };

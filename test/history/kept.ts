@@ -136,4 +136,21 @@ export const kept: { title: string; history: History }[] = [
       ],
     ),
   },
+  {
+    title: 'the older copy of a replayed message takes its claim over: its own letter can be replayed, too',
+    history: {
+      ...enrollments(
+        [
+          { ...deadly, thing: 1, comments: false, sequence: '9' },
+          { ...deadly, thing: 1, comments: false, privateComments: false },
+        ],
+        [
+          ...[send(1), send(2), day, send(1), replay, deliver(0), deliver(1)],
+          ...[go('crash late'), go('well'), kill(1), seconds(400), replay],
+        ],
+      ),
+      family: 'grades',
+      lookalike: true,
+    },
+  },
 ];

@@ -216,7 +216,7 @@ describe('what an attempt takes over from those before it', () => {
   test('is since when nothing is known, its deaths, and what the platform said first', () => {
     const refusal = '{"message":"no"}';
     expect(inherited(itemOf('2', 'claimed', { ...since, deaths: 1, refusal }), {})).toEqual({
-      ...{ attemptedMs: nowMs - day, takenMs: 0, deaths: 2, replays: 0, refusal, doubt: undefined },
+      ...{ attemptedMs: nowMs - day, takenMs: 0, deaths: 2, refusal, doubt: undefined },
     });
     expect(inherited(itemOf('2', 'unknown', { ...since, refusal }), once).doubt).toEqual({
       ...{ sinceMs: nowMs - day, taken: false, decided: false, refusal },
