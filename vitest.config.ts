@@ -1,13 +1,29 @@
 import { defineConfig } from 'vitest/config';
 
+/** What they import keeps the address that it met first. */
+const ownProcess = [
+  'test/functions/course-export.test.ts',
+  'test/lib/durable-job.test.ts',
+  'test/lib/export-passes.test.ts',
+  'test/local/durable-executions.test.ts',
+  'test/package/durable.test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    setupFiles: ['test/seed.ts'],
+    setupFiles: ['test/seed.ts', 'test/own-environment.ts'],
     // Real servers and processes: a busy machine is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Much of it is waiting, so that more than one to a core are not too many.
     maxWorkers: 4,
+    projects: [
+      // A process for many files: to load the same code for each of them takes longer than most of them take.
+      {
+        extends: true,
+        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: ownProcess, isolate: false },
+      },
+      { extends: true, test: { name: 'own', include: ownProcess } },
+    ],
   },
 });

@@ -7,6 +7,9 @@ import { join } from 'node:path';
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-test-'));
 const report = join(folder, 'report.json');
 
+// Hundreds of processes load the same code: compiled once, it costs each of them half as much.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'sis-relay-compiled');
+
 const run = (command: string, ...options: string[]): boolean => {
   process.stdout.write(`\n› ${[command, ...options].join(' ')}\n`);
   return spawnSync(command, options, { stdio: 'inherit', shell: process.platform === 'win32' }).status === 0;

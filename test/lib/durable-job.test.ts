@@ -59,19 +59,21 @@ const failing = (error: Error, times: number) => {
 const unavailable = new MessageFailure('unavailable', 'not now');
 
 describe('a step', () => {
-  test('waits for what passes, while nothing runs', async () => {
-    const { work, tries } = failing(unavailable, 2);
-    const { result, calls } = await run((engine) => engine.step('one', { work, backoff }));
-    expect(result).toEqual({ ok: true, payload: 'well' });
-    expect([tries(), calls]).toEqual([3, 3]);
-  });
-
   const denied = Object.assign(new Error('Access Denied'), {
     name: 'AccessDenied',
     $metadata: { httpStatusCode: 403 },
   });
   test.each([
-    ['what a role may not do', denied, backoff],
+    ['passes', unavailable],
+    ['a person must allow', denied],
+  ])('waits for what %s, while nothing runs', async (_, error) => {
+    const { work, tries } = failing(error, 2);
+    const { result, calls } = await run((engine) => engine.step('one', { work, backoff }));
+    expect(result).toEqual({ ok: true, payload: 'well' });
+    expect([tries(), calls]).toEqual([3, 3]);
+  });
+
+  test.each([
     ['a defect', new TypeError('x is not a function'), backoff],
     ['a refusal', new MessageFailure('rejected', 'never'), backoff],
     ['anything, where it is not told how long', unavailable, undefined],

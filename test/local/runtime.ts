@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -34,12 +35,13 @@ process.on('uncaughtException', async (error, origin) => {
   process.exit(rejected ? 128 : 129);
 });
 
-await run(
-  await load().catch(async (error) => {
-    await report(error);
-    process.exit(1);
-  }),
-);
+const handler = await load().catch(async (error) => {
+  await report(error);
+  process.exit(1);
+});
+// A function is killed rather than ended, and what was compiled would be kept at its end.
+if (process.env.NODE_COMPILE_CACHE) flushCompileCache();
+await run(handler);
 
 async function run(handler: Handler): Promise<never> {
   for (;;) {

@@ -258,8 +258,12 @@ const dataOf: Record<string, object> = {
   },
 };
 
-/** What was said too long ago is not sent. */
-const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
+/** What was said too long ago is not sent, and of two messages the ledger takes the later one for the newer. */
+let saidMs = Date.now() - 3_600_000;
+const nextTime = (): string => {
+  saidMs += 1;
+  return new Date(saidMs).toISOString();
+};
 
 /** The body of a message that its function takes. */
 export const eventBody = (name = 'grade-push', data: object = {}, event: object = {}): string =>
@@ -268,7 +272,7 @@ export const eventBody = (name = 'grade-push', data: object = {}, event: object 
     id: randomUUID(),
     source: '/sis/test',
     type: `sis.${name}.v1`,
-    time: anHourAgo,
+    time: nextTime(),
     data: { ...dataOf[name], ...data },
     ...event,
   });
