@@ -2,7 +2,13 @@ import type { Properties, Template } from './cloudformation.ts';
 import type { rules } from './rules.ts';
 
 /** A mistake that somebody could make in serverless.yml, and the rule that must notice it. */
-type Mistake = { title: string; rule: keyof typeof rules; make(template: Template): unknown };
+type Mistake = {
+  title: string;
+  rule: keyof typeof rules;
+  /** Where it is made; `local` where nothing is said. */
+  stage?: 'prod';
+  make(template: Template): unknown;
+};
 
 const mistake = (
   title: string,
@@ -11,6 +17,8 @@ const mistake = (
   title,
   make: (template) => make((id) => template.Resources[id]!.Properties, template),
 });
+
+const mistakeInProd: typeof mistake = (title, make) => ({ ...mistake(title, make), stage: 'prod' });
 
 /** The statement of a role, or of a policy beside it, that begins with this action. */
 const statement = (of: Properties, action: string): Properties => {
@@ -203,6 +211,59 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     }),
     mistake('uploads that break off and stay', (of) => of('Files').LifecycleConfiguration.Rules.pop()),
   ],
+  'what is overwritten stays in the audit log, and nobody takes it out; elsewhere it is gone': [
+    mistake('an audit log that can be rewritten', (of) => delete of('Files').VersioningConfiguration),
+    mistake('an audit log that forgets what was overwritten', (of) =>
+      of('Files').LifecycleConfiguration.Rules.push({
+        ...{ Id: 'versions', Status: 'Enabled' },
+        NoncurrentVersionExpiration: { NoncurrentDays: 1 },
+      }),
+    ),
+    mistake('files that stay as older versions', (of) => {
+      delete of('Files').LifecycleConfiguration.Rules[0].NoncurrentVersionExpiration;
+    }),
+    mistake('operators that delete versions', (of) => {
+      statement(of('Operators'), 's3:PutObject').Action = ['s3:PutObject', 's3:DeleteObjectVersion'];
+    }),
+  ],
+  'a function starts when its role may do its work, and a schedule when its role may invoke it': [
+    mistake('a function that starts before it may sign', (_, { Resources }) => {
+      const lambda = Resources.GradeDashpushLambdaFunction!;
+      lambda.DependsOn = [lambda.DependsOn ?? []].flat().filter((id) => id !== 'gradepushSignsAsService');
+    }),
+    mistake(
+      'a schedule that starts before it may invoke',
+      (_, { Resources }) => delete Resources.TokenDashrefreshSchedulerSchedule1!.DependsOn,
+    ),
+  ],
+  'traces, a key and a VPC of one’s own are there for prod, which asks for them, and cost others nothing': [
+    mistake('traces that nobody asked for', (of) => {
+      of('GradeDashpushLambdaFunction').TracingConfig = { Mode: 'Active' };
+    }),
+    mistake('a VPC that nobody asked for', (of) => {
+      of('GradeDashpushLambdaFunction').VpcConfig = { SubnetIds: [''], SecurityGroupIds: [''] };
+    }),
+    mistakeInProd(
+      'a function that is not traced',
+      (of) => delete of('GradeDashpushLambdaFunction').TracingConfig,
+    ),
+    mistakeInProd('traces that a role does not let through', (_, { Conditions }) => {
+      Conditions!.Traced = { 'Fn::Equals': ['PassThrough', 'Active'] };
+    }),
+    mistakeInProd('a function beside the VPC', (of) => delete of('GradeDashpushLambdaFunction').VpcConfig),
+    mistakeInProd('a role that cannot join the VPC', (_, { Conditions }) => {
+      Conditions!.InVpc = { 'Fn::Equals': ['1', '2'] };
+    }),
+    mistakeInProd(
+      'a queue under another key',
+      (of) => (of('gradepushQueue').KmsMasterKeyId = 'alias/aws/sqs'),
+    ),
+    mistakeInProd('a table under another key', (of) => delete of('Ledger').SSESpecification),
+    mistakeInProd('operators that read nothing', (of) => {
+      const { Statement } = of('Operators').PolicyDocument;
+      of('Operators').PolicyDocument.Statement = Statement.filter((each: Properties) => !each['Fn::If']);
+    }),
+  ],
   'the ledger is the table that functions write': [
     mistake('a ledger that forgets nothing', (of) => delete of('Ledger').TimeToLiveSpecification),
   ],
@@ -252,7 +313,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('CourseDashexportLambdaFunction').ReservedConcurrentExecutions = 1),
     ),
   ],
-  'what a schedule starts is not tried again by Lambda, and tokens are refreshed one at a time': [
+  'what a schedule starts is not tried again by Lambda, and refreshes and replays run one at a time': [
+    mistake(
+      'two replays at once',
+      (of) => delete of('DeadDashletterDashreplayLambdaFunction').ReservedConcurrentExecutions,
+    ),
     mistake(
       'a retry of a schedule',
       (of) => (of('DeadDashletterDashreplayLambdaEvConf').MaximumRetryAttempts = 2),
@@ -449,6 +514,18 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake(
       'letters that go with the stack',
       (_, { Resources }) => delete Resources.DeadLetters!.DeletionPolicy,
+    ),
+    mistake(
+      'messages that go with the stack',
+      (_, { Resources }) => (Resources.gradepushQueue!.DeletionPolicy = 'Delete'),
+    ),
+    mistake(
+      'a bucket that goes when it is replaced',
+      (_, { Resources }) => delete Resources.Files!.UpdateReplacePolicy,
+    ),
+    mistakeInProd(
+      'a ledger that a slip of the hand deletes',
+      (of) => (of('Ledger').DeletionProtectionEnabled = false),
     ),
     mistake('a ledger without backup', (of) => delete of('Ledger').PointInTimeRecoverySpecification),
   ],

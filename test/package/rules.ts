@@ -11,6 +11,14 @@ import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib
 import { type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
 
+const tracing = ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'];
+/** What Lambda needs of a role, to give its function an address in a VPC. */
+const networking = [
+  ...['CreateNetworkInterface', 'DescribeNetworkInterfaces', 'DescribeSubnets', 'DeleteNetworkInterface'],
+  ...['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses'],
+].map((action) => `ec2:${action}`);
+const usingKey = ['kms:Decrypt', 'kms:GenerateDataKey'];
+
 type Rule = (deployment: Deployment, template: Template) => string[] | Promise<string[]>;
 
 const fourteenDays = 14 * 24 * 3600;
@@ -35,7 +43,8 @@ export const rules: Record<string, Rule> = {
       const own = [`:${namespaceOf(deployment)}/`, `:${queues}`, `/${queues}`];
       const foreign = resources.filter(
         (resource) =>
-          resource !== deployment.refOf('LedgerKey') && !own.some((name) => resource.includes(name)),
+          ![deployment.refOf('LedgerKey'), keyOf(deployment)].includes(resource) &&
+          !own.some((name) => resource.includes(name)),
       );
       const unnamed = actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
@@ -186,7 +195,7 @@ export const rules: Record<string, Rule> = {
   'queues and buckets are encrypted, and buckets are private': (deployment) => [
     ...deployment
       .ofType('AWS::SQS::Queue')
-      .flatMap(({ id, ...queue }) => (queue.SqsManagedSseEnabled ? [] : [id])),
+      .flatMap(({ id, ...queue }) => (queue.SqsManagedSseEnabled || queue.KmsMasterKeyId ? [] : [id])),
     ...deployment
       .ofType('AWS::S3::Bucket')
       .flatMap(({ id, BucketEncryption, PublicAccessBlockConfiguration }) => {
@@ -215,6 +224,91 @@ export const rules: Record<string, Rule> = {
       ...['uploads/', 'letters/', 'edited/', 'discarded/'].filter((folder) => !isKept(`${folder}a`)),
       ...(daysOf('audit/a').length > 0 ? ['audit/'] : []),
       ...(isCleared ? [] : ['broken uploads']),
+    ];
+  },
+
+  'what is overwritten stays in the audit log, and nobody takes it out; elsewhere it is gone': (
+    deployment,
+  ) => {
+    const [files] = deployment.ofType('AWS::S3::Bucket').filter(({ id }) => id === 'Files');
+    const lifecycle: Properties[] = files?.LifecycleConfiguration?.Rules ?? [];
+    const ends = (prefix: string) =>
+      lifecycle.some(
+        ({ Prefix = '', NoncurrentVersionExpiration }) =>
+          prefix.startsWith(Prefix) && NoncurrentVersionExpiration?.NoncurrentDays <= 30,
+      );
+    const expired = lifecycle.filter(({ ExpirationInDays }) => ExpirationInDays !== undefined);
+    const takes = (action: string) =>
+      /^s3:(Delete|(Put|Bypass)(Bucket(Versioning|Policy)|LifecycleConfiguration|Governance))/.test(action);
+    return [
+      ...(files?.VersioningConfiguration?.Status === 'Enabled' ? [] : ['the bucket keeps no versions']),
+      ...(ends('audit/') ? ['the audit log forgets what was overwritten'] : []),
+      ...expired.filter(({ Prefix }) => !ends(Prefix)).map(({ Id }) => `${Id} stay as older versions`),
+      ...allStatements(deployment).flatMap(({ id, statement: { effect, actions } }) =>
+        effect === 'Allow' ? actions.filter(takes).map((action) => `${id}: ${action}`) : [],
+      ),
+    ];
+  },
+
+  'a function starts when its role may do its work, and a schedule when its role may invoke it': (
+    deployment,
+    template,
+  ) => {
+    const starting = [
+      ...deployment.ofType('AWS::Lambda::Function').map(({ id, Role }) => ({ id, role: Role })),
+      ...deployment
+        .ofType('AWS::Scheduler::Schedule')
+        .map(({ id, Target }) => ({ id, role: Target.RoleArn })),
+    ];
+    return starting.flatMap(({ id, role }) => {
+      const awaited = [template.Resources[id]?.DependsOn ?? []].flat();
+      return deployment
+        .ofType('AWS::IAM::RolePolicy')
+        .filter((policy) => deployment.arnOf(policy.RoleName) === role && !awaited.includes(policy.id))
+        .map((policy) => `${id} does not wait for ${policy.id}`);
+    });
+  },
+
+  'traces, a key and a VPC of one’s own are there for prod, which asks for them, and cost others nothing': (
+    deployment,
+  ) => {
+    const wanted = isProd(deployment);
+    const key = keyOf(deployment);
+    const differs = (isOn: boolean) => isOn !== wanted;
+    const functions = deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
+      const statements = roleStatements(deployment, roleOf(deployment, each).id);
+      const may = (actions: string[], resource: string) =>
+        actions.some((action) => allows(statements, action, resource)) &&
+        (!wanted || actions.every((action) => allows(statements, action, resource)));
+      const { SubnetIds = [], SecurityGroupIds = [] } = each.VpcConfig ?? {};
+      const problems = {
+        'its traces': differs(each.TracingConfig?.Mode === 'Active') || differs(may(tracing, '*')),
+        'its network':
+          differs(SubnetIds.length > 1 && SecurityGroupIds.length > 0 && !SubnetIds.includes('')) ||
+          (!wanted && each.VpcConfig !== undefined) ||
+          differs(may(networking, '*')),
+        'the key': differs(may(usingKey, key ?? '*')),
+      };
+      return Object.entries(problems).flatMap(([what, holds]) => (holds ? [`${nameOf(each)}: ${what}`] : []));
+    });
+    const people = deployment
+      .ofType('AWS::IAM::ManagedPolicy')
+      .filter(({ PolicyDocument }) =>
+        usingKey.some((action) => differs(allows(statementsOf(PolicyDocument), action, key ?? '*'))),
+      );
+    const stored = [
+      ...deployment.ofType('AWS::SQS::Queue').map(({ id, KmsMasterKeyId }) => [id, KmsMasterKeyId]),
+      ...deployment
+        .ofType('AWS::DynamoDB::Table')
+        .map(({ id, SSESpecification }) => [id, SSESpecification?.KMSMasterKeyId]),
+      ['Files', key],
+    ];
+    return [
+      ...functions,
+      ...people.map(({ id }) => `${id}: the key`),
+      ...stored
+        .filter(([, used]) => used !== key || differs(used !== undefined))
+        .map(([id]) => `${id}: its key`),
     ];
   },
 
@@ -260,7 +354,7 @@ export const rules: Record<string, Rule> = {
         ];
       }),
 
-  'what a schedule starts is not tried again by Lambda, and tokens are refreshed one at a time': (
+  'what a schedule starts is not tried again by Lambda, and refreshes and replays run one at a time': (
     deployment,
   ) => {
     const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
@@ -553,7 +647,12 @@ export const rules: Record<string, Rule> = {
     const [ledger] = deployment.ofType('AWS::DynamoDB::Table');
     const isBackedUp = ledger?.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled === true;
     return [
-      ...['DeadLetters', 'Ledger', 'Files'].filter((id) => !isKept(id)),
+      ...[...deployment.ofType('AWS::SQS::Queue').map(({ id }) => id), 'Ledger', 'Files'].filter(
+        (id) => !isKept(id),
+      ),
+      ...(isProd(deployment) && ledger?.DeletionProtectionEnabled !== true
+        ? ['anybody deletes the ledger']
+        : []),
       ...(isBackedUp ? [] : ['the ledger has no backup']),
     ];
   },
@@ -601,7 +700,7 @@ export const rules: Record<string, Rule> = {
         ...(isLet
           ? []
           : [
-              `its example changes ${example}, which its role may not claim: write ${keyOf(example)} behind its name under Mappings, Changes`,
+              `its example changes ${example}, which its role may not claim: write ${ledgerKeyOf(example)} behind its name under Mappings, Changes`,
             ]),
         ...wide.map((key) => `its role may claim ${key}, and its messages change nothing of that kind`),
       ].map((problem) => `${name}: ${problem}`);
@@ -677,7 +776,8 @@ export const rules: Record<string, Rule> = {
     );
     const files = deployment.arnOf('Files');
     const [, ...secrets] = secretsOf(deployment);
-    const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject'];
+    const key = keyOf(deployment) === undefined ? [] : usingKey;
+    const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject', ...key];
     const more = producers.flatMap(({ actions }) => actions).filter((action) => !sending.includes(action));
     const taking = ['sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'];
     return [
@@ -712,6 +812,14 @@ export const rules: Record<string, Rule> = {
       .map(({ Name }) => Name),
 };
 
+/** The stage of which people depend, and that is packaged with all that can be switched on. */
+const isProd = (deployment: Deployment): boolean => namespaceOf(deployment).endsWith('/prod');
+
+/** The key of KMS that somebody has given for the bucket. */
+const keyOf = (deployment: Deployment): string | undefined =>
+  deployment.ofType('AWS::S3::Bucket').find(({ id }) => id === 'Files')?.BucketEncryption
+    ?.ServerSideEncryptionConfiguration[0].ServerSideEncryptionByDefault.KMSMasterKeyID;
+
 const ofThisAccount = (condition: Statement['condition']): boolean =>
   condition?.StringEquals?.['aws:SourceAccount'] === '000000000000';
 
@@ -745,7 +853,7 @@ export async function brokenRules(template: Template): Promise<Record<string, st
 }
 
 /** Actions that IAM knows no resource for, or that are asked about the account as a whole. */
-const actionsOnEverything = new Set(['secretsmanager:ListSecrets']);
+const actionsOnEverything = new Set(['secretsmanager:ListSecrets', ...tracing, ...networking]);
 
 /** Names that the operators' verbs read where a function runs them. */
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
@@ -792,8 +900,8 @@ const ringing: Record<string, [string, string, number?]> = {
 /** What comes as long as all is well: its silence is a failure. */
 const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports']);
 
-/** Two at once would spend the same refresh token. */
-const aloneAtWork = new Set(['token-refresh']);
+/** Two at once would spend the same refresh token, or replay the same letters. */
+const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
 /** Work that outlasts an invocation. */
 const durable = new Set(['course-export']);
@@ -918,7 +1026,7 @@ const roleOf = (deployment: Deployment, { Role }: Record<string, unknown>) => {
 };
 
 const nameOf = ({ FunctionName }: Record<string, string>): string =>
-  `${FunctionName}`.replace('sis-relay-local-', '');
+  `${FunctionName}`.replace(/^sis-relay-[^-]+-/, '');
 
 const secretWrites = [
   'PutSecretValue',
@@ -932,7 +1040,7 @@ const secretArn = (deployment: Deployment, name: string): string =>
   deployment
     .arnOf('DeadLetters')
     .replace(':sqs:', ':secretsmanager:')
-    .replace(/[^:]+$/, `secret:sis-relay/local/${name}-AbCdEf`);
+    .replace(/[^:]+$/, `secret:${namespaceOf(deployment)}/${name}-AbCdEf`);
 
 /** One of each kind that there is, the service's own first. */
 const secretsOf = (deployment: Deployment): string[] => [
@@ -947,7 +1055,7 @@ const ledgerKeysOf = (statements: Statement[], name: string): string[] =>
     .flatMap((each) => leadingKeysOf(each).filter((key) => !isIncidentKey(key, name, each.actions)));
 
 /** All items about resources of the same kind, which is the first word of their names. */
-const keyOf = (name: string): string => `${name.split('/')[0]}/*`;
+const ledgerKeyOf = (name: string): string => `${name.split('/')[0]}/*`;
 
 /** What an integration's `resource` makes of its example event, and all kinds of resources that it names. */
 async function resourcesOf(name: string): Promise<{ example?: string; named: string[] }> {
@@ -957,7 +1065,7 @@ async function resourcesOf(name: string): Promise<{ example?: string; named: str
   const message = parseMessage(JSON.parse(event).Records[0].body, integration, Date.now());
   const example = integration.resource(message.data, message);
   const inSource = [...`${integration.resource}`.matchAll(/`([a-z-]+\/)\$\{/g)];
-  return { example, named: [keyOf(example), ...inSource.map(([, kind = '']) => keyOf(kind))] };
+  return { example, named: [ledgerKeyOf(example), ...inSource.map(([, kind = '']) => ledgerKeyOf(kind))] };
 }
 
 const lastPart = (address: string) =>
