@@ -41,6 +41,7 @@ export default class Packaging {
     checkStage(options.stage ?? service.provider.stage);
     // osls keeps this very object in other places too.
     Object.assign(service.resources, writeOut(service.resources));
+    fillAlarms(service.resources.Resources);
     this.hooks = {
       'before:package:initialize': () => checkSettings(serverless),
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
@@ -190,7 +191,7 @@ export const writeOut = (part: unknown, items: Record<string, string> = {}): unk
       const item = items[name];
       return (sign === '&' ? item?.replace(/[^a-zA-Z0-9]/g, '') : item) ?? text;
     });
-  if (Array.isArray(part)) return part.map((each) => writeOut(each, items));
+  if (Array.isArray(part)) return part.flatMap((each) => writtenOutItems(each, items));
   if (typeof part !== 'object' || part === null) return part;
   const entries = Object.entries(part).flatMap(([key, value]): [string, unknown][] => {
     if (!key.startsWith('Fn::ForEach::')) return [[`${writeOut(key, items)}`, writeOut(value, items)]];
@@ -200,6 +201,43 @@ export const writeOut = (part: unknown, items: Record<string, string> = {}): unk
     );
   });
   return Object.fromEntries(entries);
+};
+
+/** In a list, where CloudFormation has no loop, one stands for an item each. */
+const writtenOutItems = (item: unknown, items: Record<string, string>): unknown[] => {
+  const [[key = '', value] = [], ...others] = Object.entries(item ?? {});
+  if (typeof item !== 'object' || others.length > 0 || !key.startsWith('Fn::ForEach::'))
+    return [writeOut(item, items)];
+  const [name, collection, fragment] = value as [string, string[], unknown];
+  return collection.map((each) => writeOut(fragment, { ...items, [name]: each }));
+};
+
+/**
+ * An alarm with a `Fill` watches its metric with this number wherever there is no data. One that is `Alive` by another metric
+ * misses its own only while there is data of that.
+ */
+const fillAlarms = (resources: Template['Resources']): void => {
+  for (const resource of Object.values(resources)) {
+    const { Fill, Alive, Namespace, MetricName, Dimensions, Statistic, Period, ...alarm } =
+      resource.Properties;
+    if (resource.Type !== 'AWS::CloudWatch::Alarm' || Fill === undefined) continue;
+    const watched = (Id: string, Metric: object) => ({
+      ...{ Id, ReturnData: false },
+      MetricStat: { Metric, Period, Stat: Statistic },
+    });
+    const filled = `FILL(metric, ${Fill})`;
+    resource.Properties = {
+      ...alarm,
+      Metrics: [
+        {
+          Id: 'filled',
+          Expression: Alive ? `IF(FILL(alive, 0) > 0, ${filled}, ${alarm.Threshold})` : filled,
+        },
+        watched('metric', { Namespace, MetricName, Dimensions }),
+        ...(Alive ? [watched('alive', Alive)] : []),
+      ],
+    };
+  }
 };
 
 type Row = (properties: Template['Resources'][string]['Properties'], id: string) => unknown[];
@@ -244,12 +282,15 @@ const listed: Record<string, { title: string; row: Row }> = {
   'AWS::SNS::Topic': { title: 'topics', row: ({ TopicName }) => [TopicName] },
   'AWS::CloudWatch::Alarm': {
     title: 'alarms',
-    row: ({ MetricName, Dimensions, ComparisonOperator, Threshold }, id) => [
-      id,
-      Dimensions[0].Value,
-      MetricName,
-      `${ComparisonOperator === 'GreaterThanThreshold' ? 'over' : 'under'} ${Threshold}`,
-    ],
+    row: ({ Metrics = [], ComparisonOperator, Threshold, ...alarm }, id) => {
+      const { MetricName, Dimensions } = Metrics[1]?.MetricStat.Metric ?? alarm;
+      const rings = `${ComparisonOperator === 'GreaterThanThreshold' ? 'over' : 'under'} ${Threshold}`;
+      return [id, Dimensions[0].Value, MetricName, rings];
+    },
+  },
+  'AWS::CloudWatch::CompositeAlarm': {
+    title: 'causes, which ring',
+    row: ({ AlarmName, AlarmDescription }) => [AlarmName, AlarmDescription],
   },
   'AWS::CloudWatch::Dashboard': { title: 'dashboards', row: ({ DashboardName }) => [DashboardName] },
 };

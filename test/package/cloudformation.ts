@@ -55,6 +55,8 @@ const identities: Record<
     by: 'FunctionName',
     is: (name) => ({ Ref: name, Arn: arn('lambda', `function:${name}`) }),
   },
+  'AWS::CloudWatch::Alarm': { is: (id) => ({ Ref: id }) },
+  'AWS::CloudWatch::CompositeAlarm': { is: (id) => ({ Ref: id }) },
   'AWS::Lambda::Version': { is: () => ({ Version: '1' }) },
   'AWS::Lambda::Alias': {
     by: 'Name',
@@ -134,3 +136,22 @@ export function deploy(template: Template) {
 }
 
 export type Deployment = ReturnType<typeof deploy>;
+
+/** All alarms but those made of others, each with what it watches, be that as it comes or filled up where there is nothing. */
+export const alarmsIn = (deployment: Deployment): (Properties & { id: string })[] =>
+  deployment.ofType('AWS::CloudWatch::Alarm').map(({ Metrics, ...alarm }) => {
+    if (Metrics === undefined) return alarm;
+    const expression = Metrics.find(({ ReturnData = true }: Properties) => ReturnData)?.Expression;
+    const [watched, alive] = ['metric', 'alive'].map(
+      (wanted) => Metrics.find(({ Id }: Properties) => Id === wanted)?.MetricStat,
+    );
+    const { Metric, Stat, Period } = watched;
+    return {
+      ...alarm,
+      ...Metric,
+      Statistic: Stat,
+      Period,
+      expression,
+      ...(alive && { alive: alive.Metric }),
+    };
+  });

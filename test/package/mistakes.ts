@@ -18,6 +18,10 @@ const mistake = (
   make: (template) => make((id) => template.Resources[id]!.Properties, template),
 });
 
+/** What an alarm watches. */
+const watchedBy = (alarm: Properties): Properties =>
+  alarm.Metrics.find(({ Id }: Properties) => Id === 'metric').MetricStat;
+
 const mistakeInProd: typeof mistake = (title, make) => ({ ...mistake(title, make), stage: 'prod' });
 
 /** The statement of a role, or of a policy beside it, that begins with this action. */
@@ -32,10 +36,7 @@ const statement = (of: Properties, action: string): Properties => {
 const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'CloudFormation takes it': [
     mistake('a misspelt property', (of) => (of('Ledger').BilingMode = 'PAY_PER_REQUEST')),
-    mistake(
-      'a reference to what is not there',
-      (of) => (of('gradepushOldest').AlarmActions = [{ Ref: 'Alarm' }]),
-    ),
+    mistake('a reference to what is not there', (of) => (of('LettersAny').AlarmActions = [{ Ref: 'Alarm' }])),
     mistake('a value of the wrong type', (of) => (of('gradepushQueue').VisibilityTimeout = 'long')),
     mistake(
       'an engine that keeps records for longer than it can',
@@ -142,6 +143,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake(
       'a queue that takes what no letter can hold',
       (of) => (of('gradepushQueue').MaximumMessageSize = 1_048_576),
+    ),
+    mistake(
+      'a queue that takes less than those who publish are told',
+      (of) => (of('gradepushQueue').MaximumMessageSize = 262_144),
     ),
   ],
   'every queue keeps its messages for 14 days': [
@@ -348,8 +353,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('messages that wait unheard', (_, { Resources }) => delete Resources.gradepushWaits),
     mistake('an export that fails unheard', (_, { Resources }) => delete Resources.courseexportFails),
     mistake('an export that never ends', (_, { Resources }) => delete Resources.courseexportLate),
-    mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
-    mistake('an alarm that is switched off', (of) => (of('Lettersinvalid').ActionsEnabled = false)),
+    mistake('an alarm that tells nobody', (of) => (of('LettersAny').AlarmActions = [])),
+    mistake('an alarm that is switched off', (of) => (of('LettersNearTheirEnd').ActionsEnabled = false)),
+    mistake('a cause that tells nobody', (of) => delete of('Messages').AlarmActions),
+    mistake('an alarm that belongs to no cause', (of) => {
+      of('Functions').AlarmRule['Fn::Join'][1].shift();
+    }),
     mistake(
       'a schedule whose end nobody hears of',
       (_, { Resources }) => delete Resources.deadletterreplaySilent,
@@ -358,23 +367,29 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'keys that functions are refused unheard',
       (_, { Resources }) => delete Resources.CredentialRefused,
     ),
-    mistake('what AWS refuses unheard', (of) => (of('AwsRefused').Dimensions[0].Value = 'unavailable')),
+    mistake(
+      'what AWS refuses unheard',
+      (of) => (watchedBy(of('AwsRefused')).Metric.Dimensions[0].Value = 'unavailable'),
+    ),
     mistake('tokens that nobody renews', (_, { Resources }) => delete Resources.Refreshfailed),
     mistake('an export that lacks half, unheard', (_, { Resources }) => delete Resources.Exportincomplete),
     mistake('nights without an export', (_, { Resources }) => delete Resources.NightlyExportSilent),
   ],
   'a schedule that falls silent alarms, and a connection-check like one that fails': [
+    mistake('a schedule whose silence is health', (of) => {
+      of('tokenrefreshSilent').Metrics[0].Expression = 'FILL(metric, 1)';
+    }),
+    mistake('a schedule that rings before its first start', (of) => {
+      of('tokenrefreshSilent').Metrics = of('tokenrefreshSilent').Metrics.slice(0, 2);
+      of('tokenrefreshSilent').Metrics[0].Expression = 'FILL(metric, 0)';
+    }),
+    mistake('a schedule that proves itself alive', (of) => {
+      const [, metric, alive] = of('tokenrefreshSilent').Metrics;
+      alive.MetricStat = metric.MetricStat;
+    }),
     mistake(
-      'a schedule whose silence is health',
-      (of) => (of('tokenrefreshSilent').TreatMissingData = 'notBreaching'),
-    ),
-    mistake(
-      'a schedule whose silence nobody hears',
-      (of) => delete of('tokenrefreshSilent').InsufficientDataActions,
-    ),
-    mistake(
-      'nights without an export that count as health',
-      (of) => (of('NightlyExportSilent').TreatMissingData = 'notBreaching'),
+      'a check whose silence nobody hears',
+      (of) => delete of('ConnectionFails').InsufficientDataActions,
     ),
     mistake(
       'an alarm that takes silence for health',
@@ -385,10 +400,32 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('ConnectionFails').TreatMissingData = 'breaching'),
     ),
   ],
+  'what has one cause rings once, by an alarm of its own or that of its cause, which tells the end as well': [
+    mistake('an alarm that rings beside its cause', (of) => {
+      of('gradepushErrors').AlarmActions = [{ Ref: 'Alarms' }];
+    }),
+    mistake('an alarm that belongs to no cause', (of) => of('Platform').AlarmRule['Fn::Join'][1].pop()),
+    mistake('an alarm of two causes', (of) =>
+      of('Platform').AlarmRule['Fn::Join'][1].push({
+        'Fn::Join': ['', ['ALARM("', { Ref: 'gradepushErrors' }, '")']],
+      }),
+    ),
+    mistake('an alarm that does not tell its end', (of) => delete of('LettersAny').OKActions),
+    mistake('a cause that does not tell its end', (of) => delete of('Messages').OKActions),
+    mistake(
+      'messages that ring because the platform does not answer',
+      (of) => delete of('Waiting').ActionsSuppressor,
+    ),
+    mistake(
+      'messages that ring when it answers again',
+      (of) => (of('Waiting').ActionsSuppressorExtensionPeriod = 1),
+    ),
+    mistake('a reason that is not thought of', (of) => of('Outage').AlarmRule['Fn::Join'][1].shift()),
+  ],
   'alarms and graphs read the namespace that every function of the stage writes, and no other stage': [
     mistake(
       'an alarm about the letters of all stages',
-      (of) => (of('Lettersinvalid').Namespace = 'sis-relay'),
+      (of) => (watchedBy(of('Lettersinvalid')).Metric.Namespace = 'sis-relay'),
     ),
     mistake(
       'a function that writes elsewhere',
@@ -422,10 +459,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     }),
     mistake(
       'an alarm about a metric that nobody writes',
-      (of) => (of('Lettersinvalid').MetricName = 'DeadLetters'),
+      (of) => (watchedBy(of('Lettersinvalid')).Metric.MetricName = 'DeadLetters'),
     ),
     mistake('an alarm about a queue that is not there', (of) => {
-      of('gradepushOldest').Dimensions[0].Value = 'sis-relay-local-grades';
+      watchedBy(of('gradepushOldest')).Metric.Dimensions[0].Value = 'sis-relay-local-grades';
     }),
     mistake('a graph of dimensions that nobody writes', (of) => {
       const { DashboardBody } = of('Dashboard');
@@ -439,7 +476,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('an alarm for a hundred letters', (of) => (of('Lettersinvalid').Threshold = 100)),
     mistake(
       'an alarm that rings while all is well',
-      (of) => (of('gradepushErrors').TreatMissingData = 'breaching'),
+      (of) => (of('gradepushErrors').Metrics[0].Expression = 'FILL(metric, 1)'),
     ),
     mistake(
       'an alarm for what is young',
@@ -447,9 +484,24 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     ),
     mistake('a schedule that is never too silent', (of) => (of('tokenrefreshSilent').Threshold = 0)),
     mistake('an alarm for eight hours of errors', (of) => (of('gradepushErrors').EvaluationPeriods = 100)),
-    mistake('an alarm in a unit that nobody writes', (of) => (of('gradepushErrors').Unit = 'Milliseconds')),
+    mistake('an alarm in a unit that nobody writes', (of) => (of('ConnectionFails').Unit = 'Milliseconds')),
+    mistake('an alarm that looks back for as long as nothing comes', (of) => {
+      const { Metrics, ...alarm } = of('gradepushErrors');
+      const { Metric, Period, Stat } = watchedBy({ Metrics });
+      Object.assign(of('gradepushErrors'), alarm, Metric, { Period, Statistic: Stat });
+      delete of('gradepushErrors').Metrics;
+    }),
+    mistake(
+      'an alarm that judges before the data comes',
+      (of) => (of('gradepushErrors').EvaluationPeriods = 1),
+    ),
+    mistake('an alarm that waits for a second time', (of) => (of('gradepushErrors').DatapointsToAlarm = 2)),
+    mistake('a refusal that is heard after an hour', (of) => (watchedBy(of('AwsRefused')).Period = 3600)),
     mistake('a credential that is refused unheard', (of) => (of('CredentialFails').Threshold = 0)),
-    mistake('an alarm of the least of its counts', (of) => (of('Lettersinvalid').Statistic = 'Minimum')),
+    mistake(
+      'an alarm of the least of its counts',
+      (of) => (watchedBy(of('Lettersinvalid')).Stat = 'Minimum'),
+    ),
     mistake(
       'an alarm for letters that are deleted',
       (of) => (of('LettersNearTheirEnd').Threshold = 15 * 24 * 3600),
@@ -459,7 +511,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('NightlyExportSilent').EvaluationPeriods = 12),
     ),
     mistake('a week without an export', (of) => (of('NightlyExportSilent').EvaluationPeriods = 168)),
-    mistake('refusals that are over between two attempts', (of) => (of('AwsRefused').Period = 300)),
+    mistake('refusals that are over between two attempts', (of) => (of('AwsRefused').EvaluationPeriods = 3)),
     mistake('a connection that is judged between two checks', (of) => (of('ConnectionFails').Period = 60)),
   ],
   'somebody is subscribed to the alarms, and CloudWatch may publish them': [

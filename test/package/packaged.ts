@@ -56,7 +56,7 @@ const commands = {
 
 /** The project, packaged for a stage: once for all tests that run on the same sources. */
 export async function packagedProject(stage: keyof typeof commands = 'local'): Promise<Packaged> {
-  const project = join(tmpdir(), `sis-relay-packaged-${stage}-${await fingerprint()}`);
+  const project = join(tmpdir(), `sis-relay-packaged-${stage}-${await fingerprint(commands[stage])}`);
   const lock = `${project}.lock`;
   while (!existsSync(project)) {
     const isMine = await mkdir(lock).then(
@@ -137,8 +137,8 @@ async function read(project: string): Promise<Packaged> {
   };
 }
 
-async function fingerprint(): Promise<string> {
-  const hash = createHash('sha256');
+async function fingerprint(command: string[]): Promise<string> {
+  const hash = createHash('sha256').update(command.join('\n'));
   for (const name of sources) {
     const isFolder = (await stat(join(root, name))).isDirectory();
     const files = isFolder ? (await readdir(join(root, name), { recursive: true })).sort() : [''];

@@ -8,7 +8,8 @@ import { parseMessage } from '../../lib/message.ts';
 import { metricDefinitions } from '../../lib/metrics.ts';
 import { integrationNamed } from '../../lib/operator/integrations.ts';
 import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/settings.ts';
-import { type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
+import { mostMessageBytes } from '../../lib/sqs-limits.ts';
+import { alarmsIn, type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
 
 const tracing = ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'];
@@ -128,7 +129,8 @@ export const rules: Record<string, Rule> = {
   'a message fits into DeadLetters together with its failure': (deployment) => {
     const [letters] = deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id === 'DeadLetters');
     return sourceQueues(deployment).flatMap(({ id, MaximumMessageSize }) =>
-      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384
+      // Whoever publishes is told by this number, before anything is sent.
+      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384 && MaximumMessageSize === mostMessageBytes
         ? []
         : [`${id}: ${MaximumMessageSize} bytes`],
     );
@@ -413,9 +415,9 @@ export const rules: Record<string, Rule> = {
     }),
 
   'every queue, function and kind of letter has its alarms, and each tells somebody': (deployment) => {
-    const alarms = deployment.ofType('AWS::CloudWatch::Alarm');
-    const watched = alarms
-      .filter(({ AlarmActions, ActionsEnabled }) => AlarmActions?.length > 0 && ActionsEnabled !== false)
+    const ringing = new Set(causesIn(deployment).flatMap(({ children }) => children));
+    const watched = alarmsIn(deployment)
+      .filter(({ id, ...alarm }) => tells(alarm) || ringing.has(id))
       .map(({ Namespace, MetricName, Dimensions }) => `${Namespace} ${MetricName} ${Dimensions[0]?.Value}`);
     const names = deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
     // Of those that run one at a time, each run that would begin beside another is throttled: nobody is to be called for it.
@@ -455,15 +457,62 @@ export const rules: Record<string, Rule> = {
   'a schedule that falls silent alarms, and a connection-check like one that fails': (deployment) => {
     const [topic] = deployment.ofType('AWS::SNS::Topic');
     const topicArn = deployment.arnOf(topic?.id ?? '');
-    // An alarm begins in INSUFFICIENT_DATA, and calls nobody before it has left it: a new stage is not silent yet.
-    return deployment
-      .ofType('AWS::CloudWatch::Alarm')
+    const names = scheduledFunctions(deployment).map(({ FunctionName }) => FunctionName);
+    return alarmsIn(deployment)
       .filter(({ MetricName }) => heartbeats.has(MetricName))
-      .filter(
-        ({ TreatMissingData, InsufficientDataActions = [] }) =>
-          TreatMissingData !== 'missing' || !InsufficientDataActions.includes(topicArn),
-      )
+      .filter(({ MetricName, TreatMissingData, InsufficientDataActions = [], ...alarm }) => {
+        // An alarm begins in INSUFFICIENT_DATA, and calls nobody before it has left it: a new stage is not silent yet.
+        if (MetricName === 'PlatformReachable')
+          return TreatMissingData !== 'missing' || !InsufficientDataActions.includes(topicArn);
+        // A new stage has no other schedule that ran, either.
+        const other = alarm.alive?.Dimensions[0].Value;
+        const isOther = names.includes(other) && other !== alarm.Dimensions[0].Value;
+        return (
+          !isOther ||
+          alarm.alive.MetricName !== 'Invocations' ||
+          !alarm.expression.startsWith('IF(FILL(alive, 0)')
+        );
+      })
       .map(({ id }) => id);
+  },
+
+  'what has one cause rings once, by an alarm of its own or that of its cause, which tells the end as well': (
+    deployment,
+  ) => {
+    const [topic] = deployment.ofType('AWS::SNS::Topic');
+    const topicArn = deployment.arnOf(topic?.id ?? '');
+    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
+    const causes = causesIn(deployment);
+    const all = new Set([...alarmsIn(deployment), ...composites].map(({ id }) => id));
+    const endIsTold = ({ AlarmActions = [], OKActions = [] }: Properties) =>
+      JSON.stringify(AlarmActions) === JSON.stringify(OKActions) && OKActions.includes(topicArn);
+    const alarms = alarmsIn(deployment).flatMap(({ id, ...alarm }) => {
+      const causesOfIt = causes.filter(({ children }) => children.includes(id)).length;
+      if (causesOfIt === 0) return endIsTold(alarm) ? [] : [`${id} rings nobody, or tells no end`];
+      // That there is no data no cause can tell.
+      const tellsOfNoData =
+        alarm.InsufficientDataActions === undefined || alarm.OKActions?.includes(topicArn);
+      return causesOfIt === 1 && alarm.AlarmActions === undefined && tellsOfNoData
+        ? []
+        : [`${id} rings twice`];
+    });
+    const others = causes.flatMap(({ id, children, ...cause }) => [
+      ...(endIsTold(cause) ? [] : [`the end of ${id}`]),
+      ...children.filter((child) => !all.has(child)).map((child) => `${id}: ${child} is no alarm`),
+      // CloudWatch's quotas.
+      ...(children.length <= 100 && cause.AlarmRule.length + 60 * children.length <= 10_240
+        ? []
+        : [`${id} is too long`]),
+    ]);
+    // What waits for the platform, a key or AWS says nothing that their own alarms do not say.
+    const waiting = causes.find(({ children }) => children.some((child) => child.endsWith('Waits')));
+    const reasons = composites.find(({ id }) => id === waiting?.ActionsSuppressor);
+    const isQuiet = ['ConnectionFails', 'CredentialFails', 'AwsRefused'].every((reason) =>
+      causes.some(({ id, children }) => children.includes(reason) && childrenOf(reasons).includes(id)),
+    );
+    const lasts =
+      waiting?.ActionsSuppressorExtensionPeriod >= 3600 && waiting?.ActionsSuppressorWaitPeriod > 0;
+    return [...alarms, ...others, ...(isQuiet && lasts ? [] : ['waiting rings beside its reason'])];
   },
 
   'alarms and graphs read the namespace that every function of the stage writes, and no other stage': (
@@ -473,9 +522,7 @@ export const rules: Record<string, Rule> = {
     const writers = deployment
       .ofType('AWS::Lambda::Function')
       .map((each) => ({ id: nameOf(each), read: writtenBy(each) }));
-    const alarms = deployment
-      .ofType('AWS::CloudWatch::Alarm')
-      .map(({ id, Namespace }) => ({ id, read: Namespace }));
+    const alarms = alarmsIn(deployment).map(({ id, Namespace }) => ({ id, read: Namespace }));
     const graphs = deployment
       .ofType('AWS::CloudWatch::Dashboard')
       .flatMap(({ id, DashboardBody }) =>
@@ -512,16 +559,14 @@ export const rules: Record<string, Rule> = {
       dimensions.map((set) => seriesOf(namespace, name, [...set])),
     );
     const known = new Set([...own, ...awsSeries]);
-    const alarms = deployment
-      .ofType('AWS::CloudWatch::Alarm')
-      .map(({ id, Namespace, MetricName, Dimensions }) => ({
-        id,
-        series: seriesOf(
-          Namespace,
-          MetricName,
-          Dimensions.map(({ Name }: { Name: string }) => Name),
-        ),
-      }));
+    const alarms = alarmsIn(deployment).map(({ id, Namespace, MetricName, Dimensions }) => ({
+      id,
+      series: seriesOf(
+        Namespace,
+        MetricName,
+        Dimensions.map(({ Name }: { Name: string }) => Name),
+      ),
+    }));
     const graphs = deployment
       .ofType('AWS::CloudWatch::Dashboard')
       .flatMap(({ id, DashboardBody }) => seriesIn(DashboardBody).map((series) => ({ id, series })));
@@ -529,9 +574,9 @@ export const rules: Record<string, Rule> = {
       ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
       ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
     ]);
-    const strangers = deployment
-      .ofType('AWS::CloudWatch::Alarm')
-      .filter(({ Namespace, Dimensions }) => Namespace.startsWith('AWS/') && !names.has(Dimensions[0].Value));
+    const strangers = alarmsIn(deployment).filter(
+      ({ Namespace, Dimensions }) => Namespace.startsWith('AWS/') && !names.has(Dimensions[0].Value),
+    );
     return [
       ...[...alarms, ...graphs]
         .filter(({ series }) => !known.has(series))
@@ -541,20 +586,36 @@ export const rules: Record<string, Rule> = {
   },
 
   'an alarm rings at the first thing that goes wrong, and in time': (deployment) => {
-    const alarms = deployment.ofType('AWS::CloudWatch::Alarm');
+    const alarms = alarmsIn(deployment);
     /** What else would keep it quiet, or have it ring all the time. */
     const isPlain = ({ MetricName, ...alarm }: Properties) => {
       const rings = ringing[MetricName];
       if (rings === undefined) return false;
       const [Statistic, ComparisonOperator, Threshold = alarm.Threshold] = rings;
-      const TreatMissingData = heartbeats.has(MetricName) ? 'missing' : 'notBreaching';
-      const EvaluationPeriods = MetricName === 'NightlyExports' ? alarm.EvaluationPeriods : 1;
-      const wanted = { Statistic, ComparisonOperator, Threshold, TreatMissingData, EvaluationPeriods };
+      const periods = {
+        EvaluationPeriods: alarm.EvaluationPeriods,
+        DatapointsToAlarm: alarm.DatapointsToAlarm,
+      };
+      const silent = { ...periods, DatapointsToAlarm: alarm.EvaluationPeriods };
+      const [how, TreatMissingData, expression] =
+        MetricName === 'PlatformReachable'
+          ? [{ EvaluationPeriods: 1, DatapointsToAlarm: undefined }, 'missing', undefined]
+          : heartbeats.has(MetricName)
+            ? [silent, 'notBreaching', `IF(FILL(alive, 0) > 0, FILL(metric, 0), ${Threshold})`]
+            : // The threshold itself is on the right side of it, whichever that is: nothing went wrong where nothing is told.
+              [
+                { ...periods, DatapointsToAlarm: 1 },
+                'notBreaching',
+                `FILL(metric, ${ComparisonOperator === 'LessThanThreshold' ? Threshold : 0})`,
+              ];
+      const wanted = { Statistic, ComparisonOperator, Threshold, TreatMissingData, expression, ...how };
       return (
         Object.entries(wanted).every(([name, value]) => alarm[name] === value) &&
-        !['DatapointsToAlarm', 'Unit', 'ExtendedStatistic', 'Metrics'].some((name) => name in alarm)
+        !['Unit', 'ExtendedStatistic'].some((name) => name in alarm)
       );
     };
+    const secondsOf = ({ Period, EvaluationPeriods }: Properties) => Period * EvaluationPeriods;
+    const waits = new Set(['Refusals', 'WaitingAge']);
     const ages: Record<string, number> = {
       LetterAge: fourteenDays - 2 * 24 * 3600,
       ApproximateAgeOfOldestMessage: 3600,
@@ -570,14 +631,23 @@ export const rules: Record<string, Rule> = {
       ...alarms.filter(({ MetricName, Period }) => MetricName === 'PlatformReachable' && Period < 600),
       // Longer than from one night to the next, and heard before the night after.
       ...alarms.filter(
-        ({ MetricName, Period, EvaluationPeriods }) =>
-          MetricName === 'NightlyExports' &&
-          (Period * EvaluationPeriods < 25 * 3600 || Period * EvaluationPeriods > 36 * 3600),
+        (alarm) =>
+          alarm.MetricName === 'NightlyExports' &&
+          (secondsOf(alarm) < 25 * 3600 || secondsOf(alarm) > 36 * 3600),
       ),
-      // Between two attempts a message waits for as long as half of it.
+      ...alarms.filter((alarm) => alarm.MetricName === 'Invocations' && secondsOf(alarm) !== 3600),
+      // The newest period is filled before its data comes, and data may come late by another; ended is what was an hour ago.
       ...alarms.filter(
-        ({ MetricName, Period }) =>
-          MetricName === 'Refusals' && Period < 2 * settingsOf({}).WAIT_MAXIMUM_SECONDS,
+        (alarm) =>
+          !heartbeats.has(alarm.MetricName) &&
+          (alarm.EvaluationPeriods < 3 ||
+            secondsOf(alarm) > (alarm.MetricName === 'LetterAge' ? 2 : 1) * 3600),
+      ),
+      // Between two attempts a message waits for as long as half of it; and the first is heard at once.
+      ...alarms.filter(
+        (alarm) =>
+          waits.has(alarm.MetricName) &&
+          (secondsOf(alarm) < 2 * settingsOf({}).WAIT_MAXIMUM_SECONDS || alarm.Period > 300),
       ),
     ].map(({ id }) => id);
   },
@@ -589,9 +659,9 @@ export const rules: Record<string, Rule> = {
       .ofType('AWS::SNS::TopicPolicy')
       .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument))
       .filter(({ principal }) => JSON.stringify(principal) === '{"Service":"cloudwatch.amazonaws.com"}');
-    const silent = deployment
-      .ofType('AWS::CloudWatch::Alarm')
-      .filter(({ AlarmActions }) => !AlarmActions.includes(topicArn));
+    const silent = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm']
+      .flatMap(deployment.ofType)
+      .filter(({ AlarmActions = [topicArn] }) => !AlarmActions.includes(topicArn));
     return [
       ...(topic?.Subscription?.length > 0 ? [] : ['nobody is subscribed']),
       ...(allows(published, 'sns:Publish', topicArn) ? [] : ['CloudWatch may not publish']),
@@ -812,7 +882,20 @@ export const rules: Record<string, Rule> = {
       .map(({ Name }) => Name),
 };
 
-/** The stage of which people depend, and that is packaged with all that can be switched on. */
+const tells = ({ AlarmActions = [], ActionsEnabled }: Properties): boolean =>
+  AlarmActions.length > 0 && ActionsEnabled !== false;
+
+const childrenOf = (composite: Properties | undefined): string[] =>
+  [...(composite?.AlarmRule ?? '').matchAll(/ALARM\("([^"]+)"\)/g)].map(([, child = '']) => child);
+
+/** The alarms that are made of others and tell somebody, each with the others. */
+const causesIn = (deployment: Deployment): (Properties & { id: string; children: string[] })[] =>
+  deployment
+    .ofType('AWS::CloudWatch::CompositeAlarm')
+    .filter(tells)
+    .map((cause) => ({ ...cause, children: childrenOf(cause) }));
+
+/** The stage on which people depend, and that is packaged with all that can be switched on. */
 const isProd = (deployment: Deployment): boolean => namespaceOf(deployment).endsWith('/prod');
 
 /** The key of KMS that somebody has given for the bucket. */
