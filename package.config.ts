@@ -1,15 +1,18 @@
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
+import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from './lib/settings.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {
   serviceDir: string;
   processedInput: { commands: string[] };
   service: {
-    functions: Record<string, { package?: { artifact: string }; role: string }>;
-    resources: object;
+    functions: Record<string, { package?: { artifact: string }; role: string; environment?: Environment }>;
+    resources: Pick<Template, 'Resources'>;
     provider: {
       stage: string;
+      environment: Environment;
+      deletionProtection: boolean;
       compiledCloudFormationTemplate: Template;
       /** What Lambda has, where one function is deployed. */
       remoteFunctionData?: { Configuration: { Role: string } };
@@ -19,8 +22,12 @@ type Serverless = {
 };
 type Utils = { writeText(text: string): void };
 type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): Promise<string> };
-// biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
-type Template = { Resources: Record<string, { Type: string; Properties: any }> };
+/** Addresses of what the stack makes are known to CloudFormation alone. */
+type Environment = Record<string, string | number | object>;
+type Template = {
+  // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
+  Resources: Record<string, { Type: string; DependsOn?: string | string[]; Properties: any }>;
+};
 
 /**
  * A plugin of osls, for `serverless package` and `serverless deploy` alike: every function is bundled afresh, so that none is
@@ -34,9 +41,16 @@ export default class Packaging {
     checkStage(options.stage ?? service.provider.stage);
     // osls keeps this very object in other places too.
     Object.assign(service.resources, writeOut(service.resources));
+    fillAlarms(service.resources.Resources);
     this.hooks = {
+      'before:package:initialize': () => checkSettings(serverless),
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
       'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
+      'before:package:finalize': () => {
+        const { Resources } = service.provider.compiledCloudFormationTemplate;
+        startAfterPolicies(Resources, service.resources.Resources);
+        leaveNoNetwork(Resources);
+      },
       // Its role stays the stack's. osls would look for a name, which CloudFormation gives, and then for a role of that name.
       'before:deploy:function:deploy': () => {
         const [stanza, remote] = [
@@ -60,6 +74,90 @@ export default class Packaging {
 export const checkStage = (stage: string): void => {
   if (!/^[a-z0-9]{1,19}$/.test(stage))
     throw new Error(`The stage ${stage} must be of at most 19 lower-case letters and digits`);
+};
+
+/** What the stack will have made: any text that settings take for an address. */
+const made = 'https://made.by.the.stack';
+
+/**
+ * What the functions would refuse at their first start, or nobody would ever read, is told before anything is deployed.
+ * Where no people depend on it, and nothing is deployed, the examples may stay.
+ */
+const checkSettings = ({ service, processedInput }: Serverless): void => {
+  const { provider, functions, resources } = service;
+  const environments = [...Object.values(functions), {}].map(
+    ({ environment }: { environment?: Environment }) => ({
+      ...{ QUEUE_URL: made, EXPORT_BUCKET: made },
+      ...Object.fromEntries(
+        Object.entries({ ...provider.environment, ...environment }).map(([name, value]) => [
+          name,
+          typeof value === 'object' ? made : String(value),
+        ]),
+      ),
+    }),
+  );
+  for (const environment of environments)
+    for (const read of [settingsFrom, exportSettingsFrom, refreshSettingsFrom]) read(environment);
+  const told = Object.values(resources.Resources).flatMap(({ Type, Properties }): string[] =>
+    Type === 'AWS::SNS::Topic'
+      ? Properties.Subscription.map(({ Endpoint }: { Endpoint: string }) => Endpoint)
+      : [],
+  );
+  checkAddresses([`${provider.environment.PLATFORM_URL}`], told, {
+    examples: processedInput.commands[0] === 'package' && !provider.deletionProtection,
+  });
+};
+
+/** Names that belong to nobody. */
+const isExample = (name: string): boolean => /(^|[.@])example(\.(com|edu|net|org))?$/.test(name);
+
+/** @throws Error naming what must be set first. */
+export const checkAddresses = (
+  platforms: string[],
+  mails: string[],
+  { examples }: { examples: boolean },
+): void => {
+  const problems = [
+    ...mails
+      .filter((mail) => !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(mail))
+      .map((mail) => `alarmEmail: ${mail} is no mail address`),
+    ...(examples
+      ? []
+      : [
+          ...mails.filter(isExample).map((mail) => `alarmEmail: ${mail} is an example, which nobody reads`),
+          ...platforms
+            .filter((url) => isExample(new URL(url).hostname))
+            .map((url) => `platformUrl: ${url} is an example`),
+        ]),
+  ];
+  if (problems.length > 0)
+    throw new Error(`Set at the head of serverless.yml, or by --param: ${problems.join('; ')}`);
+};
+
+/**
+ * CloudFormation makes a role's policies beside whatever takes on the role: what starts before it may do its work fails, and
+ * rings alarms. Event source mappings come after their functions by themselves.
+ */
+const startAfterPolicies = (compiled: Template['Resources'], own: Template['Resources']): void => {
+  const policiesOf = (role: string) =>
+    Object.entries(own).flatMap(([id, { Type, Properties }]) =>
+      Type === 'AWS::IAM::RolePolicy' && Properties.RoleName.Ref === role ? [id] : [],
+    );
+  for (const resource of Object.values(compiled)) {
+    const { Type, Properties, DependsOn = [] } = resource;
+    const role = {
+      'AWS::Lambda::Function': Properties?.Role,
+      'AWS::Scheduler::Schedule': Properties?.Target?.RoleArn,
+    }[Type];
+    if (role) resource.DependsOn = [DependsOn, policiesOf(role['Fn::GetAtt'][0])].flat();
+  }
+};
+
+/** osls knows a VPC that is there or not, and no empty one. */
+const leaveNoNetwork = (compiled: Template['Resources']): void => {
+  for (const { Type, Properties } of Object.values(compiled))
+    if (Type === 'AWS::Lambda::Function' && Properties.VpcConfig?.SubnetIds['Fn::Split'][1] === '')
+      delete Properties.VpcConfig;
 };
 
 const bundled = async (
@@ -93,7 +191,7 @@ export const writeOut = (part: unknown, items: Record<string, string> = {}): unk
       const item = items[name];
       return (sign === '&' ? item?.replace(/[^a-zA-Z0-9]/g, '') : item) ?? text;
     });
-  if (Array.isArray(part)) return part.map((each) => writeOut(each, items));
+  if (Array.isArray(part)) return part.flatMap((each) => writtenOutItems(each, items));
   if (typeof part !== 'object' || part === null) return part;
   const entries = Object.entries(part).flatMap(([key, value]): [string, unknown][] => {
     if (!key.startsWith('Fn::ForEach::')) return [[`${writeOut(key, items)}`, writeOut(value, items)]];
@@ -103,6 +201,43 @@ export const writeOut = (part: unknown, items: Record<string, string> = {}): unk
     );
   });
   return Object.fromEntries(entries);
+};
+
+/** In a list, where CloudFormation has no loop, one stands for an item each. */
+const writtenOutItems = (item: unknown, items: Record<string, string>): unknown[] => {
+  const [[key = '', value] = [], ...others] = Object.entries(item ?? {});
+  if (typeof item !== 'object' || others.length > 0 || !key.startsWith('Fn::ForEach::'))
+    return [writeOut(item, items)];
+  const [name, collection, fragment] = value as [string, string[], unknown];
+  return collection.map((each) => writeOut(fragment, { ...items, [name]: each }));
+};
+
+/**
+ * An alarm with a `Fill` watches its metric with this number wherever there is no data. One that is `Alive` by another metric
+ * misses its own only while there is data of that.
+ */
+const fillAlarms = (resources: Template['Resources']): void => {
+  for (const resource of Object.values(resources)) {
+    const { Fill, Alive, Namespace, MetricName, Dimensions, Statistic, Period, ...alarm } =
+      resource.Properties;
+    if (resource.Type !== 'AWS::CloudWatch::Alarm' || Fill === undefined) continue;
+    const watched = (Id: string, Metric: object) => ({
+      ...{ Id, ReturnData: false },
+      MetricStat: { Metric, Period, Stat: Statistic },
+    });
+    const filled = `FILL(metric, ${Fill})`;
+    resource.Properties = {
+      ...alarm,
+      Metrics: [
+        {
+          Id: 'filled',
+          Expression: Alive ? `IF(FILL(alive, 0) > 0, ${filled}, ${alarm.Threshold})` : filled,
+        },
+        watched('metric', { Namespace, MetricName, Dimensions }),
+        ...(Alive ? [watched('alive', Alive)] : []),
+      ],
+    };
+  }
 };
 
 type Row = (properties: Template['Resources'][string]['Properties'], id: string) => unknown[];
@@ -147,12 +282,15 @@ const listed: Record<string, { title: string; row: Row }> = {
   'AWS::SNS::Topic': { title: 'topics', row: ({ TopicName }) => [TopicName] },
   'AWS::CloudWatch::Alarm': {
     title: 'alarms',
-    row: ({ MetricName, Dimensions, ComparisonOperator, Threshold }, id) => [
-      id,
-      Dimensions[0].Value,
-      MetricName,
-      `${ComparisonOperator === 'GreaterThanThreshold' ? 'over' : 'under'} ${Threshold}`,
-    ],
+    row: ({ Metrics = [], ComparisonOperator, Threshold, ...alarm }, id) => {
+      const { MetricName, Dimensions } = Metrics[1]?.MetricStat.Metric ?? alarm;
+      const rings = `${ComparisonOperator === 'GreaterThanThreshold' ? 'over' : 'under'} ${Threshold}`;
+      return [id, Dimensions[0].Value, MetricName, rings];
+    },
+  },
+  'AWS::CloudWatch::CompositeAlarm': {
+    title: 'causes, which ring',
+    row: ({ AlarmName, AlarmDescription }) => [AlarmName, AlarmDescription],
   },
   'AWS::CloudWatch::Dashboard': { title: 'dashboards', row: ({ DashboardName }) => [DashboardName] },
 };

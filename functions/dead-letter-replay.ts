@@ -25,7 +25,11 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
   const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
   const options = { ...asked, waitSeconds: canaryWait };
   const result = await replayLetters(target, options, {
-    audit: createAudit(target, (line) => process.stdout.write(`${line}\n`)),
+    audit: createAudit(target, (line) =>
+      process.stdout.write(
+        `${JSON.stringify({ ...JSON.parse(line), invocationId: context.awsRequestId })}\n`,
+      ),
+    ),
     signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
     confirm: async (_plan, report) => !scheduled || isHealthy(report),
     // Of a busy queue no more can be known than that some went through and none came back.

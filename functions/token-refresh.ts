@@ -21,6 +21,7 @@ const reserveMs = 2_000;
  */
 export const handler = async (event: unknown, context: Context): Promise<RefreshSummary> => {
   const { run, observe } = services();
+  observe.begin(context.awsRequestId);
   const { force } = request.parse(event ?? {});
   try {
     return await run({ deadlineMs: Date.now() + context.getRemainingTimeInMillis() - reserveMs, force });

@@ -28,7 +28,8 @@ export type Job<Request, Result> = {
 export type Engine = {
   /** `arn:…:function:<name>:<version>/durable-execution/<name>/<id>` */
   executionArn: string;
-  /** Of this invocation. */
+  /** Of this invocation, as is the next. */
+  invocationId: string;
   leftMs(): number;
   /** So many operations were used until now, but for those that tried a step again. */
   operations(): number;
@@ -70,6 +71,7 @@ type Shared = { operations: number; tell(failure: Failure): void };
 
 const engineFor = (context: DurableContext, shared: Shared): Engine => ({
   executionArn: context.executionContext.durableExecutionArn,
+  invocationId: context.lambdaContext.awsRequestId,
   leftMs: () => context.lambdaContext.getRemainingTimeInMillis(),
   operations: () => shared.operations,
   recordBy: (results) => context.configureSerdes({ defaultSerdes: results }),

@@ -6,7 +6,7 @@ import { createObserve } from './observe.ts';
 import { createAuthenticator } from './platform/auth.ts';
 import { createPlatformClient } from './platform/client.ts';
 import { createCredentials } from './secrets.ts';
-import { type ExportSettings, platformOptionsOf } from './settings.ts';
+import { type ExportSettings, hasOwnStore, platformOptionsOf } from './settings.ts';
 
 /** A part of an upload takes longer than a call of Secrets Manager. */
 const awsClient = {
@@ -35,10 +35,7 @@ export const createExportServices = async (
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: observe.warn,
   });
-  // A store at an address of its own has no DNS name for each bucket.
-  const s3 = traced(
-    new S3Client({ ...awsClient, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined }),
-  );
+  const s3 = traced(new S3Client({ ...awsClient, forcePathStyle: hasOwnStore(settings) }));
   return {
     platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
     store: createExportStore({ s3, bucket: settings.EXPORT_BUCKET }),

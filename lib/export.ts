@@ -32,6 +32,7 @@ export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportA
   run: async (asked, engine) => {
     const world = await services();
     const { observe, store, limits } = world;
+    observe.begin(engine.invocationId);
     engine.recordBy(createResults(store, folderOf(limits.prefix)));
     engine.tellWaits(({ kind, message }) => {
       observe.failed(kind);

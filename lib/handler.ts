@@ -12,6 +12,7 @@ export const handlerOf =
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const world = services();
+    world.observe.begin(context.awsRequestId);
     const remainingMs = context.getRemainingTimeInMillis();
     const leftMs = remainingMs - world.limits.reserveMs;
     if (leftMs < world.limits.attemptTimeoutMs)

@@ -11,6 +11,8 @@ type About = {
   message: string;
   /** Whose line it is, unless the facts name another. */
   function: string;
+  /** Lambda's id of the invocation; `requestId` is the platform's. */
+  invocationId?: string | undefined;
   error: unknown;
 };
 
@@ -23,6 +25,7 @@ export const lineOf = (about: About, given: Record<string, unknown>) => ({
   timestamp: new Date(about.atMs).toISOString(),
   message: safeText(about.message),
   function: text(given.function) ?? about.function,
+  invocationId: about.invocationId,
   messageId: text(given.messageId),
   eventId: text(given.eventId),
   outcome: text(given.outcome),
@@ -53,7 +56,7 @@ export const lineOf = (about: About, given: Record<string, unknown>) => ({
 
 /** A further fact is a line in the list above: what is not in it is not logged. */
 export type Facts = {
-  [Name in Exclude<keyof ReturnType<typeof lineOf>, 'level' | 'timestamp' | 'message'>]?:
+  [Name in Exclude<keyof ReturnType<typeof lineOf>, 'level' | 'timestamp' | 'message' | 'invocationId'>]?:
     | string
     | number
     | undefined;

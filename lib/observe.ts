@@ -34,6 +34,8 @@ export type MessageReport = {
 };
 
 export type Observe = {
+  /** From here on lines name this invocation, by which CloudWatch and X-Ray tell what else belongs to it. */
+  begin(invocationId: string): void;
   /** One line a message and attempt, and its counts. */
   message(report: MessageReport): void;
   info(text: string, facts?: Facts): void;
@@ -67,12 +69,16 @@ export type ObserveOptions = {
 export const createObserve = (options: ObserveOptions): Observe => {
   const { level, namespace } = options;
   const lines = createLines(options.write);
-  const log = createLog(options.function, level, lines.add);
+  let invocationId: string | undefined;
+  const log = createLog({ name: options.function, least: level, invocation: () => invocationId }, lines.add);
   const tally = createTally(namespace);
   const failed = (kind: FailureKind | undefined, name = options.function): void => {
     if (kind && needsPerson(kind)) tally.add('Refusals', { function: name, kind }, 1);
   };
   return {
+    begin: (id) => {
+      invocationId = id;
+    },
     message: (report) => {
       const { function: name = options.function, outcome, kind = 'none', durationMs } = report;
       const { ageSeconds, waitedSeconds } = report;
@@ -142,12 +148,21 @@ const createLines = (write?: (line: string) => void): Lines => {
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
-const createLog = (name: string, least: ObserveOptions['level'], print: Lines['add']) => {
+type LogOptions = { name: string; least: ObserveOptions['level']; invocation(): string | undefined };
+
+const createLog = ({ name, least, invocation }: LogOptions, print: Lines['add']) => {
   const from = levels.indexOf(least);
   return (level: ObserveOptions['level'], text: string, given: Facts, error?: unknown): void => {
     const at = levels.indexOf(level);
     if (at < from) return;
-    const about = { level, atMs: Date.now(), message: text, function: name, error };
+    const about = {
+      level,
+      atMs: Date.now(),
+      message: text,
+      function: name,
+      invocationId: invocation(),
+      error,
+    };
     print(JSON.stringify(lineOf(about, given)), level === 'warn' || level === 'error');
   };
 };

@@ -14,7 +14,7 @@ import { createPlatformClient, type PlatformClient } from './platform/client.ts'
 import { createQueues, type Queues } from './queues.ts';
 import { createSecretReader, type ReadSecret } from './secret-value.ts';
 import { createCredentials } from './secrets.ts';
-import { platformOptionsOf, type Settings, settingsFrom } from './settings.ts';
+import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from './settings.ts';
 
 /** The real world of one container. Tests hand in another. */
 export type Services = {
@@ -67,8 +67,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
   });
   const s3 = once(async () => {
     const { S3Client } = await import('@aws-sdk/client-s3');
-    // A store at an address of its own has no DNS name for each bucket.
-    return traced(new S3Client({ ...awsClient, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined }));
+    return traced(new S3Client({ ...awsClient, forcePathStyle: hasOwnStore(settings) }));
   });
   const bucket = settings.LETTERS_BUCKET;
   return {

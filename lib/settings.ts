@@ -92,6 +92,7 @@ const settingsSchema = z.object({
     .default('sis-relay'),
   REFRESH_TOKEN_DAYS: z.coerce.number().positive().optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  AWS_ENDPOINT_URL: z.string().optional(),
   AWS_ENDPOINT_URL_S3: z.string().optional(),
 });
 
@@ -129,6 +130,10 @@ export const platformOptionsOf = (
   headersTimeoutMs: settings.PLATFORM_HEADERS_TIMEOUT_MS,
   bodyTimeoutMs: settings.PLATFORM_BODY_TIMEOUT_MS,
 });
+
+/** A store at an address of its own has no DNS name for each bucket. */
+export const hasOwnStore = (settings: Pick<Settings, 'AWS_ENDPOINT_URL' | 'AWS_ENDPOINT_URL_S3'>): boolean =>
+  (settings.AWS_ENDPOINT_URL_S3 ?? settings.AWS_ENDPOINT_URL) !== undefined;
 
 type Environment = Record<string, string | undefined>;
 

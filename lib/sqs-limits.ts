@@ -2,6 +2,8 @@ import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 
 /** Bytes of one message with its attributes, and of one batch call. */
 export const mostBytes = 1_048_576;
+/** Of one message that a queue of sis-relay takes: so much less that its letter has room for why it failed. */
+export const mostMessageBytes = 1_032_192;
 /** Attributes of one message. */
 export const mostAttributes = 10;
 
@@ -20,10 +22,12 @@ const refused = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 /** The text with a sign in the place of each character that SQS refuses. */
 export const withoutRefused = (text: string): string => text.replace(refused, '\uFFFD');
 
-/** Why SQS would not take a message; undefined: it would. */
-export const sqsProblem = (message: Outgoing): string | undefined => {
+/** Why SQS would not take a message, or a queue that takes no more than so many bytes; undefined: it would. */
+export const sqsProblem = (message: Outgoing, most = mostBytes): string | undefined => {
   const { body, attributes } = message;
   if (bytesOf(message) > mostBytes) return 'is larger than the 1 MiB that SQS takes';
+  if (bytesOf(message) > most)
+    return `is larger than the ${most.toLocaleString('en-US')} bytes that its queue takes`;
   if (Object.keys(attributes).length > mostAttributes)
     return `has more than the ${mostAttributes} attributes that SQS takes`;
   for (const text of [body, ...Object.values(attributes).map(({ StringValue = '' }) => StringValue)]) {

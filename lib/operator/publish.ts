@@ -2,7 +2,7 @@ import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { isTooOld } from '../ledger-rules.ts';
 import { parseMessage } from '../message.ts';
-import { sqsProblem } from '../sqs-limits.ts';
+import { mostMessageBytes, sqsProblem } from '../sqs-limits.ts';
 import type { Audit } from './audit.ts';
 import { sendAll } from './batches.ts';
 import type { Integrations } from './integrations.ts';
@@ -119,7 +119,7 @@ const check = (
   } catch (error) {
     return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
   }
-  const problem = sqsProblem({ body, attributes: {} });
+  const problem = sqsProblem({ body, attributes: {} }, mostMessageBytes);
   return problem === undefined ? { function: integration.name, outdated } : { problem };
 };
 

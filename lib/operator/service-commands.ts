@@ -21,13 +21,14 @@ export const addServiceCommands = (program: Command, around: Around): void => {
   program
     .command('status')
     .description('queues, what waits and why, letters by kind, the credential’s health')
+    .option('--look', 'into the queues too, for their oldest messages: it counts as a receipt of some')
     .addHelpText('after', statusExamples)
-    .action(async (_options, command: Command) => {
+    .action(async ({ look = false }: { look?: boolean }, command: Command) => {
       const { terminal } = around;
       const target = targetOf(command);
       const functions = [...(await loadIntegrations()).keys()];
       const status = await withProgress(around, 'Reading letters', (onProgress) =>
-        statusOf(target, { functions, signal: terminal.signal, onProgress }),
+        statusOf(target, { functions, look, signal: terminal.signal, onProgress }),
       );
       if (isJson(command)) printJson(around, status);
       else printLines(around, statusLines(status, { terminal, target }));

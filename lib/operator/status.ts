@@ -9,7 +9,7 @@ import { type Visit, type VisitOptions, visit } from './visit.ts';
 
 export type QueueStatus = Counts & {
   function: string;
-  /** When the oldest message was sent that could be seen; undefined: all are hidden, or there is none. */
+  /** When the oldest message was sent that could be seen; undefined: nobody looked, all are hidden, or there is none. */
   oldestMs: number | undefined;
 };
 
@@ -22,10 +22,13 @@ export type Status = {
   incidents: Incident[] | undefined;
 };
 
-/** How everything is: the queues, the letters by cause, and whether the platform takes our calls. Changes nothing. */
+/**
+ * How everything is: the queues, the letters by cause, and whether the platform takes our calls. Changes nothing, unless it is
+ * to look into the queues.
+ */
 export const statusOf = async (
   target: Target,
-  { functions, ...options }: VisitOptions & { functions: string[] },
+  { functions, look = false, ...options }: VisitOptions & { functions: string[]; look?: boolean },
 ): Promise<Status> => {
   const sqs = await target.sqs();
   const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
@@ -34,9 +37,8 @@ export const statusOf = async (
     if (url === undefined) return [];
     const queue = { sqs, url };
     const counts = await countsOf(queue);
-    return [
-      { function: name, ...counts, oldestMs: counts.visible > 0 ? await oldestSeen(queue) : undefined },
-    ];
+    const oldestMs = look && counts.visible > 0 ? await oldestSeen(queue) : undefined;
+    return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
   const grouping = createGrouping();
@@ -89,7 +91,10 @@ const connectionReport = async (target: Target): Promise<ConnectionReport | unde
   }
 };
 
-/** A glance that hides nothing: messages received for no time at all stay where they are for their function. */
+/**
+ * A glance that hides nothing: messages received for no time at all stay where they are for their function. But it counts as a
+ * receipt of each, as if their function had been handed it.
+ */
 const oldestSeen = async ({ sqs, url }: Queue): Promise<number | undefined> => {
   const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
   const glance = new ReceiveMessageCommand({

@@ -6,7 +6,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { traced } from '../aws-error.ts';
 import type { OperationOverride } from '../platform/operation.ts';
-import { operationOverridesFrom } from '../settings.ts';
+import { hasOwnStore, operationOverridesFrom } from '../settings.ts';
 import { localTarget } from './local-target.ts';
 import { once } from './once.ts';
 import { Misuse, Refusal } from './refusal.ts';
@@ -63,6 +63,7 @@ const environmentSchema = z.object({
   PLATFORM_URL: z.string().optional(),
   METRIC_NAMESPACE: z.string().default('sis-relay'),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
+  AWS_ENDPOINT_URL: z.string().optional(),
   AWS_ENDPOINT_URL_S3: z.string().optional(),
   AWS_ENDPOINT_URL_SQS: z.string().optional(),
   VISUAL: z.string().optional(),
@@ -135,8 +136,7 @@ const targetOnAws = (options: TargetOptions) => {
     sqs,
     s3: once(async () => {
       const { S3Client } = await import('@aws-sdk/client-s3');
-      // A store at an address of its own has no DNS name for each bucket.
-      return traced(new S3Client({ ...client, forcePathStyle: settings.AWS_ENDPOINT_URL_S3 !== undefined }));
+      return traced(new S3Client({ ...client, forcePathStyle: hasOwnStore(settings) }));
     }),
     secretsManager: once(async () => {
       const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');

@@ -40,6 +40,7 @@ const tagged = (integration: Integration<unknown>): Integration<unknown> => {
 
 const nothing = () => {};
 const silence = {
+  begin: nothing,
   info: nothing,
   warn: nothing,
   call: nothing,

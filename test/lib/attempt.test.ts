@@ -126,6 +126,7 @@ const container = (
     }),
     digest,
     observe: {
+      begin: nothing,
       message: (report: MessageReport) => void reports.push(report),
       warn: nothing,
       call: nothing,

@@ -35,6 +35,7 @@ const engineIn = ({ deadly = -1 }: World) => {
   const engine: Engine = {
     ...{
       executionArn: 'arn',
+      invocationId: 'an invocation',
       leftMs: () => 15 * minute,
       operations: () => operations,
       recordBy: () => {},
@@ -117,7 +118,14 @@ const exportOf = async (count: number, world: World) => {
         },
       },
       observe: {
-        ...{ message: () => {}, info: () => {}, warn: () => {}, error: () => {}, call: () => {} },
+        ...{
+          begin: () => {},
+          message: () => {},
+          info: () => {},
+          warn: () => {},
+          error: () => {},
+          call: () => {},
+        },
         ...{
           tokens: () => {},
           authorizationsNeeded: () => {},

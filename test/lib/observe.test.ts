@@ -40,6 +40,20 @@ const observing = (level: ObserveOptions['level'] = 'info') => {
 };
 
 describe('a log line', () => {
+  test('names the invocation that wrote it', () => {
+    const { observe, logs } = observing();
+    observe.info('before any');
+    observe.begin('c6af9ac6-7b61-11e6-9a41-93e8deadbeef');
+    observe.message(report);
+    observe.begin('d7b0abd7-7b61-11e6-9a41-93e8deadbeef');
+    observe.warn('of the next one');
+    expect(logs().map(({ invocationId }) => invocationId)).toEqual([
+      undefined,
+      'c6af9ac6-7b61-11e6-9a41-93e8deadbeef',
+      'd7b0abd7-7b61-11e6-9a41-93e8deadbeef',
+    ]);
+  });
+
   test('tells of one message with its outcome, operation, attempts and durations', () => {
     const { observe, logs } = observing();
     observe.message({

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { letterOf } from '../../lib/dead-letter.ts';
 import { whoAmI } from '../../lib/platform/users.ts';
 import { createServices, servicesFromEnvironment } from '../../lib/services.ts';
-import { settingsFrom } from '../../lib/settings.ts';
+import { hasOwnStore, settingsFrom } from '../../lib/settings.ts';
 import { type Stack, settingsOf, startStack } from '../local/stack.ts';
 
 const needed = {
@@ -24,6 +24,14 @@ const problems = (more: Record<string, string | undefined>): string => {
     return String((error as Error).message).replace(/^The function's environment is not usable: /, '');
   }
 };
+
+test.each([
+  [{}, false],
+  [{ AWS_ENDPOINT_URL: 'http://storage:4566' }, true],
+  [{ AWS_ENDPOINT_URL_S3: 'http://storage:4566' }, true],
+])('where AWS is at an address of its own, buckets are paths there: %o', (given, isOwn) => {
+  expect(hasOwnStore(settings(given))).toBe(isOwn);
+});
 
 describe('the settings of a function', () => {
   test('need four names, and have a default for everything else', () => {

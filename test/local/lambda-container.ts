@@ -13,6 +13,7 @@ export type FunctionConfiguration = {
   timeoutMs: number;
   maximumConcurrency: number;
   memoryMb?: number;
+  awsRuntime?: boolean;
   /** Its invocations are executions that the engine carries on. */
   durable?: DurableOptions;
 };
@@ -41,7 +42,12 @@ const initTimeoutMs = 10_000;
 
 /** One process that runs a function's invocations one after the other, and the Runtime API that it alone speaks to. */
 export function startContainer({ name, configuration, freeze, watchdog, onLog }: ContainerOptions) {
-  const { env, timeoutMs, taskRoot = resolve(import.meta.dirname, '../..') } = configuration;
+  const {
+    env,
+    timeoutMs,
+    taskRoot = resolve(import.meta.dirname, '../..'),
+    awsRuntime = false,
+  } = configuration;
   const arn = `arn:aws:lambda:${regionOf(env)}:000000000000:function:${name}`;
   const ended = Promise.withResolvers<void>();
   let running: FunctionProcess | undefined;
@@ -56,6 +62,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
       const variables = { LAMBDA_TASK_ROOT: taskRoot, AWS_LAMBDA_RUNTIME_API: address };
       running = startProcess({
         taskRoot,
+        awsRuntime,
         env: { ...env, ...lambdaVariables(name, configuration), ...variables },
         onLog,
         onEnd,

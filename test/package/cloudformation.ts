@@ -3,13 +3,19 @@ export type Properties = Record<string, any>;
 type Resource = {
   Type: string;
   Properties: Properties;
+  Condition?: string;
+  DependsOn?: string | string[];
   DeletionPolicy?: string;
   UpdateReplacePolicy?: string;
 };
 export type Template = {
   Resources: Record<string, Resource>;
   Mappings?: Record<string, Record<string, Record<string, unknown>>>;
+  Conditions?: Record<string, unknown>;
 };
+
+/** What stands for nothing: CloudFormation leaves out whatever is this. */
+const nothing = Symbol('AWS::NoValue');
 
 /** The account and region of the local stack's queues. */
 const partition = 'aws';
@@ -49,6 +55,8 @@ const identities: Record<
     by: 'FunctionName',
     is: (name) => ({ Ref: name, Arn: arn('lambda', `function:${name}`) }),
   },
+  'AWS::CloudWatch::Alarm': { is: (id) => ({ Ref: id }) },
+  'AWS::CloudWatch::CompositeAlarm': { is: (id) => ({ Ref: id }) },
   'AWS::Lambda::Version': { is: () => ({ Version: '1' }) },
   'AWS::Lambda::Alias': {
     by: 'Name',
@@ -82,8 +90,19 @@ export function deploy(template: Template) {
     });
 
   const called = (name: string, given: unknown): unknown => {
+    if (name === 'Ref' && given === 'AWS::NoValue') return nothing;
     if (name === 'Ref') return pseudo[given as string] ?? attributeOf(given as string, 'Ref');
     if (name === 'Fn::GetAtt') return attributeOf(...(given as [string, string]));
+    if (name === 'Fn::If') {
+      const [condition, then, otherwise] = given as [string, unknown, unknown];
+      return resolved(resolved(template.Conditions?.[condition]) ? then : otherwise);
+    }
+    if (name === 'Fn::Not') return !resolved((given as [unknown])[0]);
+    if (name === 'Fn::Equals') {
+      const [one, other] = (given as [unknown, unknown]).map(resolved);
+      return one === other;
+    }
+    if (name === 'Fn::Split') return `${(given as string[])[1]}`.split((given as string[])[0] ?? '');
     if (name === 'Fn::Sub') return substituted(given as string);
     if (name === 'Fn::Join') {
       const [separator, parts] = given as [string, unknown[]];
@@ -97,11 +116,12 @@ export function deploy(template: Template) {
   };
 
   function resolved(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(resolved);
+    if (Array.isArray(value)) return value.map(resolved).filter((each) => each !== nothing);
     if (typeof value !== 'object' || value === null) return value;
     const [[name, given] = ['', undefined], ...others] = Object.entries(value);
     if (others.length === 0 && (name === 'Ref' || name.startsWith('Fn::'))) return called(name, given);
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolved(each)]));
+    const entries = Object.entries(value).map(([key, each]) => [key, resolved(each)]);
+    return Object.fromEntries(entries.filter(([, each]) => each !== nothing));
   }
 
   return {
@@ -116,3 +136,22 @@ export function deploy(template: Template) {
 }
 
 export type Deployment = ReturnType<typeof deploy>;
+
+/** All alarms but those made of others, each with what it watches, be that as it comes or filled up where there is nothing. */
+export const alarmsIn = (deployment: Deployment): (Properties & { id: string })[] =>
+  deployment.ofType('AWS::CloudWatch::Alarm').map(({ Metrics, ...alarm }) => {
+    if (Metrics === undefined) return alarm;
+    const expression = Metrics.find(({ ReturnData = true }: Properties) => ReturnData)?.Expression;
+    const [watched, alive] = ['metric', 'alive'].map(
+      (wanted) => Metrics.find(({ Id }: Properties) => Id === wanted)?.MetricStat,
+    );
+    const { Metric, Stat, Period } = watched;
+    return {
+      ...alarm,
+      ...Metric,
+      Statistic: Stat,
+      Period,
+      expression,
+      ...(alive && { alive: alive.Metric }),
+    };
+  });

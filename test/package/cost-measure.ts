@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
+import { eventOf } from '../local/examples.ts';
 import type { MeasuredFunction } from './cost.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import { packagedProject } from './packaged.ts';
@@ -45,6 +46,24 @@ export async function measure(): Promise<Record<string, MeasuredFunction>> {
     const measured: Record<string, MeasuredFunction> = {};
     for (const name of Object.keys(dataOf)) measured[name] = await measureOne(deployed, name);
     return measured;
+  } finally {
+    await deployed.close();
+  }
+}
+
+/** What the functions on schedule write while all is well, in so many metrics. */
+export async function measureSchedules(): Promise<Record<string, number>> {
+  const deployed = await deployLocally(await packagedProject());
+  try {
+    await createBucket(deployed);
+    const counts: Record<string, number> = {};
+    for (const name of ['token-refresh', 'connection-check', 'dead-letter-replay', 'course-export']) {
+      const before = deployed.lines.length;
+      const result = await deployed.lambda.invoke(name, await eventOf('dead-letter-replay'));
+      if (!result.ok) throw new Error(`${name}: ${JSON.stringify(result)}`);
+      counts[name] = new Set(deployed.lines.slice(before).flatMap(seriesIn)).size;
+    }
+    return counts;
   } finally {
     await deployed.close();
   }
@@ -132,6 +151,13 @@ function recordOf(deployed: Deployed, { name, userId }: { name: string; userId: 
 
 const bucketOf = ({ deployment }: Deployed): string => deployment.arnOf('Files').split(':').at(-1) ?? '';
 
+async function createBucket(deployed: Deployed) {
+  const s3 = new S3Client({ ...localClient(deployed.stack.description.s3), forcePathStyle: true });
+  const Bucket = bucketOf(deployed);
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  return { s3, Bucket };
+}
+
 async function prepare(deployed: Deployed): Promise<void> {
   const controls = controlsOf(deployed.stack.description);
   const users = Array.from({ length: 10 * (batches + warmUps) }, (_, at) => ({ userId: firstUser + at }));
@@ -145,9 +171,7 @@ async function prepare(deployed: Deployed): Promise<void> {
       ...{ userId: `${userId}`, userKey: `local-key-${userId}` },
     });
   await controls.fault({ delayMs: latencyMs }, { path: '/svc/api/', times: 1_000_000 });
-  const s3 = new S3Client({ ...localClient(deployed.stack.description.s3), forcePathStyle: true });
-  const Bucket = bucketOf(deployed);
-  await s3.send(new CreateBucketCommand({ Bucket }));
+  const { s3, Bucket } = await createBucket(deployed);
   const files = {
     'submission-upload/essay.pdf': Buffer.alloc(1024 ** 2, 'essay'),
     'profile-image-update/portrait.png': picture,

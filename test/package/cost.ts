@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mostChunks } from '../../lib/export-passes.ts';
 import { optionsOf } from '../options.ts';
 import { writeIntoReadme } from '../readme.ts';
-import { type Deployment, deploy } from './cloudformation.ts';
+import { alarmsIn, type Deployment, deploy } from './cloudformation.ts';
 
 /**
  * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
@@ -27,6 +27,7 @@ const prices = {
   /** A month of each. */
   metric: 0.3,
   alarm: 0.1,
+  compositeAlarm: 0.5,
   dashboard: 3,
   secret: 0.4,
   durableGigabyte: 0.15,
@@ -53,6 +54,8 @@ type Measurement = {
   machine: string;
   date: string;
   functions: Record<string, MeasuredFunction>;
+  /** So many of CloudWatch's metrics each function on schedule writes while all is well. */
+  scheduleMetrics: Record<string, number>;
 };
 
 /** With so much memory a function has one whole CPU; with less, a part of one. */
@@ -115,11 +118,12 @@ export const exportCostOf = (courses: number, latencyMs: number) => {
   return { operations, ...cost, total: cost.lambda + cost.engine + cost.files };
 };
 
-/** Alarms that each integration brings along, and all others. */
-export type Counted = { eachAlarms: number; ownAlarms: number };
+/** Alarms that each integration brings along, all others with the metrics that they are billed for, and those made of others. */
+export type Counted = { eachAlarms: number; ownAlarms: number; ownWatched: number; causes: number };
 
 /** The README's tables. */
-export function tablesOf({ functions, latencyMs, machine, date }: Measurement, counted: Counted): string {
+export function tablesOf(measurement: Measurement, counted: Counted): string {
+  const { functions, scheduleMetrics, latencyMs, machine, date } = measurement;
   const rows = Object.entries(functions).map(([name, measured]) => {
     const { lambda, sqs, ledger, secrets, files, logs, total } = costOf(measured);
     const parts = [lambda, sqs, ledger, secrets + files, logs, total];
@@ -133,6 +137,12 @@ export function tablesOf({ functions, latencyMs, machine, date }: Measurement, c
       measured.requests === 1 && measured.calls['s3:GetObject'] === undefined ? dollars(pipeCost()) : '–',
     ];
   });
+  const ofSchedules = Object.values(scheduleMetrics).reduce((sum, each) => sum + each, 0);
+  const own =
+    counted.ownWatched * prices.alarm +
+    counted.causes * prices.compositeAlarm +
+    prices.dashboard +
+    ofSchedules * prices.metric;
   const metrics = Math.max(...Object.values(functions).map((each) => each.metrics));
   return [
     '',
@@ -156,9 +166,9 @@ export function tablesOf({ functions, latencyMs, machine, date }: Measurement, c
     'local Lambda; everything succeeds at once. Computing is counted as long as it would take with the part of a CPU that',
     'the function’s memory buys.',
     '',
-    `A month costs, whatever is sent: ${counted.ownAlarms} alarms and the dashboard ${dollars(counted.ownAlarms * prices.alarm + prices.dashboard)}; each integration ${counted.eachAlarms} more`,
-    `alarms and, once in use, up to ${metrics} metrics while all is well, ${dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric)}; each secret ${dollars(prices.secret)}, so that those of a`,
-    `thousand learners cost ${dollars(1000 * prices.secret)}.`,
+    `A month costs, whatever is sent: ${counted.ownAlarms} alarms on ${counted.ownWatched} metrics, ${counted.causes} that are made of others, the dashboard and ${ofSchedules} metrics of the`,
+    `schedules ${dollars(own)}; each integration ${counted.eachAlarms} more alarms and, once in use, up to ${metrics} metrics while all is well,`,
+    `${dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric)}; each secret ${dollars(prices.secret)}, so that those of a thousand learners cost ${dollars(1000 * prices.secret)}.`,
     '',
     table(
       ['an export of', 'operations', 'Lambda', 'durable execution', 'files', '**together**'],
@@ -187,18 +197,21 @@ export const readMeasurement = async (): Promise<Measurement> =>
   JSON.parse(await readFile(measurementFile, 'utf8'));
 
 export const countedIn = (deployment: Deployment): Counted => {
-  const watched = deployment.ofType('AWS::CloudWatch::Alarm').map(({ Dimensions }) => Dimensions[0].Value);
+  const watched = alarmsIn(deployment).map(({ Dimensions }) => Dimensions[0].Value);
   const triggered = deployment
     .ofType('AWS::Lambda::EventSourceMapping')
     .map(({ EventSourceArn }) => EventSourceArn.split(':').at(-1));
   const each = watched.filter((name) =>
     triggered.some((queue) => queue === name || queue.endsWith(`-${name}`)),
   ).length;
-  return { eachAlarms: each / triggered.length, ownAlarms: watched.length - each };
+  const causes = deployment.ofType('AWS::CloudWatch::CompositeAlarm').length;
+  const ownAlarms = watched.length - each;
+  const ownWatched = ownAlarms + alarmsIn(deployment).filter(({ alive }) => alive !== undefined).length;
+  return { eachAlarms: each / triggered.length, ownAlarms, ownWatched, causes };
 };
 
 if (import.meta.main) {
-  const [{ measure, latencyMs }, { packagedProject }, { cpus }] = await Promise.all([
+  const [{ measure, measureSchedules, latencyMs }, { packagedProject }, { cpus }] = await Promise.all([
     import('./cost-measure.ts'),
     import('./packaged.ts'),
     import('node:os'),
@@ -210,7 +223,9 @@ if (import.meta.main) {
   if (anew) {
     const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
     const date = new Date().toISOString().slice(0, 10);
-    const measurement: Measurement = { latencyMs, machine, date, functions: await measure() };
+    const functions = await measure();
+    const scheduleMetrics = await measureSchedules();
+    const measurement: Measurement = { latencyMs, machine, date, functions, scheduleMetrics };
     await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
   }
   const counted = countedIn(deploy((await packagedProject()).template));

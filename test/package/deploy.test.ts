@@ -1,12 +1,13 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
 import type { Template } from './cloudformation.ts';
 import { startEmptyAccount } from './empty-account.ts';
-import { copyOfProject, packagedProject, serverless, slowMs } from './packaged.ts';
+import { copyOfProject, ofProd, packagedProject, serverless, slowMs } from './packaged.ts';
 import { unzip } from './zip.ts';
 
+const readme = await readFile(resolve(import.meta.dirname, '../../README.md'), 'utf8');
 const zips = functionNames.map((name) => `${name}.zip`);
 
 let packaged: Buffer[];
@@ -17,28 +18,19 @@ let account: Awaited<ReturnType<typeof startEmptyAccount>>;
 
 const zipsOf = (folder: string) => Promise.all(zips.map((zip) => readFile(join(folder, zip))));
 
-/** A deployment where there are no credentials: what it ends with, and what it had packaged until then. */
-async function refusedDeployment() {
-  const folder = await copyOfProject();
-  const end = await serverless(folder, ['deploy', '--stage', 'prod']).catch((error: Error) => error.message);
-  const made = await zipsOf(join(folder, '.serverless'));
-  await rm(folder, { recursive: true });
-  return { end, made };
-}
-
 // Beside each other, as each leaves a core idle for half of its time.
 beforeAll(async () => {
   [project, account] = await Promise.all([copyOfProject(), startEmptyAccount()]);
   // What a Mac leaves in each folder that somebody has looked at.
   await writeFile(join(project, 'functions/.DS_Store'), '');
-  const [ready, { end, made }] = await Promise.all([
-    packagedProject().then(({ folder }) => zipsOf(folder)),
-    refusedDeployment(),
-    serverless(project, ['deploy', '--stage', 'local'], account.environment),
+  const [ready, prod] = await Promise.all([
+    packagedProject(),
+    packagedProject('prod'),
+    serverless(project, ['deploy', ...ofProd], account.environment),
   ]);
-  packaged = ready;
-  refusal = end;
-  refused = made;
+  packaged = await zipsOf(ready.folder);
+  refusal = prod.output;
+  refused = await zipsOf(prod.folder);
 }, slowMs);
 afterAll(async () => {
   await account?.close();
@@ -63,7 +55,7 @@ describe('a deployment', () => {
       .filter(({ Type }) => Type === 'AWS::Lambda::Function')
       .map(({ Properties }) => [Properties.FunctionName, Properties.Code.S3Key.split('/').at(-1)]);
     expect(code.sort()).toEqual(
-      functionNames.map((name) => [`sis-relay-local-${name}`, `${name}.zip`]).sort(),
+      functionNames.map((name) => [`sis-relay-prod-${name}`, `${name}.zip`]).sort(),
     );
   });
 
@@ -72,12 +64,35 @@ describe('a deployment', () => {
   }, async () => {
     await appendFile(join(project, 'functions/grade-push.ts'), "\nexport const added = 'what was added';\n");
     await appendFile(join(project, 'functions/enrollment-create.ts'), '\nhalf a line of (\n');
-    const options = ['deploy', 'function', '--function', 'grade-push', '--stage', 'local'];
+    const options = ['deploy', 'function', '--function', 'grade-push', ...ofProd];
     const output = await serverless(project, options, account.environment);
     expect(output).toContain('Function configuration updated');
-    const { 'sis-relay-local-grade-push': zip = '', ...others } = account.updatedFunctions;
+    const { 'sis-relay-prod-grade-push': zip = '', ...others } = account.updatedFunctions;
     expect(others).toEqual({});
     const files = unzip(Buffer.from(zip, 'base64'));
     expect(files.map(({ data }) => `${data}`).join('\n')).toContain('what was added');
+  });
+
+  test('for prod is removed by what the README says and by no less, and no message, letter or file goes with it', {
+    timeout: slowMs,
+  }, async () => {
+    const chapter = /^### Take it away.*?^```sh\n(.*?)^```/ms.exec(readme)?.[1] ?? '';
+    const [unprotect = '', remove = ''] = chapter.trim().split('\n').slice(-2);
+    const removal = remove.replace('npx serverless ', '').split(' ');
+    const early = serverless(project, removal, account.environment);
+    await expect(early).rejects.toThrow('deletion protection is enabled');
+    expect(await account.resources()).toHaveProperty('gradepushQueue');
+
+    await account.aws(unprotect.split(' ').slice(1));
+    const before = await account.resources();
+    await serverless(project, removal, account.environment);
+    const after = await account.resources();
+    const kept = Object.keys(before).filter((id) =>
+      /^AWS::(SQS::Queue|DynamoDB::Table|S3::Bucket)$/.test(before[id]?.Type ?? ''),
+    );
+    // Of a durable function, the code of executions that are under way.
+    const left = Object.keys(after).filter((id) => after[id]?.Type !== 'AWS::Lambda::Version');
+    expect(left.sort()).toEqual(kept.filter((id) => id !== 'ServerlessDeploymentBucket').sort());
+    expect(after.Ledger?.Properties.DeletionProtectionEnabled).toBe(true);
   });
 });

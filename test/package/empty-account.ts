@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { localClient, localRegion, startQueuesAndFiles } from '../local/aws.ts';
+import type { Template } from './cloudformation.ts';
 
 const bucket = 'deployment-bucket';
 
@@ -16,10 +17,12 @@ export async function startEmptyAccount() {
   const updatedFunctions: Record<string, string> = {};
   let stack: string | undefined;
   let event = 'CREATE_COMPLETE';
+  let isProtected = false;
+  let resources: Template['Resources'] | undefined;
 
   const answerOf: Record<string, (form: URLSearchParams) => string | undefined> = {
     GetCallerIdentity: () => '<Account>000000000000</Account><Arn>arn:aws:iam::000000000000:user/local</Arn>',
-    DescribeStacks: () => stack && described(stack, event),
+    DescribeStacks: () => stack && described(stack, event, isProtected),
     CreateChangeSet: (form) => {
       stack = form.get('StackName') ?? '';
       event = `${form.get('ChangeSetType')}_COMPLETE`;
@@ -31,6 +34,15 @@ export async function startEmptyAccount() {
     ValidateTemplate: () => '',
     DescribeStackEvents: () => `<StackEvents><member>${eventOf(stack ?? '', event)}</member></StackEvents>`,
     ListStackResources: () => '',
+    UpdateTerminationProtection: (form) => {
+      isProtected = form.get('EnableTerminationProtection') === 'true';
+      return `<StackId>${stack}</StackId>`;
+    },
+    DeleteStack: () => {
+      if (isProtected) return undefined;
+      event = 'DELETE_COMPLETE';
+      return '';
+    },
     DescribeStackResource: () =>
       `<StackResourceDetail><PhysicalResourceId>${bucket}</PhysicalResourceId></StackResourceDetail>`,
   };
@@ -42,6 +54,10 @@ export async function startEmptyAccount() {
       if (update && method === 'PUT') updatedFunctions[name] = JSON.parse(await text(request)).ZipFile;
       response.writeHead(200, { 'content-type': 'application/json' });
       return response.end(JSON.stringify(functionOf(name)));
+    }
+    if (request.headers['x-amz-target']?.toString().startsWith('AmazonEC2ContainerRegistry')) {
+      response.writeHead(400, { 'content-type': 'application/x-amz-json-1.1' });
+      return response.end('{"__type":"RepositoryNotFoundException"}');
     }
     const form = await formOf(request);
     const action = form.get('Action') ?? `${method} ${url}`;
@@ -57,6 +73,15 @@ export async function startEmptyAccount() {
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
+  const uploads = async () => {
+    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket }));
+    const read = async (Key = ''): Promise<[string, Buffer]> => {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      return [Key.split('/').at(-1) ?? '', Buffer.from((await Body?.transformToByteArray()) ?? [])];
+    };
+    return Object.fromEntries(await Promise.all(Contents.map(({ Key }) => read(Key))));
+  };
+
   return {
     /** The environment in which AWS' clients come here and nowhere else. */
     environment: {
@@ -67,17 +92,26 @@ export async function startEmptyAccount() {
       AWS_ENDPOINT_URL_S3: files.url,
       SLS_AWS_MONITORING_FREQUENCY: '50',
     },
+    /** Does what the AWS CLI would, given as its words. */
+    aws: async ([service, action = '', ...options]: string[]) => {
+      if (service !== 'cloudformation' || action !== 'update-termination-protection')
+        throw new Error(`aws ${service} ${action} is not known here`);
+      const [flag, , name = ''] = options;
+      if (name !== stack) throw new Error(`There is no stack ${name}`);
+      isProtected = flag === '--enable-termination-protection';
+    },
+    /** What there is of the stack: after its end what it leaves behind. */
+    resources: async () => {
+      resources ??= JSON.parse(`${(await uploads())['compiled-cloudformation-template.json']}`).Resources;
+      const all = Object.entries(resources ?? {});
+      const isLeft = ([, { DeletionPolicy = '' }]: (typeof all)[number]) =>
+        DeletionPolicy.startsWith('Retain');
+      return Object.fromEntries(event === 'DELETE_COMPLETE' ? all.filter(isLeft) : all);
+    },
     /** The zips that functions were given beside a deployment, in Base64. */
     updatedFunctions,
     /** What was uploaded, by the name of its file. */
-    uploads: async () => {
-      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket }));
-      const read = async (Key = ''): Promise<[string, Buffer]> => {
-        const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
-        return [Key.split('/').at(-1) ?? '', Buffer.from((await Body?.transformToByteArray()) ?? [])];
-      };
-      return Object.fromEntries(await Promise.all(Contents.map(({ Key }) => read(Key))));
-    },
+    uploads,
     close: async () => {
       s3.destroy();
       server.closeAllConnections();
@@ -89,8 +123,8 @@ export async function startEmptyAccount() {
 
 const formOf = async (request: IncomingMessage) => new URLSearchParams(await text(request));
 
-const described = (name: string, status: string) =>
-  `<Stacks><member><StackName>${name}</StackName><StackId>${name}</StackId><StackStatus>${status}</StackStatus></member></Stacks>`;
+const described = (name: string, status: string, isProtected: boolean) =>
+  `<Stacks><member><StackName>${name}</StackName><StackId>${name}</StackId><StackStatus>${status}</StackStatus><EnableTerminationProtection>${isProtected}</EnableTerminationProtection></member></Stacks>`;
 
 const eventOf = (name: string, status: string) =>
   `<EventId>${status}</EventId><StackName>${name}</StackName><LogicalResourceId>${name}</LogicalResourceId><ResourceType>AWS::CloudFormation::Stack</ResourceType><ResourceStatus>${status}</ResourceStatus>`;

@@ -2,7 +2,13 @@ import type { Properties, Template } from './cloudformation.ts';
 import type { rules } from './rules.ts';
 
 /** A mistake that somebody could make in serverless.yml, and the rule that must notice it. */
-type Mistake = { title: string; rule: keyof typeof rules; make(template: Template): unknown };
+type Mistake = {
+  title: string;
+  rule: keyof typeof rules;
+  /** Where it is made; `local` where nothing is said. */
+  stage?: 'prod';
+  make(template: Template): unknown;
+};
 
 const mistake = (
   title: string,
@@ -11,6 +17,12 @@ const mistake = (
   title,
   make: (template) => make((id) => template.Resources[id]!.Properties, template),
 });
+
+/** What an alarm watches. */
+const watchedBy = (alarm: Properties): Properties =>
+  alarm.Metrics.find(({ Id }: Properties) => Id === 'metric').MetricStat;
+
+const mistakeInProd: typeof mistake = (title, make) => ({ ...mistake(title, make), stage: 'prod' });
 
 /** The statement of a role, or of a policy beside it, that begins with this action. */
 const statement = (of: Properties, action: string): Properties => {
@@ -24,10 +36,7 @@ const statement = (of: Properties, action: string): Properties => {
 const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'CloudFormation takes it': [
     mistake('a misspelt property', (of) => (of('Ledger').BilingMode = 'PAY_PER_REQUEST')),
-    mistake(
-      'a reference to what is not there',
-      (of) => (of('gradepushOldest').AlarmActions = [{ Ref: 'Alarm' }]),
-    ),
+    mistake('a reference to what is not there', (of) => (of('LettersAny').AlarmActions = [{ Ref: 'Alarm' }])),
     mistake('a value of the wrong type', (of) => (of('gradepushQueue').VisibilityTimeout = 'long')),
     mistake(
       'an engine that keeps records for longer than it can',
@@ -135,6 +144,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'a queue that takes what no letter can hold',
       (of) => (of('gradepushQueue').MaximumMessageSize = 1_048_576),
     ),
+    mistake(
+      'a queue that takes less than those who publish are told',
+      (of) => (of('gradepushQueue').MaximumMessageSize = 262_144),
+    ),
   ],
   'every queue keeps its messages for 14 days': [
     mistake(
@@ -203,6 +216,59 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     }),
     mistake('uploads that break off and stay', (of) => of('Files').LifecycleConfiguration.Rules.pop()),
   ],
+  'what is overwritten stays in the audit log, and nobody takes it out; elsewhere it is gone': [
+    mistake('an audit log that can be rewritten', (of) => delete of('Files').VersioningConfiguration),
+    mistake('an audit log that forgets what was overwritten', (of) =>
+      of('Files').LifecycleConfiguration.Rules.push({
+        ...{ Id: 'versions', Status: 'Enabled' },
+        NoncurrentVersionExpiration: { NoncurrentDays: 1 },
+      }),
+    ),
+    mistake('files that stay as older versions', (of) => {
+      delete of('Files').LifecycleConfiguration.Rules[0].NoncurrentVersionExpiration;
+    }),
+    mistake('operators that delete versions', (of) => {
+      statement(of('Operators'), 's3:PutObject').Action = ['s3:PutObject', 's3:DeleteObjectVersion'];
+    }),
+  ],
+  'a function starts when its role may do its work, and a schedule when its role may invoke it': [
+    mistake('a function that starts before it may sign', (_, { Resources }) => {
+      const lambda = Resources.GradeDashpushLambdaFunction!;
+      lambda.DependsOn = [lambda.DependsOn ?? []].flat().filter((id) => id !== 'gradepushSignsAsService');
+    }),
+    mistake(
+      'a schedule that starts before it may invoke',
+      (_, { Resources }) => delete Resources.TokenDashrefreshSchedulerSchedule1!.DependsOn,
+    ),
+  ],
+  'traces, a key and a VPC of one’s own are there for prod, which asks for them, and cost others nothing': [
+    mistake('traces that nobody asked for', (of) => {
+      of('GradeDashpushLambdaFunction').TracingConfig = { Mode: 'Active' };
+    }),
+    mistake('a VPC that nobody asked for', (of) => {
+      of('GradeDashpushLambdaFunction').VpcConfig = { SubnetIds: [''], SecurityGroupIds: [''] };
+    }),
+    mistakeInProd(
+      'a function that is not traced',
+      (of) => delete of('GradeDashpushLambdaFunction').TracingConfig,
+    ),
+    mistakeInProd('traces that a role does not let through', (_, { Conditions }) => {
+      Conditions!.Traced = { 'Fn::Equals': ['PassThrough', 'Active'] };
+    }),
+    mistakeInProd('a function beside the VPC', (of) => delete of('GradeDashpushLambdaFunction').VpcConfig),
+    mistakeInProd('a role that cannot join the VPC', (_, { Conditions }) => {
+      Conditions!.InVpc = { 'Fn::Equals': ['1', '2'] };
+    }),
+    mistakeInProd(
+      'a queue under another key',
+      (of) => (of('gradepushQueue').KmsMasterKeyId = 'alias/aws/sqs'),
+    ),
+    mistakeInProd('a table under another key', (of) => delete of('Ledger').SSESpecification),
+    mistakeInProd('operators that read nothing', (of) => {
+      const { Statement } = of('Operators').PolicyDocument;
+      of('Operators').PolicyDocument.Statement = Statement.filter((each: Properties) => !each['Fn::If']);
+    }),
+  ],
   'the ledger is the table that functions write': [
     mistake('a ledger that forgets nothing', (of) => delete of('Ledger').TimeToLiveSpecification),
   ],
@@ -252,7 +318,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('CourseDashexportLambdaFunction').ReservedConcurrentExecutions = 1),
     ),
   ],
-  'what a schedule starts is not tried again by Lambda, and tokens are refreshed one at a time': [
+  'what a schedule starts is not tried again by Lambda, and refreshes and replays run one at a time': [
+    mistake(
+      'two replays at once',
+      (of) => delete of('DeadDashletterDashreplayLambdaFunction').ReservedConcurrentExecutions,
+    ),
     mistake(
       'a retry of a schedule',
       (of) => (of('DeadDashletterDashreplayLambdaEvConf').MaximumRetryAttempts = 2),
@@ -283,8 +353,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('messages that wait unheard', (_, { Resources }) => delete Resources.gradepushWaits),
     mistake('an export that fails unheard', (_, { Resources }) => delete Resources.courseexportFails),
     mistake('an export that never ends', (_, { Resources }) => delete Resources.courseexportLate),
-    mistake('an alarm that tells nobody', (of) => (of('Lettersinvalid').AlarmActions = [])),
-    mistake('an alarm that is switched off', (of) => (of('Lettersinvalid').ActionsEnabled = false)),
+    mistake('an alarm that tells nobody', (of) => (of('LettersAny').AlarmActions = [])),
+    mistake('an alarm that is switched off', (of) => (of('LettersNearTheirEnd').ActionsEnabled = false)),
+    mistake('a cause that tells nobody', (of) => delete of('Messages').AlarmActions),
+    mistake('an alarm that belongs to no cause', (of) => {
+      of('Functions').AlarmRule['Fn::Join'][1].shift();
+    }),
     mistake(
       'a schedule whose end nobody hears of',
       (_, { Resources }) => delete Resources.deadletterreplaySilent,
@@ -293,23 +367,29 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'keys that functions are refused unheard',
       (_, { Resources }) => delete Resources.CredentialRefused,
     ),
-    mistake('what AWS refuses unheard', (of) => (of('AwsRefused').Dimensions[0].Value = 'unavailable')),
+    mistake(
+      'what AWS refuses unheard',
+      (of) => (watchedBy(of('AwsRefused')).Metric.Dimensions[0].Value = 'unavailable'),
+    ),
     mistake('tokens that nobody renews', (_, { Resources }) => delete Resources.Refreshfailed),
     mistake('an export that lacks half, unheard', (_, { Resources }) => delete Resources.Exportincomplete),
     mistake('nights without an export', (_, { Resources }) => delete Resources.NightlyExportSilent),
   ],
   'a schedule that falls silent alarms, and a connection-check like one that fails': [
+    mistake('a schedule whose silence is health', (of) => {
+      of('tokenrefreshSilent').Metrics[0].Expression = 'FILL(metric, 1)';
+    }),
+    mistake('a schedule that rings before its first start', (of) => {
+      of('tokenrefreshSilent').Metrics = of('tokenrefreshSilent').Metrics.slice(0, 2);
+      of('tokenrefreshSilent').Metrics[0].Expression = 'FILL(metric, 0)';
+    }),
+    mistake('a schedule that proves itself alive', (of) => {
+      const [, metric, alive] = of('tokenrefreshSilent').Metrics;
+      alive.MetricStat = metric.MetricStat;
+    }),
     mistake(
-      'a schedule whose silence is health',
-      (of) => (of('tokenrefreshSilent').TreatMissingData = 'notBreaching'),
-    ),
-    mistake(
-      'a schedule whose silence nobody hears',
-      (of) => delete of('tokenrefreshSilent').InsufficientDataActions,
-    ),
-    mistake(
-      'nights without an export that count as health',
-      (of) => (of('NightlyExportSilent').TreatMissingData = 'notBreaching'),
+      'a check whose silence nobody hears',
+      (of) => delete of('ConnectionFails').InsufficientDataActions,
     ),
     mistake(
       'an alarm that takes silence for health',
@@ -320,10 +400,32 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('ConnectionFails').TreatMissingData = 'breaching'),
     ),
   ],
+  'what has one cause rings once, by an alarm of its own or that of its cause, which tells the end as well': [
+    mistake('an alarm that rings beside its cause', (of) => {
+      of('gradepushErrors').AlarmActions = [{ Ref: 'Alarms' }];
+    }),
+    mistake('an alarm that belongs to no cause', (of) => of('Platform').AlarmRule['Fn::Join'][1].pop()),
+    mistake('an alarm of two causes', (of) =>
+      of('Platform').AlarmRule['Fn::Join'][1].push({
+        'Fn::Join': ['', ['ALARM("', { Ref: 'gradepushErrors' }, '")']],
+      }),
+    ),
+    mistake('an alarm that does not tell its end', (of) => delete of('LettersAny').OKActions),
+    mistake('a cause that does not tell its end', (of) => delete of('Messages').OKActions),
+    mistake(
+      'messages that ring because the platform does not answer',
+      (of) => delete of('Waiting').ActionsSuppressor,
+    ),
+    mistake(
+      'messages that ring when it answers again',
+      (of) => (of('Waiting').ActionsSuppressorExtensionPeriod = 1),
+    ),
+    mistake('a reason that is not thought of', (of) => of('Outage').AlarmRule['Fn::Join'][1].shift()),
+  ],
   'alarms and graphs read the namespace that every function of the stage writes, and no other stage': [
     mistake(
       'an alarm about the letters of all stages',
-      (of) => (of('Lettersinvalid').Namespace = 'sis-relay'),
+      (of) => (watchedBy(of('Lettersinvalid')).Metric.Namespace = 'sis-relay'),
     ),
     mistake(
       'a function that writes elsewhere',
@@ -357,10 +459,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     }),
     mistake(
       'an alarm about a metric that nobody writes',
-      (of) => (of('Lettersinvalid').MetricName = 'DeadLetters'),
+      (of) => (watchedBy(of('Lettersinvalid')).Metric.MetricName = 'DeadLetters'),
     ),
     mistake('an alarm about a queue that is not there', (of) => {
-      of('gradepushOldest').Dimensions[0].Value = 'sis-relay-local-grades';
+      watchedBy(of('gradepushOldest')).Metric.Dimensions[0].Value = 'sis-relay-local-grades';
     }),
     mistake('a graph of dimensions that nobody writes', (of) => {
       const { DashboardBody } = of('Dashboard');
@@ -374,7 +476,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('an alarm for a hundred letters', (of) => (of('Lettersinvalid').Threshold = 100)),
     mistake(
       'an alarm that rings while all is well',
-      (of) => (of('gradepushErrors').TreatMissingData = 'breaching'),
+      (of) => (of('gradepushErrors').Metrics[0].Expression = 'FILL(metric, 1)'),
     ),
     mistake(
       'an alarm for what is young',
@@ -382,9 +484,24 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     ),
     mistake('a schedule that is never too silent', (of) => (of('tokenrefreshSilent').Threshold = 0)),
     mistake('an alarm for eight hours of errors', (of) => (of('gradepushErrors').EvaluationPeriods = 100)),
-    mistake('an alarm in a unit that nobody writes', (of) => (of('gradepushErrors').Unit = 'Milliseconds')),
+    mistake('an alarm in a unit that nobody writes', (of) => (of('ConnectionFails').Unit = 'Milliseconds')),
+    mistake('an alarm that looks back for as long as nothing comes', (of) => {
+      const { Metrics, ...alarm } = of('gradepushErrors');
+      const { Metric, Period, Stat } = watchedBy({ Metrics });
+      Object.assign(of('gradepushErrors'), alarm, Metric, { Period, Statistic: Stat });
+      delete of('gradepushErrors').Metrics;
+    }),
+    mistake(
+      'an alarm that judges before the data comes',
+      (of) => (of('gradepushErrors').EvaluationPeriods = 1),
+    ),
+    mistake('an alarm that waits for a second time', (of) => (of('gradepushErrors').DatapointsToAlarm = 2)),
+    mistake('a refusal that is heard after an hour', (of) => (watchedBy(of('AwsRefused')).Period = 3600)),
     mistake('a credential that is refused unheard', (of) => (of('CredentialFails').Threshold = 0)),
-    mistake('an alarm of the least of its counts', (of) => (of('Lettersinvalid').Statistic = 'Minimum')),
+    mistake(
+      'an alarm of the least of its counts',
+      (of) => (watchedBy(of('Lettersinvalid')).Stat = 'Minimum'),
+    ),
     mistake(
       'an alarm for letters that are deleted',
       (of) => (of('LettersNearTheirEnd').Threshold = 15 * 24 * 3600),
@@ -394,7 +511,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('NightlyExportSilent').EvaluationPeriods = 12),
     ),
     mistake('a week without an export', (of) => (of('NightlyExportSilent').EvaluationPeriods = 168)),
-    mistake('refusals that are over between two attempts', (of) => (of('AwsRefused').Period = 300)),
+    mistake('refusals that are over between two attempts', (of) => (of('AwsRefused').EvaluationPeriods = 3)),
     mistake('a connection that is judged between two checks', (of) => (of('ConnectionFails').Period = 60)),
   ],
   'somebody is subscribed to the alarms, and CloudWatch may publish them': [
@@ -449,6 +566,18 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake(
       'letters that go with the stack',
       (_, { Resources }) => delete Resources.DeadLetters!.DeletionPolicy,
+    ),
+    mistake(
+      'messages that go with the stack',
+      (_, { Resources }) => (Resources.gradepushQueue!.DeletionPolicy = 'Delete'),
+    ),
+    mistake(
+      'a bucket that goes when it is replaced',
+      (_, { Resources }) => delete Resources.Files!.UpdateReplacePolicy,
+    ),
+    mistakeInProd(
+      'a ledger that a slip of the hand deletes',
+      (of) => (of('Ledger').DeletionProtectionEnabled = false),
     ),
     mistake('a ledger without backup', (of) => delete of('Ledger').PointInTimeRecoverySpecification),
   ],

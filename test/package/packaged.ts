@@ -37,33 +37,55 @@ export type Packaged = {
   output: string;
 };
 
-/** The project, packaged for the stage `local`: once for all tests that run on the same sources. */
-export async function packagedProject(): Promise<Packaged> {
-  const project = join(tmpdir(), `sis-relay-packaged-${await fingerprint()}`);
+/** What a stage that people depend on is given, with all that can be switched on. */
+export const ofProd = [
+  '--stage=prod',
+  '--param=platformUrl=https://platform.university.edu',
+  '--param=alarmEmail=operations@university.edu',
+  '--param=tracing=Active',
+  '--param=kmsKeyArn=arn:aws:kms:us-east-1:000000000000:key/0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4',
+  '--param=subnetIds=subnet-0a1b2c3d,subnet-4e5f6a7b',
+  '--param=securityGroupIds=sg-0a1b2c3d',
+];
+
+/** `prod` is deployed, which ends when it is packaged, as there are no credentials. */
+const commands = {
+  local: ['package', '--stage', 'local'],
+  prod: ['deploy', ...ofProd],
+};
+
+/** The project, packaged for a stage: once for all tests that run on the same sources. */
+export async function packagedProject(stage: keyof typeof commands = 'local'): Promise<Packaged> {
+  const project = join(tmpdir(), `sis-relay-packaged-${stage}-${await fingerprint(commands[stage])}`);
   const lock = `${project}.lock`;
   while (!existsSync(project)) {
     const isMine = await mkdir(lock).then(
       () => true,
       () => false,
     );
-    if (isMine) await packageInto(project).finally(() => rm(lock, { recursive: true, force: true }));
+    if (isMine)
+      await packageInto(project, commands[stage]).finally(() => rm(lock, { recursive: true, force: true }));
     else if (await isOlderThan(lock, 5 * minute)) await rm(lock, { recursive: true, force: true });
     else await sleep(50);
   }
   return read(project);
 }
 
-async function packageInto(project: string): Promise<void> {
+async function packageInto(project: string, command: string[]): Promise<void> {
   await removeOld();
-  await rename(await packageAnew(), project);
+  await rename(await packageAnew(command), project);
 }
 
 const minute = 60_000;
 const outputFile = 'output.txt';
 
-async function packageAnew(): Promise<string> {
+async function packageAnew(command: string[]): Promise<string> {
   const project = await copyOfProject();
-  await writeFile(join(project, outputFile), await serverless(project, ['package', '--stage', 'local']));
+  const output = await serverless(project, command).catch((error: Error) => {
+    if (command[0] === 'package') throw error;
+    return error.message;
+  });
+  await writeFile(join(project, outputFile), output);
   return project;
 }
 
@@ -115,8 +137,8 @@ async function read(project: string): Promise<Packaged> {
   };
 }
 
-async function fingerprint(): Promise<string> {
-  const hash = createHash('sha256');
+async function fingerprint(command: string[]): Promise<string> {
+  const hash = createHash('sha256').update(command.join('\n'));
   for (const name of sources) {
     const isFolder = (await stat(join(root, name))).isDirectory();
     const files = isFolder ? (await readdir(join(root, name), { recursive: true })).sort() : [''];

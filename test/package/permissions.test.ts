@@ -13,6 +13,7 @@ import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
 import { recordAwsCalls } from './aws-recorder.ts';
+import { alarmsIn } from './cloudformation.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import { packagedProject, slowMs } from './packaged.ts';
 import { type AwsCall, allGrants, coverOf, roleStatements, statementsOf } from './policies.ts';
@@ -58,9 +59,7 @@ test('the packaged functions write their metrics to the namespace that the alarm
   const namespaces = lines.flatMap(({ _aws }) =>
     _aws.CloudWatchMetrics.map((each: { Namespace: string }) => each.Namespace),
   );
-  const alarm = deployed.deployment
-    .ofType('AWS::CloudWatch::Alarm')
-    .find(({ id }) => id === 'Lettersinvalid');
+  const alarm = alarmsIn(deployed.deployment).find(({ id }) => id === 'Lettersinvalid');
   expect([...new Set(namespaces)]).toEqual([alarm?.Namespace]);
   const writers = new Set(lines.map((line) => line.function));
   expect(functionNames.filter((name) => !writers.has(name))).toEqual([]);

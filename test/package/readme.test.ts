@@ -32,3 +32,18 @@ test('the README’s parameters are those of serverless.yml', () => {
   const told = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   expect(told.sort()).toEqual(parameters.sort());
 });
+
+test('the workflow deploys nothing before it is switched on, by no key, and keeps the source maps', async () => {
+  const workflow = await readFile(join(root, '.github/workflows/deploy.yml'), 'utf8');
+  const jobs = [...workflow.replace(/^.*^jobs:$/ms, '').matchAll(/^ {2}\w+:\n(.*)$/gm)].map(([, first]) =>
+    first?.trim(),
+  );
+  expect(jobs).toEqual(["if: vars.DEPLOY_ROLE != ''"]);
+  expect(workflow).toContain('id-token: write');
+  expect(workflow).not.toMatch(/secrets\.|access-key/);
+  expect(workflow).toContain('.serverless/maps');
+  // What somebody types is no part of a command.
+  expect(/npx serverless deploy .*\n.*/.exec(workflow)?.[0]).not.toContain('${{');
+  const asked = [...workflow.matchAll(/\bvars\.(\w+)/g)].map(([, name = '']) => name);
+  expect([...new Set(asked)].filter((name) => !chapter.includes(name))).toEqual([]);
+});

@@ -8,8 +8,17 @@ import { parseMessage } from '../../lib/message.ts';
 import { metricDefinitions } from '../../lib/metrics.ts';
 import { integrationNamed } from '../../lib/operator/integrations.ts';
 import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/settings.ts';
-import { type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
+import { mostMessageBytes } from '../../lib/sqs-limits.ts';
+import { alarmsIn, type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
+
+const tracing = ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'];
+/** What Lambda needs of a role, to give its function an address in a VPC. */
+const networking = [
+  ...['CreateNetworkInterface', 'DescribeNetworkInterfaces', 'DescribeSubnets', 'DeleteNetworkInterface'],
+  ...['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses'],
+].map((action) => `ec2:${action}`);
+const usingKey = ['kms:Decrypt', 'kms:GenerateDataKey'];
 
 type Rule = (deployment: Deployment, template: Template) => string[] | Promise<string[]>;
 
@@ -35,7 +44,8 @@ export const rules: Record<string, Rule> = {
       const own = [`:${namespaceOf(deployment)}/`, `:${queues}`, `/${queues}`];
       const foreign = resources.filter(
         (resource) =>
-          resource !== deployment.refOf('LedgerKey') && !own.some((name) => resource.includes(name)),
+          ![deployment.refOf('LedgerKey'), keyOf(deployment)].includes(resource) &&
+          !own.some((name) => resource.includes(name)),
       );
       const unnamed = actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
@@ -119,7 +129,8 @@ export const rules: Record<string, Rule> = {
   'a message fits into DeadLetters together with its failure': (deployment) => {
     const [letters] = deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id === 'DeadLetters');
     return sourceQueues(deployment).flatMap(({ id, MaximumMessageSize }) =>
-      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384
+      // Whoever publishes is told by this number, before anything is sent.
+      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384 && MaximumMessageSize === mostMessageBytes
         ? []
         : [`${id}: ${MaximumMessageSize} bytes`],
     );
@@ -186,7 +197,7 @@ export const rules: Record<string, Rule> = {
   'queues and buckets are encrypted, and buckets are private': (deployment) => [
     ...deployment
       .ofType('AWS::SQS::Queue')
-      .flatMap(({ id, ...queue }) => (queue.SqsManagedSseEnabled ? [] : [id])),
+      .flatMap(({ id, ...queue }) => (queue.SqsManagedSseEnabled || queue.KmsMasterKeyId ? [] : [id])),
     ...deployment
       .ofType('AWS::S3::Bucket')
       .flatMap(({ id, BucketEncryption, PublicAccessBlockConfiguration }) => {
@@ -215,6 +226,91 @@ export const rules: Record<string, Rule> = {
       ...['uploads/', 'letters/', 'edited/', 'discarded/'].filter((folder) => !isKept(`${folder}a`)),
       ...(daysOf('audit/a').length > 0 ? ['audit/'] : []),
       ...(isCleared ? [] : ['broken uploads']),
+    ];
+  },
+
+  'what is overwritten stays in the audit log, and nobody takes it out; elsewhere it is gone': (
+    deployment,
+  ) => {
+    const [files] = deployment.ofType('AWS::S3::Bucket').filter(({ id }) => id === 'Files');
+    const lifecycle: Properties[] = files?.LifecycleConfiguration?.Rules ?? [];
+    const ends = (prefix: string) =>
+      lifecycle.some(
+        ({ Prefix = '', NoncurrentVersionExpiration }) =>
+          prefix.startsWith(Prefix) && NoncurrentVersionExpiration?.NoncurrentDays <= 30,
+      );
+    const expired = lifecycle.filter(({ ExpirationInDays }) => ExpirationInDays !== undefined);
+    const takes = (action: string) =>
+      /^s3:(Delete|(Put|Bypass)(Bucket(Versioning|Policy)|LifecycleConfiguration|Governance))/.test(action);
+    return [
+      ...(files?.VersioningConfiguration?.Status === 'Enabled' ? [] : ['the bucket keeps no versions']),
+      ...(ends('audit/') ? ['the audit log forgets what was overwritten'] : []),
+      ...expired.filter(({ Prefix }) => !ends(Prefix)).map(({ Id }) => `${Id} stay as older versions`),
+      ...allStatements(deployment).flatMap(({ id, statement: { effect, actions } }) =>
+        effect === 'Allow' ? actions.filter(takes).map((action) => `${id}: ${action}`) : [],
+      ),
+    ];
+  },
+
+  'a function starts when its role may do its work, and a schedule when its role may invoke it': (
+    deployment,
+    template,
+  ) => {
+    const starting = [
+      ...deployment.ofType('AWS::Lambda::Function').map(({ id, Role }) => ({ id, role: Role })),
+      ...deployment
+        .ofType('AWS::Scheduler::Schedule')
+        .map(({ id, Target }) => ({ id, role: Target.RoleArn })),
+    ];
+    return starting.flatMap(({ id, role }) => {
+      const awaited = [template.Resources[id]?.DependsOn ?? []].flat();
+      return deployment
+        .ofType('AWS::IAM::RolePolicy')
+        .filter((policy) => deployment.arnOf(policy.RoleName) === role && !awaited.includes(policy.id))
+        .map((policy) => `${id} does not wait for ${policy.id}`);
+    });
+  },
+
+  'traces, a key and a VPC of one’s own are there for prod, which asks for them, and cost others nothing': (
+    deployment,
+  ) => {
+    const wanted = isProd(deployment);
+    const key = keyOf(deployment);
+    const differs = (isOn: boolean) => isOn !== wanted;
+    const functions = deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
+      const statements = roleStatements(deployment, roleOf(deployment, each).id);
+      const may = (actions: string[], resource: string) =>
+        actions.some((action) => allows(statements, action, resource)) &&
+        (!wanted || actions.every((action) => allows(statements, action, resource)));
+      const { SubnetIds = [], SecurityGroupIds = [] } = each.VpcConfig ?? {};
+      const problems = {
+        'its traces': differs(each.TracingConfig?.Mode === 'Active') || differs(may(tracing, '*')),
+        'its network':
+          differs(SubnetIds.length > 1 && SecurityGroupIds.length > 0 && !SubnetIds.includes('')) ||
+          (!wanted && each.VpcConfig !== undefined) ||
+          differs(may(networking, '*')),
+        'the key': differs(may(usingKey, key ?? '*')),
+      };
+      return Object.entries(problems).flatMap(([what, holds]) => (holds ? [`${nameOf(each)}: ${what}`] : []));
+    });
+    const people = deployment
+      .ofType('AWS::IAM::ManagedPolicy')
+      .filter(({ PolicyDocument }) =>
+        usingKey.some((action) => differs(allows(statementsOf(PolicyDocument), action, key ?? '*'))),
+      );
+    const stored = [
+      ...deployment.ofType('AWS::SQS::Queue').map(({ id, KmsMasterKeyId }) => [id, KmsMasterKeyId]),
+      ...deployment
+        .ofType('AWS::DynamoDB::Table')
+        .map(({ id, SSESpecification }) => [id, SSESpecification?.KMSMasterKeyId]),
+      ['Files', key],
+    ];
+    return [
+      ...functions,
+      ...people.map(({ id }) => `${id}: the key`),
+      ...stored
+        .filter(([, used]) => used !== key || differs(used !== undefined))
+        .map(([id]) => `${id}: its key`),
     ];
   },
 
@@ -260,7 +356,7 @@ export const rules: Record<string, Rule> = {
         ];
       }),
 
-  'what a schedule starts is not tried again by Lambda, and tokens are refreshed one at a time': (
+  'what a schedule starts is not tried again by Lambda, and refreshes and replays run one at a time': (
     deployment,
   ) => {
     const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
@@ -319,9 +415,9 @@ export const rules: Record<string, Rule> = {
     }),
 
   'every queue, function and kind of letter has its alarms, and each tells somebody': (deployment) => {
-    const alarms = deployment.ofType('AWS::CloudWatch::Alarm');
-    const watched = alarms
-      .filter(({ AlarmActions, ActionsEnabled }) => AlarmActions?.length > 0 && ActionsEnabled !== false)
+    const ringing = new Set(causesIn(deployment).flatMap(({ children }) => children));
+    const watched = alarmsIn(deployment)
+      .filter(({ id, ...alarm }) => tells(alarm) || ringing.has(id))
       .map(({ Namespace, MetricName, Dimensions }) => `${Namespace} ${MetricName} ${Dimensions[0]?.Value}`);
     const names = deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
     // Of those that run one at a time, each run that would begin beside another is throttled: nobody is to be called for it.
@@ -361,15 +457,62 @@ export const rules: Record<string, Rule> = {
   'a schedule that falls silent alarms, and a connection-check like one that fails': (deployment) => {
     const [topic] = deployment.ofType('AWS::SNS::Topic');
     const topicArn = deployment.arnOf(topic?.id ?? '');
-    // An alarm begins in INSUFFICIENT_DATA, and calls nobody before it has left it: a new stage is not silent yet.
-    return deployment
-      .ofType('AWS::CloudWatch::Alarm')
+    const names = scheduledFunctions(deployment).map(({ FunctionName }) => FunctionName);
+    return alarmsIn(deployment)
       .filter(({ MetricName }) => heartbeats.has(MetricName))
-      .filter(
-        ({ TreatMissingData, InsufficientDataActions = [] }) =>
-          TreatMissingData !== 'missing' || !InsufficientDataActions.includes(topicArn),
-      )
+      .filter(({ MetricName, TreatMissingData, InsufficientDataActions = [], ...alarm }) => {
+        // An alarm begins in INSUFFICIENT_DATA, and calls nobody before it has left it: a new stage is not silent yet.
+        if (MetricName === 'PlatformReachable')
+          return TreatMissingData !== 'missing' || !InsufficientDataActions.includes(topicArn);
+        // A new stage has no other schedule that ran, either.
+        const other = alarm.alive?.Dimensions[0].Value;
+        const isOther = names.includes(other) && other !== alarm.Dimensions[0].Value;
+        return (
+          !isOther ||
+          alarm.alive.MetricName !== 'Invocations' ||
+          !alarm.expression.startsWith('IF(FILL(alive, 0)')
+        );
+      })
       .map(({ id }) => id);
+  },
+
+  'what has one cause rings once, by an alarm of its own or that of its cause, which tells the end as well': (
+    deployment,
+  ) => {
+    const [topic] = deployment.ofType('AWS::SNS::Topic');
+    const topicArn = deployment.arnOf(topic?.id ?? '');
+    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
+    const causes = causesIn(deployment);
+    const all = new Set([...alarmsIn(deployment), ...composites].map(({ id }) => id));
+    const endIsTold = ({ AlarmActions = [], OKActions = [] }: Properties) =>
+      JSON.stringify(AlarmActions) === JSON.stringify(OKActions) && OKActions.includes(topicArn);
+    const alarms = alarmsIn(deployment).flatMap(({ id, ...alarm }) => {
+      const causesOfIt = causes.filter(({ children }) => children.includes(id)).length;
+      if (causesOfIt === 0) return endIsTold(alarm) ? [] : [`${id} rings nobody, or tells no end`];
+      // That there is no data no cause can tell.
+      const tellsOfNoData =
+        alarm.InsufficientDataActions === undefined || alarm.OKActions?.includes(topicArn);
+      return causesOfIt === 1 && alarm.AlarmActions === undefined && tellsOfNoData
+        ? []
+        : [`${id} rings twice`];
+    });
+    const others = causes.flatMap(({ id, children, ...cause }) => [
+      ...(endIsTold(cause) ? [] : [`the end of ${id}`]),
+      ...children.filter((child) => !all.has(child)).map((child) => `${id}: ${child} is no alarm`),
+      // CloudWatch's quotas.
+      ...(children.length <= 100 && cause.AlarmRule.length + 60 * children.length <= 10_240
+        ? []
+        : [`${id} is too long`]),
+    ]);
+    // What waits for the platform, a key or AWS says nothing that their own alarms do not say.
+    const waiting = causes.find(({ children }) => children.some((child) => child.endsWith('Waits')));
+    const reasons = composites.find(({ id }) => id === waiting?.ActionsSuppressor);
+    const isQuiet = ['ConnectionFails', 'CredentialFails', 'AwsRefused'].every((reason) =>
+      causes.some(({ id, children }) => children.includes(reason) && childrenOf(reasons).includes(id)),
+    );
+    const lasts =
+      waiting?.ActionsSuppressorExtensionPeriod >= 3600 && waiting?.ActionsSuppressorWaitPeriod > 0;
+    return [...alarms, ...others, ...(isQuiet && lasts ? [] : ['waiting rings beside its reason'])];
   },
 
   'alarms and graphs read the namespace that every function of the stage writes, and no other stage': (
@@ -379,9 +522,7 @@ export const rules: Record<string, Rule> = {
     const writers = deployment
       .ofType('AWS::Lambda::Function')
       .map((each) => ({ id: nameOf(each), read: writtenBy(each) }));
-    const alarms = deployment
-      .ofType('AWS::CloudWatch::Alarm')
-      .map(({ id, Namespace }) => ({ id, read: Namespace }));
+    const alarms = alarmsIn(deployment).map(({ id, Namespace }) => ({ id, read: Namespace }));
     const graphs = deployment
       .ofType('AWS::CloudWatch::Dashboard')
       .flatMap(({ id, DashboardBody }) =>
@@ -418,16 +559,14 @@ export const rules: Record<string, Rule> = {
       dimensions.map((set) => seriesOf(namespace, name, [...set])),
     );
     const known = new Set([...own, ...awsSeries]);
-    const alarms = deployment
-      .ofType('AWS::CloudWatch::Alarm')
-      .map(({ id, Namespace, MetricName, Dimensions }) => ({
-        id,
-        series: seriesOf(
-          Namespace,
-          MetricName,
-          Dimensions.map(({ Name }: { Name: string }) => Name),
-        ),
-      }));
+    const alarms = alarmsIn(deployment).map(({ id, Namespace, MetricName, Dimensions }) => ({
+      id,
+      series: seriesOf(
+        Namespace,
+        MetricName,
+        Dimensions.map(({ Name }: { Name: string }) => Name),
+      ),
+    }));
     const graphs = deployment
       .ofType('AWS::CloudWatch::Dashboard')
       .flatMap(({ id, DashboardBody }) => seriesIn(DashboardBody).map((series) => ({ id, series })));
@@ -435,9 +574,9 @@ export const rules: Record<string, Rule> = {
       ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
       ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
     ]);
-    const strangers = deployment
-      .ofType('AWS::CloudWatch::Alarm')
-      .filter(({ Namespace, Dimensions }) => Namespace.startsWith('AWS/') && !names.has(Dimensions[0].Value));
+    const strangers = alarmsIn(deployment).filter(
+      ({ Namespace, Dimensions }) => Namespace.startsWith('AWS/') && !names.has(Dimensions[0].Value),
+    );
     return [
       ...[...alarms, ...graphs]
         .filter(({ series }) => !known.has(series))
@@ -447,20 +586,36 @@ export const rules: Record<string, Rule> = {
   },
 
   'an alarm rings at the first thing that goes wrong, and in time': (deployment) => {
-    const alarms = deployment.ofType('AWS::CloudWatch::Alarm');
+    const alarms = alarmsIn(deployment);
     /** What else would keep it quiet, or have it ring all the time. */
     const isPlain = ({ MetricName, ...alarm }: Properties) => {
       const rings = ringing[MetricName];
       if (rings === undefined) return false;
       const [Statistic, ComparisonOperator, Threshold = alarm.Threshold] = rings;
-      const TreatMissingData = heartbeats.has(MetricName) ? 'missing' : 'notBreaching';
-      const EvaluationPeriods = MetricName === 'NightlyExports' ? alarm.EvaluationPeriods : 1;
-      const wanted = { Statistic, ComparisonOperator, Threshold, TreatMissingData, EvaluationPeriods };
+      const periods = {
+        EvaluationPeriods: alarm.EvaluationPeriods,
+        DatapointsToAlarm: alarm.DatapointsToAlarm,
+      };
+      const silent = { ...periods, DatapointsToAlarm: alarm.EvaluationPeriods };
+      const [how, TreatMissingData, expression] =
+        MetricName === 'PlatformReachable'
+          ? [{ EvaluationPeriods: 1, DatapointsToAlarm: undefined }, 'missing', undefined]
+          : heartbeats.has(MetricName)
+            ? [silent, 'notBreaching', `IF(FILL(alive, 0) > 0, FILL(metric, 0), ${Threshold})`]
+            : // The threshold itself is on the right side of it, whichever that is: nothing went wrong where nothing is told.
+              [
+                { ...periods, DatapointsToAlarm: 1 },
+                'notBreaching',
+                `FILL(metric, ${ComparisonOperator === 'LessThanThreshold' ? Threshold : 0})`,
+              ];
+      const wanted = { Statistic, ComparisonOperator, Threshold, TreatMissingData, expression, ...how };
       return (
         Object.entries(wanted).every(([name, value]) => alarm[name] === value) &&
-        !['DatapointsToAlarm', 'Unit', 'ExtendedStatistic', 'Metrics'].some((name) => name in alarm)
+        !['Unit', 'ExtendedStatistic'].some((name) => name in alarm)
       );
     };
+    const secondsOf = ({ Period, EvaluationPeriods }: Properties) => Period * EvaluationPeriods;
+    const waits = new Set(['Refusals', 'WaitingAge']);
     const ages: Record<string, number> = {
       LetterAge: fourteenDays - 2 * 24 * 3600,
       ApproximateAgeOfOldestMessage: 3600,
@@ -476,14 +631,23 @@ export const rules: Record<string, Rule> = {
       ...alarms.filter(({ MetricName, Period }) => MetricName === 'PlatformReachable' && Period < 600),
       // Longer than from one night to the next, and heard before the night after.
       ...alarms.filter(
-        ({ MetricName, Period, EvaluationPeriods }) =>
-          MetricName === 'NightlyExports' &&
-          (Period * EvaluationPeriods < 25 * 3600 || Period * EvaluationPeriods > 36 * 3600),
+        (alarm) =>
+          alarm.MetricName === 'NightlyExports' &&
+          (secondsOf(alarm) < 25 * 3600 || secondsOf(alarm) > 36 * 3600),
       ),
-      // Between two attempts a message waits for as long as half of it.
+      ...alarms.filter((alarm) => alarm.MetricName === 'Invocations' && secondsOf(alarm) !== 3600),
+      // The newest period is filled before its data comes, and data may come late by another; ended is what was an hour ago.
       ...alarms.filter(
-        ({ MetricName, Period }) =>
-          MetricName === 'Refusals' && Period < 2 * settingsOf({}).WAIT_MAXIMUM_SECONDS,
+        (alarm) =>
+          !heartbeats.has(alarm.MetricName) &&
+          (alarm.EvaluationPeriods < 3 ||
+            secondsOf(alarm) > (alarm.MetricName === 'LetterAge' ? 2 : 1) * 3600),
+      ),
+      // Between two attempts a message waits for as long as half of it; and the first is heard at once.
+      ...alarms.filter(
+        (alarm) =>
+          waits.has(alarm.MetricName) &&
+          (secondsOf(alarm) < 2 * settingsOf({}).WAIT_MAXIMUM_SECONDS || alarm.Period > 300),
       ),
     ].map(({ id }) => id);
   },
@@ -495,9 +659,9 @@ export const rules: Record<string, Rule> = {
       .ofType('AWS::SNS::TopicPolicy')
       .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument))
       .filter(({ principal }) => JSON.stringify(principal) === '{"Service":"cloudwatch.amazonaws.com"}');
-    const silent = deployment
-      .ofType('AWS::CloudWatch::Alarm')
-      .filter(({ AlarmActions }) => !AlarmActions.includes(topicArn));
+    const silent = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm']
+      .flatMap(deployment.ofType)
+      .filter(({ AlarmActions = [topicArn] }) => !AlarmActions.includes(topicArn));
     return [
       ...(topic?.Subscription?.length > 0 ? [] : ['nobody is subscribed']),
       ...(allows(published, 'sns:Publish', topicArn) ? [] : ['CloudWatch may not publish']),
@@ -553,7 +717,12 @@ export const rules: Record<string, Rule> = {
     const [ledger] = deployment.ofType('AWS::DynamoDB::Table');
     const isBackedUp = ledger?.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled === true;
     return [
-      ...['DeadLetters', 'Ledger', 'Files'].filter((id) => !isKept(id)),
+      ...[...deployment.ofType('AWS::SQS::Queue').map(({ id }) => id), 'Ledger', 'Files'].filter(
+        (id) => !isKept(id),
+      ),
+      ...(isProd(deployment) && ledger?.DeletionProtectionEnabled !== true
+        ? ['anybody deletes the ledger']
+        : []),
       ...(isBackedUp ? [] : ['the ledger has no backup']),
     ];
   },
@@ -601,7 +770,7 @@ export const rules: Record<string, Rule> = {
         ...(isLet
           ? []
           : [
-              `its example changes ${example}, which its role may not claim: write ${keyOf(example)} behind its name under Mappings, Changes`,
+              `its example changes ${example}, which its role may not claim: write ${ledgerKeyOf(example)} behind its name under Mappings, Changes`,
             ]),
         ...wide.map((key) => `its role may claim ${key}, and its messages change nothing of that kind`),
       ].map((problem) => `${name}: ${problem}`);
@@ -677,7 +846,8 @@ export const rules: Record<string, Rule> = {
     );
     const files = deployment.arnOf('Files');
     const [, ...secrets] = secretsOf(deployment);
-    const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject'];
+    const key = keyOf(deployment) === undefined ? [] : usingKey;
+    const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject', ...key];
     const more = producers.flatMap(({ actions }) => actions).filter((action) => !sending.includes(action));
     const taking = ['sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'];
     return [
@@ -711,6 +881,27 @@ export const rules: Record<string, Rule> = {
       )
       .map(({ Name }) => Name),
 };
+
+const tells = ({ AlarmActions = [], ActionsEnabled }: Properties): boolean =>
+  AlarmActions.length > 0 && ActionsEnabled !== false;
+
+const childrenOf = (composite: Properties | undefined): string[] =>
+  [...(composite?.AlarmRule ?? '').matchAll(/ALARM\("([^"]+)"\)/g)].map(([, child = '']) => child);
+
+/** The alarms that are made of others and tell somebody, each with the others. */
+const causesIn = (deployment: Deployment): (Properties & { id: string; children: string[] })[] =>
+  deployment
+    .ofType('AWS::CloudWatch::CompositeAlarm')
+    .filter(tells)
+    .map((cause) => ({ ...cause, children: childrenOf(cause) }));
+
+/** The stage on which people depend, and that is packaged with all that can be switched on. */
+const isProd = (deployment: Deployment): boolean => namespaceOf(deployment).endsWith('/prod');
+
+/** The key of KMS that somebody has given for the bucket. */
+const keyOf = (deployment: Deployment): string | undefined =>
+  deployment.ofType('AWS::S3::Bucket').find(({ id }) => id === 'Files')?.BucketEncryption
+    ?.ServerSideEncryptionConfiguration[0].ServerSideEncryptionByDefault.KMSMasterKeyID;
 
 const ofThisAccount = (condition: Statement['condition']): boolean =>
   condition?.StringEquals?.['aws:SourceAccount'] === '000000000000';
@@ -748,7 +939,7 @@ export async function brokenRules(
 }
 
 /** Actions that IAM knows no resource for, or that are asked about the account as a whole. */
-const actionsOnEverything = new Set(['secretsmanager:ListSecrets']);
+const actionsOnEverything = new Set(['secretsmanager:ListSecrets', ...tracing, ...networking]);
 
 /** Names that the operators' verbs read where a function runs them. */
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
@@ -795,8 +986,8 @@ const ringing: Record<string, [string, string, number?]> = {
 /** What comes as long as all is well: its silence is a failure. */
 const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports']);
 
-/** Two at once would spend the same refresh token. */
-const aloneAtWork = new Set(['token-refresh']);
+/** Two at once would spend the same refresh token, or replay the same letters. */
+const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
 /** Work that outlasts an invocation. */
 const durable = new Set(['course-export']);
@@ -921,7 +1112,7 @@ const roleOf = (deployment: Deployment, { Role }: Record<string, unknown>) => {
 };
 
 const nameOf = ({ FunctionName }: Record<string, string>): string =>
-  `${FunctionName}`.replace('sis-relay-local-', '');
+  `${FunctionName}`.replace(/^sis-relay-[^-]+-/, '');
 
 const secretWrites = [
   'PutSecretValue',
@@ -935,7 +1126,7 @@ const secretArn = (deployment: Deployment, name: string): string =>
   deployment
     .arnOf('DeadLetters')
     .replace(':sqs:', ':secretsmanager:')
-    .replace(/[^:]+$/, `secret:sis-relay/local/${name}-AbCdEf`);
+    .replace(/[^:]+$/, `secret:${namespaceOf(deployment)}/${name}-AbCdEf`);
 
 /** One of each kind that there is, the service's own first. */
 const secretsOf = (deployment: Deployment): string[] => [
@@ -950,7 +1141,7 @@ const ledgerKeysOf = (statements: Statement[], name: string): string[] =>
     .flatMap((each) => leadingKeysOf(each).filter((key) => !isIncidentKey(key, name, each.actions)));
 
 /** All items about resources of the same kind, which is the first word of their names. */
-const keyOf = (name: string): string => `${name.split('/')[0]}/*`;
+const ledgerKeyOf = (name: string): string => `${name.split('/')[0]}/*`;
 
 /** What an integration's `resource` makes of its example event, and all kinds of resources that it names. */
 async function resourcesOf(name: string): Promise<{ example?: string; named: string[] }> {
@@ -960,7 +1151,7 @@ async function resourcesOf(name: string): Promise<{ example?: string; named: str
   const message = parseMessage(JSON.parse(event).Records[0].body, integration, Date.now());
   const example = integration.resource(message.data, message);
   const inSource = [...`${integration.resource}`.matchAll(/`([a-z-]+\/)\$\{/g)];
-  return { example, named: [keyOf(example), ...inSource.map(([, kind = '']) => keyOf(kind))] };
+  return { example, named: [ledgerKeyOf(example), ...inSource.map(([, kind = '']) => ledgerKeyOf(kind))] };
 }
 
 const lastPart = (address: string) =>

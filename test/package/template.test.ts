@@ -1,29 +1,36 @@
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { TemplateModel } from '@aws/cloudformation-validate';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checkStage, writeOut } from '../../package.config.ts';
+import { checkAddresses, checkStage, writeOut } from '../../package.config.ts';
 import { mistakes } from './mistakes.ts';
-import { type Packaged, packagedProject, slowMs } from './packaged.ts';
+import { copyOfProject, type Packaged, packagedProject, serverless, slowMs } from './packaged.ts';
 import { brokenRules, rules } from './rules.ts';
 
 const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
 
 let packaged: Packaged;
+let prod: Packaged;
 let broken: Record<string, string[]>;
+let brokenInProd: Record<string, string[]>;
 
 beforeAll(async () => {
-  packaged = await packagedProject();
+  [packaged, prod] = await Promise.all([packagedProject(), packagedProject('prod')]);
   broken = await brokenRules(packaged.template);
+  brokenInProd = await brokenRules(prod.template);
 }, slowMs);
 
 describe('the packaged template', () => {
-  test.each(Object.keys(rules))('%s', (title) => expect(broken[title] ?? []).toEqual([]));
+  test.each(Object.keys(rules))('%s', (title) => {
+    expect(broken[title] ?? []).toEqual([]);
+    expect(brokenInProd[title] ?? []).toEqual([]);
+  });
 });
 
 test('the README tells of each of its alarms, and of no other', async () => {
   const alarms = Object.entries(packaged.template.Resources).flatMap(([id, { Type }]) =>
-    Type === 'AWS::CloudWatch::Alarm' ? [id] : [],
+    Type.startsWith('AWS::CloudWatch::') && Type.endsWith('Alarm') ? [id] : [],
   );
   const rows = [...readme.matchAll(/^\| (`…?[A-Z]\w+…?`(?:, `…?[A-Z]\w+…?`)*) \|/gm)];
   const told = rows.flatMap(([, names = '']) =>
@@ -85,9 +92,36 @@ test.each(['prod-2', 'Prod', 'p'.repeat(20)])('a stage %s is not packaged', (sta
   expect(() => checkStage(stage)).toThrow('must be of at most 19 lower-case letters and digits');
 });
 
+test.each([
+  [
+    'https://platform.example.edu',
+    'operations@university.edu',
+    'platformUrl: https://platform.example.edu is an',
+  ],
+  [
+    'https://platform.university.edu',
+    'operations@example.edu',
+    'alarmEmail: operations@example.edu is an example',
+  ],
+  ['https://platform.university.edu', 'operations', 'alarmEmail: operations is no mail address'],
+])('a stage of %s whose alarms go to %s is not deployed', (platform, mail, problem) => {
+  expect(() => checkAddresses([platform], [mail], { examples: false })).toThrow(problem);
+  expect(() => checkAddresses([platform], ['operations@university.edu'], { examples: true })).not.toThrow();
+});
+
+test('settings that no function would take are not packaged', { timeout: slowMs }, async () => {
+  const project = await copyOfProject();
+  const packaging = serverless(project, [
+    'package',
+    '--param=platformUrl=https://platform.university.edu/site',
+  ]);
+  await expect(packaging).rejects.toThrow('PLATFORM_URL: must be scheme, host and port alone');
+  await rm(project, { recursive: true });
+});
+
 describe('a mistake is noticed:', () => {
-  test.each(mistakes)('$title', async ({ rule, make }) => {
-    const template = structuredClone(packaged.template);
+  test.each(mistakes)('$title', async ({ rule, stage, make }) => {
+    const template = structuredClone((stage === 'prod' ? prod : packaged).template);
     make(template);
     expect(Object.keys(await brokenRules(template, [rule]))).toEqual([rule]);
   });

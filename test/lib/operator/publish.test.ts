@@ -52,6 +52,7 @@ describe('a file of JSON', () => {
       eventBody('grade-push', { comments: 'line\nand \u0000, which JSON escapes' }),
       eventBody('grade-push', { comments: 'not \uFFFE' }),
       eventBody('grade-push', {}, { extension: 'x'.repeat(1_048_576) }),
+      eventBody('grade-push', {}, { extension: 'x'.repeat(1_032_192) }),
     ];
     const { sent, problems } = await publish(office, fileOf(lines.join('\n'), '.jsonl'));
     expect({ sent, problems }).toEqual({
@@ -59,6 +60,7 @@ describe('a file of JSON', () => {
       problems: [
         { line: 2, problem: 'holds U+FFFE, a character that SQS does not take' },
         { line: 3, problem: 'is larger than the 1 MiB that SQS takes' },
+        { line: 4, problem: 'is larger than the 1,032,192 bytes that its queue takes' },
       ],
     });
   });

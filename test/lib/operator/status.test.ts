@@ -1,4 +1,4 @@
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
 import { statusLines } from '../../../lib/operator/print-status.ts';
 import { statusOf } from '../../../lib/operator/status.ts';
@@ -22,6 +22,7 @@ test('each queue with what is visible, in flight and delayed, and the letters by
   const beforeMs = Date.now();
   const { queues, letters, connection } = await statusOf(office.target, {
     functions: functionNames,
+    look: true,
     signal: never,
   });
   expect(queues).toEqual([
@@ -51,10 +52,26 @@ test('a function without a queue is left out, and a queue that may not be looked
   });
   const { queues } = await statusOf(office.target, {
     functions: ['grade-push', 'course-export'],
+    look: true,
     signal: never,
   });
   await office.clearFaults();
   expect(queues).toMatchObject([{ function: 'grade-push', visible: 1, oldestMs: undefined }]);
+});
+
+test('a message that is only counted is as new to its function as before', async () => {
+  const office = await offices.open();
+  const { url } = office.queueOf('grade-push');
+  await office.send(url, [{ MessageBody: eventBody() }]);
+  const { queues } = await statusOf(office.target, { functions: ['grade-push'], signal: never });
+  expect(queues).toMatchObject([{ function: 'grade-push', visible: 1, oldestMs: undefined }]);
+  const sqs = await office.target.sqs();
+  const receive = new ReceiveMessageCommand({
+    QueueUrl: url,
+    MessageSystemAttributeNames: ['ApproximateReceiveCount'],
+  });
+  const { Messages = [] } = await sqs.send(receive);
+  expect(Messages.map(({ Attributes }) => Attributes?.ApproximateReceiveCount)).toEqual(['1']);
 });
 
 test('the platform’s and the credential’s health belong to it', async () => {
