@@ -53,9 +53,14 @@ export type LedgerTable = {
     item: Item,
     options: { mustBeKnown: boolean },
   ): Promise<{ won: boolean; item: Item | undefined }>;
-  /** Puts an item in the place of the claim that is expected there; false: it is there no longer. */
-  replace(resource: string, change: { expected: Item; next: Item }): Promise<boolean>;
+  /**
+   * Puts an item in the place of the claim that is expected there; false: it is there no longer. `partial`: there may be more
+   * fields than these, which stay.
+   */
+  replace(resource: string, change: Change): Promise<boolean>;
 };
+
+export type Change = { expected: Item; next: Item; partial?: boolean };
 
 export type LedgerTableOptions = {
   /** Made when first needed. */
@@ -76,40 +81,50 @@ const storyName = (field: string): string => `s_${field}`;
 export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions): LedgerTable => {
   const nowSeconds = () => Math.floor(nowMs() / 1000);
 
-  type Write = { item: Item; removed?: string[]; condition: string; given: Record<string, string | number> };
+  type Write = { item: Item; condition: string; given: Record<string, string | number> };
 
-  /** Undefined: the condition does not hold. */
-  const write = async (
+  const writtenOf = (item: Item) => [
+    ...attributesOf(item),
+    ['expires', nowSeconds() + memoryDays * 24 * 3600] as const,
+  ];
+  const givenOf = (given: Write['given']) =>
+    Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)] as const);
+
+  /** Leaves fields that it does not write as they are. Undefined: the condition does not hold. */
+  const update = async (
     resource: string,
-    { item, removed = [], condition, given }: Write,
+    { item, condition, given }: Write,
   ): Promise<UpdateItemCommandOutput | undefined> => {
     const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
     const client = await dynamodb();
-    const written = [...attributesOf(item), ['expires', nowSeconds() + memoryDays * 24 * 3600] as const];
+    const written = writtenOf(item);
     // By number, as a field's name may hold anything.
     const names = written.map(([name], at) => [`#${at}`, name]);
-    const gone = removed.flatMap((field) => [versionName(field), storyName(field)]);
-    const goneNames = gone.map((name, at) => [`#r${at}`, name]);
-    const set = `SET ${names.map(([key], at) => `${key} = :${at}`).join(', ')}`;
-    const values = [
-      ...written.map(([, value], at) => [`:${at}`, attribute(value)]),
-      ...Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)]),
-    ];
-    const update = new UpdateItemCommand({
+    const values = [...written.map(([, value], at) => [`:${at}`, attribute(value)]), ...givenOf(given)];
+    const command = new UpdateItemCommand({
       TableName: table,
       Key: { resource: { S: resource } },
-      UpdateExpression: gone.length === 0 ? set : `${set} REMOVE ${goneNames.map(([key]) => key).join(', ')}`,
+      UpdateExpression: `SET ${names.map(([key], at) => `${key} = :${at}`).join(', ')}`,
       ConditionExpression: condition,
-      ExpressionAttributeNames: Object.fromEntries([...names, ...goneNames]),
+      ExpressionAttributeNames: Object.fromEntries(names),
       ExpressionAttributeValues: Object.fromEntries(values),
       ReturnValues: 'ALL_OLD',
     });
-    try {
-      return await client.send(update);
-    } catch (error) {
-      if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
-      throw error;
-    }
+    return unlessRefused(() => client.send(command));
+  };
+
+  /** The whole item: an expression that names each of its fields may be of 4 KB at most, so of some 160 fields. */
+  const put = async (resource: string, { item, condition, given }: Write): Promise<object | undefined> => {
+    const { PutItemCommand } = await import('@aws-sdk/client-dynamodb');
+    const client = await dynamodb();
+    const written = writtenOf(item).map(([name, value]) => [name, attribute(value)]);
+    const command = new PutItemCommand({
+      TableName: table,
+      Item: { ...Object.fromEntries(written), resource: { S: resource } },
+      ConditionExpression: condition,
+      ExpressionAttributeValues: Object.fromEntries(givenOf(given)),
+    });
+    return unlessRefused(() => client.send(command));
   };
 
   /** DynamoDB takes its time, up to days, to remove what has expired. */
@@ -135,7 +150,7 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
         mustBeKnown ? isOlder(at) : `(attribute_not_exists(#${versionAt(at)}) OR ${isOlder(at)})`,
       );
       const overOlder = `settledMs <= :nowMs AND ${isFree.join(' AND ')}`;
-      const answer = await write(resource, {
+      const answer = await update(resource, {
         item,
         condition: mustBeKnown
           ? `expires >= :now AND ${overOlder}`
@@ -146,14 +161,26 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
       return { won: false, item: await read(resource) };
     },
     // The second half is for a write that the SDK sends again because its answer got lost.
-    replace: async (resource, { expected, next }) =>
-      (await write(resource, {
+    replace: async (resource, { expected, next, partial = false }) => {
+      const write = partial ? update : put;
+      const answer = await write(resource, {
         item: next,
-        removed: Object.keys(expected.fields).filter((field) => !Object.hasOwn(next.fields, field)),
         condition: 'claimId = :expected OR claimId = :next',
         given: { expected: expected.claimId, next: next.claimId },
-      })) !== undefined,
+      });
+      return answer !== undefined;
+    },
   };
+};
+
+/** Undefined: its condition does not hold. */
+const unlessRefused = async <Answer>(write: () => Promise<Answer>): Promise<Answer | undefined> => {
+  try {
+    return await write();
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
+    throw error;
+  }
 };
 
 const attributesOf = (item: Item): (readonly [string, string | number])[] => [

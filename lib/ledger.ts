@@ -211,7 +211,7 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
       const { resource } = claim.entry;
       if (!ended.has(resource))
         remember(resource, { item: claim.before, claimId: claim.item.claimId, ...known });
-      await put(claim, claim.before).catch(() => false);
+      await put(claim, claim.before, known).catch(() => false);
       throw error;
     }
   };
@@ -240,8 +240,8 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
     return Object.fromEntries(Object.entries(fields).filter(([, { claimedMs }]) => claimedMs > sinceMs));
   };
 
-  const put = ({ entry, item }: Claim, next: Item): Promise<boolean> =>
-    table.replace(entry.resource, { expected: item, next });
+  const put = ({ entry, item }: Claim, next: Item, more: { partial?: true } = {}): Promise<boolean> =>
+    table.replace(entry.resource, { expected: item, next, ...more });
 
   /** Tells the table how a claim ended; false: it could not be told. */
   const tell = async (claim: Claim, next: Item): Promise<boolean> => {

@@ -155,9 +155,15 @@ const breakages: Breakage[] = [
     by: "calls.some((call) => call.mayHaveActed) ? 'undone' : 'undone'",
   },
   {
+    title: 'a 503 is thought to come before the effect',
+    file: 'lib/platform/error.ts',
+    code: 'return status >= 500 || status === 408;',
+    by: 'return (status >= 500 && status !== 503) || status === 408;',
+  },
+  {
     title: 'deaths are not counted',
     file: 'lib/ledger-rules.ts',
-    code: 'if (deaths >= mostDeaths)',
+    code: 'if (deaths >= maxDeaths)',
     by: 'if (deaths >= 1_000 * mostDeaths)',
   },
   {

@@ -61,14 +61,14 @@ export class PlatformError extends Error {
   }
 
   /**
-   * Of what may be sent again, only a success that is none and an error of the server can come after the effect; else only
-   * what the API itself refuses is sure to come before it.
+   * Of what may be sent again, only a success that is none and an error of the server, or of a proxy before it, can come after
+   * the effect; else only what the API itself refuses is sure to come before it.
    */
   get mayHaveActed(): boolean {
     if (this.refused === undefined) return this.sent;
     const { status, sentAs = status } = this.refused;
     if (sentAs < 300) return true;
-    if (this.operation.repeatable) return (status >= 500 && status !== 503) || status === 408;
+    if (this.operation.repeatable) return status >= 500 || status === 408;
     return !(isApiOwn(this.refused) && refusalsBeforeEffect.has(status));
   }
 }

@@ -142,12 +142,13 @@ export function createPlatformModel(stage: Stage, options: Options) {
             if (refused) throw unanswered(refused);
             return answer[name]?.(path);
           },
-          refusal: stage.one([
-            neverSent,
+          refusal: stage.one([neverSent, () => unanswered({ status: 429 })]),
+          // A proxy that is tired of waiting says 503, and the platform may act all the same.
+          silence: stage.one([
+            unanswered,
+            () => unanswered({ status: 500 }),
             () => unanswered({ status: 503 }),
-            () => unanswered({ status: 429 }),
           ]),
-          silence: stage.one([unanswered, () => unanswered({ status: 500 })]),
         });
       } catch (error) {
         mayHaveActed &&= error instanceof PlatformError && error.mayHaveActed;

@@ -1,4 +1,4 @@
-import type { Item, LedgerTable } from '../../lib/ledger-table.ts';
+import type { Change, Item, LedgerTable } from '../../lib/ledger-table.ts';
 
 /** What the ledger's table does, at once and in memory. */
 export type TableModel = {
@@ -7,7 +7,7 @@ export type TableModel = {
     item: Item,
     options: { mustBeKnown: boolean },
   ): Awaited<ReturnType<LedgerTable['claim']>>;
-  replace(resource: string, change: { expected: Item; next: Item }): boolean;
+  replace(resource: string, change: Change): boolean;
 };
 
 const keptMs = 35 * 24 * 3_600_000;
@@ -20,14 +20,12 @@ export function createTableModel(nowMs: () => number): TableModel {
     const row = rows.get(resource);
     return row === undefined || seconds(row.expiresMs) < seconds(nowMs()) ? undefined : row.item;
   };
-  /** Fields that are neither written nor removed stay. */
-  const put = (resource: string, item: Item, removed: string[] = []) => {
-    const before = rows.get(resource)?.item.fields ?? {};
-    const left = Object.entries({ ...before, ...item.fields }).filter(([field]) => !removed.includes(field));
-    rows.set(resource, {
-      item: { ...item, fields: Object.fromEntries(left) },
-      expiresMs: nowMs() + keptMs,
-    });
+  const put = (resource: string, item: Item) =>
+    void rows.set(resource, { item, expiresMs: nowMs() + keptMs });
+  /** Fields that are not written stay. */
+  const update = (resource: string, item: Item) => {
+    const fields = { ...rows.get(resource)?.item.fields, ...item.fields };
+    put(resource, { ...item, fields });
   };
   return {
     claim(resource, item, { mustBeKnown }) {
@@ -40,14 +38,13 @@ export function createTableModel(nowMs: () => number): TableModel {
         there === undefined
           ? !mustBeKnown
           : there.settledMs <= nowMs() && Object.entries(item.fields).every(isFree);
-      if (won) put(resource, item);
+      if (won) update(resource, item);
       return { won, item: there };
     },
-    replace(resource, { expected, next }) {
+    replace(resource, { expected, next, partial }) {
       const there = rows.get(resource)?.item.claimId;
       const holds = there === expected.claimId || there === next.claimId;
-      const removed = Object.keys(expected.fields).filter((field) => !(field in next.fields));
-      if (holds) put(resource, next, removed);
+      if (holds) (partial ? update : put)(resource, next);
       return holds;
     },
   };

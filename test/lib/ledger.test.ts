@@ -259,7 +259,7 @@ describe('a message that may be sent twice without harm', () => {
     calls = [];
     // It came back in a batch with others, and its container died before its turn came.
     expect(await told(container(), newer!())).toBe('isolate');
-    expect(calls).toEqual(['UpdateItem', 'GetItem', 'UpdateItem']);
+    expect(calls).toEqual(['UpdateItem', 'GetItem', 'PutItem']);
     pass(10 * hiddenMs);
     expect(await told(container(), message!())).toBe('newer 1800');
     const replay = repeatable('2', { messageId: 'replay', replays: 1, decidedMs: nowMs });
@@ -459,7 +459,7 @@ describe('a claim of another container that the platform shows to be done', () =
     elsewhere.seen(resource, verdict.rival);
     expect(await told(elsewhere, graded(version))).toBe(expected);
     // Of the message that goes on, its claim; of the one that does not, nothing.
-    expect(calls.slice(2)).toEqual(expected === 'send' ? ['UpdateItem'] : []);
+    expect(calls.slice(2)).toEqual(expected === 'send' ? ['PutItem'] : []);
     expect(await told(here, graded(version, 'another SQS message’s'))).toMatch(/^(busy|superseded)/);
   });
 
@@ -589,12 +589,12 @@ describe('a hot key', () => {
 describe('the cost', () => {
   const costs: [string, (here: Ledger) => Promise<unknown>, string[]][] = [
     ['a repeatable success', (here) => attempt(here, repeatable('1'), 'done'), ['UpdateItem']],
-    ['a refusal', (here) => attempt(here, repeatable('1'), 'undone'), ['UpdateItem', 'UpdateItem']],
-    ['an unanswered call', (here) => attempt(here, repeatable('1'), 'unknown'), ['UpdateItem', 'UpdateItem']],
+    ['a refusal', (here) => attempt(here, repeatable('1'), 'undone'), ['UpdateItem', 'PutItem']],
+    ['an unanswered call', (here) => attempt(here, repeatable('1'), 'unknown'), ['UpdateItem', 'PutItem']],
     [
       'a success that must not be repeated',
       (here) => attempt(here, once(), 'done'),
-      ['UpdateItem', 'UpdateItem'],
+      ['UpdateItem', 'PutItem'],
     ],
     [
       'two versions of one resource and a duplicate, in one container',
@@ -604,7 +604,7 @@ describe('the cost', () => {
         await told(here, repeatable('2'));
         await told(here, repeatable('1'));
       },
-      ['UpdateItem', 'UpdateItem'],
+      ['UpdateItem', 'PutItem'],
     ],
   ];
   test.each(costs)('of %s', async (_, act, expected) => {

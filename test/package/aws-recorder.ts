@@ -83,8 +83,9 @@ const callOf: Record<Service, Reader> = {
     };
   },
   dynamodb: (request, body, region) => {
-    type Input = { TableName: string; Key?: { resource: { S: string } } };
-    const { TableName, Key } = JSON.parse(`${body}`) as Input;
+    type Named = { resource: { S: string } };
+    type Input = { TableName: string; Key?: Named; Item?: Named };
+    const { TableName, Item, Key = Item } = JSON.parse(`${body}`) as Input;
     return {
       action: `dynamodb:${operationOf(request)}`,
       resource: `arn:aws:dynamodb:${region}:${account}:table/${TableName}`,

@@ -77,7 +77,7 @@ export const costOf = (measured: MeasuredFunction) => {
     lambda: prices.lambdaRequest * batches + prices.lambdaGigabyteSecond * gigabyteSeconds,
     // Sent one by one, received and deleted by the batch.
     sqs: prices.sqsRequest * (1 + 2 * batches),
-    ledger: prices.tableWrite * (calls['dynamodb:UpdateItem'] ?? 0),
+    ledger: prices.tableWrite * ((calls['dynamodb:UpdateItem'] ?? 0) + (calls['dynamodb:PutItem'] ?? 0)),
     secrets: prices.secretRead * (calls['secretsmanager:GetSecretValue'] ?? 0),
     files: prices.fileRead * (calls['s3:GetObject'] ?? 0),
     logs: prices.logGigabyte * ((logBytes + logLines * lineBytes + invocationBytes * batches) / 1000),
