@@ -197,6 +197,13 @@ const lookUp = async <Data>(
 ): Promise<boolean> => {
   const since = new Date(doubt.sinceMs).toISOString();
   const subject = verify?.subject(data) ?? 'its effect';
+  const { message: first, ...refusal } = refusalIn(doubt);
+  /** Whoever looks for a day in vain still tells what the platform said to what is looked for. */
+  const withFirst = ({ kind, message, remedy, retryAfterSeconds }: Failure) =>
+    new MessageFailure(kind, `${message}. An attempt since ${since} left no outcome (${first})`, {
+      remedy: `${remedy} Whether ${subject} is there is looked up first.`,
+      refusal: { ...refusal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) },
+    });
   let why = 'the platform does not tell';
   try {
     // Of what was taken, whatever is like it is its effect: the platform's clocks may differ.
@@ -210,11 +217,10 @@ const lookUp = async <Data>(
         : 'something is there that may be its effect';
   } catch (error) {
     const failure = failureOf(error);
-    if (dispositions[failure.kind] === 'wait') throw error;
+    if (dispositions[failure.kind] === 'wait') throw first === undefined ? error : withFirst(failure);
     why = failure.message;
   }
   if (doubt.decided) return false;
-  const { message: first, ...refusal } = refusalIn(doubt);
   const said = first === undefined ? '' : ` (${first})`;
   throw new MessageFailure('uncertain', `An attempt since ${since} left no outcome${said}: ${why}`, {
     remedy: `Look for ${subject} since ${since}. Replay only if there is none, else discard this letter.`,

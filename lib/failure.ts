@@ -63,7 +63,7 @@ export type Failure = {
 /** What the platform said when it refused a call: what a letter that follows an answer must hold. */
 export type Refusal = Pick<
   Failure,
-  'status' | 'type' | 'title' | 'detail' | 'required' | 'operation' | 'requestId'
+  'status' | 'type' | 'title' | 'detail' | 'required' | 'operation' | 'requestId' | 'retryAfterSeconds'
 >;
 
 /** A failure whose kind the thrower knows. */

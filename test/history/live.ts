@@ -207,8 +207,12 @@ export async function live(history: History): Promise<Life> {
     for (const { message, failure } of queue.written) {
       const befallen = world.misfortunesOf(message);
       const waited = Date.parse(failure?.lastAt ?? '') - Date.parse(failure?.firstAt ?? '') >= 24 * 3_600_000;
+      // Of what is taken for done and was not, the platform does not show what an older message would keep.
+      const isMisled =
+        failure?.kind === 'rejected' && newerThan(message).some((other) => handedOutTwice.has(other));
+      if (isMisled) world.reached.add('(a letter without need: SQS handed a newer message out twice)');
       const fitting: Record<string, boolean> = {
-        rejected: planOf(message).wrong,
+        rejected: planOf(message).wrong || isMisled,
         uncertain: (history.lookalike && !repeatable) || waited,
         crashed: befallen + world.ledgerFaults() >= 3,
         unavailable: waited,

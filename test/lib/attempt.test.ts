@@ -649,6 +649,30 @@ describe('what the platform said when no outcome was left', () => {
     });
   });
 
+  test('outlives a day in which nobody can look', async () => {
+    await container(silent({ status: 500, ...words }), once)(recordOf('a'));
+    const look = async () => {
+      const read = { ...putThing, method: 'GET', repeatable: true } as const;
+      throw new PlatformError({
+        ...{ operation: read, call: 'GET /things', message: 'failed', sent: true },
+        refused: { status: 503, title: 'Maintenance', retryAfterSeconds: 77 },
+      });
+    };
+    const looking = { ...once, verify: { subject: () => 'a thing', look } };
+    nowMs += 61 * second;
+    await container(well, looking)(recordOf('a'));
+    expect(delays.at(-1)?.seconds).toBeGreaterThanOrEqual(77);
+    nowMs += day;
+    await container(well, looking)(received(21, day));
+    expect(outcomes()).toEqual(['waiting uncertain', 'waiting unavailable', 'parked unavailable']);
+    expect(story).not.toContain('run a');
+    expect(letters[0]?.failure).toMatchObject({
+      ...{ kind: 'unavailable', status: 500, ...words, operation: 'POST /things' },
+      message:
+        'The platform answered GET /things with 503. An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500 Database)',
+    });
+  });
+
   test('is bounded, whatever the platform says, and still tells the status and the call', async () => {
     const texts: string[] = [];
     const its = table({
