@@ -76,7 +76,7 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
     (entry.decidedMs ?? 0) > Math.max(claimedMs, item.settledMs - 1);
   const isLeft = (state: Field | undefined): boolean => {
     if (state === undefined || orderOf(state) < 0) return true;
-    return orderOf(state) > 0 ? isDecided(state) : isOwnBusiness(state, entry);
+    return orderOf(state) > 0 ? isDecided(state) : isOwnBusiness(state, entry, context);
   };
   const own = known.filter(({ state }) => state && orderOf(state) === 0 && state.outcome !== 'done');
   const mine = known.filter(({ state }) => isLeft(state));
@@ -88,8 +88,11 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
   if (doneMs > nowMs) return waitFor(doneMs, 'newer', { item, entry, context });
   const isOwn = item.fields[item.last]?.version === entry.version;
   // Another SQS message of it is at work: as long as it may still be undone, this one must not be gone.
-  if (left.length === 0 && isOwn && item.leaseMs > nowMs)
-    return waitFor(item.leaseMs, 'busy', { item, entry, context });
+  const goneMs = Math.max(
+    item.leaseMs,
+    ...own.map(({ state }) => (state ? abandonedMs(state, entry, context) : 0)),
+  );
+  if (left.length === 0 && isOwn && goneMs > nowMs) return waitFor(goneMs, 'busy', { item, entry, context });
   if (left.length === 0) return { kind: over.length === known.length ? 'superseded' : 'duplicate' };
   if (isOutdated(entry, nowMs) && left.some(({ state }) => state === undefined)) return { kind: 'outdated' };
 
@@ -107,8 +110,19 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
  * Whether a field that the same message has claimed is still to be done. What another SQS message of it has claimed is that
  * message's business: it was done, comes back, or became a letter.
  */
-const isOwnBusiness = (state: Field, entry: Entry): boolean =>
-  state.outcome !== 'done' && (isReplayOf(state, entry) || state.messageId === entry.messageId);
+const isOwnBusiness = (state: Field, entry: Entry, context: Context): boolean =>
+  state.outcome !== 'done' &&
+  (isReplayOf(state, entry) ||
+    state.messageId === entry.messageId ||
+    (isUnended(state, entry) && abandonedMs(state, entry, context) <= context.nowMs));
+
+/** Of what is not repeatable each success is written down: a claim that has no ending has died. */
+const isUnended = ({ outcome }: Field, { repeatable }: Entry): boolean =>
+  outcome === 'claimed' && !repeatable;
+
+/** From when on the SQS message that has died with this claim is gone, as its queue would have shown it; 0: it may be done. */
+const abandonedMs = (state: Field, entry: Entry, { hiddenMs }: Context): number =>
+  isUnended(state, entry) ? state.claimedMs + hiddenMs : 0;
 
 const isReplayOf = (state: Field, entry: Entry): boolean => entry.replays > state.replays;
 

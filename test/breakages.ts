@@ -113,10 +113,18 @@ const breakages: Breakage[] = [
     by: 'entry.replays > state.replays && false;',
   },
   {
-    title: 'an older copy makes the replay forgotten',
+    title: 'an older copy that takes a claim over passes for the replay before it',
     file: 'lib/ledger-rules.ts',
-    code: 'Math.max(state.replays, entry.replays)',
-    by: 'entry.replays',
+    code: 'const inherited = { attemptedMs, takenMs, deaths, ...(',
+    by: 'const inherited = { attemptedMs, takenMs, deaths, replays: Math.max(state.replays, entry.replays), ...(',
+    seenBy: tests('test/lib/ledger.property.test.ts', '-t', 'the older copy of a replayed message'),
+  },
+  {
+    title: 'one of two SQS messages leaves it to the other, which has died and is gone',
+    file: 'lib/ledger-rules.ts',
+    code: '(isUnended(state, entry) && abandonedMs(state, entry, context) <= context.nowMs)',
+    by: '(isUnended(state, entry) && !entry)',
+    seenBy: tests('test/lib/ledger.test.ts', '-t', 'does not come back'),
   },
   {
     title: 'every replay counts as decided',

@@ -388,11 +388,17 @@ describe('a message that must not be sent twice', () => {
   });
 
   test('is a duplicate of another SQS message of it that left no outcome: that one is looked up, or a letter', async () => {
-    for (const ending of [undefined, 'unknown'] as const) {
-      await attempt(container(), once({ messageId: 'copy', resource: `${resource} ${ending}` }), ending);
-      pass(settled);
-      expect(await told(container(), once({ resource: `${resource} ${ending}` }))).toBe('duplicate');
-    }
+    await attempt(container(), once({ messageId: 'copy' }), 'unknown');
+    pass(settled);
+    expect(await told(container(), once())).toBe('duplicate');
+  });
+
+  test('waits for another SQS message of it that has died, and is looked up where that one does not come back', async () => {
+    await attempt(container(), once({ messageId: 'copy' }), undefined);
+    pass(settled);
+    expect(await told(container(), once())).toBe(`busy ${(hiddenMs - settled) / 1000}`);
+    pass(hiddenMs - settled);
+    expect(await told(container(), once(), true)).toBe('look');
   });
 
   test('is looked up since its first attempt of which nothing is known, with what the platform said then', async () => {
