@@ -42,7 +42,7 @@ export const settle = async <Data>(
   const report = (outcome: Outcome, why?: Failure | string, seconds?: number): void => {
     const failure = typeof why === 'object' ? why : undefined;
     const reason = typeof why === 'object' ? why.message : why;
-    const told = reason && withoutEcho(withoutFileNames(reason), failure?.title, record.body);
+    const told = reason && withoutFileNames(reason);
     const last = calls.at(-1);
     world.incidents?.heard({
       outcome,
@@ -150,13 +150,6 @@ const remedies = {
   unavailable: undefined,
   uncertain:
     'Find the newer message about the same resource (its letter, or its queue) and bring it to its end. Then replay this letter: it is superseded if the newer one was done. To have this one instead, look at what the platform holds, replay it and discard the newer one.',
-};
-
-/** A reason holds the title of a refusal, which names an error; one that has a word of the message in it may name somebody. */
-const withoutEcho = (reason: string, title: string | undefined, body: string): string => {
-  const words = title?.match(/[A-Za-z]{3,}/g) ?? [];
-  const isEcho = words.some((word) => new RegExp(`\\b${word}\\b`).test(body));
-  return title && isEcho ? reason.replace(title, '…') : reason;
 };
 
 const letterFor = (
