@@ -90,7 +90,14 @@ export const settle = async <Data>(
     if (dispositions[failure.kind] === 'wait')
       failure.remedy = `${needsPerson(failure.kind) ? `${failure.remedy} ` : ''}It waited for ${Math.round(hasWaitedMs / 3_600_000)} h. When its cause is gone, replay this letter.`;
     try {
-      await world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() }));
+      await world.queues.park(
+        letterFor(integration, record, {
+          story,
+          failure,
+          isTaken: eventId !== undefined,
+          lastMs: world.nowMs(),
+        }),
+      );
     } catch (unsent) {
       const { kind, message, remedy } = failureOf(unsent);
       // Not for as long as the platform asked: it must be received often enough for SQS to move it before it forgets it.
@@ -155,9 +162,9 @@ const remedies = {
 const letterFor = (
   { name, forbidden }: { name: string; forbidden?: readonly string[] },
   record: SQSRecord,
-  { story, failure, lastMs }: { story: Story; failure: Failure; lastMs: number },
+  { story, failure, isTaken, lastMs }: { story: Story; failure: Failure; isTaken: boolean; lastMs: number },
 ): DeadLetter => {
-  const { body, fields } = withoutFields(record.body, forbidden);
+  const { body, fields } = withoutFields(record.body, forbidden, isTaken);
   const remedy =
     fields.length === 0
       ? failure.remedy

@@ -89,6 +89,29 @@ const scans: Scan[] = [
     (text) => withoutFields(`{${text}`, ['key', 'plainSecret']),
     ['key', 'key ', '"key"', '"key":', '"key":"', 'key:\\"', "key='", '\\', 'plain_', 'key:\\"\\', 'key: '],
   ],
+  [
+    'JSON with fields that no message may carry',
+    (text) => withoutFields(JSON.stringify({ a: text, b: [text] }), ['key', 'plainSecret']),
+    [' ', '\t', 'a ', 'eyJr', 'W10', '{"a":', '[', '"', '\\"', '\\'],
+  ],
+  [
+    'almost JSON with fields that no message may carry',
+    (text) => withoutFields(text, ['key', 'plainSecret']),
+    [
+      ...['{"value":', '{"name":"key",', '{"value":1,', '}', ']', '{}', 'k_', 'key:1,', 'key:1}', "key:'a',"],
+      ...[
+        'key:1   ',
+        'key:{},',
+        'key:[',
+        '"key":"a","b":',
+        '\\\\"key',
+        'plain plain ',
+        '%20',
+        '"a",',
+        '"\\"',
+      ],
+    ],
+  ],
   ['the names of files', withoutFileNames, ['‹', '‹a›', '›']],
   [
     'the address of a file',
