@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fileUriProblem, withoutFileNames } from '../../lib/file-uri.ts';
 import { withoutFields } from '../../lib/forbidden-fields.ts';
 import { safeText } from '../../lib/log-facts.ts';
+import { maskedText } from '../../lib/operator/mask.ts';
 import { scrub, withoutEchoes } from '../../lib/platform/echo.ts';
 import { piecesOf } from '../../lib/platform/html.ts';
 import { parseJson } from '../../lib/platform/json.ts';
@@ -111,6 +112,33 @@ const scans: Scan[] = [
         '"\\"',
       ],
     ],
+  ],
+  [
+    'the words that operators see',
+    (text) => maskedText(text, '{"data":{"comments":"Dear Jane","points":8.5}}'),
+    [
+      '1',
+      '1.',
+      '8.5',
+      '8.5a',
+      'a8.5',
+      '4d ',
+      '4d 4',
+      '=C3',
+      '=C3=BC',
+      '…',
+      '...a',
+      '８',
+      '½',
+      '\u200b',
+      'a',
+      'eyJ',
+    ],
+  ],
+  [
+    'the words of a message that operators do not see',
+    (text) => maskedText('Jane 8.5', JSON.stringify({ data: { comments: text } })),
+    ['1', '1.', '8.5', '8.5a', 'a8.5', '=C3', '=C3=BC', '…', '８', '½', '\u200b', 'a '],
   ],
   ['the names of files', withoutFileNames, ['‹', '‹a›', '›']],
   [
