@@ -157,7 +157,9 @@ const findWrapped = (name: string | undefined, literal: string, search: Search):
   const isWrapper = name !== undefined && wrappers.test(name);
   if (search.isTaken && !isWrapper && !isDeclared) return none;
   const isWorthIt = (inner: string): boolean =>
-    isWrapper ? /^\s*["[{<]/.test(inner) : /^\s*["[{]/.test(inner) && isJson(inner);
+    isWrapper
+      ? /^\s*["[{<]/.test(inner)
+      : /^\s*["[{]/.test(inner) && /["\]}]$/.test(inner.trimEnd().slice(-1)) && isJson(inner);
   if (isDeclared || /^[\w+/\s-]{8,}={0,2}$/.test(text.trimEnd())) {
     // Byte by byte, as it need not be UTF-8.
     const bytes = Buffer.from(text, 'base64').toString('latin1');

@@ -140,7 +140,7 @@ describe('the platform’s words', () => {
     );
     test.each([
       ['8.5pts', '•••pts'],
-      ['points:8,50Pkt', 'points:•••Pkt'],
+      ['score:8,50Pkt', 'score:•••Pkt'],
       ['pts8.5', 'pts•••'],
       ['1250pts', '•••'],
     ])('with a word glued to it: %s', (text, shown) => {
