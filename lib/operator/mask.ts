@@ -61,6 +61,7 @@ export const maskedText = (text: string, body: string): string => {
 
 /** The same text in plain signs, each of which is written where the one was that it stands for. */
 const inPlainSigns = (given: Undone): Undone => {
+  if (!/[^\0-\x7f]/.test(given.read)) return given;
   const made: Undone = { read: '', from: [], to: [] };
   let at = 0;
   for (const sign of given.read) {
