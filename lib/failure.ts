@@ -6,6 +6,7 @@ import {
   PlatformError,
   type RefusedCall,
 } from './platform/error.ts';
+import { errorNameIn } from './platform/error-names.ts';
 
 /** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
 export const dispositions = {
@@ -41,15 +42,15 @@ export type Outcome = 'done' | 'duplicate' | 'superseded' | 'waiting' | 'parked'
 /** Why a message failed and what to do about it; it goes into the dead letter, so it names no secret and no query. */
 export type Failure = {
   kind: FailureKind;
-  /** What happened, in our own words: safe for logs. */
+  /** What happened, in our own words and the known names of errors: safe for logs. */
   message: string;
   /** Who must do what. */
   remedy: string;
   status?: number;
   /** The anchor of the platform's problem type, such as `json-binding-error`. */
   type?: string;
+  /** The platform's own words, as is the detail: for the letter, not for logs, as they may repeat the message's content. */
   title?: string;
-  /** The platform's own words: for the letter, not for logs, as they may repeat the message's content. */
   detail?: string;
   /** The scope or permission that was missing. */
   required?: string;
@@ -120,27 +121,28 @@ const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
   };
 };
 
+/** It is logged: of what the platform says it holds the names that are known, and no text that may repeat the message. */
 const messageOf = (error: PlatformError, refused: RefusedCall): string => {
-  const { status, sentAs, required } = refused;
+  const { status, sentAs, type, title } = refused;
+  const name = errorNameIn(title) ?? errorNameIn(type);
   if (!isApiOwn(refused)) {
-    const whole = [sentAs ?? status, refused.contentType, pageTitleOf(refused)].filter(Boolean).join(' ');
+    const whole = [sentAs ?? status, refused.contentType, name].filter(Boolean).join(' ');
     return `Not the API of the platform answered ${error.call}, but something before it: ${whole}`;
   }
   if (error.unexpected) return `The platform answered ${error.call} with ${status}, and ${error.message}`;
-  const wanted = required ? `: it requires ${required}` : '';
-  const name = nameOfRefusal(refused);
+  const told = `${status}${name === undefined ? '' : ` ${name}`}${wantedBy(refused)}`;
   return sentAs === undefined
-    ? `The platform answered ${error.call} with ${status}${name}${wanted}`
-    : `The platform answered ${error.call} with ${sentAs}, which says ${status}${name}${wanted}`;
+    ? `The platform answered ${error.call} with ${told}`
+    : `The platform answered ${error.call} with ${sentAs}, which says ${told}`;
 };
 
-/** Only a title that is an error's name: a text that is nothing but its first line may repeat the message's words. */
-const nameOfRefusal = ({ title = '', type, detail }: RefusedCall): string =>
-  (type ?? detail) !== undefined && /^[A-Za-z][A-Za-z -]{2,39}$/.test(title) ? ` ${title}` : '';
+/** The word after “required” may be any; the name of a scope has three parts, and that of a permission its own label. */
+const wantedBy = ({ missing, required = '' }: RefusedCall): string => {
+  const isName = missing === 'scope' ? scopes.test(required) : required !== '';
+  return isName ? `: it requires ${required}` : '';
+};
 
-/** It is the name of whatever answered. */
-const pageTitleOf = ({ form, title = '' }: RefusedCall): string =>
-  form === 'page' ? `“${title.replace(/\p{Cc}/gu, ' ').slice(0, 100)}”` : title;
+const scopes = /^[\w.*-]+(?::[\w.*-]+){2}(?:[ ,]+[\w.*-]+(?::[\w.*-]+){2})*$/;
 
 const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
   const { status } = refused;

@@ -6,15 +6,19 @@ export type Masked = { body: string; fields: string[] };
 
 /**
  * Takes the values of these fields out of a message's body, at any depth and in whatever case they are written,
- * `plain_secret` like `plainSecret`. All else stays as it is, to the byte: what SQS took before it takes again.
+ * `plain_secret` like `plainSecret`. All else stays as it is, to the byte: what SQS took before it takes again. Of what is no
+ * JSON, nobody knows where such a value ends: unless that is plain, all that follows the name is taken.
+ * What else than a field may hold such a value, be it a text or a pair of name and value, is a message's own in one that was
+ * taken: it is replayed as its letter holds it.
+ * Not found are names and values in other codes than JSON's, such as compressed, and in lists (`["key", "value"]`).
  */
-export const withoutFields = (body: string, names: readonly string[] = []): Masked => {
+export const withoutFields = (body: string, names: readonly string[] = [], isTaken = false): Masked => {
   if (names.length === 0) return { body, fields: [] };
-  const found = find(body, names, ellipsis);
+  const found = find(body, { names, mask: ellipsis, isTaken });
   const masked = changed(body, found.changes);
   const fits = Buffer.byteLength(masked) <= Math.max(Buffer.byteLength(body), mostBytes - mostStory);
   return {
-    body: fits ? masked : changed(body, find(body, names, nothing).changes),
+    body: fits ? masked : changed(body, find(body, { names, mask: nothing, isTaken }).changes),
     fields: [...found.fields].slice(0, mostFields),
   };
 };
@@ -31,19 +35,21 @@ const ellipsis: Mask = { text: '…', other: '"…"', unread: '"…"' };
 /** Never longer than what it stands for, however often it is escaped. */
 const nothing: Mask = { text: '', other: '0', unread: '' };
 
+type Search = { names: readonly string[]; mask: Mask; isTaken: boolean };
+
 /** A piece of a text, and what comes in its place. */
 type Change = { from: number; to: number; by: string };
 type Found = { changes: Change[]; fields: Set<string> };
 
-const find = (text: string, names: readonly string[], mask: Mask): Found => {
-  const quoted = findQuoted(text, names, mask);
-  if (isJson(text)) return quoted;
-  // What is not JSON, or only almost, may hold them all the same.
-  const unread = findUnread(text, names, mask);
-  return {
-    changes: [...quoted.changes, ...unread.changes].sort((one, other) => one.from - other.from),
-    fields: quoted.fields.union(unread.fields),
-  };
+const find = (text: string, search: Search): Found => {
+  const found = findQuoted(text, search);
+  if (!isJson(text)) {
+    const unread = findUnread(text, search);
+    found.changes = found.changes.concat(unread.changes);
+    found.fields = found.fields.union(unread.fields);
+  }
+  found.changes.sort((one, other) => one.from - other.from);
+  return found;
 };
 
 const changed = (text: string, changes: Change[]): string => {
@@ -57,63 +63,115 @@ const changed = (text: string, changes: Change[]): string => {
   return rest + text.slice(done);
 };
 
+/** An object or a list that is open, the field it stands under, and what `{"name":"key","value":"…"}` tells in it. */
+type Frame = { from: number; field: string; named?: string; values: { from: number; to: number }[] };
+
+/** Fields that hold the name of another, whose value stands beside them. */
+const naming = new Set(['name', 'key', 'field', 'parameter', 'id']);
+
 /** Goes through the text once, whatever it holds and however deep. */
-const findQuoted = (text: string, names: readonly string[], mask: Mask): Found => {
+const findQuoted = (text: string, search: Search): Found => {
+  const { names, mask, isTaken } = search;
   const forbidden = new Set(names.map(bare));
   const found: Found = { changes: [], fields: new Set() };
+  const frames: Frame[] = [];
+  /** The field whose value begins at the next bracket. */
+  let field = '';
+
+  const hide = (name: string, from: number, to: number): void => {
+    const isClosed = to - from > 1 && text[to - 1] === '"';
+    found.fields.add(name.slice(0, longestField));
+    if (text[from] === '"') found.changes.push({ from: from + 1, to: isClosed ? to - 1 : to, by: mask.text });
+    else found.changes.push({ from, to, by: mask.other });
+  };
+  const unwrap = (name: string | undefined, from: number, to: number): void => {
+    const inner = findWrapped(name, text.slice(from, to), search);
+    for (const each of inner.fields) found.fields.add(each);
+    for (const change of inner.changes)
+      found.changes.push({ from: from + change.from, to: from + change.to, by: change.by });
+  };
   /** Looks at the value that begins there; answers where to go on. */
   const look = (name: string, from: number): number => {
+    const kind = bare(name);
     const isText = text[from] === '"';
-    if (!forbidden.has(bare(name)) && !isText) return from;
-    const to = endOfValue(text, from);
-    if (forbidden.has(bare(name))) {
-      const isClosed = to - from > 1 && text[to - 1] === '"';
-      found.fields.add(name.slice(0, longestField));
-      if (isText) found.changes.push({ from: from + 1, to: isClosed ? to - 1 : to, by: mask.text });
-      else found.changes.push({ from, to, by: mask.other });
-    } else {
-      const inner = findWrapped(name, text.slice(from, to), { names, mask });
-      for (const field of inner.fields) found.fields.add(field);
-      for (const change of inner.changes)
-        found.changes.push({ from: from + change.from, to: from + change.to, by: change.by });
+    const frame = frames.at(-1);
+    field = kind;
+    if (isText && naming.has(kind) && frame && !isTaken) {
+      const named = textIn(text.slice(from, endOfString(text, from))) ?? '';
+      if (forbidden.has(bare(named))) frame.named = named;
     }
+    const isBracket = text[from] === '{' || text[from] === '[';
+    if (forbidden.has(kind)) {
+      const to = endOfValue(text, from);
+      hide(name, from, to);
+      return to;
+    }
+    if (isBracket || !(isText || kind === 'value')) return from;
+    const to = endOfValue(text, from);
+    if (kind === 'value') frame?.values.push({ from, to });
+    if (isText) unwrap(name, from, to);
     return to;
   };
-  let at = text.indexOf('"');
+  const close = (to: number): void => {
+    const frame = frames.pop();
+    if (frame?.named !== undefined) for (const value of frame.values) hide(frame.named, value.from, value.to);
+    if (frame?.field === 'value') frames.at(-1)?.values.push({ from: frame.from, to });
+  };
+
+  const signs = /["{}[\]]/g;
+  const start = text.length - text.trimStart().length;
   // What was written as JSON once too often is a text as a whole.
-  const isWhole = at >= 0 && text.trimStart()[0] === '"' && endOfString(text, at) === text.trimEnd().length;
-  if (isWhole) at = look('', at);
-  for (at = text.indexOf('"', at); at >= 0; at = text.indexOf('"', at)) {
-    const end = endOfString(text, at);
-    const colon = afterSpace(text, end);
-    at = text[colon] === ':' ? look(textIn(text.slice(at, end)) ?? '', afterSpace(text, colon + 1)) : end;
+  const isWhole = text[start] === '"' && endOfString(text, start) === text.trimEnd().length;
+  if (isWhole) signs.lastIndex = look('', start);
+  for (let sign = signs.exec(text); sign; sign = signs.exec(text)) {
+    const at = sign.index;
+    if (sign[0] === '"') {
+      const end = endOfString(text, at);
+      const colon = afterSpace(text, end);
+      const isName = text[colon] === ':';
+      if (!isName) unwrap(undefined, at, end);
+      signs.lastIndex = isName ? look(textIn(text.slice(at, end)) ?? '', afterSpace(text, colon + 1)) : end;
+    } else if (sign[0] === '{' || sign[0] === '[') {
+      frames.push({ from: at, field, values: [] });
+      field = '';
+    } else close(at + 1);
   }
   return found;
 };
 
 /**
  * What is written as JSON once too often: the body, its data, or what a topic or an event of Lambda wraps. No such message
- * is valid, whereas a text further down may be JSON that must go back as it came.
+ * is valid, so that it is looked into even where it is only almost JSON.
  */
-const wrappers = /^(|data|message|body)$/i;
+const wrappers = /^(|data|message|body|payload|detail)$/i;
 
-/** In the JSON that a text of JSON holds, `literal` as it is written. */
-const findWrapped = (
-  name: string,
-  literal: string,
-  { names, mask }: { names: readonly string[]; mask: Mask },
-): Found => {
+/**
+ * In a text that is JSON itself, or in base64; `literal` as it is written, `name` the field that it stands under. But for a
+ * `value`, as in the parameters of a link: those are for the tool, which may want such JSON, and a letter must give it back.
+ */
+const findWrapped = (name: string | undefined, literal: string, search: Search): Found => {
+  const none: Found = { fields: new Set(), changes: [] };
   const text = textIn(literal) ?? '';
-  if (/^data_base64$/i.test(name)) {
+  if (name !== undefined && bare(name) === 'value') return none;
+  const isDeclared = /^data_?base64$/i.test(name ?? '');
+  const isWrapper = name !== undefined && wrappers.test(name);
+  if (search.isTaken && !isWrapper && !isDeclared) return none;
+  const isWorthIt = (inner: string): boolean =>
+    isWrapper
+      ? /^\s*["[{<]/.test(inner)
+      : /^\s*["[{]/.test(inner) && /["\]}]$/.test(inner.trimEnd().slice(-1)) && isJson(inner);
+  if (isDeclared || /^[\w+/\s-]{8,}={0,2}$/.test(text.trimEnd())) {
     // Byte by byte, as it need not be UTF-8.
     const bytes = Buffer.from(text, 'base64').toString('latin1');
-    const { changes, fields } = find(bytes, names, inLatin1(mask));
-    const encoded = Buffer.from(changed(bytes, changes), 'latin1').toString('base64');
-    const by = text.endsWith('=') ? encoded : encoded.replace(/=+$/, '');
+    if (!isDeclared && !isWorthIt(bytes)) return none;
+    const { changes, fields } = find(bytes, { ...search, mask: inLatin1(search.mask) });
+    const code = /[-_]/.test(text) ? 'base64url' : 'base64';
+    const encoded = Buffer.from(changed(bytes, changes), 'latin1').toString(code);
+    const by = text.trimEnd().endsWith('=') ? encoded : encoded.replace(/=+$/, '');
     return { fields, changes: changes.length === 0 ? [] : [{ from: 1, to: literal.length - 1, by }] };
   }
-  if (!wrappers.test(name) || !/^\s*["[{]/.test(text)) return { fields: new Set(), changes: [] };
-  const { changes, fields } = find(text, names, mask);
+  if (!isWorthIt(text)) return none;
+  const { changes, fields } = find(text, search);
   const places = changes.length === 0 ? [] : placesIn(literal);
   return {
     fields,
@@ -174,29 +232,42 @@ const endOfValue = (text: string, from: number): number => {
 /** Letters and digits alone, as `plain_secret` is `plainSecret`. */
 const bare = (name: string): string => name.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
 
-const findUnread = (text: string, names: readonly string[], mask: Mask): Found => {
-  const field = new RegExp(
-    `(\\\\{0,8}["']?)(${names.map(inAnyCase).join('|')})\\1(\\s*[:=]\\s*)(${values})`,
-    'gis',
-  );
+/** From the first name whose value has no plain end, all is taken: also what another grammar writes, `<key>` or `key =>`. */
+const findUnread = (text: string, { names, mask }: Search): Found => {
+  const field = new RegExp(`${noWordBefore}(?:${names.map(inAnyCase).join('|')})(?!_?[\\p{L}\\p{N}])`, 'giu');
   const found: Found = { changes: [], fields: new Set() };
-  for (const { 0: whole, 2: name = '', 4: value = '', index } of text.matchAll(field)) {
-    found.fields.add(name);
-    found.changes.push({
-      from: index + whole.length - value.length,
-      to: index + whole.length,
-      by: mask.unread,
-    });
+  for (let name = field.exec(text); name; name = field.exec(text)) {
+    found.fields.add(name[0]);
+    const end = name.index + name[0].length;
+    const from = endOf(separator, text, end) ?? end;
+    const to = from === end ? undefined : plainEnd(text, from);
+    found.changes.push({ from, to: to ?? text.length, by: mask.unread });
+    if (to === undefined) break;
+    field.lastIndex = to;
   }
   return found;
 };
 
-const inAnyCase = (name: string): string => [...name].join('[_-]?');
+/** What is escaped ends with a letter or a digit as well. */
+const noWordBefore = String.raw`(?:(?<![\p{L}\p{N}][_-]?)|(?<=%[\da-f]{2}|\\u[\da-f]{4}|\\[bfnrt]))`;
 
-/** Quoted with escapes, as within another text, in double and in single quotes, each maybe cut off; or a word. */
-const values = [
-  '\\\\{1,8}(["\']).*?(?:\\\\{1,8}\\5|$)',
-  '"(?:[^"\\\\]|\\\\.)*"?',
-  "'(?:[^'\\\\]|\\\\.)*'?",
-  '[^\\s,}]+',
-].join('|');
+const inAnyCase = (name: string): string => [...name].join('[\\s_.-]?');
+
+/** Where a value ends that is a JSON value or a text in quotation marks, and is followed by what follows such a value. */
+const plainEnd = (text: string, from: number): number | undefined => {
+  const end = endOfValue(text, from);
+  const to = isJson(text.slice(from, end)) ? end : (endOf(single, text, from) ?? endOf(escaped, text, from));
+  return to !== undefined && endOf(follower, text, to) !== undefined ? to : undefined;
+};
+
+const endOf = (pattern: RegExp, text: string, from: number): number | undefined => {
+  pattern.lastIndex = from;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+};
+
+const separator = /\\{0,8}["']?\s*[:=]\s*/y;
+const single = /'(?:[^'\\]|\\.)*'/sy;
+/** As within another text. */
+const escaped = /(\\{1,8})(["']).*?(?<!\\)\1\2/sy;
+/** The end, a bracket, or the name of the next field. */
+const follower = /\s*(?:$|[}\]]|,\s*(?:$|[}\]{[]|(\\{0,8}["'])[^"'\\]{0,100}\1\s*:))/y;

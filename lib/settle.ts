@@ -42,7 +42,7 @@ export const settle = async <Data>(
   const report = (outcome: Outcome, why?: Failure | string, seconds?: number): void => {
     const failure = typeof why === 'object' ? why : undefined;
     const reason = typeof why === 'object' ? why.message : why;
-    const told = reason && withoutEcho(withoutFileNames(reason), failure?.title, record.body);
+    const told = reason && withoutFileNames(reason);
     const last = calls.at(-1);
     world.incidents?.heard({
       outcome,
@@ -90,7 +90,14 @@ export const settle = async <Data>(
     if (dispositions[failure.kind] === 'wait')
       failure.remedy = `${needsPerson(failure.kind) ? `${failure.remedy} ` : ''}It waited for ${Math.round(hasWaitedMs / 3_600_000)} h. When its cause is gone, replay this letter.`;
     try {
-      await world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() }));
+      await world.queues.park(
+        letterFor(integration, record, {
+          story,
+          failure,
+          isTaken: eventId !== undefined,
+          lastMs: world.nowMs(),
+        }),
+      );
     } catch (unsent) {
       const { kind, message, remedy } = failureOf(unsent);
       // Not for as long as the platform asked: it must be received often enough for SQS to move it before it forgets it.
@@ -152,19 +159,12 @@ const remedies = {
     'Find the newer message about the same resource (its letter, or its queue) and bring it to its end. Then replay this letter: it is superseded if the newer one was done. To have this one instead, look at what the platform holds, replay it and discard the newer one.',
 };
 
-/** A reason holds the title of a refusal, which names an error; one that has a word of the message in it may name somebody. */
-const withoutEcho = (reason: string, title: string | undefined, body: string): string => {
-  const words = title?.match(/[A-Za-z]{3,}/g) ?? [];
-  const isEcho = words.some((word) => new RegExp(`\\b${word}\\b`).test(body));
-  return title && isEcho ? reason.replace(title, '…') : reason;
-};
-
 const letterFor = (
   { name, forbidden }: { name: string; forbidden?: readonly string[] },
   record: SQSRecord,
-  { story, failure, lastMs }: { story: Story; failure: Failure; lastMs: number },
+  { story, failure, isTaken, lastMs }: { story: Story; failure: Failure; isTaken: boolean; lastMs: number },
 ): DeadLetter => {
-  const { body, fields } = withoutFields(record.body, forbidden);
+  const { body, fields } = withoutFields(record.body, forbidden, isTaken);
   const remedy =
     fields.length === 0
       ? failure.remedy

@@ -1,7 +1,7 @@
 import { jsonIn } from '../json.ts';
 import { fieldName, hidden } from '../message.ts';
-import { undone } from '../platform/escapes.ts';
-import { tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
+import { readAs, type Undone, undone } from '../platform/escapes.ts';
+import { plainSign, tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
 /** Of an event's own fields these name the message, and nobody in it. */
 const plainFields = new Set(['specversion', 'id', 'source', 'type', 'time', 'sequence', 'datacontenttype']);
@@ -39,9 +39,12 @@ export const maskedField = (path: (string | number)[], value: unknown): unknown 
 const isOwn = (name: string, value: unknown): boolean =>
   plainFields.has(name) && typeof value === 'string' && /^\S*(?:; \S+)*$/.test(value);
 
-/** The platform's own words, without those that come from the message, whole or cut off, and however they are spelled. */
+/**
+ * The platform's own words, without those that come from the message, whole or cut off, and however they are spelled: as far as
+ * `Vocabulary` knows them.
+ */
 export const maskedText = (text: string, body: string): string => {
-  const { read, from, to } = undone(text);
+  const { read, from, to } = inPlainSigns(undone(text));
   const secret = vocabularyIn(body);
   const found = [...wordsIn(read, secret), ...encodedIn(read, secret)].sort(
     (one, other) => one.at - other.at,
@@ -56,32 +59,60 @@ export const maskedText = (text: string, body: string): string => {
   return rest + text.slice(done);
 };
 
+/** The same text in plain signs, each of which is written where the one was that it stands for. */
+const inPlainSigns = (given: Undone): Undone => {
+  if (!/[^\0-\x7f]/.test(given.read)) return given;
+  const made: Undone = { read: '', from: [], to: [] };
+  let at = 0;
+  for (const sign of given.read) {
+    const plain = sign > '\x7f' ? plainSign(sign) : sign;
+    made.read += plain;
+    for (let unit = 0; unit < plain.length; unit += 1) {
+      made.from.push(given.from[at] ?? 0);
+      made.to.push(given.to[at + sign.length - 1] ?? 0);
+    }
+    at += sign.length;
+  }
+  return made;
+};
+
 type Place = { at: number; length: number };
 
 const wordsIn = (read: string, secret: Vocabulary): Place[] =>
   [...read.matchAll(tokens)].flatMap(({ 0: token, index: at }) =>
-    secret.has(token) ? [{ at, length: token.length }] : [],
+    secret.has(token) || isEndOf(read, { token, at }, secret) ? [{ at, length: token.length }] : [],
   );
+
+const isEndOf = (read: string, { token, at }: { token: string; at: number }, secret: Vocabulary): boolean =>
+  (read.startsWith('...', at + token.length) && secret.hasStart(token)) ||
+  (at > 2 && read.startsWith('...', at - 3) && secret.hasEnd(token));
 
 /** What may be base64 or hexadecimal digits, and is no ordinary word. */
 const encoded = /(?<![\w+/-])(?![A-Z]?[a-z]+(?![\w+/-])|[A-Z]+(?![\w+/-])|\d+(?![\w+/-]))[\w+/-]{4,}={0,2}/g;
 
+/** Two hexadecimal digits a byte, and something between them. */
+const spaced = /(?<!\w)(?:[\da-fA-F]{2}[ :,-]){2,}[\da-fA-F]{2}(?!\w)/g;
+
 const encodedIn = (read: string, secret: Vocabulary): Place[] =>
-  [...read.matchAll(encoded)].flatMap(({ 0: run, index: at }) =>
+  [...read.matchAll(encoded), ...read.matchAll(spaced)].flatMap(({ 0: run, index: at }) =>
     decodingsOf(run).some((text) => tellsOf(text, secret)) ? [{ at, length: run.length }] : [],
   );
 
 /** In base64 a word begins at one of four places, and so does what is left of one that is cut off. */
-const decodingsOf = (run: string): string[] => [
-  ...[0, 1, 2, 3].map((before) => Buffer.from(run.slice(before), 'base64').toString()),
-  ...(/^(?:[\da-f]{2})+$/i.test(run) ? [Buffer.from(run, 'hex').toString()] : []),
-];
+const decodingsOf = (run: string): string[] => {
+  const digits = run.replace(/[ :,-]/g, '');
+  const inHex = /^(?:[\da-f]{2})+$/i.test(digits) ? [Buffer.from(digits, 'hex').toString()] : [];
+  if (/[ :,]/.test(run)) return inHex;
+  return [...[0, 1, 2, 3].map((before) => Buffer.from(run.slice(before), 'base64').toString()), ...inHex];
+};
 
-/** Any bytes hold a short word by chance; a text that is nothing else is one. */
-const tellsOf = (text: string, secret: Vocabulary): boolean =>
-  [...text.matchAll(tokens)].some(
-    ([token]) => (token.length >= 4 || token === text) && /\p{L}/u.test(token) && secret.has(token),
+/** Any bytes hold a short word by chance; a text that is nothing else is one, and so is what has nothing but signs of ASCII. */
+const tellsOf = (text: string, secret: Vocabulary): boolean => {
+  const least = /^[\x20-\x7e]{8,}$/.test(text) ? 3 : 4;
+  return [...readAs(text).matchAll(tokens)].some(
+    ([token]) => (token.length >= least || token === text) && /\p{L}/u.test(token) && secret.has(token),
   );
+};
 
 /** One letter's words are asked for several times in a row. */
 let last: { body: string; words: Vocabulary } | undefined;

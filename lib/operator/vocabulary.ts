@@ -1,17 +1,46 @@
 import { readAs } from '../platform/escapes.ts';
 
-/** What must not be told: whether a word or a number is one of them, or a piece of one, however it is spelled. */
-export type Vocabulary = { has(token: string): boolean };
+/**
+ * What must not be told: whether a word or a number is one of them, or a piece of one, however it is spelled. Not known are numbers
+ * in words (`eight and a half`), in digits that are not ours (`٨٫٥`), as a quotient or a percentage (`17/2`, `85 %`) or in groups
+ * (`8 500`), and words that were decoded wrongly (`MÃ¼ller`), written backwards, in Punycode or in another script.
+ */
+export type Vocabulary = {
+  has(token: string): boolean;
+  /** Whether a hidden word begins or ends so: for what is cut off and says so. */
+  hasStart(token: string): boolean;
+  hasEnd(token: string): boolean;
+};
 
-/** A number, with its fraction and its exponent, or a word. What is not bounded would be looked at again from each of its points. */
-export const tokens =
-  /(?<![\p{L}\p{M}\p{N}])\d+(?:[.,]\d+){0,8}(?:[eE][+-]?\d{1,3})?(?![\p{L}\p{M}\p{N}])|[\p{L}\p{M}\p{N}]+/gu;
+/**
+ * A number, with its fraction and its exponent; one with a fraction that is glued to letters, as in `8.5pts`; or a word. What is
+ * not bounded would be looked at again from each of its points.
+ */
+export const tokens = new RegExp(
+  [
+    String.raw`(?<!\p{N})\d{1,3}[.,]\d{1,8}(?=\p{L})(?![eE][+-]?\d)`,
+    String.raw`(?<![\p{L}\p{M}\p{N}])\d+(?:[.,]\d+){0,8}(?:[eE][+-]?\d{1,3})?(?![\p{L}\p{M}\p{N}])`,
+    String.raw`(?<!\p{N})\d{1,3}[.,]\d{1,8}(?!\p{N})`,
+    String.raw`(?:(?!(?<!\p{N})\d{1,3}[.,]\d{1,8}(?!\p{N}))[\p{L}\p{M}\p{N}])+`,
+  ].join('|'),
+  'gu',
+);
+
+/** A sign as it is read: fullwidth as ASCII, `½` as `.5`, `…` as `...`, and what shows nothing as nothing. */
+export const plainSign = (sign: string): string => {
+  if (/^\p{Cf}$/u.test(sign)) return '';
+  const plain = sign.normalize('NFKC');
+  const [, above, below] = /^(\d)⁄(\d{1,2})$/.exec(plain) ?? [];
+  return below === undefined ? plain : String(Number(above) / Number(below)).slice(1);
+};
+
+const plainSigns = (text: string): string => text.replace(/[^\0-\x7f]/gu, plainSign);
 
 export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
   const numbers = new Set<string>();
   const words = new Set<string>();
   for (const text of texts)
-    for (const [token] of readAs(text).matchAll(tokens)) {
+    for (const [token] of plainSigns(readAs(text)).matchAll(tokens)) {
       for (const reading of readingsOf(token)) numbers.add(reading);
       if (isLong(token)) for (const spelling of spellingsOf(token)) words.add(spelling);
     }
@@ -25,18 +54,25 @@ export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
   };
   const hasPair = (word: string): boolean =>
     unspaced.test(word) && pairsOf(bareOf(word)).some((pair) => all.includes(pair));
+  const hasNumber = (token: string): boolean => readingsOf(token).some((reading) => numbers.has(reading));
   return {
     has: (token) =>
-      readingsOf(token).some((reading) => numbers.has(reading)) ||
+      hasNumber(token) ||
+      // `8pts`.
+      (/^\d+\p{L}+$/u.test(token) && hasNumber(/^\d+/.exec(token)?.[0] ?? '')) ||
       hasWord(token) ||
       hasPair(token) ||
       // Names are put together: `JaneDoe`, `doe2`.
       (token.match(parts) ?? []).some((part) => part !== token && hasWord(part)),
+    hasStart: (token) => lengthOf(token) >= leastEnd && all.includes(`\n${bareOf(token)}`),
+    hasEnd: (token) => lengthOf(token) >= leastEnd && all.includes(`${bareOf(token)}\n`),
   };
 };
 
 /** A word that is cut off is still somebody's, where so much of it is left. */
 const leastPiece = 4;
+/** Where the text itself says that it is cut off there, less is enough. */
+const leastEnd = 2;
 
 /** Of two letters, only what may be a name: `Li` and not `is`. */
 const isLong = (word: string): boolean => lengthOf(word) >= 3 || /^(?:\p{Lu}\p{L}|\p{Lo}{2})$/u.test(word);

@@ -2,8 +2,8 @@
 export type Undone = { read: string; from: number[]; to: number[] };
 
 /**
- * Undoes what stands for characters: `%C3%BC`, `%25C3%25BC` and `%FC`, `\u00fc` and `\n`, `&uuml;`, `&#252;` and `&#xFC;`. A tag
- * stands for nothing, and what is no letter for a space.
+ * Undoes what stands for characters: `%C3%BC`, `%25C3%25BC` and `%FC`, `\u00fc` and `\n`, `&uuml;`, `&#252;` and `&#xFC;`,
+ * `=C3=BC`. A tag stands for nothing, and what is no letter for a space.
  */
 export const undone = (text: string): Undone => {
   const made: Undone = { read: '', from: [], to: [] };
@@ -26,7 +26,7 @@ export const undone = (text: string): Undone => {
 
 /** The same of a text that may be long, where nobody asks what is written where. */
 export const readAs = (text: string): string =>
-  /[%\\&<]/.test(text)
+  /[%\\&<=]/.test(text)
     ? text.replace(escapes, (written) =>
         signsIn(written)
           .map(({ sign }) => sign)
@@ -41,6 +41,8 @@ const escapes = new RegExp(
     '\\\\{1,16}(?:u[\\da-fA-F]{4}|["/bfnrt])',
     '&(?:amp;)*(?:#\\d{1,7};?|#[xX][\\da-fA-F]{1,6};?|[a-zA-Z]{2,8};)',
     '</?[a-zA-Z]{1,10}>',
+    // Of quoted-printable only what is no letter of ASCII: any other may be a value after its name.
+    '(?:=[C-F][\\dA-F](?:=[89AB][\\dA-F]){1,3})+',
   ].join('|'),
   'g',
 );
@@ -50,7 +52,7 @@ type Sign = { sign: string; length: number };
 
 const signsIn = (written: string): Sign[] => {
   const { length } = written;
-  if (written.startsWith('%')) return percentSigns(written);
+  if (/^[%=]/.test(written)) return byteSigns(written);
   if (written.startsWith('<')) return [{ sign: '', length }];
   const [, unit, hex, decimal, base = '', mark = ''] =
     /u([\da-f]{4})$|#x([\da-f]+);?$|#(\d+);?$|([a-z]{1,2}?)(uml|acute|grave|circ|tilde|cedil|ring|caron|slash|lig);$/i.exec(
@@ -72,8 +74,8 @@ const ligatures: Record<string, string> = {
 };
 
 /** As UTF-8 where the bytes are that, else each byte as Latin-1 has it. */
-const percentSigns = (written: string): Sign[] => {
-  const bytes = [...written.matchAll(/%(?:25)*([\da-fA-F]{2})/g)].map(([whole, hex = '']) => ({
+const byteSigns = (written: string): Sign[] => {
+  const bytes = [...written.matchAll(/[%=](?:25)*([\da-fA-F]{2})/g)].map(([whole, hex = '']) => ({
     byte: Number.parseInt(hex, 16),
     length: whole.length,
   }));

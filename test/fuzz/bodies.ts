@@ -230,6 +230,8 @@ const mutations: Mutation[] = [
       ['data', inner],
       ['Message', JSON.stringify(JSON.stringify({ data: inner }))],
       ['data_base64', Buffer.from(inner).toString('base64')],
+      ['payload', Buffer.from(inner).toString('base64')],
+      ['detail', JSON.stringify({ a: [inner] })],
     ] as const);
     set(json, wrapped[0], wrapped[1]);
   },

@@ -644,7 +644,7 @@ describe('what the platform said when no outcome was left', () => {
     expect(letters[0]?.failure).toMatchObject({
       ...{ kind: 'uncertain', status: 500, ...words, operation: 'POST /things' },
       message:
-        'An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500 Database): the platform does not tell',
+        'An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500): the platform does not tell',
       remedy: expect.stringMatching(/^Look for a thing since/),
     });
   });

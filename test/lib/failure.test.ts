@@ -303,7 +303,7 @@ describe('what a failure tells', () => {
     expect((await failuresAt(url))[0]).toMatchObject({
       kind: 'intercepted',
       message:
-        'Not the API of the platform answered GET /svc/api/lp/1.49/things/1, but something before it: 403 text/html “Web Application Firewall”',
+        'Not the API of the platform answered GET /svc/api/lp/1.49/things/1, but something before it: 403 text/html',
       ...{ status: 403, title: 'Web Application Firewall', detail: 'Blocked: x_c=…' },
       remedy: expect.stringMatching(/proxy.*firewall.*PLATFORM_URL.*then replay/),
     });
@@ -334,7 +334,19 @@ describe('what a failure tells', () => {
     });
   });
 
-  test('keeps the platform’s own words out of the message that is logged, but for its title', async () => {
+  test.each([
+    ['{"title":"FORBIDDEN","detail":"x"}', ' Forbidden'],
+    ['{"type":"https://d/x#json-binding-error","title":"Jane is absent"}', ' JSON Binding Error'],
+    ['{"type":"https://d/x#jane-is-absent","title":"Jane is absent","detail":"x"}', ''],
+    ['{"title":"JANE HAS DYSLEXIA","detail":"x"}', ''],
+  ])('names in the message only errors that are known: %s', async (body, name) => {
+    const { url } = await answering(() => ({ status: 400, body }));
+    expect((await failuresAt(url))[0]?.message).toBe(
+      `The platform answered GET /svc/api/lp/1.49/things/1 with 400${name}`,
+    );
+  });
+
+  test('keeps the platform’s own words out of the message that is logged', async () => {
     const { url } = await answering(() => ({
       status: 400,
       body: '{"Errors":[{"Message":"Comment: private-content"}]}',

@@ -4,12 +4,13 @@ import { withoutFields } from '../../lib/forbidden-fields.ts';
 import { mostBytes, sqsProblem } from '../../lib/sqs-limits.ts';
 
 const names = ['key', 'plainSecret'];
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('a body without forbidden fields stays as it is, to the byte', () => {
   test.each([
     ['{ "data" : {"keys":1, "monkey":"key"},  "é":"\\u00e9" }'],
     ['{"data":'],
-    ['the key is under the mat'],
+    ['the monkey is under the mat, and the keys are, too'],
     [''],
     ['"key"'],
     [JSON.stringify({ data: { customParameters: [{ name: 'options', value: '{"key":1}' }] } })],
@@ -120,9 +121,60 @@ test.each<[string, string, string, string[]]>([
     String.raw`{"data":"{\"key\":"…",\"a\":1`,
     ['key'],
   ],
-  ['in what is no JSON', 'a: 1, key: abc, b: 2', 'a: 1, key: "…", b: 2', ['key']],
+  [
+    'in any text that is JSON',
+    JSON.stringify({ payload: '{"key":"k"}', detail: '{"a":[{"key":"k"}]}', list: ['{"key":"k"}'] }),
+    JSON.stringify({ payload: '{"key":"…"}', detail: '{"a":[{"key":"…"}]}', list: ['{"key":"…"}'] }),
+    ['key'],
+  ],
+  [
+    'in JSON within JSON within JSON',
+    JSON.stringify({ a: JSON.stringify({ b: JSON.stringify({ key: 'k' }) }) }),
+    JSON.stringify({ a: JSON.stringify({ b: JSON.stringify({ key: '…' }) }) }),
+    ['key'],
+  ],
+  [
+    'in any text that is JSON in base64',
+    JSON.stringify({ data: base64('{"key":"k"}'), a: base64('{"é":[{"key":"k"}]}') }),
+    JSON.stringify({ data: base64('{"key":"…"}'), a: base64('{"é":[{"key":"…"}]}') }),
+    ['key'],
+  ],
+  [
+    'beside its name',
+    '{"a":[{"name":"key","value":"k"},{"Value":{"b":[1]},"Name":"plain_secret"},{"key":"key","value":1}]}',
+    '{"a":[{"name":"key","value":"…"},{"Value":"…","Name":"plain_secret"},{"key":"…","value":"…"}]}',
+    ['key', 'plain_secret'],
+  ],
+  ['to the end, where that of the value is not plain', 'a: 1, key: abc, b: 2', 'a: 1, key: "…"', ['key']],
+  ['in a text', 'the key is under the mat', 'the key"…"', ['key']],
+  ['in XML', '<link><key>abc</key></link>', '<link><key"…"', ['key']],
+  ['in Ruby', '{"key" => "abc"}', '{"key" ="…"', ['key']],
+  ['without quotation marks', '{"data":{"key":abc, def}', '{"data":{"key":"…"', ['key']],
+  ['in two texts', '{"key":"a b" "c d"', '{"key":"…"', ['key']],
+  ['with a quotation mark in it', '{"key":"a", b","c":1', '{"key":"…"', ['key']],
+  ['after a tab', 'key\tabc', 'key"…"', ['key']],
+  ['in a form', 'payload=%7B%22key%22%3A%22abc%22%7D', 'payload=%7B%22key"…"', ['key']],
+  ['in signs of HTML', '{&quot;key&quot;:&quot;abc&quot;}', '{&quot;key"…"', ['key']],
+  [
+    'in wrapped XML',
+    JSON.stringify({ data: '<key>abc</key>', a: 1 }),
+    JSON.stringify({ data: '<key"…"', a: 1 }),
+    ['key'],
+  ],
 ])('a forbidden field is without its value %s', (_, body, masked, fields) => {
   expect(withoutFields(body, names)).toEqual({ body: masked, fields });
+});
+
+test.each([
+  { description: '{"key":1}', customParameters: [{ name: 'key', value: 'k' }] },
+  { title: base64('{"key":"k"}'), a: ['{"key":1}'] },
+])('a message that was taken goes back with what its fields may hold: %j', (data) => {
+  const body = JSON.stringify({ data });
+  expect(withoutFields(body, names, true)).toEqual({ body, fields: [] });
+  expect(withoutFields(body, names).fields).toEqual(['key']);
+  expect(withoutFields(JSON.stringify({ key: 'k', data }), names, true).body).toBe(
+    JSON.stringify({ key: '…', data }),
+  );
 });
 
 describe('what is left of a body', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fileUriProblem, withoutFileNames } from '../../lib/file-uri.ts';
 import { withoutFields } from '../../lib/forbidden-fields.ts';
 import { safeText } from '../../lib/log-facts.ts';
+import { maskedText } from '../../lib/operator/mask.ts';
 import { scrub, withoutEchoes } from '../../lib/platform/echo.ts';
 import { piecesOf } from '../../lib/platform/html.ts';
 import { parseJson } from '../../lib/platform/json.ts';
@@ -88,6 +89,56 @@ const scans: Scan[] = [
     'a body with fields that no message may carry',
     (text) => withoutFields(`{${text}`, ['key', 'plainSecret']),
     ['key', 'key ', '"key"', '"key":', '"key":"', 'key:\\"', "key='", '\\', 'plain_', 'key:\\"\\', 'key: '],
+  ],
+  [
+    'JSON with fields that no message may carry',
+    (text) => withoutFields(JSON.stringify({ a: text, b: [text] }), ['key', 'plainSecret']),
+    [' ', '\t', 'a ', 'eyJr', 'W10', '{"a":', '[', '"', '\\"', '\\'],
+  ],
+  [
+    'almost JSON with fields that no message may carry',
+    (text) => withoutFields(text, ['key', 'plainSecret']),
+    [
+      ...['{"value":', '{"name":"key",', '{"value":1,', '}', ']', '{}', 'k_', 'key:1,', 'key:1}', "key:'a',"],
+      ...[
+        'key:1   ',
+        'key:{},',
+        'key:[',
+        '"key":"a","b":',
+        '\\\\"key',
+        'plain plain ',
+        '%20',
+        '"a",',
+        '"\\"',
+      ],
+    ],
+  ],
+  [
+    'the words that operators see',
+    (text) => maskedText(text, '{"data":{"comments":"Dear Jane","points":8.5}}'),
+    [
+      '1',
+      '1.',
+      '8.5',
+      '8.5a',
+      'a8.5',
+      '4d ',
+      '4d 4',
+      '=C3',
+      '=C3=BC',
+      '…',
+      '...a',
+      '８',
+      '½',
+      '\u200b',
+      'a',
+      'eyJ',
+    ],
+  ],
+  [
+    'the words of a message that operators do not see',
+    (text) => maskedText('Jane 8.5', JSON.stringify({ data: { comments: text } })),
+    ['1', '1.', '8.5', '8.5a', 'a8.5', '=C3', '=C3=BC', '…', '８', '½', '\u200b', 'a '],
   ],
   ['the names of files', withoutFileNames, ['‹', '‹a›', '›']],
   [

@@ -19,6 +19,7 @@ import { createObserve } from '../../lib/observe.ts';
 import type { Attempt, Platform } from '../../lib/platform/client.ts';
 import { PlatformError, type RefusedCall } from '../../lib/platform/error.ts';
 import { acknowledged, type Operation } from '../../lib/platform/operation.ts';
+import { parseRefusal } from '../../lib/platform/refusal.ts';
 import { createQueues, type Delay, type Queues } from '../../lib/queues.ts';
 import { createServices, type Services } from '../../lib/services.ts';
 import { settingsFrom } from '../../lib/settings.ts';
@@ -416,11 +417,15 @@ describe('what an integration throws', () => {
   });
 
   test.each([
-    ['Jane Doe', undefined, '…'],
-    ['Jane is absent', undefined, '…'],
-    ['Not Found', undefined, 'Not Found'],
-    ['Jane Doe', 'a:b:c', '…: it requires a:b:c'],
-  ])('is told in the log without a title that repeats the message: %s, %s', async (title, required, told) => {
+    ['Jane Doe', undefined, ''],
+    ['Jane is absent', undefined, ''],
+    ['JANE DOE IS ABSENT', undefined, ''],
+    ['王小明', undefined, ''],
+    ['Яна Новакова', undefined, ''],
+    ['Not Found', undefined, ' Not Found'],
+    ['Jane Doe', 'a:b:c', ': it requires a:b:c'],
+    ['Jane Doe', 'Jane', ''],
+  ])('is told in the log without a title that is no known one: %s, %s', async (title, required, told) => {
     const body = bodyOf('Dear Jane Doe, nothing was not found', { id: 'e-1' });
     const missing = required === undefined ? {} : { missing: 'scope' as const, required };
     const status = required === undefined ? 400 : 403;
@@ -429,10 +434,30 @@ describe('what an integration throws', () => {
       { record: { body } },
     );
     expect(reports()).toMatchObject([
-      { reason: expect.stringMatching(new RegExp(` with ${status} ${told}$`)) },
+      { reason: expect.stringMatching(new RegExp(` with ${status}${told}$`)) },
     ]);
-    expect(lines.join('\n')).not.toContain('Jane');
+    expect(lines.join('\n')).not.toMatch(/Jane|JANE|王小明|Новакова/);
     expect(letters[0]?.failure?.title).toBe(title);
+  });
+
+  test.each([
+    'Rejected: Jane Doe',
+    'REJECTED: JANE DOE IS ABSENT',
+    `Rejected: the argument comments with the value ${'Jane Doe '.repeat(20)}`,
+    'Rejected Jane\u0000Doe',
+    '拒绝: 王小明',
+    'Яна Новакова',
+    'J&uuml;rgen',
+    '8.5 points of user 3',
+  ])('is told in the log without the title of a page: %j', async (title) => {
+    const refused = parseRefusal({
+      ...{ status: 403, headers: { 'content-type': 'text/html' } },
+      text: `<html><head><title>${title}</title></head><body>x</body></html>`,
+    });
+    const { reports, letters } = await handleOne(throwing(refusedBy(refused)));
+    const reason = expect.stringMatching(/, but something before it: 403 text\/html$/);
+    expect(reports()).toMatchObject([{ outcome: 'parked', kind: 'intercepted', reason }]);
+    expect(letters[0]?.failure?.title).toBe(refused.title);
   });
 });
 
@@ -582,7 +607,7 @@ describe('the line of a message', () => {
         refusedBy({
           status: 429,
           type: 'too-many',
-          title: 'Too Many',
+          title: 'Too Many Requests',
           requestId: 'r-1',
           retryAfterSeconds: 9,
         }),
@@ -594,7 +619,7 @@ describe('the line of a message', () => {
       {
         level: 'WARN',
         kind: 'throttled',
-        reason: 'The platform answered PUT /svc/api/le/1.82/things/1 with 429 Too Many',
+        reason: 'The platform answered PUT /svc/api/le/1.82/things/1 with 429 Too Many Requests',
         status: 429,
         requestId: 'r-1',
         waitSeconds: 9,

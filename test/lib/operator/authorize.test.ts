@@ -120,7 +120,7 @@ describe('nothing is stored, and it is said why', () => {
     [
       'a key that the platform refuses',
       { returned: async () => `${callback}&x_a=200&x_b=wrong` },
-      /answered GET \S+whoami with 403\. .* let the user in once more .* Nothing was stored\.$/,
+      /answered GET \S+whoami with 403 Invalid Token\. .* let the user in once more .* Nothing was stored\.$/,
     ],
     ['a callback that is no address', { callback: 'localhost' }, /The callback must be an address/],
     [

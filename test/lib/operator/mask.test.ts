@@ -127,6 +127,7 @@ describe('the platform’s words', () => {
       '85e-1',
       '8.5E+00',
       '8\u202F5'.replace('\u202F', '.'),
+      ...['８．５', '8½', '8&frac12;'.replace('&frac12;', '&#189;'), '８.5'],
     ])('in another form of a number: %s', (number) => {
       expect(masked(`Value ${number} is too large`)).toBe('Value ••• is too large');
       expect(masked(`(${number})/10`)).toBe('(•••)/10');
@@ -137,9 +138,20 @@ describe('the platform’s words', () => {
         expect(masked(`Value ${number}`)).toBe('Value •••');
       },
     );
-    test.each(['85', '8', '5', '18.5', '8.51', '0.85'])('and no other number: %s', (number) => {
-      expect(masked(`Value ${number}`)).toBe(`Value ${number}`);
+    test.each([
+      ['8.5pts', '•••pts'],
+      ['score:8,50Pkt', 'score:•••Pkt'],
+      ['pts8.5', 'pts•••'],
+      ['1250pts', '•••'],
+    ])('with a word glued to it: %s', (text, shown) => {
+      expect(masked(`Value ${text}`)).toBe(`Value ${shown}`);
     });
+    test.each(['85', '8', '5', '18.5', '8.51', '0.85', '8¼', '18.5pts', '8.51pts', 'v1.82'])(
+      'and no other number: %s',
+      (number) => {
+        expect(masked(`Value ${number}`)).toBe(`Value ${number}`);
+      },
+    );
 
     test.each([
       ...['Müller', 'MÜLLER', 'Muller', 'Mueller', 'MUELLER', 'müller'.normalize('NFD')],
@@ -157,11 +169,29 @@ describe('the platform’s words', () => {
       Buffer.from('{"a":"Dear Jürgen Müller"}').toString('base64').slice(3),
       Buffer.from('Müller').toString('hex'),
       encodeURIComponent(Buffer.from('Müller').toString('base64')),
+      ...[
+        'M=C3=BCller',
+        'M\u200büller',
+        'M\u00adüller',
+        'Ｍüller',
+        '4d c3 bc 6c 6c 65 72',
+        '4D:C3:BC:6C:6C:65:72',
+      ],
+      Buffer.from(String.raw`{"a":"S\u00f8r M\u00fcller"}`).toString('base64'),
     ])('encoded: %s', (name) => expect(masked(`No ${name} here`)).toBe('No ••• here'));
 
     test.each(['Mülle', 'Müll…', 'üller', 'uelle', 'rgen', 'Juer', 's12345', '34567'])(
       'cut off: %s',
       (piece) => expect(masked(`No ${piece} here`)).toMatch(/^No •••…? here$/),
+    );
+    test.each([
+      ['Mül…', '•••…'],
+      ['Mü...', '•••...'],
+      ['…ler', '…•••'],
+      ['is…', 'is…'],
+      ['Mül', 'Mül'],
+    ])('cut off where the text says so: %s', (text, shown) =>
+      expect(masked(`No ${text} here`)).toBe(`No ${shown} here`),
     );
     test.each(['JürgenMüller', 'muellerJuergen', 'userLukasz', 'Müller2', '用户王小明不存在'])(
       'put together: %s',
