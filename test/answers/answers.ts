@@ -171,7 +171,7 @@ export const answers: Answer[] = [
     title: '403 in words of a firewall',
     effect: { status: 403, body: 'RBAC: access denied' },
     is: failing('intercepted'),
-    words: { status: 403, title: 'RBAC: access denied', remedy: /firewall.*permission/ },
+    words: { status: 403, title: 'RBAC: access denied' },
   },
   {
     title: '403 with a refused key, in a sentence',
