@@ -126,10 +126,10 @@ const statusIn = (told: unknown): number | undefined => {
     const { code, status } = known(told);
     return isObject(code ?? status) ? undefined : statusIn(code ?? status);
   }
-  const text = stringOf(told);
-  const status = text === undefined ? told : (statuses.get(text.toLowerCase()) ?? /^\d{3}\b/.exec(text)?.[0]);
-  const number = Number(status ?? Number.NaN);
-  return Number.isInteger(number) && number >= 400 && number < 600 ? number : undefined;
+  const text = stringOf(told) ?? '';
+  const status =
+    typeof told === 'number' ? told : Number(statuses.get(text.toLowerCase()) ?? /^\d{3}\b/.exec(text)?.[0]);
+  return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 };
 
 const statuses = new Map(

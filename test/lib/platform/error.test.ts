@@ -184,6 +184,13 @@ describe('an answer that is no success', () => {
       '{"title":"Bad Request","detail":["a","b"]}',
       { title: 'Bad Request', detail: 'a; b' },
     ],
+    [
+      'fields of types that are no words',
+      400,
+      json,
+      '{"title":"No","status":[{"toString":"x"}],"code":{"code":{}}}',
+      { title: 'No' },
+    ],
     ['an empty Errors array', 404, json, '{"Errors":[]}', { title: 'Errors' }],
     ['plain text', 403, plain, 'Invalid token', { title: 'Invalid token' }],
     [
