@@ -34,7 +34,8 @@ export const integration: Integration<Enrollment> = {
     try {
       await unlessSeen(removeEnrollment(platform, enrollment), async () => !(await isEnrolled()));
     } catch (error) {
-      // A 404 is also the answer to a wrong path or version: only the classlist tells that nobody is enrolled.
+      // A 404 is also the answer of a proxy, and of the API to a wrong path or version: it must be the API that says it, and
+      // only the classlist tells that nobody is enrolled.
       if (!isAbsence(error)) throw error;
       if (await isEnrolled()) throw stillThere(error);
       note('The user was not enrolled');

@@ -5,8 +5,14 @@ import { newGradeObject } from '../lib/grade-object.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf } from '../lib/message.ts';
-import { getDropboxFolder, linkGradeItem, putDropboxFolder } from '../lib/platform/dropbox-folders.ts';
+import {
+  getDropboxFolder,
+  linkGradeItem,
+  putDropboxFolder,
+  readDropboxFolder,
+} from '../lib/platform/dropbox-folders.ts';
 import * as grades from '../lib/platform/grade-objects.ts';
+import { unlessSeen } from '../lib/seen.ts';
 
 type Data = z.infer<typeof newGradeObject>;
 
@@ -39,7 +45,10 @@ export const integration: Integration<Data> = {
     if (linkedId && linkedId !== item?.Id) throw isTakenBy(linkedId, data);
     const { Id } = item ?? (await grades.createGradeObject(world.platform, data.orgUnitId, data.created));
     if (ids === undefined) return;
-    const holder = await linkGradeItem(world.platform, { ...ids, gradeObjectId: Id });
+    const linking = linkGradeItem(world.platform, { ...ids, gradeObjectId: Id });
+    const isLinked = async () => (await readDropboxFolder(world.platform, ids)).GradeItemId === Id;
+    await unlessSeen(linking, isLinked);
+    const holder = await linking.catch(() => Id);
     if (holder !== Id) throw isTakenBy(holder, data);
   },
   verify: {

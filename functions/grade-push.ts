@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { MessageFailure } from '../lib/failure.ts';
 import { grade } from '../lib/grade.ts';
@@ -5,6 +6,7 @@ import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import * as grades from '../lib/platform/grades.ts';
+import { unlessSeen } from '../lib/seen.ts';
 
 const comment = z.string().max(4_000, 'must be at most 4,000 characters').optional();
 const ids = { orgUnitId: platformId, gradeObjectId: platformId, userId: platformId };
@@ -54,7 +56,11 @@ export const integration: Integration<Data> = {
         'the newer value',
         'The comments of this message came after a newer grade and cannot be added without it: add them by hand, then discard this letter; or replay it when the platform tells the grade.',
       );
-    await grades.setGradeValue(world.platform, given, { grade, comments, privateComments });
+    const value = { grade, comments, privateComments };
+    await unlessSeen(grades.setGradeValue(world.platform, given, value), async () => {
+      const { changedMs: _, ...now } = (await shown(given, world)) ?? {};
+      return isDeepStrictEqual(now, value);
+    });
   },
   effect: {
     wanted,

@@ -1,6 +1,8 @@
 import { awsTroubleIn } from './aws-error.ts';
 import {
+  absentIn,
   isApiOwn,
+  isForeign,
   isInvalidToken,
   isTimestampOutOfRange,
   PlatformError,
@@ -127,7 +129,9 @@ const messageOf = (error: PlatformError, refused: RefusedCall): string => {
   const name = errorNameIn(title) ?? errorNameIn(type);
   if (!isApiOwn(refused)) {
     const whole = [sentAs ?? status, refused.contentType, name].filter(Boolean).join(' ');
-    return `Not the API of the platform answered ${error.call}, but something before it: ${whole}`;
+    return isForeign(refused)
+      ? `Not the API of the platform answered ${error.call}, but something before it: ${whole}`
+      : `The answer to ${error.call} is in no form of the API of the platform: ${whole}`;
   }
   if (error.unexpected) return `The platform answered ${error.call} with ${status}, and ${error.message}`;
   const told = `${status}${name === undefined ? '' : ` ${name}`}${wantedBy(refused)}`;
@@ -156,7 +160,8 @@ const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind 
   if (status === 403 && refused.cutOff && refused.type === undefined && !refused.missing)
     return 'unavailable';
   if (!isApiOwn(refused)) return 'intercepted';
-  if (status === 403) return refused.missing === 'scope' ? 'missing-scope' : 'missing-permission';
+  if (refused.missing === 'scope') return 'missing-scope';
+  if (refused.missing || status === 403) return 'missing-permission';
   return 'rejected';
 };
 
@@ -180,16 +185,22 @@ const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall
     return `Either the client registered for sis-relay lacks the scope ${scope}, or the signing user's role lacks the permission for this call. Grant what is missing on the platform, then replay.`;
   if (kind === 'unexpected-answer')
     return `${remedies[kind]} PLATFORM_OPERATIONS sets the version of this call under “${name}”.`;
+  const own =
+    kind === 'intercepted' && !isForeign(refused)
+      ? `${remedies.intercepted} ${permissionRemedy(error)}`
+      : undefined;
   const isAboutPath = isMisled(refused) && (kind === 'rejected' || kind === 'intercepted');
   const before = kind === 'intercepted' ? `${remedies.intercepted} ` : '';
-  return isAboutPath ? `${before}${pathRemedy(error)}` : remedies[kind];
+  return isAboutPath ? `${before}${pathRemedy(error)}` : (own ?? remedies[kind]);
 };
 
+const permissionRemedy = ({ operation: { scope } }: PlatformError): string =>
+  `If it was the platform itself that answered, the signing user's role lacks the permission for this call, or the client registered for sis-relay the scope${scope ? ` ${scope}` : ''}.`;
+
 /** Of these, nothing in the message is the cause: the call itself is not where the platform looks for it. */
-const isMisled = ({ status, type, title, detail, form }: RefusedCall): boolean => {
-  if (status === 405 || (status >= 300 && status < 400)) return true;
-  const hasWords = form !== 'page' && (type ?? detail ?? title?.replace(/^(404 )?not found\W*$/i, ''));
-  return status === 404 && !hasWords;
+const isMisled = (refused: RefusedCall): boolean => {
+  const { status } = refused;
+  return status === 405 || (status >= 300 && status < 400) || (status === 404 && absentIn(refused) === '');
 };
 
 const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {

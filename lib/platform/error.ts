@@ -1,3 +1,4 @@
+import { readAs } from './escapes.ts';
 import type { Operation } from './operation.ts';
 
 /** An answer that is not the success which its operation declares, parsed from whichever of the platform's forms it came in. */
@@ -23,8 +24,11 @@ export type RefusedCall = {
   retryAfterSeconds?: number | undefined;
 };
 
-/** `error`: one of the API's own forms in JSON. `page`: tags, be they HTML or XML. */
-type Form = 'error' | 'json' | 'text' | 'page' | 'redirect' | 'nothing';
+/**
+ * `error`: one of the API's own forms in JSON. `fault`: an error in JSON of another form. `shape`: a success that is none, told
+ * by names and types. `page`: tags, be they HTML or XML.
+ */
+type Form = 'error' | 'fault' | 'json' | 'shape' | 'text' | 'page' | 'redirect' | 'nothing';
 
 /** A call of the platform that did not succeed. Built from the request as it was before it was proved: nothing to redact. */
 export class PlatformError extends Error {
@@ -78,13 +82,35 @@ const refusalsBeforeEffect = new Set([
   ...[400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431],
 ]);
 
-/** Whether the API itself has given this answer: pages and redirects are given by what stands before it, such as a login. */
-export const isApiOwn = (refused: RefusedCall): boolean =>
-  refusesCredential(refused) ||
-  (refused.form !== 'page' && refused.form !== 'redirect' && refused.status !== 407);
+/**
+ * Whether the API itself has given this answer: pages and redirects are given by what stands before it, such as a login, and
+ * so is many a 403 in words of its own.
+ */
+export const isApiOwn = (refused: RefusedCall): boolean => {
+  if (refusesCredential(refused) || isTimestampOutOfRange(refused)) return true;
+  if (isForeign(refused)) return false;
+  return refused.status !== 403 || Boolean(refused.form === 'error' || refused.missing || refused.cutOff);
+};
+
+/** Certainly given by what stands before the API. */
+export const isForeign = ({ form, status }: RefusedCall): boolean =>
+  form === 'page' || form === 'redirect' || status === 407;
+
+/** The words by which a 404 tells what is not there; none where it speaks of the path alone, or not at all. */
+export const absentIn = (refused: RefusedCall): string =>
+  refused.form === 'page'
+    ? ''
+    : wordsOf(refused)
+        .replace(/\/\S*/g, ' ')
+        .replace(wordsAboutPaths, ' ')
+        .replace(/[^\p{L}]+/gu, ' ')
+        .trim();
+
+const wordsAboutPaths =
+  /\b(?:unreadable|json|http|errors?|an?|the|th(?:at|is|ose)|no|such|not|found|was|is|be|does|could|cannot|exists?|on|for|with|of|here|pages?|resources?|paths?|routes?|ur[il]s?|apis?|endpoints?|methods?|get|put|post|delete|versions?|supported|server|values|request(?:ed)?|match(?:e[sd])?)\b/gi;
 
 export const isTimestampOutOfRange = (refused: RefusedCall): boolean =>
-  speaksOfProof(refused) && /timestamp out of range/i.test(wordsOf(refused));
+  speaksOfProof(refused) && /timestamp\s+out\s+of\s+range/i.test(wordsOf(refused));
 
 /** The platform refuses the keys themselves: told as 401, or as a 403 that says so (any other 403 is about rights). */
 export const isInvalidToken = (refused: RefusedCall): boolean =>
@@ -95,13 +121,14 @@ const refusesCredential = (refused: RefusedCall): boolean =>
   refused.missing === undefined &&
   (refused.type === 'invalid-token' || invalidToken.test(wordsOf(refused)));
 
-const invalidToken = /\b(invalid|expired)[ _-]?token\b|\btoken (is |has )?(invalid|expired)\b/i;
+const invalidToken =
+  /\b(invalid|expired)(\s{1,4}|[_-])?token\b|\btoken\s{1,4}((is|has)\s{1,4})?(invalid|expired)\b/i;
 
-/** The statuses of a refused proof; or a success that is nothing but a sentence, and no text that holds such words. */
+/** The statuses of a refused proof; or a success that says nothing but that, and no text that holds such words. */
 const speaksOfProof = (refused: RefusedCall): boolean =>
   refused.status === 401 ||
   refused.status === 403 ||
-  (refused.status < 300 && refused.form === 'text' && wordsOf(refused).length < 100);
+  (refused.status < 300 && /^(error|fault|text)$/.test(refused.form ?? '') && wordsOf(refused).length < 100);
 
 /** Half of what a platform says may stand in the title. */
-const wordsOf = ({ title = '', detail = '' }: RefusedCall): string => `${title}\n${detail}`;
+const wordsOf = ({ title = '', detail = '' }: RefusedCall): string => readAs(`${title}\n${detail}`);

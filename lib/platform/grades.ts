@@ -64,9 +64,9 @@ export const setGradeValue = (
     },
   });
 
-/** A user's grade value; undefined where there is none yet. */
+/** A user's grade value; undefined where the platform says that there is none yet. */
 export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
-  unlessAbsent(platform.call(getGradeValue, { path: ids }));
+  unlessAbsent(platform.call(getGradeValue, { path: ids }), /grade|value/i);
 
 /** A user's grade as a PUT takes it, and its comments; undefined where the platform does not tell. */
 export type ShownGrade = {

@@ -33,15 +33,26 @@ const frame = z.looseObject({
   Next: z.unknown(),
 });
 
+/** Names of what may lead on. In a form that is not known it is overlooked, and the list would end in silence. */
+const leading = /next|more|bookmark|cursor|continu|paging/i;
+
 const pageIn = (answer: unknown, items: z.ZodType): unknown => {
   if (Array.isArray(answer)) return { items: respelled(items, answer) };
   if (typeof answer !== 'object' || answer === null) return {};
-  const { PagingInfo, Items, Objects, Next } = respelled(frame, answer) as Record<string, unknown>;
-  if (Objects !== undefined) return { items: respelled(items, Objects), next: Next || undefined };
+  const page = respelled(frame, answer) as Record<string, unknown>;
+  const { PagingInfo, Items, Objects, Next } = page;
+  const isLinked = Objects !== undefined;
+  const own = isLinked ? 'Next' : 'PagingInfo';
+  const isMixed = (isLinked && Items !== undefined) || leadsOn(page, own);
+  if (isMixed) return {};
+  if (isLinked) return { items: respelled(items, Objects), next: Next || undefined };
   const { HasMoreItems, Bookmark } = (PagingInfo ?? {}) as Record<string, unknown>;
   const bookmark = HasMoreItems === true ? (Bookmark ?? '') : undefined;
   return { items: respelled(items, Items), HasMoreItems, bookmark };
 };
+
+const leadsOn = (page: Record<string, unknown>, own: string): boolean =>
+  Object.entries(page).some(([name, value]) => name !== own && leading.test(name) && Boolean(value));
 
 /** The items of a list, asked for page by page as they are used: no more than one page is held. */
 export async function* itemsOf<Item>(

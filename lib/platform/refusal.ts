@@ -1,5 +1,6 @@
 import { scrub } from './echo.ts';
 import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './error.ts';
+import { anchorOf, type ErrorWords, errorWords, likenessToError } from './error-body.ts';
 import { hasTags, piecesOf } from './html.ts';
 import { parseJson } from './json.ts';
 
@@ -14,14 +15,8 @@ type RawAnswer = {
   cutOff?: boolean;
 };
 
-/** What an answer says, in the platform's own words. */
-type Words = Pick<RefusedCall, 'form'> & {
-  /** That of an error's body. */
-  status?: number | undefined;
-  type?: string | undefined;
-  title?: string | undefined;
-  detail?: string | undefined;
-};
+/** What an answer says, in the platform's own words; the status is that of an error's body. */
+type Words = Omit<ErrorWords, 'form'> & Pick<RefusedCall, 'form'>;
 
 /**
  * Parses any answer that is not the success which was declared, whatever its status: both JSON forms, plain text, HTML,
@@ -79,86 +74,25 @@ const jsonWords = (text: string): Words => {
   if ('flaw' in json) {
     const start = text.slice(0, maximumErrorBytes);
     const type = anchorOf(textIn(start, 'type'));
-    return { form: 'json', type, title: textIn(start, 'title') ?? 'Unreadable JSON', detail: start };
+    const title = textIn(start, 'title') ?? 'Unreadable JSON';
+    return { form: type === undefined ? 'text' : 'error', type, title, detail: start };
   }
   const { value } = json;
   if (typeof value !== 'object' || value === null) return { form: 'text', detail: String(value) };
-  return errorIn(value) ?? { form: 'json', ...problemWords(value, known(value)) };
-};
-
-/**
- * What a JSON value says if it is an error: `{"Errors":[{"Message"}]}`, a problem (`type`, `title`, `status`, `detail`), or
- * what servers and proxies say in place of them. Undefined: it is not known to be one, whatever else it is.
- */
-export const errorIn = (value: unknown): Words | undefined => {
-  if (Array.isArray(value)) return value.length > 0 && value.every(isMessage) ? errors(value) : undefined;
-  if (typeof value !== 'object' || value === null) return undefined;
-  const told = known(value);
-  const { errors: listed, error } = told;
-  if (Array.isArray(listed) && (listed.length > 0 || Object.keys(value).length === 1)) return errors(listed);
-  const status = statusIn(told.status ?? told.statuscode);
-  const isTold = typeof error === 'object' && error !== null ? Object.keys(error).length > 0 : Boolean(error);
-  const isProblem = stringOf(told.title) !== undefined && /[#/:]/.test(stringOf(told.type) ?? '');
-  if (status === undefined && !isTold && !isProblem && !isMessage(value)) return undefined;
-  return { form: 'error', status, ...problemWords(value, told) };
-};
-
-const problemWords = (value: object, told: Record<string, unknown>): Words => {
-  const title = stringOf(told.title) ?? stringOf(told.error);
-  const detail = [told.detail, told.error_description, told.message].map(stringOf).find(Boolean);
-  return {
-    type: anchorOf(stringOf(told.type)),
-    title,
-    // Written anew, without escapes: who hides a name looks for it as people write it.
-    detail: detail ?? (title === undefined ? JSON.stringify(value) : undefined),
-  };
+  return errorWords(value);
 };
 
 /** Whether an answer is an error beyond doubt, whatever its status. */
 export const isKnownError = (answer: RawAnswer): boolean => {
+  const json = parseJson(answer.text.trim());
+  if ('value' in json && likenessToError(json.value) === 'certain') return true;
   const refused = parseRefusal(answer);
-  return refused.form === 'error' || isInvalidToken(refused) || isTimestampOutOfRange(refused);
+  return isInvalidToken(refused) || isTimestampOutOfRange(refused);
 };
-
-/** The fields by which an error is known, in whatever case they are written. */
-const known = (value: object): Record<string, unknown> => {
-  const found: Record<string, unknown> = {};
-  for (const [name, each] of Object.entries(value))
-    if (errorFields.test(name)) found[name.toLowerCase()] = each;
-  return found;
-};
-
-const errorFields = /^(errors?|error_description|status(code)?|type|title|detail|message)$/i;
-
-/** What some servers say alone, `{"Message":"An error has occurred."}`, with or without what only developers understand. */
-const isMessage = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  stringOf(known(value).message) !== undefined &&
-  Object.keys(value).every((name) => /^(message(detail)?|exception(message|type)|stacktrace)$/i.test(name));
-
-const errors = (listed: unknown[]): Words => {
-  const messages = listed
-    .slice(0, 1_000)
-    .map((each) => (typeof each === 'object' && each !== null ? stringOf(known(each).message) : undefined));
-  return { form: 'error', title: 'Errors', detail: messages.filter(Boolean).join('; ') || undefined };
-};
-
-const statusIn = (told: unknown): number | undefined => {
-  const status = typeof told === 'string' && /^\d{3}$/.test(told) ? Number(told) : told;
-  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600
-    ? status
-    : undefined;
-};
-
-const stringOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
 
 /** A field of JSON that is not whole. */
 const textIn = (json: string, field: string): string | undefined =>
   new RegExp(`"${field}"\\s*:\\s*"([^"\\\\]+)"`).exec(json)?.[1];
-
-const anchorOf = (type: string | undefined): string | undefined => type?.split(/[#/]/).at(-1) || undefined;
 
 const htmlWords = (html: string): Words => {
   let title = '';
@@ -196,7 +130,7 @@ export const typeIn = (contentType: string): string | undefined =>
 
 /** Words by which more is decided than by any other: wherever in a long page they stand, they are kept. */
 const tellingWords =
-  /(?:invalid|expired)[ _-]?token|token (?:is |has )?(?:invalid|expired)|timestamp out of range|insufficient scope|no scopes? defined|securityVariableName/i;
+  /(?:invalid|expired)(?:\s|&nbsp;|[_-]){0,4}token|token (?:is |has )?(?:invalid|expired)|timestamp out of range|insufficient scope|no scopes? defined|securityVariableName/i;
 
 const excerpt = (text: string, maximum: number): string => {
   const start = text.slice(0, maximumErrorBytes);

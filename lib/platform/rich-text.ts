@@ -1,10 +1,25 @@
 import * as z from 'zod';
 import { piecesOf } from './html.ts';
 
-/** Text as the platform gives it; submissions and news take it in this form as well. */
-export const richText = z.looseObject({ Text: z.string().nullish(), Html: z.string().nullish() });
+const given = z.looseObject({ Content: z.string().nullable(), Type: z.enum(['Text', 'Html']) });
 
-export type RichText = z.infer<typeof richText>;
+/**
+ * Text as the platform gives it; submissions and news take it in this form as well. Some give it in the form in which grades
+ * take it. What is in neither form is not known to be empty.
+ */
+export const richText = z.union([
+  given,
+  z
+    .looseObject({ Text: z.string().nullish(), Html: z.string().nullish() })
+    .refine((text) => (text.Text ?? text.Html) !== undefined || !Object.values(text).some(Boolean)),
+]);
+
+export type RichText = { Text?: string | null | undefined; Html?: string | null | undefined };
+
+const givenOrRead = (text: z.infer<typeof richText>): RichText => {
+  const { Content, Type } = given.safeParse(text).data ?? {};
+  return Content === undefined ? (text as RichText) : { [Type ?? 'Text']: Content };
+};
 
 /** Text as grades and descriptions take it, to be told from `{Text,Html}`, the form in which the same text is read. */
 export type TextContent = { Content: string; Type: 'Text' | 'Html' };
@@ -15,7 +30,7 @@ export const textContent = (text: string): TextContent => ({ Content: text, Type
 export const asTaken = (setting: unknown): unknown => {
   const isText = typeof setting === 'object' && setting !== null && ('Text' in setting || 'Html' in setting);
   const text = isText ? richText.safeParse(setting).data : undefined;
-  return text ? contentOf(text) : setting;
+  return text ? contentOf(givenOrRead(text)) : setting;
 };
 
 /** With its markup, where it has any. */
@@ -23,8 +38,10 @@ const contentOf = (text: RichText): TextContent =>
   text.Html ? { Content: text.Html, Type: 'Html' } : textContent(text.Text ?? '');
 
 /** The words of a text. Of one that has HTML alone, the words between its tags: an empty one is often an empty paragraph. */
-export const plainText = async (text: RichText | null | undefined): Promise<string> =>
-  text?.Text || wordsOf(text?.Html ?? '');
+export const plainText = async (text: z.infer<typeof richText> | null | undefined): Promise<string> => {
+  const { Text, Html } = text ? givenOrRead(text) : {};
+  return Text || wordsOf(Html ?? '');
+};
 
 const wordsOf = async (html: string): Promise<string> => {
   const written = Array.from(piecesOf(html), (piece) =>

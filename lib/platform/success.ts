@@ -1,8 +1,9 @@
 import type { Answer } from './answer.ts';
 import { PlatformError, type RefusedCall } from './error.ts';
+import { likenessToError } from './error-body.ts';
 import { parseJson } from './json.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
-import { errorIn, isSuccess, parseRefusal } from './refusal.ts';
+import { isSuccess, parseRefusal } from './refusal.ts';
 import type { CallInput } from './request.ts';
 import { expectedBy, respelled, shapeOf } from './shape.ts';
 
@@ -28,24 +29,35 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   const text = answer.text.trim();
   const flaw = (message: string, came?: string) => unexpected(asked, answer, { message, came });
   if (answer.isTooLong) throw flaw('is longer than is ever read');
-  if (text === '' && declared === 'acknowledged') return undefined as Result;
+  const done = (result: unknown): Result => {
+    if (sayDone.has(answer.status)) return result as Result;
+    throw flaw(`is ${answer.status}, which does not say that it is done`);
+  };
+  if (text === '' && declared === 'acknowledged') return done(undefined);
   if (isFileAnswer(declared)) throw noFile(asked, answer);
   if (text === '') throw flaw('carries nothing');
   const json = parseJson(text);
   if ('flaw' in json && json.flaw === 'no JSON') throw refusal(asked, answer);
   if ('flaw' in json) throw json.flaw === 'cut off' ? cutOff(asked) : flaw('is nested too deep');
   const { value } = json;
-  if (errorIn(value) || isWords(value)) throw refusal(asked, answer);
-  const other = otherThan(asked, value);
+  const likeness = likenessToError(value);
+  if (likeness === 'certain' || isWords(value)) throw refusal(asked, answer);
+  const wanted = wantedBy(asked);
+  const other = otherThan(wanted, value);
   if (other !== undefined) throw flaw(`is about another ${other} than was asked for`);
-  // Whatever else it is may be the platform's way to say that it is done, but for a no.
-  if (declared === 'acknowledged' && value !== false) return undefined as Result;
-  if (declared === 'acknowledged') throw flaw('says false');
-  const parsed = declared.safeParse(respelled(declared, value));
-  if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.slice(0, 20).map(({ path }) => path.join('.') || 'the whole');
-  throw flaw(`lacks what it must carry: ${fields.join(', ')}`, shapeOf(value));
+  const parsed = declared === 'acknowledged' ? undefined : declared.safeParse(respelled(declared, value));
+  if (parsed?.success) return done(parsed.data);
+  if (likeness === 'likely') throw refusal(asked, answer);
+  if (parsed === undefined && isHarmless(wanted, value)) return done(undefined);
+  const lacking = parsed?.error.issues.slice(0, 20).map(({ path }) => path.join('.') || 'the whole');
+  throw flaw(
+    lacking ? `lacks what it must carry: ${lacking.join(', ')}` : 'is none that is known',
+    shapeOf(value),
+  );
 };
+
+/** 202 promises, and 206 is a part. */
+const sayDone = new Set([200, 201, 203, 204, 205]);
 
 /** A text in quotes is to be read like one without. */
 const isWords = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
@@ -53,7 +65,7 @@ const isWords = (value: unknown): boolean => typeof value === 'string' && value.
 /** A success that shall be a file and is none. */
 const noFile = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   const { contentType = 'what names no type', form } = wordsOf(asked, answer);
-  const isSaid = form === 'error' || form === 'page' || (form === 'text' && contentType === 'text/plain');
+  const isSaid = /^(error|fault|page)$/.test(form ?? '') || (form === 'text' && contentType === 'text/plain');
   if (isSaid) return refusal(asked, answer);
   return unexpected(asked, answer, { message: `is ${answer.status} with ${contentType}` });
 };
@@ -68,7 +80,7 @@ const wordsOf = (asked: Asked<unknown>, answer: Answer): RefusedCall =>
 const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   const { operation, call } = asked;
   const refused = wordsOf(asked, answer);
-  const unexpected = isSuccess(refused.status) && refused.form !== 'error' && refused.form !== 'page';
+  const unexpected = isSuccess(refused.status) && (refused.form === 'text' || refused.form === 'json');
   const message = unexpected
     ? 'the answer is in words that are no known error'
     : `answered with ${answer.status}`;
@@ -87,7 +99,7 @@ const unexpected = (
   return new PlatformError({
     operation,
     call,
-    refused: { ...about, form: 'json', title: 'Unexpected Answer', detail: detail.slice(0, mostDetail) },
+    refused: { ...about, form: 'shape', title: 'Unexpected Answer', detail: detail.slice(0, mostDetail) },
     sent: true,
     unexpected: true,
     message: `the answer ${message}`,
@@ -97,39 +109,71 @@ const unexpected = (
 const mostDetail = 2_000;
 
 const declaredBy = ({ answer }: Operation<unknown>): string => {
-  if (answer === 'acknowledged') return 'nothing, or JSON';
+  if (answer === 'acknowledged') return 'nothing, or what was asked for';
   return isFileAnswer(answer) ? `200 with ${answer.file.source}` : expectedBy(answer);
 };
 
+/** What a call asked for, by the names that an answer has for it, in small letters. */
+type Wanted = {
+  /** Ids, and whatever else the request's body says in one word. */
+  words: Map<string, string>;
+  /** Names of the body: an answer that holds nothing under one of them has not taken it. */
+  set: Set<string>;
+};
+
+const wantedBy = ({ operation, input }: Asked<unknown>): Wanted => {
+  const { path = {}, query = {}, json } = input;
+  const body = typeof json === 'object' && json !== null ? json : {};
+  const repeated = Object.entries(operation.repeats ?? {}).map(([name, placeholder]) => [
+    name,
+    path[placeholder],
+  ]);
+  const words = new Map<string, string>();
+  for (const [name = '', word] of [...Object.entries({ ...query, ...body, ...path }), ...repeated])
+    if (wordIn(word) !== undefined) words.set(String(name).toLowerCase(), wordIn(word) ?? '');
+  return { words, set: new Set(Object.keys(body).map((name) => name.toLowerCase())) };
+};
+
+const wordIn = (value: unknown): string | undefined =>
+  typeof value === 'number' || (typeof value === 'string' && value !== '')
+    ? String(value).toLowerCase()
+    : undefined;
+
+const isId = (name: string): boolean => /id(entifier)?$/i.test(name);
+
 /** Names an id that an answer repeats, of itself or of a row of a list, otherwise than it was asked for. */
-const otherThan = (asked: Asked<unknown>, value: unknown): string | undefined => {
-  const ids = idsOf(asked);
-  if (ids.size === 0) return undefined;
+const otherThan = ({ words, set }: Wanted, value: unknown): string | undefined => {
+  if (words.size === 0) return undefined;
   for (const row of rowsOf(value)) {
     if (typeof row !== 'object' || row === null) continue;
     for (const [name, id] of Object.entries(row)) {
-      const wanted = ids.get(name.toLowerCase());
-      const isId = typeof id === 'number' || (typeof id === 'string' && id !== '');
-      if (wanted !== undefined && isId && String(id).toLowerCase() !== wanted) return name;
+      const wanted = isId(name) ? words.get(name.toLowerCase()) : undefined;
+      const isUnset = (id === null || id === '') && set.has(name.toLowerCase());
+      if (wanted !== undefined && (wordIn(id) ?? wanted) !== wanted) return name;
+      if (wanted !== undefined && isUnset) return name;
     }
   }
   return undefined;
 };
 
-/** What was asked about, by the names that an answer has for it, in small letters. */
-const idsOf = ({ operation, input }: Asked<unknown>): Map<string, string> => {
-  const { path = {}, query = {}, json } = input;
-  const body = typeof json === 'object' && json !== null ? json : {};
-  const ids = new Map<string, string>();
-  for (const [name, id] of Object.entries({ ...query, ...body, ...path }))
-    if (/id$/i.test(name) && (typeof id === 'number' || typeof id === 'string'))
-      ids.set(name.toLowerCase(), String(id).toLowerCase());
-  for (const [name, placeholder] of Object.entries(operation.repeats ?? {})) {
-    const id = path[placeholder];
-    if (id !== undefined) ids.set(name.toLowerCase(), String(id).toLowerCase());
-  }
-  return ids;
-};
+/** JSON that acknowledges: it says nothing, or what it is about is what was asked for, or what was made of it. */
+const isHarmless = ({ words }: Wanted, value: unknown): boolean =>
+  (value !== false && typeof value !== 'object') ||
+  isEmpty(value) ||
+  rowsOf(value).every(
+    (row) =>
+      typeof row === 'object' &&
+      row !== null &&
+      Object.entries(row).some(([name, each]) => {
+        const word = wordIn(each);
+        return (
+          word !== undefined && (/^id(entifier)?$/i.test(name) || words.get(name.toLowerCase()) === word)
+        );
+      }),
+  );
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' ? Object.values(value ?? {}).every(isEmpty) : value === undefined || value === '';
 
 const rowsOf = (value: unknown): unknown[] => {
   if (Array.isArray(value)) return value;

@@ -116,8 +116,26 @@ export const answers: Answer[] = [
   {
     title: '200 with JSON of another shape',
     effect: { status: 200, body: { Unexpected: [true] }, when: 'after' },
-    is: { ...untold, 'read anything': 'success', 'read a file': 'success', make: 'uncertain' },
+    is: { ...failing('unexpected-answer'), 'read anything': 'success', 'read a file': 'success' },
     words: { status: 200, detail: /Unexpected: an array of boolean|is 200 with application.json/ },
+  },
+  {
+    title: '200 with an error in a form of others',
+    effect: { status: 200, body: { Message: 'The request is invalid.', ModelState: { Field: ['locked'] } } },
+    is: failing('rejected'),
+    words: { status: 200, detail: 'The request is invalid.; Field: locked' },
+  },
+  {
+    title: '200 with errors in one word',
+    effect: { status: 200, body: { Errors: 'The course is closed' } },
+    is: failing('rejected'),
+    words: { status: 200, title: 'Errors', detail: 'The course is closed' },
+  },
+  {
+    title: '202 with nothing',
+    effect: { status: 202, body: '', when: 'after' },
+    is: failing('unexpected-answer'),
+    words: { status: 202, detail: /^the answer (carries nothing|is 202)/ },
   },
   {
     title: '200 with nothing',
@@ -150,6 +168,12 @@ export const answers: Answer[] = [
     words: { status: 403, title: 'Blocked' },
   },
   {
+    title: '403 in words of a firewall',
+    effect: { status: 403, body: 'RBAC: access denied' },
+    is: failing('intercepted'),
+    words: { status: 403, title: 'RBAC: access denied' },
+  },
+  {
     title: '403 with a refused key, in a sentence',
     effect: { status: 403, body: sentence },
     twice: true,
@@ -161,6 +185,12 @@ export const answers: Answer[] = [
     effect: { status: 404, body: problem(404, 'Resource Not Found', 'User not found') },
     is: failing('rejected', { certain: true }),
     words: { status: 404, title: 'Resource Not Found', detail: 'User not found' },
+  },
+  {
+    title: '404 that says that there is no grade',
+    effect: { status: 404, body: { Errors: [{ Message: 'Grade value not found' }] } },
+    is: failing('rejected', { certain: true }),
+    words: { status: 404, title: 'Errors', detail: 'Grade value not found' },
   },
   {
     title: '404 without words',

@@ -62,17 +62,20 @@ const instead = (given: object, of: string[]) => ({
 
 /** It was taken, so that whatever then becomes of the looking, it is looked for again, and found. */
 const found = Object.fromEntries(answers.map(({ title }) => [title, 'waiting uncertain, done']));
-/** The classlist tells that it was done. */
+/** What the platform shows tells that it was done. */
 const shown = Object.fromEntries(
-  ['200 with JSON of another shape', '200 with nothing', '204'].map((title) => [title, 'done']),
+  ['200 with JSON of another shape', '200 with nothing', '202 with nothing', '204'].map((title) => [
+    title,
+    'done',
+  ]),
 );
 /** There is no grade yet, and so no comment. */
-const absent = { '404 that says what is not there': 'done', '404 without words': 'done' };
+const absent = { '404 that says that there is no grade': 'done' };
 /** There is nothing to remove, if the API says so. */
-const removed = { '404 that says what is not there': 'done' };
+const removed = { '404 that says what is not there': 'done', ...absent };
 
 const table: Row[] = [
-  { integration: 'grade-push', call: 'set-grade-value', effect: grade },
+  { integration: 'grade-push', call: 'set-grade-value', effect: grade, but: shown },
   { integration: 'grade-push', call: 'read-grade-value', effect: grade, but: absent },
   {
     ...{ integration: 'enrollment-create', call: 'create-enrollment', but: shown },
@@ -90,7 +93,10 @@ const table: Row[] = [
     effect: rows('profileImages', { userId: 301 }),
   },
   ...['create-grade-object', 'list-grade-objects', 'update-dropbox-folder'].map(
-    (call): Row => ({ integration: 'grade-object-create', call, effect: linkedGradeObject, looks: true }),
+    (call): Row => ({
+      ...{ integration: 'grade-object-create', call, effect: linkedGradeObject, looks: true },
+      ...(call === 'update-dropbox-folder' && { but: shown }),
+    }),
   ),
   ...['read-grade-object', 'update-grade-object'].map(
     (call): Row => ({

@@ -47,7 +47,7 @@ describe('a removal', () => {
     expect(requests.length).toBeGreaterThan(2);
 
     const last = { orgUnitId: 2001, userId: 5_249 };
-    await relay.controls().fault({ status: 404 }, { method: 'DELETE' });
+    await relay.controls().fault({ status: 404, body: { Errors: [] } }, { method: 'DELETE' });
     expect(parked(await relay.deliver(last)).requests).toEqual(['DELETE 404', ...requests.slice(1)]);
     expect(await rowsOf(last)).toHaveLength(1);
   });
@@ -124,6 +124,38 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
       message: expect.stringContaining('and shows the user in the classlist'),
       remedy: expect.stringContaining('version of delete-enrollment'),
     });
+    expect(await rowsOf(enrolled)).toHaveLength(1);
+  });
+
+  test.each([
+    ['a page', { headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked' }, 'intercepted'],
+    ['nothing', {}, 'rejected'],
+    ['the words of a router', { body: '404 page not found' }, 'rejected'],
+  ])('a 404 that the API did not write, whoever is listed: %s', async (_, answer, kind) => {
+    for (const removed of [enrolled, newcomer]) {
+      await relay.controls().fault({ status: 404, ...answer }, { method: 'DELETE' });
+      expect(parked(await relay.deliver(removed))).toMatchObject({
+        ...{ requests: ['DELETE 404'], kind, status: 404 },
+        remedy: expect.stringContaining('Look at the path'),
+      });
+    }
+    expect(await rowsOf(enrolled)).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'items that lead on by an address',
+      { Items: [], Next: '/svc/api/le/1.82/2001/classlist/paged/?page=2' },
+    ],
+    [
+      'objects that lead on by a bookmark',
+      { Objects: [], PagingInfo: { HasMoreItems: true, Bookmark: '7' } },
+    ],
+  ])('a 404, where the classlist comes as %s', async (_, body) => {
+    const notFound = { title: 'Not Found', status: 404, detail: 'No such version' };
+    await relay.controls().fault({ status: 404, body: notFound }, { method: 'DELETE' });
+    await relay.controls().fault({ status: 200, body }, { path: 'classlist' });
+    expect(parked(await relay.deliver(enrolled))).toMatchObject({ kind: 'unexpected-answer' });
     expect(await rowsOf(enrolled)).toHaveLength(1);
   });
 

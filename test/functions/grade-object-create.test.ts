@@ -256,6 +256,20 @@ describe('one that dies in the middle leaves one grade object, and it is linked'
     expect(await folder()).toMatchObject({ gradeItemId: made[0]?.gradeObjectId });
   });
 
+  test('an answer to the link that shows no link is none, unless the folder has it', async () => {
+    const body = { Id: 7001, Name: 'Lab reports', GradeItemId: null };
+    const link = { method: 'PUT', path: 'folders/7001$' };
+    await relay.controls().fault({ status: 200, body }, link);
+    expect(parked(await relay.deliver(linked))).toMatchObject({
+      kind: 'unexpected-answer',
+      message: expect.stringContaining('another GradeItemId than was asked for'),
+    });
+    expect((await folder())?.gradeItemId ?? null).toBeNull();
+    await relay.controls().fault({ status: 200, body, when: 'after' }, link);
+    const { outcomes, letters } = await relay.deliver(linked);
+    expect({ end: outcomes.at(-1), letters }).toEqual({ end: 'done', letters: [] });
+  });
+
   test('the permission to link is missing: parked with its item, and a replay only links it', async () => {
     const permission = {
       status: 403,

@@ -255,13 +255,37 @@ describe('the platform replaces a whole value, so', () => {
 
   test('a comment that may not be read is not overwritten: the grade is parked', async () => {
     await earlier('old', 'old, private');
-    await relay.controls().fault({ status: 403, body: 'Forbidden' }, { method: 'GET', path: 'values/301$' });
+    const body = { title: 'Forbidden', status: 403 };
+    await relay.controls().fault({ status: 403, body }, { method: 'GET', path: 'values/301$' });
     expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
       requests: ['GET 403'],
       kind: 'missing-permission',
       operation: `GET ${valuePath}`,
     });
     expect(await values()).toMatchObject([{ pointsNumerator: 1, writes: 0 }]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['the words of a router', '404 page not found'],
+    ['an error of no words', { Errors: [] }],
+  ])('a 404 that does not say that there is no grade wipes out no comment: %s', async (_, body) => {
+    await earlier('old', 'old, private');
+    await relay.controls().fault({ status: 404, body }, { method: 'GET', path: 'values/301$' });
+    expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
+      ...{ requests: ['GET 404'], kind: 'rejected' },
+      remedy: expect.stringContaining('Look at the path'),
+    });
+    expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
+  });
+
+  test('comments that are read in the form in which they are given are kept', async () => {
+    await earlier('old', 'old, private');
+    const text = (Content: string) => ({ Content, Type: 'Text' });
+    const body = { PointsNumerator: 1, Comments: text('old'), PrivateComments: text('old, private') };
+    await relay.controls().fault({ status: 200, body }, { method: 'GET', path: 'values/301$' });
+    expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({ outcomes: ['done'] });
+    expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
   });
 
   test('half a comment is not kept for the whole: the grade waits', async () => {
@@ -482,7 +506,10 @@ describe('what the platform refuses is parked after one request', () => {
     ],
   ])('told by %s', async (_, effect, failure) => {
     await relay.controls().fault(effect, { path: 'values/301$' });
-    const expected = { requests: [`PUT ${(effect as { status: number }).status}`], ...failure };
+    // An answer that nobody knows is looked up.
+    const looked = 'kind' in failure && failure.kind === 'unexpected-answer' ? ['GET 404'] : [];
+    const requests = [`PUT ${(effect as { status: number }).status}`, ...looked];
+    const expected = { requests, ...failure };
     expect(parked(await relay.deliver(message))).toMatchObject(expected);
     expect(await values()).toEqual([]);
   });

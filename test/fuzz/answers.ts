@@ -222,6 +222,13 @@ const errorOf = (random: Random): unknown => {
     { ...kept, ...problem, status: undefined },
     { ...kept, Status: String(status), Title: detail },
     { error: 'invalid_grant', error_description: detail },
+    { ...kept, Errors: `${detail} ` },
+    { ...kept, errors: { Field: [detail] } },
+    { ...kept, fault: { faultstring: detail } },
+    { ...kept, Success: false, Message: detail },
+    { Message: `${detail} `, ModelState: { Field: [detail] } },
+    { ...kept, status: { code: status }, title: 'Forbidden' },
+    [{ ...problem, detail }],
     { Message: `${detail} ` },
     [{ Message: `${detail} ` }, { Message: 'x' }],
   ]);

@@ -96,7 +96,8 @@ export function createPlatformModel(stage: Stage, options: Options) {
       if (!refused) act(parts, { thing: `${userId}`, ...asked });
       return refused;
     },
-    'read-grade-value': ({ path: { userId } }) => (states.has(`${userId}`) ? undefined : { status: 404 }),
+    'read-grade-value': ({ path: { userId } }) =>
+      states.has(`${userId}`) ? undefined : { status: 404, form: 'error', detail: 'Grade value not found' },
     'upload-my-submission': ({ path: { folderId = 0 }, json: _, ...asked }) => {
       const refused = refusedWhere(folderId);
       const message = folderId % wrong;

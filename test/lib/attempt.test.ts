@@ -669,7 +669,7 @@ describe('what the platform said when no outcome was left', () => {
     expect(letters[0]?.failure).toMatchObject({
       ...{ kind: 'unavailable', status: 500, ...words, operation: 'POST /things' },
       message:
-        'The platform answered GET /things with 503. An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500 Database)',
+        'The platform answered GET /things with 503. An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500)',
     });
   });
 

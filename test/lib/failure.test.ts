@@ -50,7 +50,46 @@ describe('the kind of a failed call', () => {
     ['a missing scope', 403, json, scope, 'missing-scope', 'missing-scope'],
     ['a token of no scopes', 403, json, noScopes, 'missing-scope', 'missing-scope'],
     ['a missing permission', 403, json, permission, 'missing-permission', 'missing-permission'],
-    ['a 403 without a word', 403, json, '', 'missing-permission', 'missing-permission'],
+    ['a 403 without a word', 403, json, '', 'intercepted', 'uncertain'],
+    ['a 403 in words of its own', 403, 'text/plain', 'error code: 1020', 'intercepted', 'uncertain'],
+    [
+      'a 403 in words, labelled as HTML',
+      403,
+      'text/html',
+      'Blocked by policy 942100.',
+      'intercepted',
+      'uncertain',
+    ],
+    ['a 403 of a gateway', 403, json, '{"message":"Forbidden"}', 'intercepted', 'uncertain'],
+    ['a 403 of a mesh', 403, 'text/plain', 'RBAC: access denied', 'intercepted', 'uncertain'],
+    ['a 403 in a form of the API', 403, json, '{"Errors":[]}', 'missing-permission', 'missing-permission'],
+    ['a refused key, with blanks', 403, 'text/plain', 'Invalid  token', 'credentials', 'credentials'],
+    [
+      'a refused key, as HTML writes it',
+      403,
+      'text/html',
+      '<p>Invalid&nbsp;token',
+      'credentials',
+      'credentials',
+    ],
+    ['a refused key, labelled as JSON', 403, json, 'Invalid&nbsp;token', 'credentials', 'credentials'],
+    ['a success that refuses the key as JSON', 200, json, 'Invalid token', 'credentials', 'uncertain'],
+    [
+      'a success that refuses the key in an error',
+      200,
+      json,
+      '{"Errors":[{"Message":"Invalid token"}]}',
+      'credentials',
+      'uncertain',
+    ],
+    [
+      'a success that refuses the key beside an id',
+      200,
+      json,
+      '{"Message":"Invalid token","RequestId":"1"}',
+      'credentials',
+      'uncertain',
+    ],
     ['a 403 page', 403, 'text/html', '<html>Forbidden</html>', 'intercepted', 'uncertain'],
     ['a refused key', 403, 'text/plain', 'Invalid token', 'credentials', 'credentials'],
     ['a refused key, in a sentence', 403, 'text/plain', invalid, 'credentials', 'credentials'],
@@ -273,6 +312,29 @@ describe('what a failure tells', () => {
     ['a 404 without words', 404, '', {}, 'rejected'],
     ['a 404 in no words but its own', 404, 'Not Found', { 'content-type': 'text/plain' }, 'rejected'],
     ['a 404 page', 404, '<html>404</html>', { 'content-type': 'text/html' }, 'intercepted'],
+    ['a 404 of a router', 404, '404 page not found', { 'content-type': 'text/plain' }, 'rejected'],
+    [
+      'a 404 of a router, as JSON',
+      404,
+      '{"Message":"No HTTP resource was found that matches the request URI"}',
+      {},
+      'rejected',
+    ],
+    ['a 404 of no errors', 404, '{"Errors":[]}', {}, 'rejected'],
+    [
+      'a 404 that is a blank problem',
+      404,
+      '{"type":"about:blank","title":"Not Found","status":404}',
+      {},
+      'rejected',
+    ],
+    [
+      'a 404 that is a typed problem',
+      404,
+      '{"type":"https://d/x#not-found","title":"Not Found"}',
+      {},
+      'rejected',
+    ],
     ['a 405', 405, '{"title":"Method Not Allowed","detail":"GET alone"}', {}, 'rejected'],
     ['a redirect', 302, '', { location: '/login' }, 'intercepted'],
   ])('leads to the path, its slash, its version and the override after %s', async (...row) => {
@@ -306,6 +368,21 @@ describe('what a failure tells', () => {
         'Not the API of the platform answered GET /svc/api/lp/1.49/things/1, but something before it: 403 text/html',
       ...{ status: 403, title: 'Web Application Firewall', detail: 'Blocked: x_c=…' },
       remedy: expect.stringMatching(/proxy.*firewall.*PLATFORM_URL.*then replay/),
+    });
+  });
+
+  test('names both who may have refused, where a 403 is in no form of the API', async () => {
+    const { url } = await answering(() => ({
+      status: 403,
+      headers: { 'content-type': 'text/plain' },
+      body: 'Blocked: private-content',
+    }));
+    const [failure] = await failuresAt(url);
+    expect(failure).toMatchObject({
+      message:
+        'The answer to GET /svc/api/lp/1.49/things/1 is in no form of the API of the platform: 403 text/plain',
+      title: 'Blocked: private-content',
+      remedy: expect.stringMatching(/proxy.*firewall.*signing user's role.*permission.*scope/),
     });
   });
 

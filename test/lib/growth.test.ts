@@ -71,6 +71,11 @@ const scans: Scan[] = [
     (text) => refusalOf(json)(`{"Errors":["${text}",{}]}`),
     ['","', '"],["', ' '],
   ],
+  [
+    'an error of many fields',
+    (text) => refusalOf(json)(`{"title":"x","errors":{"a":"${text}"}}`),
+    ['","', '","b":"', '"},"errors":{"a":"', ' '],
+  ],
   ['JSON', parseJson, ['[', '{"a":', '"', '\\"', '\\', '[]', '"",']],
   [
     'a comment',

@@ -360,19 +360,57 @@ describe('a success that is none', () => {
     '{}',
     '{"Id":1,"Errors":[]}',
     '{"Errors":null}',
-    '{"Title":"Error 500","Status":"Open"}',
-    '{"Name":"x","Message":"one of many fields"}',
-    '{"type":1,"title":"a topic","status":200}',
+    '{"Id":"1","Title":"Error 500","Status":"Open"}',
+    '{"id":1,"type":1,"title":"a topic","status":200}',
     '{"error":null,"Id":1}',
-  ])('is no error for a call that is acknowledged by nothing, or by JSON: %s', async (body) => {
+    '[{"Identifier":"1"},{"Identifier":"2"}]',
+  ])('is no error for a call that is acknowledged by nothing, or by what was made: %s', async (body) => {
     const { url } = await answering(() => ({ body }));
     const { platform } = clientAt(url);
     for (const declared of [operations.repeatable, operations.once])
       expect(await platform.call(declared, { path })).toBeUndefined();
   });
 
+  test.each(['{"Name":"x","Score":7.5}', '{"Objects":[{"name":"X"}],"Total":1}'])(
+    'is no error for a call that is acknowledged by what was asked for: %s',
+    async (body) => {
+      const { url } = await answering(() => ({ body }));
+      const input = { path, json: { Name: 'x', Score: 7.5 } };
+      expect(await clientAt(url).platform.call(operations.repeatable, input)).toBeUndefined();
+    },
+  );
+
+  test.each([
+    '{"Title":"Error 500","Status":"Open"}',
+    '{"type":1,"title":"a topic","status":200}',
+    '{"Name":"another","Score":8}',
+    '{"result":{"Errors":[{"Message":"no"}]}}',
+    '[{"Id":1},{"x":1}]',
+    '[7]',
+    'false',
+  ])('is one that nobody knows, where a call asked for something else: %s', async (body) => {
+    const { url } = await answering(() => ({ body }));
+    const input = { path, json: { Name: 'x', Score: 7.5 } };
+    const error = await errorOf(clientAt(url).platform.call(operations.repeatable, input));
+    expect(error).toMatchObject({ unexpected: true, message: 'the answer is none that is known' });
+  });
+
+  test.each([202, 206])('is one that does not say that it is done: %i', async (status) => {
+    for (const body of ['', '{"Id":1}']) {
+      const { url } = await answering(() => ({ status, body }));
+      const error = await errorOf(clientAt(url).platform.call(operations.once, { path }));
+      expect(error).toMatchObject({ unexpected: true, mayHaveActed: true, refused: { status } });
+    }
+  });
+
   test.each([
     ['of the path', { path, json: undefined }, '{"id":2}', 'id'],
+    [
+      'of the body, not taken',
+      { path, json: { GradeItemId: 5 } },
+      '{"Id":1,"GradeItemId":null}',
+      'GradeItemId',
+    ],
     ['of the body', { path, json: { UserId: 301, RoleId: 7 } }, '{"UserId":302,"RoleId":7}', 'UserId'],
     ['of the query', { path, query: { userId: '301' } }, '{"UserId":"302"}', 'UserId'],
     ['of one row of a list', { path, json: { UserId: 301 } }, '[{"UserId":301},{"UserId":302}]', 'UserId'],

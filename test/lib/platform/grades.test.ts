@@ -80,6 +80,14 @@ describe('the comments of a grade value', () => {
       { comments: 'Schön: Übung üß😀 – € 5', privateComments: '&lt; &unknown; AT&T' },
     ],
     [
+      'in the form in which they are given',
+      {
+        Comments: { Content: 'Please see me', Type: 'Text' },
+        PrivateComments: { content: '<p>c</p>', type: 'Html' },
+      },
+      { comments: 'Please see me', privateComments: 'c' },
+    ],
+    [
       'as empty where they are an empty paragraph',
       { Comments: text('', '<p></p>'), PrivateComments: text('', '<p>&nbsp;<br/></p>') },
       { comments: '', privateComments: '' },
@@ -106,8 +114,11 @@ describe('the comments of a grade value', () => {
   });
 
   test.each([
-    ['', { 'content-type': 'application/json' }],
-    ['{"title":"Resource Not Found","status":404}', { 'content-type': 'application/problem+json' }],
+    ['{"Errors":[{"Message":"No grade value"}]}', { 'content-type': 'application/json' }],
+    [
+      '{"title":"Resource Not Found","status":404,"detail":"Grade value not found"}',
+      { 'content-type': 'application/problem+json' },
+    ],
   ])('are none where there is no value: 404 %s', async (body, headers) => {
     const { url, requests } = await answering(() => ({ status: 404, body, headers }));
     expect(await readComments(url)).toBeUndefined();
@@ -119,12 +130,23 @@ describe('the comments of a grade value', () => {
     [403, '{"title":"Forbidden"}'],
     // A page is not the API's: whatever is not found there, it is not the value.
     [404, '<html>Not Found</html>'],
+    // It may be the path that is not found.
+    [404, ''],
+    [404, '404 page not found'],
+    [404, '{"Errors":[]}'],
+    [404, '{"title":"Resource Not Found","status":404}'],
+    [404, '{"title":"Not Found","status":404,"detail":"No route for /le/1.1/6606/grades/7/values/42"}'],
+    [404, '{"Message":"No HTTP resource was found that matches the request URI"}'],
+    [404, '{"title":"Not Found","status":404,"detail":"User not found"}'],
     [410, ''],
     [500, ''],
     [200, ''],
     [200, 'null'],
     [200, '{"Comments":"text"}'],
     [200, '{"Comments":{"Text":[7]}}'],
+    [200, '{"Comments":{"Content":"a"}}'],
+    [200, '{"Comments":{"Content":"a","Type":"Markdown"}}'],
+    [200, '{"Comments":{"Value":"a"}}'],
   ])('are not taken for none where they could not be read: %i %s', async (status, body) => {
     const { url } = await answering(() => ({ status, body }));
     await errorOf(readComments(url));

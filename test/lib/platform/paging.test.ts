@@ -211,6 +211,14 @@ describe('a page that is none', () => {
     ['an item without what it must carry', [{ Id: 1 }, { Name: 'x' }], 'items.1.Id'],
     ['nothing', null, 'items'],
     ['another shape', { Users: [] }, 'items'],
+    ['a bookmark’s form that leads on by an address', { Items: [], Next: `${own}?page=2` }, 'items'],
+    [
+      'an address’ form that leads on by a bookmark',
+      { Objects: [], PagingInfo: { HasMoreItems: true } },
+      'items',
+    ],
+    ['both forms', { Objects: [], Items: [] }, 'items'],
+    ['a way on that nobody knows', { Items: [], nextLink: '/x' }, 'items'],
     [
       'whether there is more, in a word of its own',
       { PagingInfo: { Bookmark: '9', HasMoreItems: 'perhaps' }, Items: [] },

@@ -1,0 +1,148 @@
+import { STATUS_CODES } from 'node:http';
+
+/** What JSON says of an error. */
+export type ErrorWords = {
+  /** `error`: one of the API's own forms; `fault`: an error in another form; `json`: nothing known. */
+  form: 'error' | 'fault' | 'json';
+  status?: number | undefined;
+  /** The anchor of a problem's type. */
+  type?: string | undefined;
+  title?: string | undefined;
+  detail?: string | undefined;
+};
+
+/**
+ * `certain`: it is an error, whatever stands beside it. `likely`: it has what errors have, and so has many an answer that is
+ * none: it is one where what was expected is not there.
+ */
+export type Likeness = 'certain' | 'likely';
+
+export const likenessToError = (value: unknown): Likeness | undefined => {
+  if (Array.isArray(value)) return value.length > 0 ? likenessOfAll(value) : undefined;
+  if (!isObject(value)) return undefined;
+  const told = known(value);
+  const isList = Array.isArray(told.errors) && Object.keys(value).length === 1;
+  if (isList || told.success === false || errorNames.some((name) => says(told[name]))) return 'certain';
+  if (statusIn(told.status ?? told.statuscode) || isProblem(told) || isMessage(value)) return 'certain';
+  const failed = /^(error|fail)/i.test(stringOf(told.status) ?? '');
+  const isLikely = failed || statusIn(told.code) || likelyNames.some((name) => says(told[name]));
+  return isLikely ? 'likely' : undefined;
+};
+
+const errorNames = ['error', 'errors', 'fault', 'exception', 'exceptionmessage', 'modelstate'];
+const likelyNames = ['message', 'detail', 'reason'];
+
+/** As sure as the least sure of them. */
+const likenessOfAll = (values: unknown[]): Likeness | undefined => {
+  let least: Likeness = 'certain';
+  for (const each of values) {
+    const likeness = Array.isArray(each) ? undefined : likenessToError(each);
+    if (likeness === undefined) return undefined;
+    if (likeness === 'likely') least = likeness;
+  }
+  return least;
+};
+
+/** The words of JSON that is no success, whatever it is. */
+export const errorWords = (value: object): ErrorWords => {
+  const likeness = likenessToError(value);
+  if (Array.isArray(value) && likeness) return wordsOfAll(value.slice(0, mostPieces));
+  const told = known(value);
+  const { errors, error } = told;
+  const ownTitle = stringOf(told.title) ?? stringOf(error);
+  const title = ownTitle ?? (says(errors) || Array.isArray(errors) ? 'Errors' : undefined);
+  const main = [told.detail, told.error_description, told.message];
+  const { messagedetail, reason, modelstate, fault, exception, exceptionmessage } = told;
+  const others = [messagedetail, reason, errors, isObject(error) && error];
+  const texts = [...main, ...others, modelstate, fault, exception, exceptionmessage];
+  const isTold = title !== undefined || main.some((each) => stringOf(each) !== undefined);
+  return {
+    form: isOfApi(told) ? 'error' : likeness ? 'fault' : 'json',
+    status: statusIn(told.status ?? told.statuscode) ?? statusIn(told.code),
+    type: anchorOf(stringOf(told.type)),
+    title,
+    // Written anew, without escapes: who hides a name looks for it as people write it.
+    detail: isTold ? joined(texts) : JSON.stringify(value),
+  };
+};
+
+const wordsOfAll = (values: object[]): ErrorWords => {
+  const all = values.map(errorWords);
+  const isOfApi = all.every(({ form }) => form === 'error');
+  const { title = 'Errors', ...first } = all[0] ?? {};
+  return {
+    ...first,
+    form: isOfApi ? 'error' : 'fault',
+    title,
+    detail: joined(all.map(({ detail }) => detail)),
+  };
+};
+
+/** More than any letter holds. */
+const mostPieces = 1_000;
+
+const joined = (values: unknown[]): string | undefined => {
+  const pieces = new Set<string>();
+  const gather = (value: unknown, name = ''): void => {
+    if (pieces.size >= mostPieces) return;
+    const text = stringOf(value);
+    if (text !== undefined) pieces.add(name === '' || messageName.test(name) ? text : `${name}: ${text}`);
+    else if (Array.isArray(value)) for (const each of value.slice(0, mostPieces)) gather(each, name);
+    else if (isObject(value)) for (const [each, within] of Object.entries(value)) gather(within, each);
+  };
+  for (const value of values) gather(value);
+  return [...pieces].join('; ') || undefined;
+};
+
+const messageName = /^(error_?)?(message|detail|description|text|reason)s?$/i;
+
+/** The forms in which the API itself writes errors: a list of them, or a problem. */
+const isOfApi = ({ errors, type, title, status, detail }: Record<string, unknown>): boolean =>
+  Array.isArray(errors) ||
+  [stringOf(type), stringOf(title), statusIn(status), stringOf(detail)].filter(Boolean).length > 1;
+
+const isProblem = ({ title, type }: Record<string, unknown>): boolean =>
+  stringOf(title) !== undefined && /[#/:]/.test(stringOf(type) ?? '');
+
+/** The fields by which an error is known, in whatever case they are written. */
+const known = (value: object): Record<string, unknown> => {
+  const found: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(value))
+    if (errorFields.test(name)) found[name.toLowerCase()] = each;
+  return found;
+};
+
+const errorFields =
+  /^(errors?|error_description|fault|exception(message)?|modelstate|success|status(code)?|code|type|title|detail|message(detail)?|reason)$/i;
+
+/** What some servers say alone, `{"Message":"An error has occurred."}`, with or without what only developers understand. */
+const isMessage = (value: object): boolean =>
+  stringOf(known(value).message) !== undefined &&
+  Object.keys(value).every((name) => /^(message(detail)?|exception(message|type)|stacktrace)$/i.test(name));
+
+/** As a number, in words, or within an object of its own: 403, `403 Forbidden`, `Forbidden`, `{"code":403}`. */
+const statusIn = (told: unknown): number | undefined => {
+  if (isObject(told) && !Array.isArray(told)) {
+    const { code, status } = known(told);
+    return isObject(code ?? status) ? undefined : statusIn(code ?? status);
+  }
+  const text = stringOf(told) ?? '';
+  const status =
+    typeof told === 'number' ? told : Number(statuses.get(text.toLowerCase()) ?? /^\d{3}\b/.exec(text)?.[0]);
+  return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
+};
+
+const statuses = new Map(
+  Object.entries(STATUS_CODES).map(([status, reason = '']) => [reason.toLowerCase(), status]),
+);
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Whether there is anything in it. */
+const says = (value: unknown): boolean => (isObject(value) ? Object.keys(value).length > 0 : Boolean(value));
+
+const stringOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+export const anchorOf = (type: string | undefined): string | undefined =>
+  type?.split(/[#/]/).at(-1) || undefined;
