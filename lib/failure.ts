@@ -157,8 +157,9 @@ const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind 
   if (isInvalidToken(refused)) return 'credentials';
   if (error.unexpected) return 'unexpected-answer';
   // Half a text does not tell which of the many refusals this was: the next time brings the whole.
-  if (status === 403 && refused.cutOff && refused.type === undefined && !refused.missing)
-    return 'unavailable';
+  const isUntold = status === 403 && refused.type === undefined && !refused.missing;
+  const isHalfAbsent = status === 404 && error.operation.method === 'GET';
+  if (refused.cutOff && (isUntold || isHalfAbsent)) return 'unavailable';
   if (!isApiOwn(refused)) return 'intercepted';
   if (refused.missing === 'scope') return 'missing-scope';
   if (refused.missing || status === 403) return 'missing-permission';

@@ -40,7 +40,7 @@ const contentOf = (text: RichText): TextContent =>
 /** The words of a text. Of one that has HTML alone, the words between its tags: an empty one is often an empty paragraph. */
 export const plainText = async (text: z.infer<typeof richText> | null | undefined): Promise<string> => {
   const { Text, Html } = text ? givenOrRead(text) : {};
-  return Text || wordsOf(Html ?? '');
+  return Text || (Html ? wordsOf(Html) : '');
 };
 
 const wordsOf = async (html: string): Promise<string> => {

@@ -1,7 +1,8 @@
 import type { SQSEvent } from 'aws-lambda';
+import * as z from 'zod';
 import { createAuthenticator } from '../../lib/platform/auth.ts';
 import { createPlatformClient } from '../../lib/platform/client.ts';
-import { acknowledged } from '../../lib/platform/operation.ts';
+import { reading } from '../../lib/platform/operation.ts';
 
 // One call of the platform a message, and nothing else, to compare the two ways in which the client connects.
 
@@ -26,13 +27,14 @@ const client = createPlatformClient(
   createAuthenticator({ read: async () => ({ credential, version: '1' }), refuse: () => {} }),
 );
 
-const once = acknowledged({
+const once = reading({
   name: 'bench',
   method: 'POST',
   component: 'lp',
   path: '/bench/',
   scope: undefined,
   repeatable: process.env.REPEATABLE === 'true',
+  answer: z.looseObject({ UserId: z.number() }),
 });
 
 export const handler = async ({ Records }: SQSEvent) => {

@@ -265,6 +265,16 @@ describe('the platform replaces a whole value, so', () => {
     expect(await values()).toMatchObject([{ pointsNumerator: 1, writes: 0 }]);
   });
 
+  test('half of a 404 is read again', async () => {
+    const { privateComments: _, ...partial } = message;
+    await relay.controls().fault({ truncate: true }, { method: 'GET', path: 'values/301$' });
+    const { outcomes, requests } = await relay.deliver(partial);
+    expect([outcomes, requests]).toEqual([
+      ['waiting', 'done'],
+      ['GET 404', 'GET 404', 'PUT 200'],
+    ]);
+  });
+
   test.each([
     ['nothing', ''],
     ['the words of a router', '404 page not found'],

@@ -360,7 +360,7 @@ const misfortunes: Scenario[] = [
     outcomes: ['parked'],
     letter: {
       ...{ kind: 'intercepted', status: 403 },
-      says: /Not the API of the platform.*403 text\/html “Blocked”.*looks odd.*a proxy, a firewall, a login/,
+      says: /Not the API of the platform.*403 text\/html.*Blocked.*looks odd.*a proxy, a firewall, a login/,
     },
     requests: { path: /values\/409$/, are: ['PUT 403'] },
     holds: held('gradeValues', { userId: 409 }),
@@ -372,7 +372,7 @@ const misfortunes: Scenario[] = [
     prepare: (controls) =>
       controls.fault(page(200, 'Sign in', 'Your session ended.'), { path: 'values/410$' }),
     outcomes: ['parked'],
-    letter: { kind: 'intercepted', status: 200, says: /200 text\/html “Sign in”.*Your session ended/ },
+    letter: { kind: 'intercepted', status: 200, says: /200 text\/html.*Sign in.*Your session ended/ },
     requests: { path: /values\/410$/, are: ['PUT 200'] },
     holds: held('gradeValues', { userId: 410 }),
   },
@@ -413,7 +413,7 @@ const misfortunes: Scenario[] = [
       ...{ kind: 'unexpected-answer', status: 200 },
       says: /in words that are no known error.*It was noted.*Look on the platform whether it was done/,
     },
-    requests: { path: /values\/417$/, are: ['PUT 200'] },
+    requests: { path: /values\/417$/, are: ['PUT 200', 'GET 404'] },
     holds: held('gradeValues', { userId: 417 }),
   },
   {
