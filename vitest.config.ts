@@ -1,4 +1,27 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** They take longest: whatever begins last, nothing else is left to run beside it. */
+const slow = [
+  ...[
+    'package/contributing',
+    'package/deploy',
+    'local/misfortunes',
+    'functions/course-export',
+    'local/chaos',
+  ],
+  ...['functions/submission-upload', 'package/scenarios', 'package/template', 'package/durable'],
+];
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = slow.findIndex((name) => moduleId.endsWith(`test/${name}.test.ts`));
+      return at < 0 ? slow.length : at;
+    };
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
+  }
+}
 
 /** What they import keeps the address that it met first. */
 const ownProcess = [
@@ -16,7 +39,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Much of it is waiting, so that more than one to a core are not too many.
-    maxWorkers: 4,
+    maxWorkers: 5,
+    sequence: { sequencer: SlowestFirst },
     projects: [
       // A process for many files: to load the same code for each of them takes longer than most of them take.
       {

@@ -19,15 +19,15 @@ const lengthOf = async (url: string | undefined): Promise<number> => {
   return AttributeNames.reduce((sum, name) => sum + Number(Attributes[name]), 0);
 };
 
-test('1,000 grades all arrive while a fifth of the requests fails', async () => {
+test('400 grades all arrive while a fifth of the requests fails', async () => {
   stack = await startStack({
     functions: ['grade-push'],
-    containersPerFunction: 8,
+    containersPerFunction: 4,
     visibilitySeconds: 30,
     settings: { WAIT_MAXIMUM_SECONDS: '2' },
   });
   const controls = controlsOf(stack.description);
-  const users = Array.from({ length: 1_000 }, (_, at) => 10_001 + at);
+  const users = Array.from({ length: 400 }, (_, at) => 10_001 + at);
   await controls.seed({ users: users.map((userId) => ({ userId })) });
   const effects: Effect[] = [
     { status: 503 },
@@ -84,7 +84,7 @@ test('1,000 grades all arrive while a fifth of the requests fails', async () => 
   expect(refused).toEqual([]);
   const faults = (await controls.faults()).map(({ left }) => times - left);
   const share = faults.reduce((sum, met) => sum + met, 0) / requests.length;
-  expect(Math.min(...faults)).toBeGreaterThan(20);
+  expect(Math.min(...faults)).toBeGreaterThan(8);
   expect(share).toBeGreaterThan(0.15);
   expect(share).toBeLessThan(0.25);
 }, 120_000);

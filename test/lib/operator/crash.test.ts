@@ -15,7 +15,7 @@ import { eventBody, type Office, officesForTests } from './office.ts';
 import { typed } from './typed.ts';
 
 /** How often each command is killed; `npm run crash-operators` kills each 200 times. */
-const runs = Number(process.env.CRASH_RUNS ?? 4);
+const runs = Number(process.env.CRASH_RUNS ?? 2);
 const lettersPerRun = 25;
 const leaseSeconds = 2;
 
