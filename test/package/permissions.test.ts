@@ -105,22 +105,26 @@ function lambdasOwn(functionName: string, queueUrl: string | undefined): AwsCall
 async function sendEverything(): Promise<void> {
   const queued = Object.keys(deployed.stack.description.queues);
   const controls = controlsOf(deployed.stack.description);
-  const sendAll = (bodyOf: (name: string) => Promise<string>) =>
-    Promise.all(queued.map(async (name) => ({ name, ...(await deployed.send(name, await bodyOf(name))) })));
+  const sendAll = (bodyOf: (name: string) => Promise<string>, names = queued) =>
+    Promise.all(names.map(async (name) => ({ name, ...(await deployed.send(name, await bodyOf(name))) })));
   const allEnd = async (messages: Awaited<ReturnType<typeof sendAll>>, wanted: string) => {
     const ends = await Promise.all(messages.map(async ({ name, ends }) => ({ name, ...(await ends()) })));
     expect(ends.filter(({ outcome }) => outcome !== wanted)).toEqual([]);
   };
   await allEnd(await sendAll(exampleWithFiles), 'done');
 
-  await controls.fault({ status: 503 }, { times: 1000 });
   const later = Object.fromEntries(
     await Promise.all(queued.map(async (name) => [name, laterThan(await exampleWithFiles(name))])),
   );
-  const refused = await sendAll(async (name) => later[name]);
-  await Promise.all(refused.map(({ waits }) => waits()));
-  await controls.clearFaults();
-  await Promise.all(refused.map(({ ends }) => ends()));
+  // It would wait for the creation of a grade object in the same org unit, and not for the platform.
+  const last = 'grade-object-update';
+  for (const names of [queued.filter((name) => name !== last), [last]]) {
+    await controls.fault({ status: 503 }, { times: 1000 });
+    const refused = await sendAll(async (name) => later[name], names);
+    await Promise.all(refused.map(({ waits }) => waits()));
+    await controls.clearFaults();
+    await Promise.all(refused.map(({ ends }) => ends()));
+  }
 
   await allEnd(await sendAll(async () => 'not JSON'), 'parked');
   const name = deployed.stack.description.deadLetters.split('/').at(-1);
