@@ -137,6 +137,7 @@ const breakages: Breakage[] = [
     file: 'lib/ledger-rules.ts',
     code: 'isReplay && (entry.decidedMs ?? 0) >= item.settledMs',
     by: 'isReplay && entry.decidedMs !== undefined',
+    seenBy: tests('test/lib/ledger.test.ts'),
   },
   {
     title: 'what was known before a claim is forgotten',
@@ -149,6 +150,7 @@ const breakages: Breakage[] = [
     file: 'lib/ledger.ts',
     code: "ending === 'done' ? before.settledMs",
     by: "ending === 'done' ? 0",
+    seenBy: tests('test/lib/ledger.test.ts'),
   },
   {
     title: 'what a dead container has sent is thought to be settled with its lease',
@@ -215,6 +217,7 @@ const breakages: Breakage[] = [
     file: 'lib/ledger.ts',
     code: 'const claim = { entry, fields, item, before };',
     by: 'const claim = { entry, fields, item, before: known.item };',
+    seenBy: tests('test/lib/ledger.test.ts'),
   },
   {
     title: 'a claim is seen to be done by what an earlier attempt of it did',

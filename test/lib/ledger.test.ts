@@ -266,6 +266,14 @@ describe('a message that may be sent twice without harm', () => {
     expect(await told(container(), replay)).toBe('send');
   });
 
+  test('is not superseded by a newer one whose first attempt died and whose second was refused', async () => {
+    await attempt(container(), newer!());
+    pass(settled);
+    await attempt(container(), newer!(), 'undone');
+    pass(10 * hiddenMs);
+    expect(await told(container(), message!())).toBe('newer 1800');
+  });
+
   test('is crashed when the function died on it three times, and begins anew when it is replayed', async () => {
     for (const isolated of [false, true, true]) {
       expect(await told(container(), message!(), isolated)).toBe('send');
