@@ -92,6 +92,8 @@ export function createWorld(history: History, watch: Watch) {
   let ledgerFaults = 0;
   /** By message: its receipts since the ledger last took something of it. */
   const unheard = new Map<number, number>();
+  /** The most that there ever were: whoever was misled by them is acknowledged later. */
+  const mostUnheard = new Map<number, number>();
 
   const befall = (batch: Copy[] | undefined) => {
     for (const { messageId } of batch ?? [])
@@ -255,7 +257,9 @@ export function createWorld(history: History, watch: Watch) {
     const context = { getRemainingTimeInMillis: () => endMs - stage.nowMs() } as Context;
     for (const { messageId, message } of batch) {
       reports.delete(messageId);
-      unheard.set(message, (unheard.get(message) ?? 0) + 1);
+      const receipts = (unheard.get(message) ?? 0) + 1;
+      unheard.set(message, receipts);
+      mostUnheard.set(message, Math.max(receipts, mostUnheard.get(message) ?? 0));
     }
     container.invoke({ Records: batch.map(queue.receive) }, context).then(
       (response) => {
@@ -274,7 +278,7 @@ export function createWorld(history: History, watch: Watch) {
     mended,
     misfortunesOf,
     ledgerFaults: () => ledgerFaults,
-    unheardOf: (message: number) => unheard.get(message) ?? 0,
+    mostUnheardOf: (message: number) => mostUnheard.get(message) ?? 0,
     reached,
     befall,
     invoke,
