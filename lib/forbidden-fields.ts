@@ -1,4 +1,5 @@
-import { endOfString, isJson } from './json.ts';
+import { isJson } from './json.ts';
+import { endOfString } from './platform/json.ts';
 import { mostBytes } from './sqs-limits.ts';
 
 /** A body that may be kept, and the names of the fields whose values were taken from it. */

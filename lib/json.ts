@@ -1,3 +1,5 @@
+import { nestingOf } from './platform/json.ts';
+
 /**
  * JSON of others is read no deeper. The deepest message that a function takes has five levels; and what has 64 is far from the
  * thousands at which whatever walks it by calling itself, such as zod and `JSON.stringify`, runs out of stack.
@@ -36,18 +38,8 @@ export const isJson = (text: string): boolean => {
 };
 
 /** Of JSON alone. It costs next to nothing where there are few brackets, as in every message that is taken. */
-const isTooDeep = (text: string): boolean => {
-  if (countOf('{', text) + countOf('[', text) <= mostLevels) return false;
-  let levels = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') at = endOfString(text, at) - 1;
-    else if (character === '{' || character === '[') levels += 1;
-    else if (character === '}' || character === ']') levels -= 1;
-    if (levels > mostLevels) return true;
-  }
-  return false;
-};
+const isTooDeep = (text: string): boolean =>
+  countOf('{', text) + countOf('[', text) > mostLevels && nestingOf(text).deepest > mostLevels;
 
 /** Counts no further than is of interest. */
 const countOf = (bracket: string, text: string): number => {
@@ -55,14 +47,4 @@ const countOf = (bracket: string, text: string): number => {
   for (let at = text.indexOf(bracket); at >= 0 && count <= mostLevels; at = text.indexOf(bracket, at + 1))
     count += 1;
   return count;
-};
-
-/** Where the string that begins at `start` is over, its quotation mark included. */
-export const endOfString = (json: string, start: number): number => {
-  for (let at = json.indexOf('"', start + 1); at >= 0; at = json.indexOf('"', at + 1)) {
-    let escapes = 0;
-    while (json[at - 1 - escapes] === '\\') escapes += 1;
-    if (escapes % 2 === 0) return at + 1;
-  }
-  return json.length;
 };

@@ -17,17 +17,16 @@ export const parseJson = (text: string): Json => {
   }
 };
 
-const codes = { quote: 34, backslash: 92, open: [91, 123], close: [93, 125] };
+const codes = { quote: 34, open: [91, 123], close: [93, 125] };
 
 /** How deep a text nests, and whether something in it that was opened is not closed. */
-const nestingOf = (text: string): { deepest: number; isOpen: boolean } => {
+export const nestingOf = (text: string): { deepest: number; isOpen: boolean } => {
   let depth = 0;
   let deepest = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === codes.quote) {
-      at = endOfString(text, at + 1);
-      if (at < 0) return { deepest, isOpen: depth > 0 };
+      at = endOfString(text, at) - 1;
     } else if (code === codes.open[0] || code === codes.open[1]) {
       depth += 1;
       if (depth > deepest) deepest = depth;
@@ -36,12 +35,12 @@ const nestingOf = (text: string): { deepest: number; isOpen: boolean } => {
   return { deepest, isOpen: depth > 0 };
 };
 
-/** Where the string ends whose text begins here; -1: nowhere. */
-const endOfString = (text: string, from: number): number => {
-  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
-    let before = at - 1;
-    while (before >= from && text.charCodeAt(before) === codes.backslash) before -= 1;
-    if ((at - before) % 2 === 1) return at;
+/** Where the string that begins at `start` is over, its quotation mark included; that of the text, where it does not end. */
+export const endOfString = (text: string, start: number): number => {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (text[at - 1 - escapes] === '\\') escapes += 1;
+    if (escapes % 2 === 0) return at + 1;
   }
-  return -1;
+  return text.length;
 };
