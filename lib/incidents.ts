@@ -1,5 +1,6 @@
-import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
+import { attribute, unlessRefused } from './dynamodb.ts';
 import { type Failure, nameOf, type Outcome } from './failure.ts';
 import type { CallReport } from './platform/client.ts';
 
@@ -180,14 +181,5 @@ const put = async (
       Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)]),
     ),
   });
-  try {
-    await client.send(update, { abortSignal });
-    return true;
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return false;
-    throw error;
-  }
+  return (await unlessRefused(() => client.send(update, { abortSignal }))) !== undefined;
 };
-
-const attribute = (value: string | number): AttributeValue =>
-  typeof value === 'number' ? { N: String(value) } : { S: value };

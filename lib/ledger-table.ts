@@ -1,5 +1,6 @@
 import type { AttributeValue, DynamoDBClient, UpdateItemCommandOutput } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
+import { attribute, unlessRefused } from './dynamodb.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
 const storySchema = z.object({
@@ -173,16 +174,6 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
   };
 };
 
-/** Undefined: its condition does not hold. */
-const unlessRefused = async <Answer>(write: () => Promise<Answer>): Promise<Answer | undefined> => {
-  try {
-    return await write();
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
-    throw error;
-  }
-};
-
 const attributesOf = (item: Item): (readonly [string, string | number])[] => [
   ...lockNames.map((name) => [name, item[name]] as const),
   ...Object.entries(item.fields).flatMap(([field, { version, ...story }]) => [
@@ -210,6 +201,3 @@ const itemIn = (raw: Record<string, AttributeValue>): Item => ({
       }),
   ),
 });
-
-const attribute = (value: string | number): AttributeValue =>
-  typeof value === 'number' ? { N: String(value) } : { S: value };
