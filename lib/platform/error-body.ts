@@ -23,7 +23,7 @@ export const likenessToError = (value: unknown): Likeness | undefined => {
   const told = known(value);
   const isList = Array.isArray(told.errors) && Object.keys(value).length === 1;
   if (isList || told.success === false || errorNames.some((name) => says(told[name]))) return 'certain';
-  if (statusIn(told.status ?? told.statuscode) || isProblem(told) || isMessage(value)) return 'certain';
+  if (statusIn(told.status ?? told.statuscode) || isProblem(told) || isMessage(value, told)) return 'certain';
   const failed = /^(error|fail)/i.test(stringOf(told.status) ?? '');
   const isLikely = failed || statusIn(told.code) || likelyNames.some((name) => says(told[name]));
   return isLikely ? 'likely' : undefined;
@@ -116,8 +116,8 @@ const errorFields =
   /^(errors?|error_description|fault|exception(message)?|modelstate|success|status(code)?|code|type|title|detail|message(detail)?|reason)$/i;
 
 /** What some servers say alone, `{"Message":"An error has occurred."}`, with or without what only developers understand. */
-const isMessage = (value: object): boolean =>
-  stringOf(known(value).message) !== undefined &&
+const isMessage = (value: object, { message }: Record<string, unknown>): boolean =>
+  stringOf(message) !== undefined &&
   Object.keys(value).every((name) => /^(message(detail)?|exception(message|type)|stacktrace)$/i.test(name));
 
 /** As a number, in words, or within an object of its own: 403, `403 Forbidden`, `Forbidden`, `{"code":403}`. */
