@@ -1,5 +1,4 @@
-import { isJson } from './json.ts';
-import { endOfString } from './platform/json.ts';
+import { endOfString, isJson, shallowJsonIn } from './json.ts';
 import { mostBytes } from './sqs-limits.ts';
 
 /** A body that may be kept, and the names of the fields whose values were taken from it. */
@@ -203,7 +202,7 @@ const placesIn = (literal: string): number[] => {
 /** Undefined where it is none, such as one that is cut off. */
 const textIn = (literal: string): string | undefined => {
   if (!literal.includes('\\') && literal.length > 1 && literal.endsWith('"')) return literal.slice(1, -1);
-  return isJson(literal) ? JSON.parse(literal) : undefined;
+  return shallowJsonIn(literal) as string | undefined;
 };
 
 const afterSpace = (text: string, from: number): number => {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MessageFailure } from './failure.ts';
 import { fileUriProblem } from './files.ts';
-import { readJson } from './json.ts';
+import { readJson, shallowJsonIn } from './json.ts';
 import { mediaType } from './platform/multipart.ts';
 
 /** What the SIS sent: a CloudEvents 1.0 event whose data has the shape that its integration declares. */
@@ -130,13 +130,8 @@ export const parseMessage = <Data>(body: string, integration: Kind<Data>, nowMs:
 const identified = z.object({ id: eventId });
 
 /** The id of a message that may be anything; undefined where it has none that is usable. */
-export const eventIdIn = (body: string): string | undefined => {
-  try {
-    return identified.safeParse(JSON.parse(body)).data?.id;
-  } catch {
-    return undefined;
-  }
-};
+export const eventIdIn = (body: string): string | undefined =>
+  identified.safeParse(shallowJsonIn(body)).data?.id;
 
 const invalid = (problems: string[]): MessageFailure =>
   new MessageFailure('invalid', `The message is not valid: ${problems.join('; ')}`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { jsonIn } from './json.ts';
 import { type OAuthCredential, oauthCredential } from './platform/oauth.ts';
 import type { SecretVersion } from './secret-versions.ts';
 import { flawOf } from './secrets.ts';
@@ -20,13 +21,8 @@ export const oauthSecretIn = ({
   return { wrong: wrong.join('; ') };
 };
 
-const fieldsIn = (text: string): Record<string, unknown> | undefined => {
-  try {
-    return z.record(z.string(), z.unknown()).safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-};
+const fieldsIn = (text: string): Record<string, unknown> | undefined =>
+  z.record(z.string(), z.unknown()).safeParse(jsonIn(text)).data;
 
 /**
  * Names what tokens are asked with, and tells nothing of it: the refresh token, which is good for one refresh whatever

@@ -1,6 +1,7 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type * as z from 'zod';
 import { MessageFailure, nameOf } from './failure.ts';
+import { jsonIn } from './json.ts';
 import { isMissing, isRefusal } from './secrets.ts';
 
 /**
@@ -23,7 +24,7 @@ export const createSecretReader =
       .catch((error: unknown) => {
         throw unreadable(secret, error, fieldsOf(shape));
       });
-    const parsed = shape.safeParse(jsonOf(SecretString));
+    const parsed = shape.safeParse(jsonIn(SecretString ?? ''));
     if (parsed.success) return parsed.data;
     const wrong = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole');
     throw new MessageFailure(
@@ -36,14 +37,6 @@ export const createSecretReader =
   };
 
 const fieldsOf = (shape: z.ZodObject): string => Object.keys(shape.shape).join(' and ');
-
-const jsonOf = (text: string | undefined): unknown => {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    return undefined;
-  }
-};
 
 // Without their cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
 const unreadable = (secret: string, error: unknown, fields: string): MessageFailure => {

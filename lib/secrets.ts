@@ -2,6 +2,7 @@ import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/clien
 import type { core } from 'zod';
 import { awsTroubleIn } from './aws-error.ts';
 import { MessageFailure, nameOf } from './failure.ts';
+import { readJson } from './json.ts';
 import { hidden } from './message.ts';
 import {
   type Actor,
@@ -145,13 +146,10 @@ const noToken = (name: string, credential: Credential): MessageFailure => {
 
 const parse = (name: string, text: string | undefined): Credential => {
   const remedy = `Put a credential of the documented shape into the secret ${name}; waiting messages then go on.`;
-  let json: unknown;
-  try {
-    json = JSON.parse(text ?? '');
-  } catch {
-    throw new MessageFailure('credentials', `The secret ${name} is not JSON`, { remedy });
-  }
-  const parsed = credentialSchema.safeParse(json);
+  const read = readJson(text ?? '');
+  if ('problem' in read)
+    throw new MessageFailure('credentials', `The secret ${name} ${read.problem}`, { remedy });
+  const parsed = credentialSchema.safeParse(read.json);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map((issue) => issue.path.join('.') || flawOf(issue));
   throw new MessageFailure('credentials', `The secret ${name} is not a credential: ${fields.join(', ')}`, {

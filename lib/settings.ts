@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { checkFileHosts } from './file-uri.ts';
+import { readJson } from './json.ts';
 import type { PlatformOptions } from './platform/client.ts';
 
 const fileHosts = z
@@ -29,12 +30,10 @@ const version = z.string().regex(/^\d+\.\d+$/, 'must be as in 1.49');
 const overrides = z
   .string()
   .transform((text, context) => {
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      context.addIssue({ code: 'custom', message: 'is not JSON' });
-      return z.NEVER;
-    }
+    const read = readJson(text);
+    if ('json' in read) return read.json;
+    context.addIssue({ code: 'custom', message: read.problem });
+    return z.NEVER;
   })
   .pipe(
     z.record(

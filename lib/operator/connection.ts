@@ -1,4 +1,5 @@
 import { type Incident, readIncident, serviceCredential } from '../incidents.ts';
+import { jsonIn } from '../json.ts';
 import {
   type Authenticator,
   type Credential,
@@ -77,7 +78,7 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
         const secret = await createSecretVersions(secretsManager).current(
           `${settings.SECRET_PREFIX}/service`,
         );
-        const credential = credentialSchema.safeParse(JSON.parse(secret?.text ?? 'null')).data;
+        const credential = credentialSchema.safeParse(jsonIn(secret?.text ?? '')).data;
         return credential && { credential, sinceMs: secret?.createdMs };
       } catch {
         return undefined;

@@ -102,7 +102,7 @@ const kindOf = ({ failure, body }: DeadLetter, { moved, missing, known }: About)
 
 const isTooDeep = (body: string): boolean => {
   const read = readJson(body);
-  return 'problem' in read && read.problem === tooDeep;
+  return 'flaw' in read && read.flaw === 'too deep';
 };
 
 /** The platform's own words as anybody may read them: where the message cannot be read, nobody can tell whom they name. */

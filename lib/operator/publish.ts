@@ -1,5 +1,6 @@
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
+import { readJson } from '../json.ts';
 import { isTooOld } from '../ledger-rules.ts';
 import { parseMessage } from '../message.ts';
 import { mostMessageBytes, sqsProblem } from '../sqs-limits.ts';
@@ -125,12 +126,9 @@ const check = (
 
 /** By the type of its event. */
 const integrationFor = (body: string, integrations: Integrations): Integration<unknown> | string => {
-  let type: unknown;
-  try {
-    ({ type } = JSON.parse(body));
-  } catch {
-    return 'is not JSON';
-  }
+  const read = readJson(body);
+  if ('problem' in read) return read.problem;
+  const type = (read.json as { type?: unknown } | null)?.type;
   const [, name = ''] = /^sis\.(.+)\.v1$/.exec(typeof type === 'string' ? type : '') ?? [];
   const known = [...integrations.keys()].map((each) => `sis.${each}.v1`).join(', ');
   return (

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Integration } from '../integration.ts';
-import { jsonIn, readJson, tooDeep } from '../json.ts';
+import { jsonIn, readJson } from '../json.ts';
 import { messageType } from '../message.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
 import type { Integrations } from './integrations.ts';
@@ -112,7 +112,7 @@ async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
   const read = readJson(withoutMark(await readFile(file, 'utf8')));
   if ('problem' in read)
     throw new Misuse(
-      `${file} ${read.problem}${read.problem === tooDeep ? '' : '; where each line is, give --format jsonl'}.`,
+      `${file} ${read.problem}${read.flaw === 'too deep' ? '' : '; where each line is, give --format jsonl'}.`,
     );
   const { json } = read;
   const records = (json as { Records?: unknown } | null)?.Records;

@@ -1,8 +1,8 @@
+import { jsonIn, readJson } from '../json.ts';
 import { scrub } from './echo.ts';
 import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './error.ts';
 import { anchorOf, type ErrorWords, errorWords, likenessToError } from './error-body.ts';
 import { hasTags, piecesOf } from './html.ts';
-import { parseJson } from './json.ts';
 
 /** At most this much of an error's body is read, in bytes. */
 export const maximumErrorBytes = 64 * 1024;
@@ -70,22 +70,21 @@ const wordsOf = (answer: RawAnswer, contentType: string, location: string | unde
 };
 
 const jsonWords = (text: string): Words => {
-  const json = parseJson(text);
-  if ('flaw' in json) {
+  const read = readJson(text.trim());
+  if ('flaw' in read) {
     const start = text.slice(0, maximumErrorBytes);
     const type = anchorOf(textIn(start, 'type'));
     const title = textIn(start, 'title') ?? 'Unreadable JSON';
     return { form: type === undefined ? 'text' : 'error', type, title, detail: start };
   }
-  const { value } = json;
-  if (typeof value !== 'object' || value === null) return { form: 'text', detail: String(value) };
-  return errorWords(value);
+  const { json } = read;
+  if (typeof json !== 'object' || json === null) return { form: 'text', detail: String(json) };
+  return errorWords(json);
 };
 
 /** Whether an answer is an error beyond doubt, whatever its status. */
 export const isKnownError = (answer: RawAnswer): boolean => {
-  const json = parseJson(answer.text.trim());
-  if ('value' in json && likenessToError(json.value) === 'certain') return true;
+  if (likenessToError(jsonIn(answer.text.trim())) === 'certain') return true;
   const refused = parseRefusal(answer);
   return isInvalidToken(refused) || isTimestampOutOfRange(refused);
 };

@@ -1,7 +1,7 @@
+import { readJson } from '../json.ts';
 import type { Answer } from './answer.ts';
 import { PlatformError, type RefusedCall } from './error.ts';
 import { likenessToError } from './error-body.ts';
-import { parseJson } from './json.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
 import { isSuccess, parseRefusal } from './refusal.ts';
 import type { CallInput } from './request.ts';
@@ -36,10 +36,10 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   if (text === '' && declared === 'acknowledged') return done(undefined);
   if (isFileAnswer(declared)) throw noFile(asked, answer);
   if (text === '') throw flaw('carries nothing');
-  const json = parseJson(text);
-  if ('flaw' in json && json.flaw === 'no JSON') throw refusal(asked, answer);
-  if ('flaw' in json) throw json.flaw === 'cut off' ? cutOff(asked) : flaw('is nested too deep');
-  const { value } = json;
+  const read = readJson(text);
+  if ('flaw' in read && read.flaw === 'not JSON') throw refusal(asked, answer);
+  if ('flaw' in read) throw read.flaw === 'cut off' ? cutOff(asked) : flaw('is nested too deep');
+  const { json: value } = read;
   const likeness = likenessToError(value);
   if (likeness === 'certain' || isWords(value)) throw refusal(asked, answer);
   const wanted = wantedBy(asked);

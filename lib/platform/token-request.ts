@@ -1,11 +1,11 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
+import { jsonIn } from '../json.ts';
 import type { Answer } from './answer.ts';
 import { clientAuthentication, UnusableKey } from './client-authentication.ts';
 import { withoutEchoes } from './echo.ts';
 import { PlatformError } from './error.ts';
 import { createExchange, wholePayload } from './exchange.ts';
-import { parseJson } from './json.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
 import { acknowledged } from './operation.ts';
 import { isSuccess, parseRefusal } from './refusal.ts';
@@ -149,7 +149,7 @@ const tokenAnswer = z.looseObject({
 const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
   const { grant } = credential;
   const { status, text, askedMs } = answer;
-  const parsed = isSuccess(status) ? tokenAnswer.safeParse(jsonIn(text)).data : undefined;
+  const parsed = isSuccess(status) ? tokenAnswer.safeParse(jsonIn(text.trim())).data : undefined;
   if (parsed) {
     const { access_token: accessToken, refresh_token: refreshToken, expires_in } = parsed;
     return {
@@ -178,15 +178,11 @@ const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
 
 /** The name of an error, as in `invalid_grant`: what has digits may be a piece of the assertion. */
 const errorIn = ({ text }: Told): string | undefined =>
-  z.looseObject({ error: z.string().regex(/^[a-z][a-z_.-]{0,59}$/i) }).safeParse(jsonIn(text)).data?.error;
+  z.looseObject({ error: z.string().regex(/^[a-z][a-z_.-]{0,59}$/i) }).safeParse(jsonIn(text.trim())).data
+    ?.error;
 
 /** What is told here goes into logs and into the secret's own account of itself. */
 const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean => {
   const secrets = [refreshToken, clientSecret].filter(Boolean);
   return secrets.includes(error) || withoutEchoes(error, secrets) !== error;
-};
-
-const jsonIn = (text: string): unknown => {
-  const json = parseJson(text);
-  return 'value' in json ? json.value : undefined;
 };

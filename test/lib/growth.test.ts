@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { fileUriProblem, withoutFileNames } from '../../lib/file-uri.ts';
 import { withoutFields } from '../../lib/forbidden-fields.ts';
+import { readJson } from '../../lib/json.ts';
 import { safeText } from '../../lib/log-facts.ts';
 import { maskedText } from '../../lib/operator/mask.ts';
 import { scrub, withoutEchoes } from '../../lib/platform/echo.ts';
 import { piecesOf } from '../../lib/platform/html.ts';
-import { parseJson } from '../../lib/platform/json.ts';
 import { unspeakable } from '../../lib/platform/proof.ts';
 import { parseRefusal } from '../../lib/platform/refusal.ts';
 import { plainText } from '../../lib/platform/rich-text.ts';
@@ -76,7 +76,7 @@ const scans: Scan[] = [
     (text) => refusalOf(json)(`{"title":"x","errors":{"a":"${text}"}}`),
     ['","', '","b":"', '"},"errors":{"a":"', ' '],
   ],
-  ['JSON', parseJson, ['[', '{"a":', '"', '\\"', '\\', '[]', '"",']],
+  ['JSON', readJson, ['[', '{"a":', '"', '\\"', '\\', '[]', '"",']],
   [
     'a comment',
     (text) => plainText({ Text: '', Html: text }),

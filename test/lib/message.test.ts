@@ -267,7 +267,6 @@ describe('a body', () => {
     ['a number that JSON lacks', 'NaN'],
     ['XML', '<event/>'],
     ['a form', 'specversion=1.0&id=1'],
-    ['half a million brackets', '['.repeat(500_000)],
   ])('that is not JSON is refused: %s', (_, body) => {
     expect(problems(enrollmentCreate, body)).toBe('the body is not JSON');
   });
@@ -298,6 +297,7 @@ describe('a body', () => {
       ['a level more', lists(64)],
       ['a level more, of objects', objects(64)],
       ['10,000 levels', lists(10_000)],
+      ['half a million brackets that nothing closes', '['.repeat(500_000)],
       ['as many levels as SQS lets it have', `${'[{"a":'.repeat(100_000)}1${'}]'.repeat(100_000)}`],
     ])('deeper is refused for that alone: %s', (_, inner) => {
       expect(problems(enrollmentCreate, extended.replace('"@"', inner))).toBe(deep);
