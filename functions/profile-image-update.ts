@@ -3,7 +3,8 @@ import { MessageFailure } from '../lib/failure.ts';
 import { sniffImage } from '../lib/files.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
-import { contentType, fileUri, platformId } from '../lib/message.ts';
+import { platformId } from '../lib/message.ts';
+import { contentType, fileUri } from '../lib/named-file.ts';
 import { postProfileImage, updateProfileImage } from '../lib/platform/users.ts';
 
 const data = z.strictObject({ userId: platformId, file: z.strictObject({ uri: fileUri, contentType }) });

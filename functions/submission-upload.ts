@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { MessageFailure } from '../lib/failure.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
-import { contentType, fileUri, identityOf, platformId } from '../lib/message.ts';
+import { identityOf, platformId } from '../lib/message.ts';
+import { contentType, fileUri } from '../lib/named-file.ts';
 import * as submissions from '../lib/platform/submissions.ts';
 import { getWhoAmI, whoAmI } from '../lib/platform/users.ts';
 

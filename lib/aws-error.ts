@@ -71,7 +71,7 @@ export type AwsTrouble = { kind: 'unavailable' | 'aws-refused'; message: string;
 export const awsTroubleIn = (error: unknown): AwsTrouble | undefined => {
   if (!(error instanceof Error && isOfAws(error))) return undefined;
   const call = calls.get(error);
-  const name = nameOfError(error);
+  const name = awsNameOf(error);
   if (heals(error))
     return {
       kind: 'unavailable',
@@ -93,7 +93,7 @@ const isNetworkCode = (error: Error): boolean =>
   'code' in error && typeof error.code === 'string' && /^E[A-Z_]+$/.test(error.code) && 'syscall' in error;
 
 /** A proxy may put any text where AWS writes the name. */
-const nameOfError = ({ name }: Error): string => (/^[\w.:-]{1,80}$/.test(name) ? name : 'Unknown');
+const awsNameOf = ({ name }: Error): string => (/^[\w.:-]{1,80}$/.test(name) ? name : 'Unknown');
 
 /** What AWS refuses now and takes later: a rush, an interrupted change, a role's credentials that have just ended. */
 const passing =
@@ -108,7 +108,7 @@ const heals = (error: Error): boolean => {
   // Of an answer that breaks off in its middle the status is known, and not what it said.
   if (error.name === 'Error' || isNetworkCode(error)) return true;
   // An answer without a body has no name for what is wrong, and S3 gives such a one to expired credentials, too.
-  return status === 400 && nameOfError(error) === 'Unknown';
+  return status === 400 && awsNameOf(error) === 'Unknown';
 };
 
 /** Who must do what, by the kind of refusal that an error's name tells. */
@@ -137,3 +137,6 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
     remedy: `AWS does not take this request, now or later: look at ${resource} and at the function’s settings; if they are right, report it with the log of this message.`,
   };
 };
+
+/** What kind of error it is, without what it says. */
+export const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

@@ -48,7 +48,7 @@ const exportOne = async (chunk: Task[], { pass, run, engine }: Reach): Promise<O
   for (let attempt = 1; tasks.length > 0; attempt += 1) {
     const now = { tasks, attempt, pass };
     try {
-      const result = await engine.step(nameOf(tasks), { work: () => exportChunk(now, run) });
+      const result = await engine.step(stepNameOf(tasks), { work: () => exportChunk(now, run) });
       // As a replay must know it too.
       run.answeredMs = Math.max(run.answeredMs, result.answeredMs);
       addTotals(outcome.totals, result.totals);
@@ -91,7 +91,7 @@ const exportAlone = async (chunk: Task[], reach: Reach): Promise<Outcome> => {
 };
 
 /** The same for the same, as the engine asks for each time it begins anew. */
-const nameOf = ([first, ...others]: Task[]): string =>
+const stepNameOf = ([first, ...others]: Task[]): string =>
   others.length === 0
     ? `org unit ${first?.orgUnitId}`
     : `org units ${first?.orgUnitId} to ${others.at(-1)?.orgUnitId}`;

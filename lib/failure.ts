@@ -1,4 +1,4 @@
-import { awsTroubleIn } from './aws-error.ts';
+import { awsTroubleIn, errorName } from './aws-error.ts';
 import {
   absentIn,
   isApiOwn,
@@ -101,7 +101,7 @@ export const failureOf = (error: unknown): Failure => {
   if (error instanceof PlatformError) return error.refused ? refusal(error, error.refused) : silence(error);
   const trouble = awsTroubleIn(error);
   if (trouble) return { remedy: remedies[trouble.kind], ...trouble };
-  return { kind: 'defect', message: `Unexpected ${nameOf(error)}`, remedy: remedies.defect };
+  return { kind: 'defect', message: `Unexpected ${errorName(error)}`, remedy: remedies.defect };
 };
 
 const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
@@ -172,9 +172,6 @@ const silence = (error: PlatformError): Failure => {
   const kind = isInDoubt ? 'uncertain' : error.unexpected ? 'unexpected-answer' : 'unavailable';
   return { kind, message: `${error.call}: ${error.message}`, remedy: remedies[kind], operation: error.call };
 };
-
-/** What kind of error it is, without what it says. */
-export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
 const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall): string => {
   const { name, scope } = error.operation;

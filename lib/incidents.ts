@@ -1,7 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
+import { errorName } from './aws-error.ts';
 import { attribute, unlessRefused } from './dynamodb.ts';
-import { type Failure, nameOf, type Outcome } from './failure.ts';
+import type { Failure, Outcome } from './failure.ts';
 import type { CallReport } from './platform/client.ts';
 
 /** What keeps messages waiting until a person acts. */
@@ -146,7 +147,7 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
       for (const [subject, what] of all) written.set(subject, { isOver: what === 'over', atMs: nowMs() });
       const writes = all.map(([subject, what]) =>
         write(subject, what, late).catch((error: unknown) =>
-          warn('an incident could not be written down', { subject, error: nameOf(error) }),
+          warn('an incident could not be written down', { subject, error: errorName(error) }),
         ),
       );
       await Promise.all(writes);

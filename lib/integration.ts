@@ -5,7 +5,6 @@ import type { Actor } from './platform/auth.ts';
 import type { Platform } from './platform/client.ts';
 import type { Operation } from './platform/operation.ts';
 import type { ReadSecret } from './secret-value.ts';
-import type { Limits } from './services.ts';
 
 /** What one kind of message does: an integration's file is all there is to it. */
 export type Integration<Data> = {
@@ -55,12 +54,15 @@ export type World = {
   openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
   /** Reads a secret below the prefix that belongs to the thing in hand, for what no message may carry. */
   readSecret: ReadSecret;
-  limits: Limits;
+  limits: FileLimits;
   /** Says in the log what is worth knowing of a success. */
   note(text: string): void;
   /** Of the fields that the message gives, those that nothing newer has given since. */
   fields: readonly string[];
 };
+
+/** How large a file may be that a message names. */
+export type FileLimits = { fileBytes: number; profileImageBytes: number };
 
 export type Verification<Data> = {
   /** What a person would look for, as in `a submission of user 7 in folder 8`. */

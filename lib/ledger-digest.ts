@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { nameOf } from './failure.ts';
+import { errorName } from './aws-error.ts';
 
 /**
  * A keyed digest of what a field is to become: 22 characters that tell nobody without the key which of the few possible grades
@@ -37,7 +37,7 @@ export const createDigest = ({ client, secret, warn, nowMs = Date.now }: Options
         'the key of the ledger could not be read: messages about one resource wait longer for each other',
         {
           secret,
-          error: nameOf(error),
+          error: errorName(error),
         },
       );
     }

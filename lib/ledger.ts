@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { nameOf } from './failure.ts';
+import { errorName } from './aws-error.ts';
 import {
   type Doubt,
   type Entry,
@@ -250,7 +250,7 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
     } catch (error) {
       warn('the ending of a claim could not be written: it ends with its lease', {
         resource: claim.entry.resource,
-        error: nameOf(error),
+        error: errorName(error),
       });
       return false;
     }

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { MessageFailure } from './failure.ts';
-import { fileUriProblem } from './files.ts';
+import { fieldName } from './hidden.ts';
 import { readJson, shallowJsonIn } from './json.ts';
-import { mediaType } from './platform/multipart.ts';
 
 /** What the SIS sent: a CloudEvents 1.0 event whose data has the shape that its integration declares. */
 export type Message<Data> = {
@@ -46,20 +45,6 @@ const orderedSequence = (sequence: string): string => {
 export const platformId = z
   .int('must be a positive whole number')
   .positive('must be a positive whole number');
-
-/** Where a file lies: `s3://bucket/key`, or `https://`; whether its host is allowed is for the function's settings to say. */
-export const fileUri = z
-  .string()
-  .max(8_192, { error: 'must be at most 8,192 characters', abort: true })
-  .check((context) => {
-    const problem = fileUriProblem(context.value);
-    if (problem) context.issues.push({ code: 'custom', message: problem, input: context.value });
-  });
-
-export const contentType = z
-  .string()
-  .max(255)
-  .regex(mediaType, 'must be a content type as in application/pdf');
 
 /** How far ahead of our clock a producer's may be, in milliseconds. */
 const aheadMs = 3_600_000;
@@ -164,12 +149,6 @@ export const fieldOf = (path: PropertyKey[]): string =>
           typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${fieldName(String(part))}`,
         )
         .join('');
-
-/** What stands for a grade, a name, a comment or any other text that is nobody's business. */
-export const hidden = '•••';
-
-/** A name that the producer made up may be somebody's, or a text by itself, or hold what a terminal obeys. */
-export const fieldName = (name: string): string => (/^[\w-]{1,40}$/.test(name) ? name : hidden);
 
 const sentenceOf = (message: string): string =>
   message

@@ -1,6 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
+import { errorName } from './aws-error.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from './dead-letter.ts';
-import { type Failure, failureOf, nameOf } from './failure.ts';
+import { type Failure, failureOf } from './failure.ts';
 import type { KeepWhole } from './letter-store.ts';
 
 /** A message of the function's own queue that is to be shown again later. */
@@ -88,7 +89,7 @@ export const createQueues = ({
           whole === nowhere
             ? 'SQS does not take a letter, and without LETTERS_BUCKET its message is not kept'
             : 'SQS does not take a letter: its message is kept in the bucket',
-          { code: nameOf(error) },
+          { code: errorName(error) },
         );
         await send(pointerTo(letter, whole));
       }
@@ -102,5 +103,5 @@ export const createQueues = ({
 /** What is wrong with the message itself is so for ever; throttling, an outage and a missing right are not. */
 const isForGood = (error: unknown): boolean =>
   /^(Invalid(MessageContents|ParameterValue|ParameterCombination|AttributeName|AttributeValue)|MessageTooLong|BatchRequestTooLong|Missing(Required)?Parameter|ValidationError)(Exception)?$/.test(
-    nameOf(error),
+    errorName(error),
   );

@@ -1,6 +1,7 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type * as z from 'zod';
-import { MessageFailure, nameOf } from './failure.ts';
+import { errorName } from './aws-error.ts';
+import { MessageFailure } from './failure.ts';
 import { jsonIn } from './json.ts';
 import { isMissing, isRefusal } from './secrets.ts';
 
@@ -45,8 +46,8 @@ const unreadable = (secret: string, error: unknown, fields: string): MessageFail
       remedy: `Create the secret ${secret} as JSON with ${fields}, then replay.`,
     });
   if (isRefusal(error))
-    return new MessageFailure('credentials', `The secret ${secret} may not be read: ${nameOf(error)}`, {
+    return new MessageFailure('credentials', `The secret ${secret} may not be read: ${errorName(error)}`, {
       remedy: `Let this function’s role read the secret ${secret} (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
     });
-  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${nameOf(error)}`);
+  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
 };

@@ -1,9 +1,9 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { core } from 'zod';
-import { awsTroubleIn } from './aws-error.ts';
-import { MessageFailure, nameOf } from './failure.ts';
+import { awsTroubleIn, errorName } from './aws-error.ts';
+import { MessageFailure } from './failure.ts';
+import { hidden } from './hidden.ts';
 import { readJson } from './json.ts';
-import { hidden } from './message.ts';
 import {
   type Actor,
   type Credential,
@@ -79,7 +79,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       // The last good one serves while Secrets Manager is down; it is asked again a little later, not for each message.
       options.warn('a secret could not be read again: its last value serves', {
         secret: name,
-        error: nameOf(error),
+        error: errorName(error),
       });
       known.lookAgainAtMs = nowMs() + lookAgainMs;
       return known;
@@ -170,12 +170,12 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
     );
   // A role that may read this one name is refused, too, as long as nothing has that name: IAM judges first.
   if (isRefusal(error))
-    return new MessageFailure('credentials', `The secret ${name} may not be read: ${nameOf(error)}`, {
+    return new MessageFailure('credentials', `The secret ${name} may not be read: ${errorName(error)}`, {
       remedy: `Create the secret ${name} where there is none in this region, or let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
       cause: error,
     });
   // Without its cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
-  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${nameOf(error)}`);
+  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
 };
 
 /** Unknown fields by their names, where these are words: a value that was put into the place of its name is the secret itself. */
@@ -186,6 +186,6 @@ export const flawOf = (issue: core.$ZodIssue): string =>
 
 /** A secret that is scheduled for deletion answers InvalidRequestException. */
 export const isMissing = (error: unknown): boolean =>
-  /^(ResourceNotFound|InvalidRequest)Exception$/.test(nameOf(error));
+  /^(ResourceNotFound|InvalidRequest)Exception$/.test(errorName(error));
 
 export const isRefusal = (error: unknown): boolean => awsTroubleIn(error)?.kind === 'aws-refused';

@@ -4,6 +4,7 @@ import { traced } from './aws-error.ts';
 import type { BackoffLimits } from './backoff.ts';
 import { createFiles, type Files } from './files.ts';
 import { createIncidents, type Incidents } from './incidents.ts';
+import type { FileLimits } from './integration.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createDigest, type Digest } from './ledger-digest.ts';
 import { createLedgerTable } from './ledger-table.ts';
@@ -33,7 +34,7 @@ export type Services = {
   nowMs(): number;
 };
 
-export type Limits = {
+export type Limits = FileLimits & {
   backoff: BackoffLimits;
   /** How long one message may take, in milliseconds; none is started with less time left. */
   attemptTimeoutMs: number;
@@ -43,8 +44,6 @@ export type Limits = {
   maxWaitMs: number;
   /** For how long its queue hides a message that was received, unless it is told otherwise. */
   visibilityMs: number;
-  fileBytes: number;
-  profileImageBytes: number;
 };
 
 /** Calls of AWS are short: one that hangs must not use up the time of a batch. */

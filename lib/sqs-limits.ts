@@ -32,11 +32,11 @@ export const sqsProblem = (message: Outgoing, most = mostBytes): string | undefi
     return `has more than the ${mostAttributes} attributes that SQS takes`;
   for (const text of [body, ...Object.values(attributes).map(({ StringValue = '' }) => StringValue)]) {
     const [character] = text.match(refused) ?? [];
-    if (character !== undefined) return `holds ${nameOf(character)}, a character that SQS does not take`;
+    if (character !== undefined) return `holds ${signNameOf(character)}, a character that SQS does not take`;
   }
   return undefined;
 };
 
 /** As in `U+FFFE`. */
-const nameOf = (character: string): string =>
+const signNameOf = (character: string): string =>
   `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;

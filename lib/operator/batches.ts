@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
-import { nameOf } from '../failure.ts';
+import { errorName } from '../aws-error.ts';
 import { bytesOf, mostBytes, type Outgoing } from '../sqs-limits.ts';
 
 /** A queue, and the client that speaks to it. */
@@ -111,7 +111,7 @@ const untilDone = async <Item>(items: Item[], call: Call<Item>): Promise<Failure
     const asked = left;
     const failed = await call(asked.map((at) => items[at] as Item)).catch((error: unknown) =>
       // The SDK has tried again by itself. Whether the call had its effect is not known; its entries count as not done.
-      asked.map((_, at) => ({ Id: String(at), Code: nameOf(error), SenderFault: true })),
+      asked.map((_, at) => ({ Id: String(at), Code: errorName(error), SenderFault: true })),
     );
     left = [];
     for (const { Id, Code = 'unknown', SenderFault } of failed ?? []) {

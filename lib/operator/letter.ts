@@ -2,8 +2,8 @@ import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf, nowhere, ownOf } from '../dead-letter.ts';
 import { dispositions, type FailureKind } from '../failure.ts';
 import { withoutFileNames } from '../file-uri.ts';
+import { hidden } from '../hidden.ts';
 import { readJson, tooDeep } from '../json.ts';
-import { hidden } from '../message.ts';
 import { maskedText } from './mask.ts';
 import { type Bucket, withWhole } from './whole.ts';
 

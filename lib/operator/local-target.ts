@@ -29,7 +29,7 @@ export const localTarget = (file: string | true) => {
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
   });
   return {
-    prefix: nameOf(stack.deadLetters).replace(/dead-letters$/, ''),
+    prefix: queueNameOf(stack.deadLetters).replace(/dead-letters$/, ''),
     sqs: once(async () => {
       const { SQSClient } = await import('@aws-sdk/client-sqs');
       return traced(new SQSClient(client(stack.sqs)));
@@ -58,7 +58,7 @@ export const localTarget = (file: string | true) => {
   };
 };
 
-const nameOf = (url: string): string => url.split('/').at(-1) ?? '';
+const queueNameOf = (url: string): string => url.split('/').at(-1) ?? '';
 
 const read = (file: string) => {
   let json: unknown;

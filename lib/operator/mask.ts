@@ -1,5 +1,5 @@
+import { fieldName, hidden } from '../hidden.ts';
 import { jsonIn } from '../json.ts';
-import { fieldName, hidden } from '../message.ts';
 import { readAs, type Undone, undone } from '../platform/escapes.ts';
 import { plainSign, tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
 

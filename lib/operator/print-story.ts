@@ -1,7 +1,7 @@
 import type { LetterFailure } from '../dead-letter.ts';
 import { withoutFileNames } from '../file-uri.ts';
+import { hidden } from '../hidden.ts';
 import { jsonIn } from '../json.ts';
-import { hidden } from '../message.ts';
 import { plain } from '../printable.ts';
 import { editedAttribute } from './edit.ts';
 import { type Letter, replayedOften, unnamed } from './letter.ts';

@@ -1,6 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3';
+import { errorName } from '../aws-error.ts';
 import { carriedOf, type DeadLetter, nowhere } from '../dead-letter.ts';
-import { nameOf } from '../failure.ts';
 import { wholeIn } from '../whole-letter.ts';
 
 /** Where messages lie whole that SQS did not take as letters. */
@@ -28,7 +28,7 @@ export const withWhole = async (
     return { letter: { ...letter, body, attributes: carriedOf(attributes) } };
   } catch (error) {
     // That of one letter is no reason not to look at the others.
-    return { letter, missing: nameOf(error) };
+    return { letter, missing: errorName(error) };
   }
 };
 

@@ -15,7 +15,7 @@ export function* piecesOf(html: string): Generator<Piece, void, undefined> {
     const close = open < 0 ? -1 : html.indexOf('>', open);
     if (close < 0) return yield { text: html.slice(at) };
     if (open > at) yield { text: html.slice(at, open) };
-    const tag = nameOf(html.slice(open + 1, Math.min(close, open + 30)));
+    const tag = tagNameOf(html.slice(open + 1, Math.min(close, open + 30)));
     yield { tag };
     at = close + 1;
     if (!(tag in ends) || endless.has(tag)) continue;
@@ -28,7 +28,7 @@ export function* piecesOf(html: string): Generator<Piece, void, undefined> {
   }
 }
 
-const nameOf = (tag: string): string => /^\/?[a-z][\w:-]*/i.exec(tag)?.[0].toLowerCase() ?? '';
+const tagNameOf = (tag: string): string => /^\/?[a-z][\w:-]*/i.exec(tag)?.[0].toLowerCase() ?? '';
 
 const indexFrom = (pattern: RegExp, text: string, from: number): number => {
   pattern.lastIndex = from;
