@@ -42,27 +42,7 @@ describe('one name everywhere', () => {
   });
 });
 
-/** From the top: a file imports only from its own layer and from those below it, and never in a circle. */
-const layers = [
-  /^lib\/operator\//,
-  /^lib\/handler\.ts$/,
-  /^lib\/(settle|attempt)\.ts$/,
-  /^lib\/integration\.ts$/,
-  /^lib\/services\.ts$/,
-  /^lib\/(?!(failure|aws-error)\.ts)[\w-]+\.ts$/,
-  /^lib\/(failure|aws-error)\.ts$/,
-  /^lib\/platform\//,
-];
-const layerOf = (file: string): number => layers.findIndex((layer) => layer.test(file));
-
 describe('imports', () => {
-  test.each(filesIn('lib'))('%s has its layer', (file) => expect(layerOf(file)).toBeGreaterThanOrEqual(0));
-  test.each(filesIn('lib'))('%s imports only downwards', (file) => {
-    const upwards = importsOf(file).filter(
-      (each) => !each.startsWith('lib/') || layerOf(each) < layerOf(file),
-    );
-    expect(upwards).toEqual([]);
-  });
   test('nothing in lib imports in a circle', () => {
     const circles: string[] = [];
     const whole = new Set<string>();
