@@ -4,10 +4,10 @@ import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
 import { namedFile, openNamedFile } from '../lib/named-file.ts';
-import { capitalised } from '../lib/platform/capitalised.ts';
 import type { Platform } from '../lib/platform/client.ts';
-import * as content from '../lib/platform/content.ts';
-import { getOrgUnit, requireOrgUnit } from '../lib/platform/org-units.ts';
+import { capitalised } from '../lib/platform/core/capitalised.ts';
+import * as content from '../lib/platform/resources/content.ts';
+import { getOrgUnit, requireOrgUnit } from '../lib/platform/resources/org-units.ts';
 
 const may = z.exactOptional;
 const time = z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' });

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
-import { findInClasslist, getClasslistPages } from '../lib/platform/classlists.ts';
-import { createEnrollment, postEnrollment } from '../lib/platform/enrollments.ts';
+import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
+import { createEnrollment, postEnrollment } from '../lib/platform/resources/enrollments.ts';
 import { unlessSeen } from '../lib/seen.ts';
 
 const data = z.strictObject({ orgUnitId: platformId, userId: platformId, roleId: platformId });

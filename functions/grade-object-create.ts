@@ -10,8 +10,8 @@ import {
   linkGradeItem,
   putDropboxFolder,
   readDropboxFolder,
-} from '../lib/platform/dropbox-folders.ts';
-import * as grades from '../lib/platform/grade-objects.ts';
+} from '../lib/platform/resources/dropbox-folders.ts';
+import * as grades from '../lib/platform/resources/grade-objects.ts';
 import { unlessSeen } from '../lib/seen.ts';
 
 type Data = z.infer<typeof newGradeObject>;

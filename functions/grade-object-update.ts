@@ -3,7 +3,7 @@ import { MessageFailure } from '../lib/failure.ts';
 import { changedGradeObject } from '../lib/grade-object.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
-import * as grades from '../lib/platform/grade-objects.ts';
+import * as grades from '../lib/platform/resources/grade-objects.ts';
 
 type Data = z.infer<typeof changedGradeObject>;
 

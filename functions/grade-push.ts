@@ -5,7 +5,7 @@ import { grade } from '../lib/grade.ts';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
-import * as grades from '../lib/platform/grades.ts';
+import * as grades from '../lib/platform/resources/grades.ts';
 import { unlessSeen } from '../lib/seen.ts';
 
 const comment = z.string().max(4_000, 'must be at most 4,000 characters').optional();

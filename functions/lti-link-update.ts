@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
-import { capitalised } from '../lib/platform/capitalised.ts';
-import { type LtiLink, putLtiLink, sendFlags, updateLtiLink } from '../lib/platform/lti-links.ts';
+import { capitalised } from '../lib/platform/core/capitalised.ts';
+import { type LtiLink, putLtiLink, sendFlags, updateLtiLink } from '../lib/platform/resources/lti-links.ts';
 
 const flag = z.string().regex(/^(?!send[A-Z])[a-z][A-Za-z0-9]{0,63}$/);
 const sendNames = sendFlags.map((name) => name.replace(/^Send./, (start) => start.slice(4).toLowerCase()));

@@ -3,7 +3,7 @@ import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
 import { namedFile, openNamedFile } from '../lib/named-file.ts';
-import { createNewsItem, postNewsItem } from '../lib/platform/news.ts';
+import { createNewsItem, postNewsItem } from '../lib/platform/resources/news.ts';
 
 const time = z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' });
 const data = z

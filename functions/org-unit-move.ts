@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
-import { addParent, deleteParent, postParent, removeParent } from '../lib/platform/org-units.ts';
+import { addParent, deleteParent, postParent, removeParent } from '../lib/platform/resources/org-units.ts';
 
 const data = z
   .strictObject({ orgUnitId: platformId, fromParentId: platformId, toParentId: platformId })

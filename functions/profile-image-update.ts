@@ -5,7 +5,7 @@ import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { contentType, fileUri } from '../lib/named-file.ts';
-import { postProfileImage, updateProfileImage } from '../lib/platform/users.ts';
+import { postProfileImage, updateProfileImage } from '../lib/platform/resources/users.ts';
 
 const data = z.strictObject({ userId: platformId, file: z.strictObject({ uri: fileUri, contentType }) });
 

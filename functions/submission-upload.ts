@@ -4,8 +4,8 @@ import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
 import { contentType, fileUri } from '../lib/named-file.ts';
-import * as submissions from '../lib/platform/submissions.ts';
-import { getWhoAmI, whoAmI } from '../lib/platform/users.ts';
+import * as submissions from '../lib/platform/resources/submissions.ts';
+import { getWhoAmI, whoAmI } from '../lib/platform/resources/users.ts';
 
 const ids = { orgUnitId: platformId, folderId: platformId, userId: platformId };
 const file = z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType });

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
-import { capitalised } from '../lib/platform/capitalised.ts';
-import { createDemographicsField, postDemographicsField } from '../lib/platform/demographics.ts';
-import { putUserAttributes, updateUserAttributes } from '../lib/platform/user-attributes.ts';
+import { capitalised } from '../lib/platform/core/capitalised.ts';
+import { createDemographicsField, postDemographicsField } from '../lib/platform/resources/demographics.ts';
+import { putUserAttributes, updateUserAttributes } from '../lib/platform/resources/user-attributes.ts';
 
 const may = z.exactOptional;
 const text = z.string().regex(/\S/, 'must not be empty');

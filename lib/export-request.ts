@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { exportDetails } from './export-parts.ts';
 import { platformId } from './message.ts';
-import { courseOffering } from './platform/org-units.ts';
+import { courseOffering } from './platform/resources/org-units.ts';
 
 /** What is to be exported. */
 const exportRequest = z

@@ -3,7 +3,7 @@ import { traced } from './aws-error.ts';
 import { createRunningExecutions, type RunningExecutions } from './durable-turn.ts';
 import type { ExportServices } from './export-chunk.ts';
 import { createObserve } from './observe.ts';
-import { createAuthenticator } from './platform/auth.ts';
+import { createAuthenticator } from './platform/auth/auth.ts';
 import { createPlatformClient } from './platform/client.ts';
 import { createCredentials } from './secrets.ts';
 import { type ExportSettings, hasOwnStore, platformOptionsOf } from './settings.ts';

@@ -7,8 +7,8 @@ import {
   isTimestampOutOfRange,
   PlatformError,
   type RefusedCall,
-} from './platform/error.ts';
-import { errorNameIn } from './platform/error-names.ts';
+} from './platform/core/error.ts';
+import { errorNameIn } from './platform/core/error-names.ts';
 
 /** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
 export const dispositions = {

@@ -1,8 +1,12 @@
 import type * as z from 'zod';
 import type { newGradeObject } from './grade-object.ts';
 import type { Platform } from './platform/client.ts';
-import { readDropboxFolder } from './platform/dropbox-folders.ts';
-import { type GradeObject, listGradeObjects, type NewGradeObject } from './platform/grade-objects.ts';
+import { readDropboxFolder } from './platform/resources/dropbox-folders.ts';
+import {
+  type GradeObject,
+  listGradeObjects,
+  type NewGradeObject,
+} from './platform/resources/grade-objects.ts';
 
 /** What is there already: the folder's grade item, and what has the name. */
 export const findGradeObject = async (

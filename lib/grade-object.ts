@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { platformId } from './message.ts';
-import { capitalised } from './platform/capitalised.ts';
-import { textContent } from './platform/rich-text.ts';
+import { capitalised } from './platform/core/capitalised.ts';
+import { textContent } from './platform/core/rich-text.ts';
 
 const may = z.exactOptional;
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Grade } from './platform/grades.ts';
+import type { Grade } from './platform/resources/grades.ts';
 
 const cannotClear = 'the platform cannot clear a grade';
 const otherThan = (expected: string, input: unknown): string => {

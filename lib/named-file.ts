@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { fileUriProblem, type OpenedFile } from './files.ts';
-import { mediaType, type UploadedFile } from './platform/multipart.ts';
+import { mediaType, type UploadedFile } from './platform/core/multipart.ts';
 
 /** Where a file lies: `s3://bucket/key`, or `https://`; whether its host is allowed is for the function's settings to say. */
 export const fileUri = z

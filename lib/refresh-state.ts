@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { jsonIn } from './json.ts';
-import { type OAuthCredential, oauthCredential } from './platform/oauth.ts';
+import { type OAuthCredential, oauthCredential } from './platform/auth/oauth.ts';
 import type { SecretVersion } from './secret-versions.ts';
 import { flawOf } from './secrets.ts';
 

@@ -11,7 +11,7 @@ import {
   credentialSchema,
   provesAlike,
   usableUntilMs,
-} from './platform/auth.ts';
+} from './platform/auth/auth.ts';
 
 type Entry = {
   credential: Credential;

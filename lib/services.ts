@@ -10,7 +10,7 @@ import { createDigest, type Digest } from './ledger-digest.ts';
 import { createLedgerTable } from './ledger-table.ts';
 import { createLetterStore } from './letter-store.ts';
 import { createObserve, type Observe } from './observe.ts';
-import { createAuthenticator } from './platform/auth.ts';
+import { createAuthenticator } from './platform/auth/auth.ts';
 import { createPlatformClient, type PlatformClient } from './platform/client.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { createSecretReader, type ReadSecret } from './secret-value.ts';

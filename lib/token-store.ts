@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Observe } from './observe.ts';
-import type { Tokens } from './platform/token-request.ts';
+import type { Tokens } from './platform/auth/token-request.ts';
 import {
   type Claim,
   claimIn,

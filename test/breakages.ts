@@ -68,7 +68,7 @@ const breakages: Breakage[] = [
   {
     title: 'a reset is taken for a refusal',
     chaos: true,
-    file: 'lib/platform/error.ts',
+    file: 'lib/platform/core/error.ts',
     code: 'if (this.refused === undefined) return this.sent;',
     by: 'if (this.refused === undefined) return false;',
   },
@@ -166,7 +166,7 @@ const breakages: Breakage[] = [
   },
   {
     title: 'a 503 is thought to come before the effect',
-    file: 'lib/platform/error.ts',
+    file: 'lib/platform/core/error.ts',
     code: 'return status >= 500 || status === 408;',
     by: 'return (status >= 500 && status !== 503) || status === 408;',
   },
@@ -258,7 +258,7 @@ const breakages: Breakage[] = [
   },
   {
     title: 'an update of a grade object resets what its message does not give',
-    file: 'lib/platform/grade-objects.ts',
+    file: 'lib/platform/resources/grade-objects.ts',
     code: '...Object.fromEntries(kept.map(([name, value]) => [name, asTaken(value)])),',
     by: "...Object.fromEntries(kept.filter(([name]) => name === 'Name')),",
     seenBy: tests('test/functions/grade-object-update.test.ts'),
@@ -272,7 +272,7 @@ const breakages: Breakage[] = [
   },
   {
     title: 'a new file goes to the files of another org unit',
-    file: 'lib/platform/content.ts',
+    file: 'lib/platform/resources/content.ts',
     code: 'url.startsWith(filesOf(orgUnitId)) &&',
     by: '',
     seenBy: tests('test/functions/content-topic-update.test.ts'),

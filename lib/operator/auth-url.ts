@@ -1,4 +1,4 @@
-import { type IdKeyCredential, idKeyCredential, signature } from '../platform/id-key.ts';
+import { type IdKeyCredential, idKeyCredential, signature } from '../platform/auth/id-key.ts';
 
 /** An application as it is registered on the platform. */
 export type App = { appId: string; appKey: string };

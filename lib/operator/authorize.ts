@@ -1,8 +1,8 @@
 import { request } from 'undici';
 import * as z from 'zod';
 import { failureOf } from '../failure.ts';
-import type { IdKeyCredential } from '../platform/id-key.ts';
-import { whoAmI } from '../platform/users.ts';
+import type { IdKeyCredential } from '../platform/auth/id-key.ts';
+import { whoAmI } from '../platform/resources/users.ts';
 import type { Audit } from './audit.ts';
 import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } from './auth-url.ts';
 import { type Connection, connectionOf } from './connection.ts';

@@ -1,8 +1,8 @@
 import { dispositions, type Failure, failureOf } from '../failure.ts';
-import type { Credential } from '../platform/auth.ts';
-import { operations } from '../platform/operations.ts';
-import { getWhoAmI, whoAmI } from '../platform/users.ts';
-import { getVersions, listVersions } from '../platform/versions.ts';
+import type { Credential } from '../platform/auth/auth.ts';
+import { operations } from '../platform/resources/operations.ts';
+import { getWhoAmI, whoAmI } from '../platform/resources/users.ts';
+import { getVersions, listVersions } from '../platform/resources/versions.ts';
 import { remedyOfRefusal } from '../secrets.ts';
 import type { Connection } from './connection.ts';
 

@@ -5,10 +5,10 @@ import {
   type Credential,
   createAuthenticator,
   credentialSchema,
-} from '../platform/auth.ts';
+} from '../platform/auth/auth.ts';
+import { skewToldBy } from '../platform/auth/id-key.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
-import { isTimestampOutOfRange } from '../platform/error.ts';
-import { skewToldBy } from '../platform/id-key.ts';
+import { isTimestampOutOfRange } from '../platform/core/error.ts';
 import { createSecretReader, type ReadSecret } from '../secret-value.ts';
 import { createSecretVersions } from '../secret-versions.ts';
 import { createCredentials } from '../secrets.ts';

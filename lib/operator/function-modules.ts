@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import type { Integration } from '../integration.ts';
-import type { Operation } from '../platform/operation.ts';
+import type { Operation } from '../platform/core/operation.ts';
 
 export type FunctionModule = {
   integration?: Integration<unknown>;

@@ -1,5 +1,5 @@
 import type { Integration } from '../integration.ts';
-import type { Operation } from '../platform/operation.ts';
+import type { Operation } from '../platform/core/operation.ts';
 import { once } from './once.ts';
 
 /** By its name. What each takes for its data is its own affair. */

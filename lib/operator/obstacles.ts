@@ -1,5 +1,5 @@
 import { failureOf } from '../failure.ts';
-import { acknowledged } from '../platform/operation.ts';
+import { acknowledged } from '../platform/core/operation.ts';
 import { type Connection, connectionOf } from './connection.ts';
 import { type ConnectionReport, checkConnection } from './connection-check.ts';
 import type { Group } from './groups.ts';

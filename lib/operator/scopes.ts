@@ -1,4 +1,4 @@
-import { configured, type Operation, type OperationOverride } from '../platform/operation.ts';
+import { configured, type Operation, type OperationOverride } from '../platform/core/operation.ts';
 
 type Declared = { name: string; operations: readonly Operation<unknown>[] };
 

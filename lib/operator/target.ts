@@ -5,7 +5,7 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { traced } from '../aws-error.ts';
-import type { OperationOverride } from '../platform/operation.ts';
+import type { OperationOverride } from '../platform/core/operation.ts';
 import { hasOwnStore, operationOverridesFrom } from '../settings.ts';
 import { localTarget } from './local-target.ts';
 import { once } from './once.ts';

@@ -1,9 +1,10 @@
 import type { Dispatcher } from 'undici';
-import type { Headers } from './answer.ts';
-import type { Actor, Auth, Authenticator } from './auth.ts';
-import { fileIn, type Use, useFile } from './download.ts';
-import { PlatformError } from './error.ts';
-import { createExchange, wholePayload } from './exchange.ts';
+import type { Actor, Auth, Authenticator } from './auth/auth.ts';
+import { type Proof, provedPath, unspeakable } from './auth/auth-parameters.ts';
+import type { Headers } from './core/answer.ts';
+import { fileIn, type Use, useFile } from './core/download.ts';
+import { PlatformError } from './core/error.ts';
+import { createExchange, wholePayload } from './core/exchange.ts';
 import {
   type Configured,
   configured,
@@ -11,10 +12,9 @@ import {
   type Operation,
   type OperationOverride,
   type Versions,
-} from './operation.ts';
-import { type Proof, provedPath, unspeakable } from './proof.ts';
-import { type CallInput, requestOf } from './request.ts';
-import { resultOf } from './success.ts';
+} from './core/operation.ts';
+import { type CallInput, requestOf } from './core/request.ts';
+import { resultOf } from './core/success.ts';
 
 /** The platform as one actor sees it within one attempt. */
 export type Platform = {

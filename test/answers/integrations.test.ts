@@ -8,9 +8,9 @@ import { type DeadLetter, letterOf, sqsMessageOf } from '../../lib/dead-letter.t
 import { dispositions } from '../../lib/failure.ts';
 import { handlerOf } from '../../lib/handler.ts';
 import type { Integration } from '../../lib/integration.ts';
-import { createAuthenticator } from '../../lib/platform/auth.ts';
+import { createAuthenticator } from '../../lib/platform/auth/auth.ts';
 import { createPlatformClient } from '../../lib/platform/client.ts';
-import { operations } from '../../lib/platform/operations.ts';
+import { operations } from '../../lib/platform/resources/operations.ts';
 import { createServices } from '../../lib/services.ts';
 import { platformOptionsOf, settingsFrom } from '../../lib/settings.ts';
 import { keysOf } from '../lib/platform/local-client.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { failureOf } from '../../lib/failure.ts';
 import type { Platform } from '../../lib/platform/client.ts';
-import { isFileAnswer, type Operation } from '../../lib/platform/operation.ts';
-import { operations } from '../../lib/platform/operations.ts';
-import type { CallInput } from '../../lib/platform/request.ts';
+import { isFileAnswer, type Operation } from '../../lib/platform/core/operation.ts';
+import type { CallInput } from '../../lib/platform/core/request.ts';
+import { operations } from '../../lib/platform/resources/operations.ts';
 import { localPlatform } from '../lib/platform/local-client.ts';
 import { answers, sortOf, wordsOf } from './answers.ts';
 

@@ -1,13 +1,13 @@
 import { letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { type Failure, failureOf } from '../../lib/failure.ts';
-import type { Answer, Headers } from '../../lib/platform/answer.ts';
-import { PlatformError } from '../../lib/platform/error.ts';
-import type { Operation } from '../../lib/platform/operation.ts';
-import { operations } from '../../lib/platform/operations.ts';
-import { unspeakable } from '../../lib/platform/proof.ts';
-import { maximumErrorBytes } from '../../lib/platform/refusal.ts';
-import type { CallInput } from '../../lib/platform/request.ts';
-import { resultOf } from '../../lib/platform/success.ts';
+import { unspeakable } from '../../lib/platform/auth/auth-parameters.ts';
+import type { Answer, Headers } from '../../lib/platform/core/answer.ts';
+import { PlatformError } from '../../lib/platform/core/error.ts';
+import type { Operation } from '../../lib/platform/core/operation.ts';
+import { maximumErrorBytes } from '../../lib/platform/core/refused-call.ts';
+import type { CallInput } from '../../lib/platform/core/request.ts';
+import { resultOf } from '../../lib/platform/core/success.ts';
+import { operations } from '../../lib/platform/resources/operations.ts';
 import { createMeasure } from './measure.ts';
 import { type Random, randomFrom } from './random.ts';
 

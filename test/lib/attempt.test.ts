@@ -12,8 +12,8 @@ import type { LedgerTable } from '../../lib/ledger-table.ts';
 import { identityOf } from '../../lib/message.ts';
 import type { MessageReport } from '../../lib/observe.ts';
 import type { CallReport, Attempt as PlatformAttempt } from '../../lib/platform/client.ts';
-import { PlatformError, type RefusedCall } from '../../lib/platform/error.ts';
-import { acknowledged } from '../../lib/platform/operation.ts';
+import { PlatformError, type RefusedCall } from '../../lib/platform/core/error.ts';
+import { acknowledged } from '../../lib/platform/core/operation.ts';
 import type { Services } from '../../lib/services.ts';
 import { createTableModel } from '../history/table.ts';
 

@@ -4,11 +4,11 @@ import { withoutFields } from '../../lib/forbidden-fields.ts';
 import { readJson } from '../../lib/json.ts';
 import { safeText } from '../../lib/log-facts.ts';
 import { maskedText } from '../../lib/operator/mask.ts';
+import { unspeakable } from '../../lib/platform/auth/auth-parameters.ts';
+import { piecesOf } from '../../lib/platform/core/html.ts';
+import { parseRefusal } from '../../lib/platform/core/refused-call.ts';
+import { plainText } from '../../lib/platform/core/rich-text.ts';
 import { scrub, withoutEchoes } from '../../lib/platform/echo.ts';
-import { piecesOf } from '../../lib/platform/html.ts';
-import { unspeakable } from '../../lib/platform/proof.ts';
-import { parseRefusal } from '../../lib/platform/refusal.ts';
-import { plainText } from '../../lib/platform/rich-text.ts';
 
 /*
  * Whoever writes the texts that are searched must not decide how long that takes. So four times as much text may take four

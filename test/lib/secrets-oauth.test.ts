@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { type Failure, failureOf } from '../../lib/failure.ts';
-import { createAuthenticator } from '../../lib/platform/auth.ts';
+import { createAuthenticator } from '../../lib/platform/auth/auth.ts';
 import { createPlatformClient } from '../../lib/platform/client.ts';
-import { getTopicFile } from '../../lib/platform/content.ts';
-import { whoAmI } from '../../lib/platform/users.ts';
+import { getTopicFile } from '../../lib/platform/resources/content.ts';
+import { whoAmI } from '../../lib/platform/resources/users.ts';
 import { clientOptions } from './platform/servers.ts';
 import { minuteMs, service, tokenWorld } from './token-fixture.ts';
 

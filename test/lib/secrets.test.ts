@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type FailureKind, failureOf, MessageFailure } from '../../lib/failure.ts';
-import { signedQuery } from '../../lib/platform/id-key.ts';
+import { signedQuery } from '../../lib/platform/auth/id-key.ts';
 import { createCredentials } from '../../lib/secrets.ts';
 import { localClient } from '../local/aws.ts';
 import { startSecretsManager } from '../local/secrets-manager.ts';

@@ -1,7 +1,7 @@
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { letterOf } from '../../lib/dead-letter.ts';
-import { whoAmI } from '../../lib/platform/users.ts';
+import { whoAmI } from '../../lib/platform/resources/users.ts';
 import { createServices, servicesFromEnvironment } from '../../lib/services.ts';
 import { hasOwnStore, settingsFrom } from '../../lib/settings.ts';
 import { type Stack, settingsOf, startStack } from '../local/stack.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { credentialSchema } from '../../lib/platform/auth.ts';
+import { credentialSchema } from '../../lib/platform/auth/auth.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const [chapter = ''] =

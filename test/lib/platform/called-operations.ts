@@ -1,5 +1,5 @@
-import type { Operation } from '../../../lib/platform/operation.ts';
-import { operations } from '../../../lib/platform/operations.ts';
+import type { Operation } from '../../../lib/platform/core/operation.ts';
+import { operations } from '../../../lib/platform/resources/operations.ts';
 
 /** The operations that the local platform's log of requests tells of. */
 export const calledOperations = (requests: { method: string; path: string }[]): Operation<unknown>[] =>

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Credentials } from '../../../lib/platform/auth.ts';
-import { PlatformError } from '../../../lib/platform/error.ts';
-import { signedQuery } from '../../../lib/platform/id-key.ts';
-import { acknowledged } from '../../../lib/platform/operation.ts';
+import type { Credentials } from '../../../lib/platform/auth/auth.ts';
+import { signedQuery } from '../../../lib/platform/auth/id-key.ts';
+import { PlatformError } from '../../../lib/platform/core/error.ts';
+import { acknowledged } from '../../../lib/platform/core/operation.ts';
 import {
   type Arrived,
   answering,

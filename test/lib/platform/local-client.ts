@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type Credential, createAuthenticator } from '../../../lib/platform/auth.ts';
+import { type Credential, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
 import {
   type Attempt,
   type CallReport,

@@ -4,10 +4,10 @@ import { type AddressInfo, createServer as createRawServer, type Server, type So
 import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { type Credentials, createAuthenticator } from '../../../lib/platform/auth.ts';
+import { type Credentials, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
 import { type CallReport, createPlatformClient, type PlatformOptions } from '../../../lib/platform/client.ts';
-import { PlatformError } from '../../../lib/platform/error.ts';
-import { acknowledged, reading } from '../../../lib/platform/operation.ts';
+import { PlatformError } from '../../../lib/platform/core/error.ts';
+import { acknowledged, reading } from '../../../lib/platform/core/operation.ts';
 
 /** A request as it arrived; `path` is without the query. */
 export type Arrived = {

@@ -1,0 +1,188 @@
+import * as oauth from 'oauth4webapi';
+import * as z from 'zod';
+import { jsonIn } from '../../json.ts';
+import type { Answer } from '../core/answer.ts';
+import { PlatformError } from '../core/error.ts';
+import { createExchange, wholePayload } from '../core/exchange.ts';
+import { acknowledged } from '../core/operation.ts';
+import { isSuccess, parseRefusal } from '../core/refused-call.ts';
+import { withoutEchoes } from '../echo.ts';
+import { clientAuthentication, UnusableKey } from './client-authentication.ts';
+import { accessTokenForm, type OAuthCredential } from './oauth.ts';
+
+/** What a token request brought, in the fields of the secret. */
+export type Tokens = { accessToken: string; refreshToken?: string; obtainedAt: string; expiresAt: string };
+
+/** A token request that brought no tokens. */
+export class TokenError extends Error {
+  override name = 'TokenError';
+  /** A person must authorise again, or correct the secret or the client; or it is tried again later. */
+  readonly cure: 'authorize' | 'correct' | 'wait';
+  /** For how long the server is better left alone, whoever asks. */
+  readonly quietSeconds: number | undefined;
+
+  constructor(message: string, cure: TokenError['cure'], quietSeconds?: number) {
+    super(message);
+    this.cure = cure;
+    this.quietSeconds = quietSeconds;
+  }
+}
+
+export type TokenRequestOptions = { signal: AbortSignal; timeoutMs: number };
+
+const usualQuietSeconds = 60;
+/** A clock that is off by less is within what any server allows for. */
+const leastSkewSeconds = 5;
+
+/**
+ * Asks once for tokens, by the credential's grant.
+ * @throws TokenError, whose text repeats nothing of the request.
+ */
+export const requestTokens = async (
+  credential: OAuthCredential,
+  options: TokenRequestOptions,
+): Promise<Tokens> => {
+  try {
+    const first = await ask(credential, { ...options, skewSeconds: 0 });
+    const skewSeconds = first.skewSeconds ?? 0;
+    // A server looks at the client's assertion before anything else: where the clocks differ, nothing was spent.
+    const isOutOfTime =
+      credential.privateKey &&
+      errorIn(first) === 'invalid_client' &&
+      Math.abs(skewSeconds) >= leastSkewSeconds;
+    return tokensIn(isOutOfTime ? await ask(credential, { ...options, skewSeconds }) : first, credential);
+  } catch (error) {
+    if (error instanceof UnusableKey) throw new TokenError(error.message, 'correct');
+    if (!(error instanceof PlatformError)) throw error;
+    throw new TokenError(`the token endpoint gave no answer: ${error.message}`, 'wait', usualQuietSeconds);
+  }
+};
+
+type Told = Answer & {
+  askedMs: number;
+  /** How far the server's clock is ahead of ours. */
+  skewSeconds: number | undefined;
+};
+
+const ask = async (
+  credential: OAuthCredential,
+  options: TokenRequestOptions & { skewSeconds: number },
+): Promise<Told> => {
+  // An assertion is meant for the token URL: for the library, the issuer.
+  const server = { issuer: credential.tokenUrl, token_endpoint: credential.tokenUrl };
+  const client = { client_id: credential.clientId, [oauth.clockSkew]: options.skewSeconds };
+  const by = await clientAuthentication(credential);
+  let answer: Answer | undefined;
+  const send = transport(options);
+  const custom = {
+    // The answer goes past the library: its type takes no body beside some statuses, and no odd header.
+    [oauth.customFetch]: async (url: string, request: Form) => {
+      answer = await send(url, request);
+      return new Response();
+    },
+    // The secret's schema says to which addresses tokens may go.
+    [oauth.allowInsecureRequests]: true,
+  };
+  const scope: Record<string, string> = credential.scopes ? { scope: credential.scopes.join(' ') } : {};
+  const askedMs = Date.now();
+  if (credential.grant === 'client_credentials')
+    await oauth.clientCredentialsGrantRequest(server, client, by, scope, custom);
+  else
+    await oauth.refreshTokenGrantRequest(server, client, by, credential.refreshToken ?? '', {
+      ...custom,
+      additionalParameters: scope,
+    });
+  const { status = 0, headers = {}, ...rest } = answer ?? {};
+  const toldMs = Date.parse(String(headers.date));
+  const skewSeconds = Number.isNaN(toldMs) ? undefined : Math.round((toldMs - Date.now()) / 1000);
+  return { text: '', ...rest, status, headers, askedMs, skewSeconds };
+};
+
+type Form = oauth.CustomFetchOptions<'POST', URLSearchParams>;
+
+const tokenRequest = acknowledged({
+  name: 'request-tokens',
+  method: 'POST',
+  component: undefined,
+  path: '/',
+  scope: undefined,
+  // A refresh token can be used once, so that the request has a connection of its own: never a stale one.
+  repeatable: false,
+});
+
+/** Sends the form in our way: bounded, redirects never followed, and never on a connection that may be gone. */
+const transport =
+  ({ signal, timeoutMs }: TokenRequestOptions) =>
+  async (url: string, { headers, body }: Form): Promise<Answer> => {
+    const { origin, pathname, search } = new URL(url);
+    const about = { operation: tokenRequest, call: `POST ${pathname}` };
+    const timeouts = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
+    const exchange = createExchange({
+      baseUrl: origin,
+      connectTimeoutMs: Math.min(timeoutMs, 10_000),
+      ...timeouts,
+    });
+    const payload = wholePayload(body.toString(), headers['content-type'] ?? '');
+    try {
+      return await exchange.send({ ...about, path: pathname + search, headers, payload }, signal);
+    } finally {
+      void exchange.close();
+    }
+  };
+
+/** Ten years. */
+const mostSeconds = 10 * 365 * 24 * 3_600;
+
+const tokenAnswer = z.looseObject({
+  access_token: z.string().regex(accessTokenForm),
+  // What is none is told in several ways.
+  refresh_token: z.string().min(1).optional().catch(undefined),
+  // An hour is the default of this platform. Some say by a number beyond all dates that a token never ends.
+  expires_in: z.coerce
+    .number()
+    .positive()
+    .catch(3_600)
+    .transform((seconds) => Math.min(seconds, mostSeconds)),
+});
+
+/** Read leniently, whatever the answer calls itself: tokens that are not taken because of a flaw of it would be lost. */
+const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
+  const { grant } = credential;
+  const { status, text, askedMs } = answer;
+  const parsed = isSuccess(status) ? tokenAnswer.safeParse(jsonIn(text.trim())).data : undefined;
+  if (parsed) {
+    const { access_token: accessToken, refresh_token: refreshToken, expires_in } = parsed;
+    return {
+      accessToken,
+      ...(refreshToken === undefined ? {} : { refreshToken }),
+      obtainedAt: new Date(askedMs).toISOString(),
+      expiresAt: new Date(askedMs + expires_in * 1_000).toISOString(),
+    };
+  }
+  if (answer.cutBy !== undefined && isSuccess(status)) throw answer.cutBy;
+  const error = errorIn(answer);
+  const told = error !== undefined && isEcho(error, credential) ? undefined : error;
+  const without = isSuccess(status) ? ' without tokens' : '';
+  const message = `the token endpoint answered ${[status, told].filter(Boolean).join(' ')}${without}`;
+  if (error === 'invalid_grant' && grant === 'refresh_token') throw new TokenError(message, 'authorize');
+  const passes = status === 429 || status === 408 || status >= 500 || error === 'temporarily_unavailable';
+  const { retryAfterSeconds } = parseRefusal(answer);
+  const isBusy = status === 429 || status === 503;
+  throw new TokenError(
+    message,
+    // An error that comes as a success is the error that it tells; a success that tells nothing may pass.
+    passes || (isSuccess(status) && error === undefined) ? 'wait' : 'correct',
+    retryAfterSeconds ?? (isBusy ? usualQuietSeconds : undefined),
+  );
+};
+
+/** The name of an error, as in `invalid_grant`: what has digits may be a piece of the assertion. */
+const errorIn = ({ text }: Told): string | undefined =>
+  z.looseObject({ error: z.string().regex(/^[a-z][a-z_.-]{0,59}$/i) }).safeParse(jsonIn(text.trim())).data
+    ?.error;
+
+/** What is told here goes into logs and into the secret's own account of itself. */
+const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean => {
+  const secrets = [refreshToken, clientSecret].filter(Boolean);
+  return secrets.includes(error) || withoutEchoes(error, secrets) !== error;
+};

@@ -1,0 +1,182 @@
+import { readJson } from '../../json.ts';
+import type { Answer } from './answer.ts';
+import { PlatformError, type RefusedCall } from './error.ts';
+import { likenessToError } from './error-body.ts';
+import { isFileAnswer, type Operation } from './operation.ts';
+import { isSuccess, parseRefusal } from './refused-call.ts';
+import type { CallInput } from './request.ts';
+import { expectedBy, respelled, shapeOf } from './shape.ts';
+
+/** A call as its answer is judged by it. */
+export type Asked<Result> = {
+  operation: Operation<Result>;
+  /** `METHOD /path`, without query. */
+  call: string;
+  input: CallInput;
+  /** Words of the request that no error may repeat. */
+  unspeakable(): string[];
+};
+
+/**
+ * What an answer brings, if it is the success that the operation declares. Nothing else passes for one: no error that comes
+ * with status 200, no page, and nothing about another thing than was asked.
+ * @throws PlatformError
+ */
+export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result => {
+  if (!isSuccess(answer.status)) throw refusal(asked, answer);
+  if (answer.cutBy !== undefined) throw answer.cutBy;
+  const { answer: declared } = asked.operation;
+  const text = answer.text.trim();
+  const flaw = (message: string, came?: string) => unexpected(asked, answer, { message, came });
+  if (answer.isTooLong) throw flaw('is longer than is ever read');
+  const done = (result: unknown): Result => {
+    if (sayDone.has(answer.status)) return result as Result;
+    throw flaw(`is ${answer.status}, which does not say that it is done`);
+  };
+  if (text === '' && declared === 'acknowledged') return done(undefined);
+  if (isFileAnswer(declared)) throw noFile(asked, answer);
+  if (text === '') throw flaw('carries nothing');
+  const read = readJson(text);
+  if ('flaw' in read && read.flaw === 'not JSON') throw refusal(asked, answer);
+  if ('flaw' in read) throw read.flaw === 'cut off' ? cutOff(asked) : flaw('is nested too deep');
+  const { json: value } = read;
+  const likeness = likenessToError(value);
+  if (likeness === 'certain' || isWords(value)) throw refusal(asked, answer);
+  const wanted = wantedBy(asked);
+  const other = otherThan(wanted, value);
+  if (other !== undefined) throw flaw(`is about another ${other} than was asked for`);
+  const parsed = declared === 'acknowledged' ? undefined : declared.safeParse(respelled(declared, value));
+  if (parsed?.success) return done(parsed.data);
+  if (likeness === 'likely') throw refusal(asked, answer);
+  if (parsed === undefined && isHarmless(wanted, value)) return done(undefined);
+  const lacking = parsed?.error.issues.slice(0, 20).map(({ path }) => path.join('.') || 'the whole');
+  throw flaw(
+    lacking ? `lacks what it must carry: ${lacking.join(', ')}` : 'is none that is known',
+    shapeOf(value),
+  );
+};
+
+/** 202 promises, and 206 is a part. */
+const sayDone = new Set([200, 201, 203, 204, 205]);
+
+/** A text in quotes is to be read like one without. */
+const isWords = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
+
+/** A success that shall be a file and is none. */
+const noFile = (asked: Asked<unknown>, answer: Answer): PlatformError => {
+  const { contentType = 'what names no type', form } = wordsOf(asked, answer);
+  const isSaid = /^(error|fault|page)$/.test(form ?? '') || (form === 'text' && contentType === 'text/plain');
+  if (isSaid) return refusal(asked, answer);
+  return unexpected(asked, answer, { message: `is ${answer.status} with ${contentType}` });
+};
+
+const cutOff = ({ operation, call }: Asked<unknown>): PlatformError =>
+  new PlatformError({ operation, call, sent: true, message: 'cut off before the answer was complete' });
+
+const wordsOf = (asked: Asked<unknown>, answer: Answer): RefusedCall =>
+  parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, asked.unspeakable());
+
+/** What the body says decides. A success in words that are no known error may be one, or none. */
+const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
+  const { operation, call } = asked;
+  const refused = wordsOf(asked, answer);
+  const unexpected = isSuccess(refused.status) && (refused.form === 'text' || refused.form === 'json');
+  const message = unexpected
+    ? 'the answer is in words that are no known error'
+    : `answered with ${answer.status}`;
+  return new PlatformError({ operation, call, refused, sent: true, unexpected, message });
+};
+
+/** Tells the names and types that came beside those that were expected: its values are nobody's business. */
+const unexpected = (
+  asked: Asked<unknown>,
+  answer: Answer,
+  { message, came }: { message: string; came?: string | undefined },
+): PlatformError => {
+  const { operation, call } = asked;
+  const about = wordsOf(asked, { ...answer, text: '' });
+  const detail = `${came === undefined ? `the answer ${message}` : `came: ${came}`}; expected: ${declaredBy(operation)}`;
+  return new PlatformError({
+    operation,
+    call,
+    refused: { ...about, form: 'shape', title: 'Unexpected Answer', detail: detail.slice(0, mostDetail) },
+    sent: true,
+    unexpected: true,
+    message: `the answer ${message}`,
+  });
+};
+
+const mostDetail = 2_000;
+
+const declaredBy = ({ answer }: Operation<unknown>): string => {
+  if (answer === 'acknowledged') return 'nothing, or what was asked for';
+  return isFileAnswer(answer) ? `200 with ${answer.file.source}` : expectedBy(answer);
+};
+
+/** What a call asked for, by the names that an answer has for it, in small letters. */
+type Wanted = {
+  /** Ids, and whatever else the request's body says in one word. */
+  words: Map<string, string>;
+  /** Names of the body: an answer that holds nothing under one of them has not taken it. */
+  set: Set<string>;
+};
+
+const wantedBy = ({ operation, input }: Asked<unknown>): Wanted => {
+  const { path = {}, query = {}, json } = input;
+  const body = typeof json === 'object' && json !== null ? json : {};
+  const repeated = Object.entries(operation.repeats ?? {}).map(([name, placeholder]) => [
+    name,
+    path[placeholder],
+  ]);
+  const words = new Map<string, string>();
+  for (const [name = '', word] of [...Object.entries({ ...query, ...body, ...path }), ...repeated])
+    if (wordIn(word) !== undefined) words.set(String(name).toLowerCase(), wordIn(word) ?? '');
+  return { words, set: new Set(Object.keys(body).map((name) => name.toLowerCase())) };
+};
+
+const wordIn = (value: unknown): string | undefined =>
+  typeof value === 'number' || (typeof value === 'string' && value !== '')
+    ? String(value).toLowerCase()
+    : undefined;
+
+const isId = (name: string): boolean => /id(entifier)?$/i.test(name);
+
+/** Names an id that an answer repeats, of itself or of a row of a list, otherwise than it was asked for. */
+const otherThan = ({ words, set }: Wanted, value: unknown): string | undefined => {
+  if (words.size === 0) return undefined;
+  for (const row of rowsOf(value)) {
+    if (typeof row !== 'object' || row === null) continue;
+    for (const [name, id] of Object.entries(row)) {
+      const wanted = isId(name) ? words.get(name.toLowerCase()) : undefined;
+      const isUnset = (id === null || id === '') && set.has(name.toLowerCase());
+      if (wanted !== undefined && (wordIn(id) ?? wanted) !== wanted) return name;
+      if (wanted !== undefined && isUnset) return name;
+    }
+  }
+  return undefined;
+};
+
+/** JSON that acknowledges: it says nothing, or what it is about is what was asked for, or what was made of it. */
+const isHarmless = ({ words }: Wanted, value: unknown): boolean =>
+  (value !== false && typeof value !== 'object') ||
+  isEmpty(value) ||
+  rowsOf(value).every(
+    (row) =>
+      typeof row === 'object' &&
+      row !== null &&
+      Object.entries(row).some(([name, each]) => {
+        const word = wordIn(each);
+        return (
+          word !== undefined && (/^id(entifier)?$/i.test(name) || words.get(name.toLowerCase()) === word)
+        );
+      }),
+  );
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' ? Object.values(value ?? {}).every(isEmpty) : value === undefined || value === '';
+
+const rowsOf = (value: unknown): unknown[] => {
+  if (Array.isArray(value)) return value;
+  const listed = Object.entries(Object(value)).find(([name]) => /^(items|objects)$/i.test(name))?.[1];
+  return Array.isArray(listed) ? listed : [value];
+};

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { reading } from '../core/operation.ts';
+import { itemsOf, pageOf } from './paging.ts';
+
+const classlistUser = z.looseObject({
+  /** Numeric text. */
+  Identifier: z.string(),
+  ProfileIdentifier: z.string().nullish(),
+  // Privacy settings hide names, even where the same user's profile shows them.
+  /** `Lastname, Firstname` */
+  DisplayName: z.string().nullish(),
+  Username: z.string().nullish(),
+  Email: z.string().nullish(),
+  RoleId: z.number().nullish(),
+});
+
+export type ClasslistUser = z.infer<typeof classlistUser>;
+
+const list = {
+  method: 'GET',
+  component: 'le',
+  scope: 'enrollment:orgunit:read',
+  repeatable: true,
+  answer: pageOf(classlistUser),
+} as const;
+
+export const getClasslist = reading({ ...list, name: 'list-classlist', path: '/{orgUnitId}/classlist/' });
+
+export const getClasslistPages = reading({
+  ...list,
+  name: 'list-classlist-paged',
+  path: '/{orgUnitId}/classlist/paged/',
+});
+
+/** The users of an org unit, in one answer; where the platform gives them in pages all the same, in all of them. */
+export const readClasslist = (platform: Platform, orgUnitId: number): Promise<ClasslistUser[]> =>
+  Array.fromAsync(itemsOf(platform, getClasslist, { path: { orgUnitId } }));
+
+/** Whom an org unit's list shows under this id; undefined: nobody. */
+export const findInClasslist = async (
+  platform: Platform,
+  { orgUnitId, userId }: { orgUnitId: number; userId: number },
+): Promise<ClasslistUser | undefined> => {
+  for await (const user of listClasslist(platform, orgUnitId))
+    if (user.Identifier === String(userId)) return user;
+  return undefined;
+};
+
+/** The users of an org unit, page by page. */
+export const listClasslist = (platform: Platform, orgUnitId: number) =>
+  itemsOf(platform, getClasslistPages, { path: { orgUnitId } });

@@ -1,0 +1,107 @@
+import type { Platform } from '../client.ts';
+import type { Use } from '../core/download.ts';
+import { instant } from '../core/instant.ts';
+import { filePart, jsonPart, multipart, type UploadedFile } from '../core/multipart.ts';
+import { acknowledged, downloading } from '../core/operation.ts';
+
+type TopicIds = { orgUnitId: number; topicId: number };
+
+const file = {
+  component: 'le',
+  path: '/{orgUnitId}/content/topics/{topicId}/file',
+  repeatable: true,
+} as const;
+
+export const getTopicFile = downloading({
+  ...file,
+  name: 'read-topic-file',
+  method: 'GET',
+  scope: 'content:modules:read',
+});
+
+/** The file of a content topic, handed to `use` as it comes. */
+export const readTopicFile = <Result>(platform: Platform, ids: TopicIds, use: Use<Result>) =>
+  platform.download(getTopicFile, { path: ids }, use);
+
+// It puts one file in the place of another, so that it may be sent twice.
+export const putTopicFile = acknowledged({
+  ...file,
+  name: 'replace-topic-file',
+  method: 'PUT',
+  scope: 'content:file:write',
+});
+
+/** Replaces the file of a content topic. `openFile` is asked for each time that the body is sent. */
+export const replaceTopicFile = (platform: Platform, ids: TopicIds, openFile: () => Promise<UploadedFile>) =>
+  platform.call(putTopicFile, {
+    path: ids,
+    payload: async () => multipart('form-data', [filePart({ name: 'file', ...(await openFile()) })]),
+  });
+
+export const postTopic = acknowledged({
+  name: 'add-topic',
+  method: 'POST',
+  component: 'le',
+  path: '/{orgUnitId}/content/modules/{moduleId}/structure/',
+  scope: 'content:modules:manage',
+  // Each call adds one more topic.
+  repeatable: false,
+});
+
+type ModuleIds = { orgUnitId: number; moduleId: number };
+
+export type NewTopic = {
+  Title: string;
+  ShortTitle?: string;
+  IsHidden?: boolean;
+  IsLocked?: boolean;
+  StartDate?: string | null;
+  EndDate?: string | null;
+  DueDate?: string | null;
+};
+
+/** Adds a topic that leads to an address. */
+export const addLinkTopic = (platform: Platform, ids: ModuleIds, topic: NewTopic & { Url: string }) =>
+  platform.call(postTopic, { path: ids, json: { ...topicBody(topic), TopicType: 3 } });
+
+/** The folder of an org unit's files. */
+const filesOf = (orgUnitId: number): string => `/content/enforced/${orgUnitId}-`;
+
+/** Where the platform takes a new file of an org unit; to another place it answers 400 without a word. */
+export const fileUrl = ({ orgUnitId, code }: { orgUnitId: number; code: string }, fileName: string): string =>
+  `${filesOf(orgUnitId)}${code}/${asSegment(fileName)}`;
+
+/** Whether a file can be kept there: in the folder of this org unit, and of no other. */
+export const isFileUrl = (url: string, orgUnitId: number): boolean =>
+  url.startsWith(filesOf(orgUnitId)) &&
+  /^[^/\p{Cc}]+(\/(?!\.{1,2}(\/|$))[^/\p{Cc}]+)+$/u.test(url.slice(filesOf(orgUnitId).length));
+
+/** A name may hold what would be read as another path, a query or an escape. */
+const asSegment = (name: string): string =>
+  name.replace(/[\p{Cc}/\\?#%:*"<>|]/gu, '-').replace(/^\.+$/, 'file');
+
+/** Adds a topic that is a file, which the platform keeps under `Url`. */
+export const addFileTopic = (
+  platform: Platform,
+  ids: ModuleIds,
+  { topic, openFile }: { topic: NewTopic & { Url: string }; openFile(): Promise<UploadedFile> },
+) =>
+  platform.call(postTopic, {
+    path: ids,
+    payload: async () =>
+      multipart('mixed', [
+        jsonPart({ ...topicBody(topic), TopicType: 1 }),
+        filePart({ name: '', ...(await openFile()) }),
+      ]),
+  });
+
+const topicBody = (topic: NewTopic & { Url: string }) => {
+  const { Title, ShortTitle = '', Url, IsHidden = false, IsLocked = false } = topic;
+  const [StartDate, EndDate, DueDate] = [topic.StartDate, topic.EndDate, topic.DueDate].map(
+    (time) => time && instant(time),
+  );
+  return {
+    ...{ Title, ShortTitle, Type: 1, Url, IsHidden, IsLocked },
+    ...{ StartDate: StartDate ?? null, EndDate: EndDate ?? null, DueDate: DueDate ?? null },
+  };
+};

@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { reading } from '../core/operation.ts';
+import { itemsOf, pageOf } from './paging.ts';
+
+export const getDemographicsDataTypes = reading({
+  name: 'list-demographics-data-types',
+  method: 'GET',
+  component: 'lp',
+  path: '/demographics/dataTypes/',
+  scope: 'core:*:*',
+  repeatable: true,
+  answer: pageOf(z.looseObject({ DataTypeId: z.string() })),
+});
+
+/** The data types that a demographics field can have. */
+export const listDemographicsDataTypes = (platform: Platform) => itemsOf(platform, getDemographicsDataTypes);
+
+export type NewDemographicsField = {
+  Name: string;
+  Description: string;
+  /** A GUID. */
+  DataTypeId: string;
+};
+
+export const postDemographicsField = reading({
+  name: 'create-demographics-field',
+  method: 'POST',
+  component: 'lp',
+  path: '/demographics/fields/',
+  scope: 'core:*:*',
+  // Each call creates one more. Platforms are known to answer 500 to it.
+  repeatable: false,
+  answer: z.looseObject({ FieldId: z.union([z.number(), z.string()]) }),
+});
+
+export const createDemographicsField = (platform: Platform, field: NewDemographicsField) =>
+  platform.call(postDemographicsField, { json: field });

@@ -1,0 +1,57 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { acknowledged, reading } from '../core/operation.ts';
+import { asTaken } from '../core/rich-text.ts';
+
+type FolderIds = { orgUnitId: number; folderId: number };
+
+const folder = {
+  component: 'le',
+  path: '/{orgUnitId}/dropbox/folders/{folderId}',
+  repeatable: true,
+  repeats: { Id: 'folderId' },
+} as const;
+
+export const getDropboxFolder = reading({
+  ...folder,
+  name: 'read-dropbox-folder',
+  method: 'GET',
+  scope: 'dropbox:folders:read',
+  answer: z.looseObject({ Id: z.number(), Name: z.string(), GradeItemId: z.number().nullish() }),
+});
+
+export const readDropboxFolder = (platform: Platform, ids: FolderIds) =>
+  platform.call(getDropboxFolder, { path: ids });
+
+export const putDropboxFolder = acknowledged({
+  ...folder,
+  name: 'update-dropbox-folder',
+  method: 'PUT',
+  scope: 'dropbox:folders:write',
+});
+
+/** Replaces a folder's settings: the platform forgets what is left out. */
+export const updateDropboxFolder = (
+  platform: Platform,
+  ids: FolderIds,
+  settings: { Name: string; GradeItemId: number | null; [setting: string]: unknown },
+) => platform.call(putDropboxFolder, { path: ids, json: settings });
+
+/**
+ * Makes a grade object the grade item of a folder that has none and leaves the folder's other settings as they are. Answers
+ * which one it has then: another one is left alone.
+ */
+export const linkGradeItem = async (
+  platform: Platform,
+  { gradeObjectId, ...ids }: FolderIds & { gradeObjectId: number },
+): Promise<number> => {
+  const { Id, ...settings } = await readDropboxFolder(platform, ids);
+  if (settings.GradeItemId) return settings.GradeItemId;
+  const goingBack = Object.entries(settings).map(([name, value]) => [name, asTaken(value)]);
+  await updateDropboxFolder(platform, ids, {
+    ...Object.fromEntries(goingBack),
+    Name: settings.Name,
+    GradeItemId: gradeObjectId,
+  });
+  return gradeObjectId;
+};

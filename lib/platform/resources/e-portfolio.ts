@@ -1,0 +1,44 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { acknowledged, reading } from '../core/operation.ts';
+
+// It is known that users can have these objects; paths, scope and shape are not. These are defaults that configuration overrides.
+const family = { component: 'eP', defaultVersion: '2.5', scope: 'core:*:*' } as const;
+const object = { ...family, path: '/object/{objectId}', repeatable: true } as const;
+
+export const postEPortfolioObject = acknowledged({
+  ...family,
+  name: 'create-e-portfolio-object',
+  method: 'POST',
+  path: '/object/',
+  // Each call creates one more.
+  repeatable: false,
+});
+
+/** Creates an ePortfolio object of the user who signs. In what form the platform tells its id is not known, so none is read. */
+export const createEPortfolioObject = (platform: Platform, content: Record<string, unknown>) =>
+  platform.call(postEPortfolioObject, { json: content });
+
+export const getEPortfolioObject = reading({
+  ...object,
+  name: 'read-e-portfolio-object',
+  method: 'GET',
+  answer: z.looseObject({}),
+});
+
+/** An ePortfolio object as the platform has it, with its geotag metadata. */
+export const readEPortfolioObject = (platform: Platform, objectId: number) =>
+  platform.call(getEPortfolioObject, { path: { objectId } });
+
+export const putEPortfolioObject = acknowledged({
+  ...object,
+  name: 'update-e-portfolio-object',
+  method: 'PUT',
+});
+
+/** Replaces an ePortfolio object. How geotag metadata gets filled in is not known: it goes back as it came. */
+export const updateEPortfolioObject = (
+  platform: Platform,
+  objectId: number,
+  content: Record<string, unknown>,
+) => platform.call(putEPortfolioObject, { path: { objectId }, json: content });

@@ -1,0 +1,53 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { reading } from '../core/operation.ts';
+import { itemsOf, pageOf } from './paging.ts';
+
+const enrollment = z.looseObject({ OrgUnitId: z.number(), UserId: z.number(), RoleId: z.number() });
+
+export const postEnrollment = reading({
+  name: 'create-enrollment',
+  method: 'POST',
+  component: 'lp',
+  path: '/enrollments/',
+  scope: 'enrollment:orgunit:create',
+  // Enrolling an enrolled user again answers 200 and sets the role.
+  repeatable: true,
+  answer: enrollment,
+});
+
+/** Enrolls a user in an org unit, or sets the role of one who is. */
+export const createEnrollment = (
+  platform: Platform,
+  { orgUnitId, userId, roleId }: { orgUnitId: number; userId: number; roleId: number },
+) => platform.call(postEnrollment, { json: { OrgUnitId: orgUnitId, UserId: userId, RoleId: roleId } });
+
+export const deleteEnrollment = reading({
+  name: 'delete-enrollment',
+  method: 'DELETE',
+  component: 'lp',
+  path: '/enrollments/orgUnits/{orgUnitId}/users/{userId}',
+  scope: 'enrollment:orgunit:delete',
+  // Asked for again it finds nothing to remove.
+  repeatable: true,
+  answer: enrollment,
+});
+
+/** Removes a user from an org unit; the enrollment as it was. */
+export const removeEnrollment = (
+  platform: Platform,
+  { orgUnitId, userId }: { orgUnitId: number; userId: number },
+) => platform.call(deleteEnrollment, { path: { orgUnitId, userId } });
+
+export const getMyEnrollments = reading({
+  name: 'list-my-enrollments',
+  method: 'GET',
+  component: 'lp',
+  path: '/enrollments/myenrollments/',
+  scope: 'enrollment:own_enrollment:read',
+  repeatable: true,
+  answer: pageOf(z.looseObject({})),
+});
+
+/** What the user whose credential signs is enrolled in (Enrollment.MyOrgUnitAccessInfo). */
+export const listMyEnrollments = (platform: Platform) => itemsOf(platform, getMyEnrollments);

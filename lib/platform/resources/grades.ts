@@ -1,0 +1,115 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { unlessAbsent } from '../core/not-found.ts';
+import { acknowledged, reading } from '../core/operation.ts';
+import { plainText, richText, textContent } from '../core/rich-text.ts';
+
+/** A grade by its grade object's type: 1 numeric, 2 pass/fail, 3 selectbox, 4 text. */
+export type Grade =
+  | { GradeObjectType: 1; PointsNumerator: number }
+  | { GradeObjectType: 2; Pass: boolean }
+  | { GradeObjectType: 3; Value: string }
+  | { GradeObjectType: 4; Text: string };
+
+type GradeValueIds = { orgUnitId: number; gradeObjectId: number; userId: number };
+
+const gradeValuePath = '/{orgUnitId}/grades/{gradeObjectId}/values/{userId}';
+
+export const putGradeValue = acknowledged({
+  name: 'set-grade-value',
+  method: 'PUT',
+  component: 'le',
+  path: gradeValuePath,
+  scope: 'grades:gradevalues:write',
+  repeatable: true,
+});
+
+const gradeValue = z.looseObject({
+  PointsNumerator: z.number().nullish(),
+  Pass: z.boolean().nullish(),
+  Value: z.string().nullish(),
+  Text: z.string().nullish(),
+  PointsDenominator: z.number().nullish(),
+  LastModified: z.string().nullish(),
+  // Be it null: of a comment that cannot be read it is not known what the PUT would wipe out.
+  Comments: richText.nullable(),
+  // Not told by every platform.
+  PrivateComments: richText.nullish(),
+});
+
+export const getGradeValue = reading({
+  name: 'read-grade-value',
+  method: 'GET',
+  component: 'le',
+  path: gradeValuePath,
+  scope: 'grades:gradevalues:read',
+  repeatable: true,
+  answer: gradeValue,
+});
+
+export type GradeComments = { comments: string; privateComments: string };
+
+/** Sets a user's grade value. The platform replaces the whole of it, so both comments must be given. */
+export const setGradeValue = (
+  platform: Platform,
+  ids: GradeValueIds,
+  value: { grade: Grade } & GradeComments,
+) =>
+  platform.call(putGradeValue, {
+    path: ids,
+    json: {
+      ...value.grade,
+      Comments: textContent(value.comments),
+      PrivateComments: textContent(value.privateComments),
+    },
+  });
+
+/** A user's grade value; undefined where the platform says that there is none yet. */
+export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
+  unlessAbsent(platform.call(getGradeValue, { path: ids }), /grade|value/i);
+
+/** A user's grade as a PUT takes it, and its comments; undefined where the platform does not tell. */
+export type ShownGrade = {
+  grade: Grade | undefined;
+  comments: string;
+  privateComments: string | undefined;
+  /** On the platform's clock; NaN where it is not told. */
+  changedMs: number;
+};
+
+/** What the platform shows of a grade of this type; undefined where there is none. */
+export const readGrade = async (
+  platform: Platform,
+  ids: GradeValueIds,
+  type: Grade['GradeObjectType'],
+): Promise<ShownGrade | undefined> => {
+  const value = await readGradeValue(platform, ids);
+  if (value === undefined) return undefined;
+  const { Comments, PrivateComments, LastModified } = value;
+  return {
+    grade: gradeIn[type](value) ?? undefined,
+    comments: await plainText(Comments),
+    privateComments: PrivateComments === undefined ? undefined : await plainText(PrivateComments),
+    changedMs: Date.parse(LastModified ?? ''),
+  };
+};
+
+type GradeValue = z.infer<typeof gradeValue>;
+
+const gradeIn: Record<Grade['GradeObjectType'], (value: GradeValue) => Grade | null> = {
+  1: ({ PointsNumerator: points }) =>
+    typeof points === 'number' ? { GradeObjectType: 1, PointsNumerator: points } : null,
+  2: ({ Pass }) => (typeof Pass === 'boolean' ? { GradeObjectType: 2, Pass } : null),
+  3: ({ Value }) => (typeof Value === 'string' ? { GradeObjectType: 3, Value } : null),
+  4: ({ Text }) => (typeof Text === 'string' ? { GradeObjectType: 4, Text } : null),
+};
+
+/**
+ * There is no such call.
+ * @throws Error that says why, and what to do instead.
+ */
+export const deleteGradeValue = (): never => {
+  throw new Error(
+    'A grade value cannot be deleted: the platform answers DELETE with 405 Method Not Allowed. Set another grade, or have a person clear it in the grade book.',
+  );
+};

@@ -1,0 +1,44 @@
+import type { Platform } from '../client.ts';
+import { acknowledged } from '../core/operation.ts';
+import type { TextContent } from '../core/rich-text.ts';
+
+/** What every platform tells or does not tell the tool. */
+export const sendFlags = [
+  'SendTcInfo',
+  'SendContextInfo',
+  'SendUserId',
+  'SendUserName',
+  'SendUserEmail',
+  'SendLinkTitle',
+  'SendLinkDescription',
+] as const;
+
+/**
+ * A whole link: the platform takes none of which a field is missing. There are three more `Send…` flags, which are named after
+ * the platform's vendor.
+ */
+export type LtiLink = {
+  Title: string;
+  Url: string;
+  Description: string | TextContent | null;
+  Key: string;
+  PlainSecret: string;
+  IsVisible: boolean;
+  SignMessage: boolean;
+  SignWithTc: boolean;
+  UseToolProviderSecuritySettings: boolean;
+  CustomParameters: { Name: string; Value: string }[] | null;
+} & Record<(typeof sendFlags)[number] | `Send${string}`, boolean>;
+
+export const putLtiLink = acknowledged({
+  name: 'update-lti-link',
+  method: 'PUT',
+  component: 'le',
+  path: '/lti/link/{linkId}',
+  scope: 'lti:links:update',
+  repeatable: true,
+});
+
+/** Replaces a link's settings. Its key and its secret are in no error, even where the platform repeats them. */
+export const updateLtiLink = (platform: Platform, linkId: number, link: LtiLink) =>
+  platform.call(putLtiLink, { path: { linkId }, json: link, secrets: [link.Key, link.PlainSecret] });

@@ -1,0 +1,43 @@
+import type { Platform } from '../client.ts';
+import { instant } from '../core/instant.ts';
+import { filePart, jsonPart, multipart, type UploadedFile } from '../core/multipart.ts';
+import { acknowledged } from '../core/operation.ts';
+
+export type NewsItem = {
+  Title: string;
+  Body: { Text: string; Html: string | null };
+  StartDate: string;
+  EndDate: string | null;
+  IsGlobal: boolean;
+  IsPublished: boolean;
+  ShowOnlyInCourseOfferings: boolean;
+};
+
+export const postNewsItem = acknowledged({
+  name: 'create-news-item',
+  method: 'POST',
+  component: 'le',
+  path: '/{orgUnitId}/news/',
+  scope: 'news:newsitems:manage',
+  // Each call is one more item, which people read twice.
+  repeatable: false,
+});
+
+/** Creates a news item. `openAttachments` is asked for each time that the body is sent. */
+export const createNewsItem = (
+  platform: Platform,
+  orgUnitId: number,
+  { item, openAttachments }: { item: NewsItem; openAttachments(): Promise<UploadedFile[]> },
+) =>
+  platform.call(postNewsItem, {
+    path: { orgUnitId },
+    payload: async () =>
+      multipart('mixed', [
+        jsonPart({
+          ...item,
+          StartDate: instant(item.StartDate),
+          EndDate: item.EndDate === null ? null : instant(item.EndDate),
+        }),
+        ...(await openAttachments()).map((file) => filePart({ name: '', ...file })),
+      ]),
+  });

@@ -1,0 +1,82 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { PlatformError } from '../core/error.ts';
+import { identifier } from '../core/identifier.ts';
+import type { Operation } from '../core/operation.ts';
+import { type CallInput, withoutProof } from '../core/request.ts';
+import { describedAs, expectedBy, respelled } from '../core/shape.ts';
+
+/** One page of a list, whichever of the platform's forms it came in; neither bookmark nor next: it is the last. */
+export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: string | undefined };
+
+/** The answer of an operation that lists: `{PagingInfo,Items}`, `{Objects,Next}`, or a bare array. */
+export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> => {
+  const items = z.array(item);
+  const page = z.preprocess(
+    (answer) => pageIn(answer, items),
+    z.object({
+      items,
+      bookmark: identifier.optional(),
+      next: z.string().optional(),
+      // Taken for a no, any other word would end the list in silence.
+      HasMoreItems: z.boolean().nullish(),
+    }),
+  );
+  return describedAs(page, () => `a list, or a page, of ${expectedBy(item)}`);
+};
+
+/** Both forms of a page: in another spelling, what leads on would be overlooked, and the list end in silence. */
+const frame = z.looseObject({
+  PagingInfo: z.looseObject({ HasMoreItems: z.boolean(), Bookmark: z.unknown() }).nullish(),
+  Items: z.unknown(),
+  Objects: z.unknown(),
+  Next: z.unknown(),
+});
+
+/** Names of what may lead on. In a form that is not known it is overlooked, and the list would end in silence. */
+const leading = /next|more|bookmark|cursor|continu|paging/i;
+
+const pageIn = (answer: unknown, items: z.ZodType): unknown => {
+  if (Array.isArray(answer)) return { items: respelled(items, answer) };
+  if (typeof answer !== 'object' || answer === null) return {};
+  const page = respelled(frame, answer) as Record<string, unknown>;
+  const { PagingInfo, Items, Objects, Next } = page;
+  const isLinked = Objects !== undefined;
+  const own = isLinked ? 'Next' : 'PagingInfo';
+  const isMixed = (isLinked && Items !== undefined) || leadsOn(page, own);
+  if (isMixed) return {};
+  if (isLinked) return { items: respelled(items, Objects), next: Next || undefined };
+  const { HasMoreItems, Bookmark } = (PagingInfo ?? {}) as Record<string, unknown>;
+  const bookmark = HasMoreItems === true ? (Bookmark ?? '') : undefined;
+  return { items: respelled(items, Items), HasMoreItems, bookmark };
+};
+
+const leadsOn = (page: Record<string, unknown>, own: string): boolean =>
+  Object.entries(page).some(([name, value]) => name !== own && leading.test(name) && Boolean(value));
+
+/** The items of a list, asked for page by page as they are used: no more than one page is held. */
+export async function* itemsOf<Item>(
+  platform: Platform,
+  operation: Operation<Page<Item>>,
+  input: CallInput = {},
+): AsyncGenerator<Item, void, undefined> {
+  const seen = new Set<string>();
+  let at = input;
+  for (;;) {
+    const { items, bookmark, next } = await platform.call(operation, at);
+    yield* items;
+    const onwards = next ?? bookmark;
+    if (onwards === undefined) return;
+    // An address may hold the proof that it was asked with, which is another each second.
+    const place = withoutProof(onwards);
+    if (place === '' || seen.has(place)) {
+      // A platform that has nothing more, and yet says so: the list is whole.
+      if (items.length === 0) return;
+      const call = `${operation.method} ${operation.path}`;
+      const message = 'its pages lead in a circle';
+      throw new PlatformError({ operation, call, sent: true, unexpected: true, message });
+    }
+    seen.add(place);
+    at = next === undefined ? { ...input, query: { ...input.query, bookmark: onwards } } : { ...input, next };
+  }
+}

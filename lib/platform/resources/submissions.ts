@@ -1,0 +1,120 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { PlatformError } from '../core/error.ts';
+import { filePart, jsonPart, multipart, type UploadedFile } from '../core/multipart.ts';
+import { acknowledged, reading } from '../core/operation.ts';
+
+type Folder = { orgUnitId: number; folderId: number };
+
+const mySubmissionsPath = '/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/';
+
+export const postMySubmission = acknowledged({
+  name: 'upload-my-submission',
+  method: 'POST',
+  component: 'le',
+  path: mySubmissionsPath,
+  scope: 'dropbox:folders:write',
+  // Each call is one more submission.
+  repeatable: false,
+});
+
+const submission = z.looseObject({
+  // Of what is not dated, it is not known since when it is there.
+  SubmissionDate: z.iso.datetime({ offset: true }).nullable(),
+  Files: z.array(z.looseObject({ FileName: z.string(), Size: z.number() })).nullable(),
+});
+
+export const getMySubmissions = reading({
+  name: 'read-my-submissions',
+  method: 'GET',
+  component: 'le',
+  path: mySubmissionsPath,
+  scope: 'dropbox:folders:read',
+  repeatable: true,
+  // Some versions group them by submitter.
+  answer: z.array(z.union([z.looseObject({ Submissions: z.array(submission) }), submission])),
+});
+
+/**
+ * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
+ * unlike those of grades. `openFiles` is asked for each time that the body is sent. A success of the upload is no proof of
+ * its effect, so it is looked for. When what has the files' sizes came is not asked, as the platform's clocks may differ.
+ * @throws PlatformError, `taken` where nothing is there, or what is there could not be read.
+ */
+export const uploadMySubmission = async (
+  platform: Platform,
+  folder: Folder,
+  { comment, openFiles }: { comment: string; openFiles(): Promise<UploadedFile[]> },
+): Promise<void> => {
+  let uploaded: UploadedFile[] = [];
+  await platform.call(postMySubmission, {
+    path: folder,
+    payload: async () => {
+      uploaded = await openFiles();
+      const parts = uploaded.map((file) => filePart({ name: '', ...file }));
+      return multipart('mixed', [jsonPart({ Text: comment, Html: null }), ...parts]);
+    },
+  });
+  const files = uploaded.map(({ fileName: name, file: { bytes } }) => ({ name, bytes }));
+  // Whatever is wrong with the looking, the upload must not be made again for it.
+  const found = await findMySubmission(platform, folder, { files, sinceMs: 0 }).catch(whyUnread);
+  if (found === 'found' || found === 'unclear') return;
+  const { method, path } = postMySubmission;
+  throw new PlatformError({
+    operation: postMySubmission,
+    call: `${method} ${path}`,
+    sent: true,
+    taken: true,
+    message: `answered with a success, and ${found === 'absent' ? 'does not show the files' : found}`,
+  });
+};
+
+const whyUnread = (error: unknown): string => {
+  const why = error instanceof PlatformError ? `: ${error.call} ${error.message}` : '';
+  const required = error instanceof PlatformError && error.refused?.required;
+  return `what is there could not be read${why}${required ? `, it requires ${required}` : ''}`;
+};
+
+/** Clocks of 300 s difference are accepted by the platform, so where its own is unknown, so much stays open. */
+const acceptedSkewMs = 330_000;
+/** The Date header has whole seconds. */
+const clockGrainMs = 2_000;
+
+/**
+ * Whether the caller has submitted these files since a time on our clock, by their names and sizes; `unclear` where
+ * something was submitted that may be these.
+ */
+export const findMySubmission = async (
+  platform: Platform,
+  folder: Folder,
+  { files, sinceMs }: { files: { name: string; bytes: number }[]; sinceMs: number },
+): Promise<'found' | 'absent' | 'unclear'> => {
+  const answer = await platform.call(getMySubmissions, { path: folder });
+  const submissions = answer.flatMap((each) =>
+    'Submissions' in each ? (each.Submissions as Submission[]) : each,
+  );
+  const offsetMs = platform.clockOffsetMs();
+  const since = sinceMs + (offsetMs ?? 0) - clockGrainMs;
+  const earliest = offsetMs === undefined ? since - acceptedSkewMs : since;
+  const sizes = listed(files.map(({ bytes }) => bytes));
+  const names = listed(files.map(({ name }) => name.normalize()));
+  const candidates = (submissions as Submission[])
+    .map(({ SubmissionDate, Files }) => ({
+      atMs: SubmissionDate === null ? undefined : Date.parse(SubmissionDate),
+      files: Files ?? [],
+    }))
+    .filter(
+      ({ atMs = earliest, files }) => atMs >= earliest && listed(files.map(({ Size }) => Size)) === sizes,
+    );
+  if (candidates.length === 0) return 'absent';
+  // The platform may write the letters of a name in another form.
+  const certain = candidates.some(
+    ({ atMs = Number.NEGATIVE_INFINITY, files }) =>
+      atMs >= since && listed(files.map(({ FileName }) => FileName.normalize())) === names,
+  );
+  return certain ? 'found' : 'unclear';
+};
+
+type Submission = z.infer<typeof submission>;
+
+const listed = (values: (string | number)[]): string => JSON.stringify(values.map(String).sort());

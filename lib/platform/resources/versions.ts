@@ -1,0 +1,23 @@
+import * as z from 'zod';
+import type { Platform } from '../client.ts';
+import { reading } from '../core/operation.ts';
+
+export const getVersions = reading({
+  name: 'list-versions',
+  method: 'GET',
+  component: undefined,
+  path: '/versions/',
+  scope: undefined,
+  anonymous: true,
+  repeatable: true,
+  answer: z.array(
+    z.looseObject({
+      ProductCode: z.string(),
+      LatestVersion: z.string(),
+      SupportedVersions: z.array(z.string()),
+    }),
+  ),
+});
+
+/** The versions that the platform has of each of its components. */
+export const listVersions = (platform: Platform) => platform.call(getVersions);

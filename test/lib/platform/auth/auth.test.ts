@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { type Credentials, createAuthenticator } from '../../../../lib/platform/auth/auth.ts';
+import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
+import {
+  isInvalidToken,
+  isTimestampOutOfRange,
+  type RefusedCall,
+} from '../../../../lib/platform/core/error.ts';
+import { credential, fixedCredentials } from '../servers.ts';
+
+const request = { method: 'PUT', path: '/svc/api/le/1.82/1/grades/2/values/3' };
+const startSeconds = 1_700_000_000;
+const clockAt = (seconds: number) => () => seconds * 1000 + 321;
+const outOfRange = (seconds: number | string): RefusedCall => ({
+  status: 403,
+  title: 'Timestamp out of range',
+  detail: `Timestamp out of range\r\n${seconds}`,
+});
+const invalidToken: RefusedCall = { status: 403, title: 'Invalid token' };
+
+describe('a proof', () => {
+  test('is the signed query at our time, and no header', async () => {
+    const auth = createAuthenticator(fixedCredentials, clockAt(startSeconds))(undefined);
+    expect(await auth.prove(request)).toEqual({
+      query: signedQuery(request, credential, startSeconds),
+      headers: {},
+    });
+  });
+
+  test('is that of the actor', async () => {
+    const asked: unknown[] = [];
+    const credentials: Credentials = {
+      read: async (actor) => {
+        asked.push(actor);
+        return { credential: { ...credential, userId: actor ?? 'service' }, version: '1' };
+      },
+      refuse: () => {},
+    };
+    const authenticate = createAuthenticator(credentials);
+    expect((await authenticate('42').prove(request)).query.x_b).toBe('42');
+    expect((await authenticate(undefined).prove(request)).query.x_b).toBe('service');
+    expect(asked).toEqual(['42', undefined]);
+  });
+});
+
+describe('the clock', () => {
+  test.each([100, -100, 600, -600, 3 * 86_400, -3 * 86_400, 20 * 365 * 86_400, -20 * 365 * 86_400])(
+    'of the platform is taken over when it is %i seconds off, for every call after it',
+    async (skew) => {
+      const authenticate = createAuthenticator(fixedCredentials, clockAt(startSeconds));
+      const auth = authenticate(undefined);
+      await auth.prove(request);
+      expect(auth.learn(outOfRange(startSeconds + skew))).toBe(true);
+      const platformSeconds = String(startSeconds + skew);
+      expect((await auth.prove(request)).query.x_t).toBe(platformSeconds);
+      expect((await authenticate('42').prove(request)).query.x_t).toBe(platformSeconds);
+    },
+  );
+
+  test('follows one that was taken over and is off again', async () => {
+    const authenticate = createAuthenticator(fixedCredentials, clockAt(startSeconds));
+    for (const skew of [600, -50, 0]) {
+      const auth = authenticate(undefined);
+      await auth.prove(request);
+      expect(auth.learn(outOfRange(startSeconds + skew))).toBe(true);
+      expect((await auth.prove(request)).query.x_t).toBe(String(startSeconds + skew));
+    }
+  });
+
+  test('that tells no other time than the one used teaches nothing', async () => {
+    const auth = createAuthenticator(fixedCredentials, clockAt(startSeconds))(undefined);
+    await auth.prove(request);
+    expect(auth.learn(outOfRange(startSeconds))).toBe(false);
+  });
+
+  test.each([
+    ['without a number', outOfRange('')],
+    ['with another word', outOfRange('soon')],
+    ['cut off in the middle of its number', { ...outOfRange('17000'), cutOff: true as const }],
+  ])('is not learnt from a body %s', async (_, refused) => {
+    const auth = createAuthenticator(fixedCredentials, clockAt(startSeconds))(undefined);
+    await auth.prove(request);
+    expect(auth.learn(refused)).toBe(false);
+    expect((await auth.prove(request)).query.x_t).toBe(String(startSeconds));
+  });
+
+  test('that another call has learnt meanwhile is worth another try, even where the body tells nothing', async () => {
+    const authenticate = createAuthenticator(fixedCredentials, clockAt(startSeconds));
+    const [one, other] = [authenticate(undefined), authenticate(undefined)];
+    await Promise.all([one.prove(request), other.prove(request)]);
+    expect(one.learn(outOfRange(startSeconds + 600))).toBe(true);
+    expect(other.learn(outOfRange(''))).toBe(true);
+  });
+});
+
+describe('a refused key', () => {
+  test('is told to the credentials with the version that was used, and may be another one the next time', async () => {
+    const refused: unknown[] = [];
+    const credentials: Credentials = {
+      read: async () => ({ credential, version: 'the-first' }),
+      refuse: (actor, version) => void refused.push([actor, version]),
+    };
+    const auth = createAuthenticator(credentials)('42');
+    await auth.prove(request);
+    expect(auth.learn(invalidToken)).toBe(true);
+    expect(refused).toEqual([['42', 'the-first']]);
+  });
+
+  test.each<[string, RefusedCall]>([
+    ['a 403', { status: 403, title: 'Invalid token' }],
+    ['a 403 in small letters', { status: 403, title: 'invalid token' }],
+    ['a 403 that says that it has expired', { status: 403, title: 'Token expired' }],
+    ['a 403 by its type', { status: 403, type: 'invalid-token', title: 'Forbidden' }],
+    ['a 403 of the form with Errors', { status: 403, title: 'Errors', detail: 'Invalid token' }],
+    ['a 403 page', { status: 403, form: 'page', title: 'Sign in', detail: 'Invalid token' }],
+    ['a 403 that says so in a sentence', { status: 403, title: 'The request has an invalid token.' }],
+    ['a 401 page', { status: 401, form: 'page', detail: 'Your token has expired' }],
+    ['a success that says nothing else', { status: 200, form: 'text', title: 'Invalid token' }],
+    ['a 401', { status: 401 }],
+    ['a 401 that says that it has expired', { status: 401, title: 'Token expired' }],
+  ])('is told by %s', (_, refused) => {
+    expect(isInvalidToken(refused)).toBe(true);
+    expect(isTimestampOutOfRange(refused)).toBe(false);
+  });
+
+  test.each<[string, RefusedCall]>([
+    ['a missing permission', { status: 403, title: 'Forbidden', missing: 'permission' }],
+    ['a missing scope', { status: 403, type: 'not-authorized', title: 'Not Authorized', missing: 'scope' }],
+    ['a 403 without a word', { status: 403 }],
+    ['a 401 page without a word of it', { status: 401, form: 'page', title: 'Log in' }],
+    ['a success that has a page', { status: 200, form: 'page', detail: 'Invalid token' }],
+    [
+      'a success that is a text',
+      { status: 200, form: 'text', title: `On invalid tokens. ${'More of it. '.repeat(9)}` },
+    ],
+    ['a 400', { status: 400, title: 'Invalid token' }],
+    ['a refused timestamp', outOfRange(1)],
+  ])('is not told by %s, which is sent once', async (_, refused) => {
+    expect(isInvalidToken(refused)).toBe(false);
+    if (isTimestampOutOfRange(refused)) return;
+    const auth = createAuthenticator(fixedCredentials)(undefined);
+    await auth.prove(request);
+    expect(auth.learn(refused)).toBe(false);
+  });
+
+  test('is no matter of the clock', () => {
+    expect(isTimestampOutOfRange({ status: 400, title: 'Timestamp out of range 1' })).toBe(false);
+    expect(isTimestampOutOfRange({ status: 403, title: 'TIMESTAMP OUT OF RANGE' })).toBe(true);
+  });
+});

@@ -1,0 +1,101 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { idKeyCredential, signature, signedQuery, skewToldBy } from '../../../../lib/platform/auth/id-key.ts';
+
+const credential = { type: 'id-key', appId: 'foo', appKey: 'bar', userId: 'baz', userKey: 'quux' } as const;
+// The vectors' product segment, which is no word of this project: its escapes must be decoded, and its capitals made small.
+const whoami = '/%44%32%4C/api/lp/1.0/users/whoami';
+const published = {
+  x_a: 'foo',
+  x_b: 'baz',
+  x_c: 'eInA7Qr4HYQn8b8x6RoMPioxftBYbRsa3oiIFCZFTgU',
+  x_d: 'fkpwBDGOppT6DrsjJNxcsxFIaGo-RS3q3kmeJBwemc0',
+  x_t: '1397958932',
+};
+
+describe('a signature', () => {
+  test('is the published one', () => {
+    expect(signature('bar', 'foobar')).toBe('8MWnO0rB4dhvQbYdde_vEx3dbLS3RgumO-9WT90kQnQ');
+  });
+
+  test('has 43 characters that no address must escape, whatever is signed', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (key, data) => {
+        expect(signature(key, data)).toMatch(/^[\w-]{43}$/);
+      }),
+    );
+  });
+
+  test('takes key and data as UTF-8', () => {
+    const bytes = (text: string) => Buffer.from(text, 'utf8');
+    const expected = createHmac('sha256', bytes('clé')).update(bytes('/łódź')).digest('base64url');
+    expect(signature('clé', '/łódź')).toBe(expected);
+  });
+});
+
+describe('the query of a signed call', () => {
+  test.each([
+    ['as published', 'GET', whoami],
+    ['with the method in small letters', 'get', whoami],
+    ['with the path in capitals', 'GET', whoami.toUpperCase()],
+  ])('is the published one: %s', (_, method, path) => {
+    expect(signedQuery({ method, path }, credential, 1397958932)).toEqual(published);
+  });
+
+  test.each([
+    ['the method', { method: 'POST', path: whoami }, 1397958932],
+    ['the path', { method: 'GET', path: '/svc/api/lp/1.0/users/whoami' }, 1397958932],
+    ['the trailing slash', { method: 'GET', path: `${whoami}/` }, 1397958932],
+    ['the timestamp', { method: 'GET', path: whoami }, 1397958933],
+  ])('differs with %s', (_, request, timestamp) => {
+    const { x_c, x_d } = signedQuery(request, credential, timestamp);
+    expect(x_c).not.toBe(published.x_c);
+    expect(x_d).not.toBe(published.x_d);
+  });
+});
+
+describe('the skew', () => {
+  const nowMs = 1397500200_000;
+  test.each([
+    ['as published', 'Timestamp out of range 1397500300', 100],
+    ['on a line of its own', 'Timestamp out of range\r\n1397500300', 100],
+    ['followed by a line end', 'Timestamp out of range\r\n1397500300\r\n', 100],
+    ['without whitespace', 'Timestamp out of range1397500300', 100],
+    ['after a tab, in a sentence', 'Sorry: Timestamp out of range\t1397500300.', 100],
+    ['cut off within it', 'Timestamp out of range\r\n13975…', undefined],
+    ['in small letters', 'timestamp out of range\n1397500300', 100],
+    ['behind', 'Timestamp out of range\r\n1397500100', -100],
+    ['days behind', `Timestamp out of range\r\n${1397500200 - 3 * 86_400}`, -3 * 86_400],
+    ['years ahead', 'Timestamp out of range\r\n4102444800', 4102444800 - 1397500200],
+    ['none', 'Timestamp out of range\r\n1397500200', 0],
+    ['not told', 'Timestamp out of range', undefined],
+    ['not a number', 'Timestamp out of range\r\nsoon', undefined],
+    ['negative', 'Timestamp out of range\r\n-1397500300', undefined],
+    ['too long a number', `Timestamp out of range\r\n${'1'.repeat(400)}`, undefined],
+    ['a number beside it', 'Timestamp out of range (code 12)', undefined],
+    ['another text', 'Invalid token 1397500300', undefined],
+    ['nothing', '', undefined],
+  ])('is told by the refusal: %s', (_, text, skew) => {
+    expect(skewToldBy(text, nowMs)).toBe(skew);
+  });
+
+  test('counts whole seconds of our clock', () => {
+    expect(skewToldBy('Timestamp out of range\r\n1397500300', nowMs + 999)).toBe(100);
+  });
+});
+
+describe('an ID/key credential', () => {
+  test.each(['appId', 'appKey', 'userId', 'userKey'])('needs %s, and not empty', (field) => {
+    const { [field as 'appId']: _, ...without } = credential;
+    for (const broken of [without, { ...credential, [field]: '' }, { ...credential, [field]: 7 }]) {
+      const { error } = idKeyCredential.safeParse(broken);
+      expect(error?.issues.map(({ path }) => path)).toEqual([[field]]);
+    }
+  });
+
+  test('takes no field that it does not know, as that may be a known one misspelt', () => {
+    expect(idKeyCredential.safeParse({ ...credential, appkey: 'x' }).success).toBe(false);
+    expect(idKeyCredential.parse(credential)).toEqual(credential);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { expectedBy, respelled, shapeOf } from '../../../../lib/platform/core/shape.ts';
+import { pageOf } from '../../../../lib/platform/resources/paging.ts';
+
+const thing = z.looseObject({
+  Id: z.number(),
+  Name: z.string().nullable(),
+  Points: z.number().nullish(),
+  IsOpen: z.boolean().optional(),
+  Type: z.looseObject({ Id: z.number() }).optional(),
+  Files: z.array(z.looseObject({ Size: z.number() })).nullish(),
+});
+
+describe('a success that is written otherwise', () => {
+  test.each<[string, unknown, unknown]>([
+    ['an id as text', { Id: '7', Name: 'x' }, { Id: 7, Name: 'x' }],
+    ['a name in small letters', { id: 7, name: 'x' }, { Id: 7, Name: 'x' }],
+    [
+      'a name in capitals that may be missing',
+      { Id: 7, Name: 'x', POINTS: 8.5 },
+      { Id: 7, Name: 'x', Points: 8.5 },
+    ],
+    ['a number where there is text', { Id: 7, Name: 12 }, { Id: 7, Name: '12' }],
+    ['points as text', { Id: 7, Name: null, Points: '8.5' }, { Id: 7, Name: null, Points: 8.5 }],
+    ['a truth as text', { Id: 7, Name: null, IsOpen: 'True' }, { Id: 7, Name: null, IsOpen: true }],
+    ['what lies deeper', { Id: 7, Name: '', type: { id: '3' } }, { Id: 7, Name: '', Type: { Id: 3 } }],
+    [
+      'each of a list',
+      { Id: 7, Name: '', Files: [{ Size: 1 }, { size: '2' }] },
+      { Id: 7, Name: '', Files: [{ Size: 1 }, { Size: 2 }] },
+    ],
+    ['unknown fields', { Id: '7', Name: 'x', new: { id: '1' } }, { Id: 7, Name: 'x', new: { id: '1' } }],
+    [
+      'a name of JavaScript’s own',
+      JSON.parse('{"Id":"7","Name":"x","__proto__":{"a":1}}'),
+      { Id: 7, Name: 'x' },
+    ],
+  ])('is read where its meaning is certain: %s', (_, came, read) => {
+    expect(thing.parse(respelled(thing, came))).toEqual(read);
+  });
+
+  test.each<[string, unknown]>([
+    ['an id with more digits than a number holds', { Id: '9007199254740993', Name: 'x' }],
+    ['an id that is no number', { Id: '7a', Name: 'x' }],
+    ['an id with a sign of its own', { Id: '+7', Name: 'x' }],
+    ['an empty id', { Id: '', Name: 'x' }],
+    ['an id in a list', { Id: [7], Name: 'x' }],
+    ['two names that differ in their case alone', { id: 7, ID: 8, Name: 'x' }],
+    ['a fraction where there is text', { Id: 7, Name: 1.5 }],
+    ['a list of one', [{ Id: 7, Name: 'x' }]],
+    ['a thing within a thing', { Thing: { Id: 7, Name: 'x' } }],
+  ])('is left alone where it is not: %s', (_, came) => {
+    expect(thing.safeParse(respelled(thing, came)).success).toBe(false);
+  });
+
+  test('is the same object where nothing is to be changed', () => {
+    const came = { Id: 7, Name: 'x', Files: [{ Size: 1 }] };
+    expect(respelled(thing, came)).toBe(came);
+  });
+
+  test('may be one of two shapes', () => {
+    const either = z.union([z.looseObject({ Submissions: z.array(thing) }), thing]);
+    expect(respelled(either, { submissions: [{ id: '1', name: '' }] })).toEqual({
+      Submissions: [{ Id: 1, Name: '' }],
+    });
+    expect(respelled(either, { id: '1', name: '' })).toEqual({ Id: 1, Name: '' });
+    expect(respelled(either, { x: 1 })).toEqual({ x: 1 });
+  });
+});
+
+describe('a shape', () => {
+  test.each<[unknown, string]>([
+    [null, 'null'],
+    ['private-content', 'string'],
+    [{}, '{}'],
+    [[], 'an empty array'],
+    [[{ A: 1 }, 'x'], 'an array of { A: number }'],
+    [{ a: { b: { c: { d: 1 } } } }, '{ a: { b: { c: an object } } }'],
+    [{ 'Jane Doe': 1, '301': true }, '{ …: boolean, …: number }'],
+    [
+      Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`f${at}`, at])),
+      expect.stringMatching(/f19: number, … \}$/),
+    ],
+  ])('tells names and types, and no value: %j', (value, told) => {
+    expect(shapeOf(value)).toEqual(told);
+  });
+
+  test('that is expected is told like one that came', () => {
+    expect(expectedBy(thing)).toBe(
+      '{ Id: number, Name: string or null, Points?: number or null, IsOpen?: boolean, Type?: { Id: number, … }, Files?: an array of { Size: number, … } or null, … }',
+    );
+    expect(expectedBy(pageOf(z.looseObject({ Id: z.number() })))).toBe(
+      'a list, or a page, of { Id: number, … }',
+    );
+  });
+});
