@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import { handlerOf } from '../lib/delivery/handler.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
-import { namedFile, openNamedFile } from '../lib/named-file.ts';
+import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
 import type { Platform } from '../lib/platform/client.ts';
 import { capitalised } from '../lib/platform/core/capitalised.ts';
 import * as content from '../lib/platform/resources/content.ts';

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/handler.ts';
+import { handlerOf } from '../lib/delivery/handler.ts';
+import { unlessSeen } from '../lib/delivery/seen.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
 import { createEnrollment, postEnrollment } from '../lib/platform/resources/enrollments.ts';
-import { unlessSeen } from '../lib/seen.ts';
 
 const data = z.strictObject({ orgUnitId: platformId, userId: platformId, roleId: platformId });
 

@@ -1,12 +1,12 @@
 import * as z from 'zod';
+import { handlerOf } from '../lib/delivery/handler.ts';
+import { unlessSeen } from '../lib/delivery/seen.ts';
 import { failureOf, MessageFailure } from '../lib/failure.ts';
-import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { isAbsence } from '../lib/platform/core/not-found.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
 import { deleteEnrollment, removeEnrollment } from '../lib/platform/resources/enrollments.ts';
-import { unlessSeen } from '../lib/seen.ts';
 
 const data = z.strictObject({ orgUnitId: platformId, userId: platformId });
 

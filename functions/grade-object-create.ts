@@ -1,10 +1,11 @@
 import type * as z from 'zod';
+import { handlerOf } from '../lib/delivery/handler.ts';
+import { unlessSeen } from '../lib/delivery/seen.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import { findGradeObject } from '../lib/find-grade-object.ts';
-import { newGradeObject } from '../lib/grade-object.ts';
-import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf } from '../lib/message.ts';
+import { findGradeObject } from '../lib/message-fields/find-grade-object.ts';
+import { newGradeObject } from '../lib/message-fields/grade-object.ts';
 import {
   getDropboxFolder,
   linkGradeItem,
@@ -12,7 +13,6 @@ import {
   readDropboxFolder,
 } from '../lib/platform/resources/dropbox-folders.ts';
 import * as grades from '../lib/platform/resources/grade-objects.ts';
-import { unlessSeen } from '../lib/seen.ts';
 
 type Data = z.infer<typeof newGradeObject>;
 

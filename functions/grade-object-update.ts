@@ -1,8 +1,8 @@
 import type * as z from 'zod';
+import { handlerOf } from '../lib/delivery/handler.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import { changedGradeObject } from '../lib/grade-object.ts';
-import { handlerOf } from '../lib/handler.ts';
 import type { Integration } from '../lib/integration.ts';
+import { changedGradeObject } from '../lib/message-fields/grade-object.ts';
 import * as grades from '../lib/platform/resources/grade-objects.ts';
 
 type Data = z.infer<typeof changedGradeObject>;

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { handlerOf } from '../lib/delivery/handler.ts';
+import { unlessSeen } from '../lib/delivery/seen.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import { grade } from '../lib/grade.ts';
-import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
+import { grade } from '../lib/message-fields/grade.ts';
 import * as grades from '../lib/platform/resources/grades.ts';
-import { unlessSeen } from '../lib/seen.ts';
 
 const comment = z.string().max(4_000, 'must be at most 4,000 characters').optional();
 const ids = { orgUnitId: platformId, gradeObjectId: platformId, userId: platformId };

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/handler.ts';
+import { handlerOf } from '../lib/delivery/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
-import { namedFile, openNamedFile } from '../lib/named-file.ts';
+import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
 import { createNewsItem, postNewsItem } from '../lib/platform/resources/news.ts';
 
 const time = z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' });

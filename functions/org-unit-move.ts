@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/handler.ts';
+import { handlerOf } from '../lib/delivery/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { addParent, deleteParent, postParent, removeParent } from '../lib/platform/resources/org-units.ts';

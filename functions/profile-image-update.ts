@@ -1,10 +1,10 @@
 import * as z from 'zod';
+import { handlerOf } from '../lib/delivery/handler.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import { sniffImage } from '../lib/files.ts';
-import { handlerOf } from '../lib/handler.ts';
+import { sniffImage } from '../lib/files/files.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
-import { contentType, fileUri } from '../lib/named-file.ts';
+import { contentType, fileUri } from '../lib/message-fields/named-file.ts';
 import { postProfileImage, updateProfileImage } from '../lib/platform/resources/users.ts';
 
 const data = z.strictObject({ userId: platformId, file: z.strictObject({ uri: fileUri, contentType }) });

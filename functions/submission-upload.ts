@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import { handlerOf } from '../lib/delivery/handler.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import { handlerOf } from '../lib/handler.ts';
 import type { Integration, World } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
-import { contentType, fileUri } from '../lib/named-file.ts';
+import { contentType, fileUri } from '../lib/message-fields/named-file.ts';
 import * as submissions from '../lib/platform/resources/submissions.ts';
 import { getWhoAmI, whoAmI } from '../lib/platform/resources/users.ts';
 

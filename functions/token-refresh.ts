@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
+import { onceFromEnvironment } from '../lib/delivery/services.ts';
 import type { RefreshSummary } from '../lib/refresh-run.ts';
 import { createRefreshServices } from '../lib/refresh-services.ts';
-import { onceFromEnvironment } from '../lib/services.ts';
 import { refreshSettingsFrom } from '../lib/settings.ts';
 
 /** A schedule's event, or `{"force":true}` of a person: tokens are asked for though the old ones last. */

@@ -1,5 +1,5 @@
 import { traced } from './aws-error.ts';
-import { type BackoffLimits, waitSeconds } from './backoff.ts';
+import { type BackoffLimits, waitSeconds } from './delivery/backoff.ts';
 import type { Engine } from './durable-job.ts';
 
 /** The executions of a function that have begun and not ended, the oldest first, as the engine itself tells. */

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type BackoffLimits, waitSeconds } from './backoff.ts';
+import { type BackoffLimits, waitSeconds } from './delivery/backoff.ts';
 import { exportOrgUnit, filesOf, type Task, type Turn } from './export-org-unit.ts';
 import { exportOperations } from './export-parts.ts';
 import type { ExportRequest } from './export-request.ts';

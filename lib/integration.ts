@@ -1,10 +1,10 @@
 import type * as z from 'zod';
-import type { OpenedFile } from './files.ts';
+import type { ReadSecret } from './credentials/reader.ts';
+import type { OpenedFile } from './files/files.ts';
 import type { Message } from './message.ts';
 import type { Actor } from './platform/auth/auth.ts';
 import type { Platform } from './platform/client.ts';
 import type { Operation } from './platform/core/operation.ts';
-import type { ReadSecret } from './secret-value.ts';
 
 /** What one kind of message does: an integration's file is all there is to it. */
 export type Integration<Data> = {

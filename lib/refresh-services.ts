@@ -1,8 +1,8 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { traced } from './aws-error.ts';
+import { createSecretVersions } from './credentials/versions.ts';
 import { createObserve, type Observe } from './observe.ts';
 import { createRefreshRun, type RefreshSummary } from './refresh-run.ts';
-import { createSecretVersions } from './secret-versions.ts';
 import type { RefreshSettings } from './settings.ts';
 import { createTokenRefresh } from './token-refresh.ts';
 

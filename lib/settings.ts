@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { checkFileHosts } from './file-uri.ts';
+import { checkFileHosts } from './files/uri.ts';
 import { readJson } from './json.ts';
 import type { PlatformOptions } from './platform/client.ts';
 

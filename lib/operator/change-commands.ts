@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { outdatedAfterDays } from '../ledger-rules.ts';
-import { memoryDays } from '../ledger-table.ts';
+import { outdatedAfterDays } from '../ledger/rules.ts';
+import { memoryDays } from '../ledger/table.ts';
 import {
   type Around,
   addFilterOptions,

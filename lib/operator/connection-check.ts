@@ -1,9 +1,9 @@
+import { remedyOfRefusal } from '../credentials/cache.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
 import type { Credential } from '../platform/auth/auth.ts';
 import { operations } from '../platform/resources/operations.ts';
 import { getWhoAmI, whoAmI } from '../platform/resources/users.ts';
 import { getVersions, listVersions } from '../platform/resources/versions.ts';
-import { remedyOfRefusal } from '../secrets.ts';
 import type { Connection } from './connection.ts';
 
 /** Whether messages can get through at all, as far as can be told without changing anything. */

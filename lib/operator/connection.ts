@@ -1,3 +1,6 @@
+import { createCredentials } from '../credentials/cache.ts';
+import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
+import { createSecretVersions } from '../credentials/versions.ts';
 import { type Incident, readIncident, serviceCredential } from '../incidents.ts';
 import { jsonIn } from '../json.ts';
 import {
@@ -9,9 +12,6 @@ import {
 import { skewToldBy } from '../platform/auth/id-key.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
 import { isTimestampOutOfRange } from '../platform/core/error.ts';
-import { createSecretReader, type ReadSecret } from '../secret-value.ts';
-import { createSecretVersions } from '../secret-versions.ts';
-import { createCredentials } from '../secrets.ts';
 import { platformOptionsOf, settingsFrom } from '../settings.ts';
 import { Misuse } from './refusal.ts';
 import { asMisuse, type Target } from './target.ts';

@@ -1,5 +1,5 @@
 import type { LetterFailure } from '../dead-letter.ts';
-import { withoutFileNames } from '../file-uri.ts';
+import { withoutFileNames } from '../files/uri.ts';
 import { hidden } from '../hidden.ts';
 import { jsonIn } from '../json.ts';
 import { plain } from '../printable.ts';

@@ -1,7 +1,7 @@
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
-import { isTooOld } from '../ledger-rules.ts';
+import { isTooOld } from '../ledger/rules.ts';
 import { parseMessage } from '../message.ts';
 import { mostMessageBytes, sqsProblem } from '../sqs-limits.ts';
 import type { Audit } from './audit.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { outdatedAfterDays } from '../ledger-rules.ts';
+import { outdatedAfterDays } from '../ledger/rules.ts';
 import { type Around, auditOf, isJson, printJson, printLines, targetOf, withProgress } from './around.ts';
 import { loadIntegrations } from './integrations.ts';
 import { problemLines } from './print-changes.ts';

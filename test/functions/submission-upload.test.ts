@@ -7,7 +7,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/submission-upload.ts';
 import { messageFor } from '../../lib/operator/send-back.ts';
-import { selfSigned } from '../lib/self-signed.ts';
+import { selfSigned } from '../lib/files/self-signed.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
 const essay = Buffer.from('%PDF-1.7\nAn essay on photosynthesis\n');

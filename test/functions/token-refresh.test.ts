@@ -5,9 +5,9 @@ import { ReceiveMessageCommand, SendMessageBatchCommand } from '@aws-sdk/client-
 import type { Context } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { integration } from '../../functions/enrollment-create.ts';
-import { handlerOf } from '../../lib/handler.ts';
-import { createSecretVersions } from '../../lib/secret-versions.ts';
-import { createServices } from '../../lib/services.ts';
+import { createSecretVersions } from '../../lib/credentials/versions.ts';
+import { handlerOf } from '../../lib/delivery/handler.ts';
+import { createServices } from '../../lib/delivery/services.ts';
 import { settingsFrom } from '../../lib/settings.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';

@@ -1,4 +1,4 @@
-import type { Change, Item, LedgerTable } from '../../lib/ledger-table.ts';
+import type { Change, Item, LedgerTable } from '../../lib/ledger/table.ts';
 
 /** What the ledger's table does, at once and in memory. */
 export type TableModel = {

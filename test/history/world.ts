@@ -3,12 +3,12 @@ import { integration as enrollmentCreate } from '../../functions/enrollment-crea
 import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
 import { integration as submissionUpload } from '../../functions/submission-upload.ts';
-import { handlerOf } from '../../lib/handler.ts';
+import { handlerOf } from '../../lib/delivery/handler.ts';
+import type { Services } from '../../lib/delivery/services.ts';
 import type { Integration } from '../../lib/integration.ts';
-import { createLedger } from '../../lib/ledger.ts';
-import type { Field, Item, LedgerTable } from '../../lib/ledger-table.ts';
+import { createLedger } from '../../lib/ledger/ledger.ts';
+import type { Field, Item, LedgerTable } from '../../lib/ledger/table.ts';
 import type { MessageReport } from '../../lib/observe.ts';
-import type { Services } from '../../lib/services.ts';
 import { containers, type Fate, type History } from './history.ts';
 import { createPlatformModel, fileBytes, type TaggedPlatform } from './platform.ts';
 import { type Copy, createQueueModel, visibilityMs } from './queue.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fileUriProblem, withoutFileNames } from '../../lib/file-uri.ts';
+import { fileUriProblem, withoutFileNames } from '../../lib/files/uri.ts';
 import { withoutFields } from '../../lib/forbidden-fields.ts';
 import { readJson } from '../../lib/json.ts';
 import { safeText } from '../../lib/log-facts.ts';

@@ -5,10 +5,10 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { onTestFinished } from 'vitest';
+import { createCredentials } from '../../lib/credentials/cache.ts';
+import { createSecretVersions, type SecretVersions } from '../../lib/credentials/versions.ts';
 import { createObserve } from '../../lib/observe.ts';
 import { createRefreshRun } from '../../lib/refresh-run.ts';
-import { createSecretVersions, type SecretVersions } from '../../lib/secret-versions.ts';
-import { createCredentials } from '../../lib/secrets.ts';
 import { createTokenRefresh } from '../../lib/token-refresh.ts';
 import { localClient } from '../local/aws.ts';
 import { startPlatform } from '../local/platform/server.ts';

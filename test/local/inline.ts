@@ -11,11 +11,11 @@ import {
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/dead-letter.ts';
-import { handlerOf } from '../../lib/handler.ts';
+import { handlerOf } from '../../lib/delivery/handler.ts';
+import { createServices, type Services } from '../../lib/delivery/services.ts';
 import type { Integration } from '../../lib/integration.ts';
 import type { MessageReport } from '../../lib/observe.ts';
 import { messageFor } from '../../lib/operator/send-back.ts';
-import { createServices, type Services } from '../../lib/services.ts';
 import { settingsFrom } from '../../lib/settings.ts';
 import { localClient } from './aws.ts';
 import { controlsOf, type PlatformRequest } from './controls.ts';

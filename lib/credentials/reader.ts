@@ -1,0 +1,53 @@
+import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type * as z from 'zod';
+import { errorName } from '../aws-error.ts';
+import { MessageFailure } from '../failure.ts';
+import { jsonIn } from '../json.ts';
+import { isMissing, isRefusal } from './cache.ts';
+
+/**
+ * Reads a secret that is no credential of ours, by its name below the prefix, such as `lti-links/9001`: JSON with the
+ * fields of the shape.
+ * @throws MessageFailure that names the secret and never what it holds.
+ */
+export type ReadSecret = <Shape extends z.ZodObject>(name: string, shape: Shape) => Promise<z.infer<Shape>>;
+
+type Options = { client: SecretsManagerClient; prefix: string; readTimeoutMs?: number };
+
+/** It is read anew for each message: such a secret is needed seldom, and the newest is wanted. */
+export const createSecretReader =
+  ({ client, prefix, readTimeoutMs = 10_000 }: Options): ReadSecret =>
+  async (name, shape) => {
+    const secret = `${prefix}/${name}`;
+    const read = new GetSecretValueCommand({ SecretId: secret });
+    const { SecretString } = await client
+      .send(read, { abortSignal: AbortSignal.timeout(readTimeoutMs) })
+      .catch((error: unknown) => {
+        throw unreadable(secret, error, fieldsOf(shape));
+      });
+    const parsed = shape.safeParse(jsonIn(SecretString ?? ''));
+    if (parsed.success) return parsed.data;
+    const wrong = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole');
+    throw new MessageFailure(
+      'credentials',
+      `The secret ${secret} is not as it must be: ${wrong.join(', ')}`,
+      {
+        remedy: `Put JSON with ${fieldsOf(shape)} into the secret ${secret}; waiting messages then go on.`,
+      },
+    );
+  };
+
+const fieldsOf = (shape: z.ZodObject): string => Object.keys(shape.shape).join(' and ');
+
+// Without their cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
+const unreadable = (secret: string, error: unknown, fields: string): MessageFailure => {
+  if (isMissing(error))
+    return new MessageFailure('missing-credential', `There is no secret ${secret}`, {
+      remedy: `Create the secret ${secret} as JSON with ${fields}, then replay.`,
+    });
+  if (isRefusal(error))
+    return new MessageFailure('credentials', `The secret ${secret} may not be read: ${errorName(error)}`, {
+      remedy: `Let this function’s role read the secret ${secret} (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
+    });
+  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
+};

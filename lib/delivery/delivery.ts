@@ -1,0 +1,58 @@
+import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import type { SQSRecord } from 'aws-lambda';
+import { replaysIn } from '../dead-letter.ts';
+import { needsDecision } from '../failure.ts';
+
+/** What SQS tells of a message beside its body. */
+export type Story = {
+  /** When the producer sent it to this queue. */
+  sentMs: number;
+  /** When SQS first handed it out: from then on it has waited, and not in a backlog. */
+  firstMs: number;
+  /** When this attempt began. */
+  startedMs: number;
+  /** How often SQS has handed it out, this time included. */
+  attempts: number;
+  /** How often it was replayed from the dead-letter queue. */
+  replays: number;
+};
+
+/** Events made by hand, to try a function, may lack what SQS always tells. */
+export const storyOf = (record: SQSRecord, nowMs: number): Story => ({
+  sentMs: timeIn(record.attributes?.SentTimestamp) || nowMs,
+  firstMs: timeIn(record.attributes?.ApproximateFirstReceiveTimestamp) || nowMs,
+  startedMs: nowMs,
+  attempts: numberIn(record.attributes?.ApproximateReceiveCount) || 1,
+  replays: replaysIn(record.messageAttributes?.replays?.stringValue),
+});
+
+/** In milliseconds; none where nothing usable is told. */
+const timeIn = (told: unknown): number => new Date(numberIn(told)).getTime();
+
+/**
+ * Whether whoever replays it has looked for what it should have done, and found nothing: the letters of that kind say so. A
+ * producer's attribute of that name does not, without a replay; nor does a letter that somebody sent back by SQS' own redrive,
+ * without a look at what it says: its failure is still beside it.
+ */
+export const isDecided = ({ messageAttributes }: SQSRecord): boolean =>
+  needsDecision(messageAttributes?.kind?.stringValue) &&
+  replaysIn(messageAttributes.replays?.stringValue) > 0 &&
+  messageAttributes?.failure === undefined;
+
+/** Of an object not even a number can be asked without an error, if it has a `toString` of its own. */
+const numberIn = (told: unknown): number =>
+  typeof told === 'string' || typeof told === 'number' ? Number(told) : Number.NaN;
+
+/** The record's attributes as SQS takes them back: Lambda hands them over under other names, bytes as base64. */
+export const attributesOf = (record: SQSRecord): Record<string, MessageAttributeValue> =>
+  Object.fromEntries(
+    Object.entries(record.messageAttributes ?? {}).flatMap(
+      ([name, value]): [string, MessageAttributeValue][] => {
+        const { dataType: DataType, stringValue, binaryValue } = value;
+        if (stringValue) return [[name, { DataType, StringValue: stringValue }]];
+        if (binaryValue) return [[name, { DataType, BinaryValue: Buffer.from(binaryValue, 'base64') }]];
+        // SQS takes no attribute without a value: one such would keep the letter from being written for ever.
+        return [];
+      },
+    ),
+  );

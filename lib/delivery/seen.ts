@@ -1,0 +1,28 @@
+import { dispositions, failureOf, MessageFailure } from '../failure.ts';
+
+/**
+ * Looks for the effect of a call whose answer is not known for a success, where the platform can be asked. What cannot be
+ * seen is parked as that answer; where the looking itself has to wait, the message does.
+ */
+export const unlessSeen = async (call: Promise<unknown>, look: () => Promise<boolean>): Promise<void> => {
+  try {
+    await call;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure.kind !== 'unexpected-answer') throw error;
+    const { found, why } = await looked(look);
+    if (found) return;
+    const { kind, message, remedy } = failure;
+    throw new MessageFailure(kind, `${message}; ${why}`, { remedy, refusal: failure, cause: error });
+  }
+};
+
+const looked = async (look: () => Promise<boolean>): Promise<{ found: boolean; why: string }> => {
+  try {
+    return { found: await look(), why: 'what the platform shows is not what was asked for' };
+  } catch (error) {
+    const failure = failureOf(error);
+    if (dispositions[failure.kind] === 'wait') throw error;
+    return { found: false, why: `and whether it was done cannot be seen: ${failure.message}` };
+  }
+};

@@ -1,0 +1,154 @@
+import { Readable } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { awsTroubleIn } from '../aws-error.ts';
+import { MessageFailure } from '../failure.ts';
+import type { HttpsFileOptions } from './https.ts';
+import { codeOf, type FileSource, type OpenedFile, openedFile, within } from './source.ts';
+import { checkFileHosts, type FileRules, parseFileUri } from './uri.ts';
+
+export type { OpenedFile } from './source.ts';
+export { fileUriProblem, parseFileUri } from './uri.ts';
+
+/** Opens the files that messages name. What is opened and not read is let go of when the signal fires. */
+export type Files = { open(uri: string, limits: FileLimits): Promise<OpenedFile> };
+
+export type FileLimits = { maximumBytes: number; signal: AbortSignal };
+
+export type FilesOptions = FileRules & {
+  /** Asked for when the first s3:// file is opened, so that messages without files do not pay for loading the SDK. */
+  s3: () => Promise<S3Client>;
+  /** The longest for each step: the connection, the answer's headers, the time between two pieces of the body. */
+  timeoutMs: number;
+} & Pick<HttpsFileOptions, 'resolve' | 'tls'>;
+
+/**
+ * Failures are `invalid` where the message names something that cannot be used, `unavailable` where waiting may help;
+ * those of a file that ends early or changes come while it is streamed.
+ */
+export const createFiles = (options: FilesOptions): Files & { close(): Promise<void> } => {
+  checkFileHosts(options.hosts);
+  const closing = new AbortController();
+
+  const open = async (uri: string, limits: FileLimits): Promise<OpenedFile> => {
+    const location = parseFileUri(uri, options);
+    const { name } = location;
+    const abandoning = new AbortController();
+    const signal = AbortSignal.any([limits.signal, closing.signal, abandoning.signal]);
+    const abandon = () => abandoning.abort();
+    try {
+      const source =
+        location.scheme === 's3'
+          ? await openObject(location, { client: await options.s3(), signal, timeoutMs: options.timeoutMs })
+          : await openHttps(name, location.url, { ...options, signal });
+      if (source.bytes > limits.maximumBytes) throw tooLarge(name, source.bytes, limits.maximumBytes);
+      return openedFile(source, { name, signal, timeoutMs: options.timeoutMs, abandon });
+    } catch (error) {
+      abandon();
+      throw error;
+    }
+  };
+
+  return { open, close: async () => closing.abort() };
+};
+
+/** Few messages name one, and what it takes would be loaded by every function. */
+const openHttps: typeof import('./https.ts').openHttpsFile = async (...given) =>
+  (await import('./https.ts')).openHttpsFile(...given);
+
+const tooLarge = (name: string, bytes: number, maximumBytes: number): MessageFailure =>
+  new MessageFailure('invalid', `${name} has ${bytes} bytes, and at most ${maximumBytes} are taken`, {
+    remedy: 'Make the file smaller and send the message again, or raise the limit and replay.',
+  });
+
+type S3Access = { client: S3Client; signal: AbortSignal; timeoutMs: number };
+
+/** The size is asked for now and the bytes later, so that several files can be open while one of them is read. */
+const openObject = async (
+  { name, bucket, key }: { name: string; bucket: string; key: string },
+  { client, signal, timeoutMs }: S3Access,
+): Promise<FileSource> => {
+  const { GetObjectCommand, HeadObjectCommand } = await import('@aws-sdk/client-s3');
+  const asking = <Answer>(ask: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> =>
+    within(timeoutMs, (late) => ask(AbortSignal.any([signal, late]))).catch((error: unknown) => {
+      throw s3Failure(name, error);
+    });
+  const where = { Bucket: bucket, Key: key };
+  const head = await asking((abortSignal) => client.send(new HeadObjectCommand(where), { abortSignal }));
+  if (head.ContentLength === undefined)
+    throw new MessageFailure('unavailable', `${name}: S3 did not say how long the file is`);
+  return {
+    bytes: head.ContentLength,
+    body: async () => {
+      const get = new GetObjectCommand({ ...where, IfMatch: head.ETag });
+      const { Body } = await asking((abortSignal) => client.send(get, { abortSignal }));
+      if (!(Body instanceof Readable))
+        throw new Error('The S3 client answered with something else than a stream');
+      return Body;
+    },
+  };
+};
+
+const s3Failure = (name: string, error: unknown): MessageFailure => {
+  const status = statusOf(error);
+  // To a caller that may not list the bucket, S3 answers 403 for an object that does not exist.
+  if (status === 403 || status === 404)
+    return new MessageFailure('invalid', `${name}: not there, or not readable (S3 answered ${status})`, {
+      remedy: 'Put the file there, or let the function’s role read it (s3:GetObject), then replay.',
+    });
+  if (status === 301)
+    return new MessageFailure('invalid', `${name}: the bucket is in another region`, {
+      remedy: 'Copy the file into a bucket of the function’s region and name that one in the message.',
+    });
+  if (status === 412) return new MessageFailure('unavailable', `${name}: changed while it was being read`);
+  const trouble = awsTroubleIn(error);
+  if (trouble?.kind === 'aws-refused')
+    return new MessageFailure(trouble.kind, `${name}: ${trouble.message}`, { remedy: trouble.remedy });
+  return new MessageFailure('unavailable', `${name}: S3 did not answer (${status ?? codeOf(error)})`, {
+    cause: error,
+  });
+};
+
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof Error && '$metadata' in error
+    ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode
+    : undefined;
+
+/** The type of an image by its first bytes, and the file as it was before they were read; undefined for no image. */
+export const sniffImage = async (
+  file: OpenedFile,
+): Promise<{ contentType: ImageType; file: OpenedFile } | undefined> => {
+  const pieces = file.stream()[Symbol.asyncIterator]();
+  let start = Buffer.alloc(0);
+  while (start.length < longestSignature) {
+    const next = await pieces.next();
+    if (next.done) break;
+    start = Buffer.concat([start, next.value]);
+  }
+  const contentType = imageTypes.find(([, signature]) =>
+    start.subarray(0, signature.length).equals(signature),
+  )?.[0];
+  if (contentType)
+    return { contentType, file: { bytes: file.bytes, stream: () => continued(start, pieces) } };
+  await pieces.return?.();
+  return undefined;
+};
+
+async function* continued(start: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield start;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+type ImageType = 'image/png' | 'image/jpeg' | 'image/gif';
+
+const imageTypes: [ImageType, Buffer][] = [
+  ['image/png', Buffer.from('89504e470d0a1a0a', 'hex')],
+  ['image/jpeg', Buffer.from('ffd8ff', 'hex')],
+  ['image/gif', Buffer.from('GIF87a')],
+  ['image/gif', Buffer.from('GIF89a')],
+];
+
+const longestSignature = 8;

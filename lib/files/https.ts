@@ -1,0 +1,145 @@
+import { lookup as lookupAddresses } from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { Client, type Dispatcher } from 'undici';
+import { MessageFailure } from '../failure.ts';
+import { codeOf, type FileSource } from './source.ts';
+import { addressIn } from './uri.ts';
+
+export type HttpsFileOptions = {
+  signal: AbortSignal;
+  timeoutMs: number;
+  allowLoopback: boolean;
+  /** The addresses of a host name; the system's resolver unless given. */
+  resolve?: ((hostname: string) => Promise<string[]>) | undefined;
+  tls?: { ca: string } | undefined;
+};
+
+/** Asks for a file once and keeps its body unread: its size is known from the headers. `name` is the URL without query. */
+export const openHttpsFile = async (
+  name: string,
+  url: URL,
+  options: HttpsFileOptions,
+): Promise<FileSource> => {
+  const { signal, timeoutMs } = options;
+  // No lookup is made for an address, so it is checked here.
+  const literal = addressIn(url.hostname);
+  if (literal) refuseInternal([literal], url.hostname, options);
+  if (signal.aborted) throw noAnswer(name, signal.reason);
+  const client = new Client(url.origin, {
+    allowH2: false,
+    headersTimeout: timeoutMs,
+    bodyTimeout: 0,
+    connect: { ...options.tls, timeout: timeoutMs, lookup: checkedLookup(options) },
+  });
+  const disconnected = new Promise<Error>((resolve) => {
+    client.once('disconnect', (_origin, _targets, error) => resolve(error));
+  });
+  signal.addEventListener('abort', () => void client.destroy(), { once: true });
+  const answer = await client
+    .request({
+      method: 'GET',
+      path: `${url.pathname}${url.search}`,
+      headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'sis-relay' },
+      signal,
+    })
+    .catch((error: unknown) => {
+      throw noAnswer(name, error);
+    });
+  return {
+    bytes: sizeOf(name, answer),
+    body: async () => answer.body,
+    // undici takes what follows the announced bytes for an answer that nobody asked for, and cuts the connection: the
+    // file was longer than its Content-Length, so what came is a torn one.
+    finish: async () => {
+      void client.destroy();
+      if ((await disconnected).message === 'bad response')
+        throw new MessageFailure('unavailable', `${name}: more bytes came than its Content-Length announced`);
+    },
+  };
+};
+
+/**
+ * Resolves and checks in one step, within the connecting itself: a name that answers differently the next time
+ * (DNS rebinding) gains nothing, as there is no next time. The server name that TLS verifies stays the host's.
+ */
+const checkedLookup =
+  (options: HttpsFileOptions): LookupFunction =>
+  (hostname, { all }, callback) => {
+    const resolve = options.resolve ?? systemResolve;
+    resolve(hostname)
+      .then((addresses) => {
+        refuseInternal(addresses, hostname, options);
+        const found = addresses.map((address) => ({
+          address,
+          family: ipaddr.parse(address).kind() === 'ipv6' ? 6 : 4,
+        }));
+        const [first] = found;
+        if (!first) throw Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' });
+        return { found, first };
+      })
+      .then(
+        ({ found, first }) => (all ? callback(null, found) : callback(null, first.address, first.family)),
+        (error) => callback(error, ''),
+      );
+  };
+
+const systemResolve = async (hostname: string): Promise<string[]> =>
+  (await lookupAddresses(hostname, { all: true })).map(({ address }) => address);
+
+// One internal address among public ones suffices to refuse: which of them is connected to is not ours to choose.
+const refuseInternal = (addresses: string[], hostname: string, options: HttpsFileOptions): void => {
+  for (const address of addresses) {
+    const range = rangeOf(address);
+    if (range === 'unicast' || (range === 'loopback' && options.allowLoopback)) continue;
+    throw new MessageFailure('invalid', `The host ${hostname} has an address that is not public (${range})`, {
+      remedy: 'Put the file on a host with public addresses only, or into S3, and send the message again.',
+    });
+  }
+};
+
+const rangeOf = (address: string): string => {
+  const parsed = ipaddr.parse(address);
+  const range = parsed.range();
+  // Outside 2000::/3 no IPv6 address is global, whether a range of that library names it or not (::a.b.c.d is one).
+  const isGlobal = parsed.kind() === 'ipv4' || (parsed.toByteArray()[0] ?? 0) >> 5 === 1;
+  return range === 'unicast' && !isGlobal ? 'not global' : range;
+};
+
+const sizeOf = (name: string, { statusCode, headers }: Dispatcher.ResponseData): number => {
+  if (statusCode !== 200) throw refusal(name, statusCode);
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
+  const invalid = (message: string) =>
+    new MessageFailure('invalid', `${name}: ${message}`, {
+      remedy:
+        'Put the file into S3, or on a server that sends it unchanged with its Content-Length; then replay.',
+    });
+  if (encoding !== 'identity')
+    throw invalid('the server sends the file with a Content-Encoding, so not its own bytes');
+  const length = headers['content-length'];
+  if (typeof length !== 'string' || !/^\d{1,15}$/.test(length))
+    throw invalid('the server does not say how long the file is (no Content-Length)');
+  return Number(length);
+};
+
+const refusal = (name: string, status: number): MessageFailure => {
+  if (status >= 300 && status < 400)
+    return new MessageFailure(
+      'invalid',
+      `${name}: answered with a redirect (${status}), and none is followed`,
+      {
+        remedy: 'Name the address that the redirect leads to, on a listed host, and send the message again.',
+      },
+    );
+  if (status >= 500 || status === 408 || status === 429)
+    return new MessageFailure('unavailable', `${name}: answered with ${status}`);
+  return new MessageFailure('invalid', `${name}: answered with ${status} instead of the file`, {
+    remedy:
+      'Make the file readable at this address (a signed address may have expired), or name another, then replay.',
+  });
+};
+
+const noAnswer = (name: string, error: unknown): MessageFailure => {
+  if (error instanceof MessageFailure) return error;
+  return new MessageFailure('unavailable', `${name}: no answer (${codeOf(error)})`, { cause: error });
+};

@@ -1,0 +1,193 @@
+import { type Field, type Item, memoryDays } from './table.ts';
+
+/** A message as the ledger sees it. */
+export type Entry = {
+  /** The one thing on the platform that the message changes, as in `grade/2001/5001/301`: integrations may share it. */
+  resource: string;
+  /** What of it the message gives: each field is ordered by itself, so that nobody supersedes what it does not give. */
+  fields: readonly string[];
+  /** The same only for the same message; sorts as the SIS ordered its messages, where they are repeatable. */
+  version: string;
+  /** When the SIS says that it happened. */
+  timeMs: number;
+  /** SQS' id. */
+  messageId: string;
+  replays: number;
+  /** When somebody who was asked to look for its effect replayed it; undefined: nobody was. */
+  decidedMs: number | undefined;
+  repeatable: boolean;
+  /** By field, of what it is to become; a field may have none. */
+  digests: Record<string, string>;
+};
+
+export type Judgement =
+  /** These fields may be sent: what their claim takes over from earlier attempts of the message. */
+  | { kind: 'send'; fields: string[]; inherited: Partial<Field>; doubt?: Doubt }
+  | { kind: 'duplicate' | 'superseded' | 'outdated' | 'crashed' }
+  /** Another attempt on this resource is under way, or what it sent may still act. */
+  | { kind: 'wait'; seconds: number; why: Waiting; rival?: Rival }
+  /** The function died on this message or beside it: ask again when nothing else of the batch can be hurt. */
+  | { kind: 'isolate' };
+
+/** `busy`: for the resource. `newer`: to know whether a newer message, which would supersede this one, was done. */
+type Waiting = 'busy' | 'newer';
+
+/** The claim in the way: where the platform shows all of it, changed since, it was done. */
+export type Rival = { claimedMs: number; digests: Record<string, string> };
+
+/**
+ * An earlier attempt of a message that is not repeatable has left no outcome; `taken`: the platform said that it succeeded;
+ * `decided`: a person says that it had no effect; `refusal`: what the platform said, as JSON.
+ */
+export type Doubt = { sinceMs: number; taken: boolean; decided: boolean; refusal: string | undefined };
+
+type Context = {
+  nowMs: number;
+  /** Nothing else of the batch is under way. */
+  isolated: boolean;
+  /** A claimed message that did not come back for so long was done: its queue would have shown it again. */
+  hiddenMs: number;
+};
+
+/** The function may die on a message so often. */
+const maxDeaths = 3;
+
+/** Clocks of producers may be an hour ahead, and nobody wants to be close to the edge. */
+const marginDays = 1;
+
+/** A message older than this is not sent where nothing is known of its resource: something newer may be forgotten. */
+export const outdatedAfterDays = memoryDays - marginDays;
+
+export const isTooOld = (timeMs: number, nowMs: number): boolean =>
+  timeMs < nowMs - outdatedAfterDays * 24 * 3_600_000;
+
+export const isOutdated = ({ timeMs, decidedMs }: Entry, nowMs: number): boolean =>
+  decidedMs === undefined && isTooOld(timeMs, nowMs);
+
+/** What of a message may be sent, by what is known of its resource. */
+export const judge = (item: Item, entry: Entry, context: Context): Judgement => {
+  const { nowMs } = context;
+  const known = entry.fields.map((field) => ({ field, state: item.fields[field] }));
+  const orderOf = (state: Field | undefined): number =>
+    state ? Buffer.compare(Buffer.from(state.version), Buffer.from(entry.version)) : -1;
+  // A person has looked what the platform holds, after all that the newer message sent had acted or never will.
+  const isDecided = ({ outcome, claimedMs }: Field): boolean =>
+    (outcome === 'unknown' || outcome === 'undone') &&
+    (entry.decidedMs ?? 0) > Math.max(claimedMs, item.settledMs - 1);
+  const isLeft = (state: Field | undefined): boolean => {
+    if (state === undefined || orderOf(state) < 0) return true;
+    return orderOf(state) > 0 ? isDecided(state) : isOwnBusiness(state, entry, context);
+  };
+  const own = known.filter(({ state }) => state && orderOf(state) === 0 && state.outcome !== 'done');
+  const mine = known.filter(({ state }) => isLeft(state));
+  // What is sent is the whole of what is not done: its fields must not part between two copies of it.
+  const left = mine.length === 0 ? [] : known.filter((each) => mine.includes(each) || own.includes(each));
+  const over = known.flatMap(({ state }) => (state && orderOf(state) > 0 && !isLeft(state) ? [state] : []));
+  // Only what was done supersedes: as long as that is not known of a newer message, the older one waits.
+  const doneMs = Math.max(0, ...over.map((state) => presumedDoneMs(state, context)));
+  if (doneMs > nowMs) return waitFor(doneMs, 'newer', { item, entry, context });
+  const isOwn = item.fields[item.last]?.version === entry.version;
+  // Another SQS message of it is at work: as long as it may still be undone, this one must not be gone.
+  const goneMs = Math.max(
+    item.leaseMs,
+    ...own.map(({ state }) => (state ? abandonedMs(state, entry, context) : 0)),
+  );
+  if (left.length === 0 && isOwn && goneMs > nowMs) return waitFor(goneMs, 'busy', { item, entry, context });
+  if (left.length === 0) return { kind: over.length === known.length ? 'superseded' : 'duplicate' };
+  if (isOutdated(entry, nowMs) && left.some(({ state }) => state === undefined)) return { kind: 'outdated' };
+
+  // The same call does no harm beside one that may still act; that of another message could be overtaken by it.
+  const freeMs = isOwn && entry.repeatable ? item.leaseMs : item.settledMs;
+  if (freeMs > nowMs) return waitFor(freeMs, 'busy', { item, entry, context });
+  const fields = left.map(({ field }) => field);
+  const before = own[0]?.state;
+  return before === undefined
+    ? { kind: 'send', fields, inherited: {} }
+    : judgeAgain(before, { item, entry, context, fields });
+};
+
+/**
+ * Whether a field that the same message has claimed is still to be done. What another SQS message of it has claimed is that
+ * message's business: it was done, comes back, or became a letter.
+ */
+const isOwnBusiness = (state: Field, entry: Entry, context: Context): boolean =>
+  state.outcome !== 'done' &&
+  (isReplayOf(state, entry) ||
+    state.messageId === entry.messageId ||
+    (isUnended(state, entry) && abandonedMs(state, entry, context) <= context.nowMs));
+
+/** Of what is not repeatable each success is written down: a claim that has no ending has died. */
+const isUnended = ({ outcome }: Field, { repeatable }: Entry): boolean =>
+  outcome === 'claimed' && !repeatable;
+
+/** From when on the SQS message that has died with this claim is gone, as its queue would have shown it; 0: it may be done. */
+const abandonedMs = (state: Field, entry: Entry, { hiddenMs }: Context): number =>
+  isUnended(state, entry) ? state.claimedMs + hiddenMs : 0;
+
+const isReplayOf = (state: Field, entry: Entry): boolean => entry.replays > state.replays;
+
+/** The fields of a message that was claimed by this very SQS message, and has come back: its attempt has died. */
+export const lapsedFields = (item: Item, { fields, version, messageId }: Entry, nowMs: number): string[] =>
+  item.leaseMs > nowMs
+    ? []
+    : fields.filter((field) => {
+        const state = item.fields[field];
+        return state?.version === version && state.messageId === messageId && state.outcome === 'claimed';
+      });
+
+/** From when on a claim is taken for done, unless its message comes back before. */
+const presumedDoneMs = ({ outcome, claimedMs }: Field, { hiddenMs }: Context): number => {
+  if (outcome === 'done') return 0;
+  return outcome === 'claimed' ? claimedMs + hiddenMs : Number.POSITIVE_INFINITY;
+};
+
+type Known = { item: Item; entry: Entry; context: Context };
+
+/** A newer message without an outcome waits itself, for as long at most, or is a letter that waits for somebody. */
+const askAgainSeconds = 1_800;
+
+const waitFor = (untilMs: number, why: Waiting, { item, entry, context: { nowMs } }: Known): Judgement => {
+  const rival = rivalIn(item, entry);
+  const seconds = Number.isFinite(untilMs) ? Math.ceil((untilMs - nowMs) / 1000) : askAgainSeconds;
+  return { kind: 'wait', why, seconds, ...(rival && { rival }) };
+};
+
+/**
+ * Of a claim that repeats an earlier attempt, a call of that one may still be on its way, and of one that is to make nothing
+ * else than the one before it, what is shown may be that one's: to see it proves nothing.
+ */
+const rivalIn = ({ fields, last }: Item, entry: Entry): Rival | undefined => {
+  const claim = fields[last];
+  if (claim === undefined || claim.outcome !== 'claimed' || claim.attemptedMs !== claim.claimedMs)
+    return undefined;
+  if (claim.version === entry.version) return undefined;
+  const own = Object.entries(fields).filter(
+    ([, { version, claimedMs }]) => version === claim.version && claimedMs === claim.claimedMs,
+  );
+  if (own.every(([, { repeats }]) => repeats)) return undefined;
+  const digests = own.flatMap(([field, { digest }]) => (digest === undefined ? [] : [[field, digest]]));
+  return digests.length === own.length
+    ? { claimedMs: claim.claimedMs, digests: Object.fromEntries(digests) }
+    : undefined;
+};
+
+/** Of a message that has been claimed before, and is not known to be done. */
+const judgeAgain = (
+  state: Field,
+  { item, entry, context, fields }: Known & { fields: string[] },
+): Judgement => {
+  const { attemptedMs, outcome } = state;
+  const isReplay = isReplayOf(state, entry);
+  const died = outcome === 'claimed' && !isReplay;
+  const deaths = isReplay ? 0 : state.deaths + (died ? 1 : 0);
+  if (deaths >= maxDeaths) return { kind: 'crashed' };
+  if (deaths > 0 && !context.isolated) return { kind: 'isolate' };
+  const decided = isReplay && (entry.decidedMs ?? 0) >= item.settledMs;
+  // Whoever has looked knows more than the platform's success told.
+  const takenMs = decided ? 0 : state.takenMs;
+  const { refusal } = state;
+  const inherited = { attemptedMs, takenMs, deaths, ...(refusal !== undefined && { refusal }) };
+  if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, inherited };
+  const doubt = { sinceMs: attemptedMs, taken: takenMs > 0, decided, refusal };
+  return { kind: 'send', fields, inherited, doubt };
+};

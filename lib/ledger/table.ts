@@ -1,0 +1,203 @@
+import type { AttributeValue, DynamoDBClient, UpdateItemCommandOutput } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod';
+import { attribute, unlessRefused } from '../dynamodb.ts';
+
+/** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
+const storySchema = z.object({
+  /** SQS' id. */
+  messageId: z.string(),
+  /**
+   * `claimed`: no ending is written, as of a success that may be repeated. `undone`: it had no effect, and what stood there
+   * before is not known.
+   */
+  outcome: z.enum(['claimed', 'done', 'undone', 'unknown']),
+  /** When it was claimed last. */
+  claimedMs: z.number(),
+  /** When the first attempt that left no outcome began. */
+  attemptedMs: z.number(),
+  /** When a call was answered with a success whose effect the platform does not show; 0: none was. */
+  takenMs: z.number().default(0),
+  deaths: z.number().default(0),
+  replays: z.number().default(0),
+  /** What the platform said when an attempt left no outcome: JSON, bounded, without secrets. */
+  refusal: z.string().optional(),
+  /** Of what it was to become, keyed. */
+  digest: z.string().optional(),
+  /** The one before it was to become the same: to see it tells nothing. */
+  repeats: z.literal(true).optional(),
+});
+
+/** The last claim of one field. */
+export type Field = z.infer<typeof storySchema> & { version: string };
+
+/** What is known of one resource: the lock of the claim that stands, and the last claim of each field. */
+export type Item = {
+  /** Of the claim that wrote it: no two are the same. */
+  claimId: string;
+  /** Until when whoever claimed it may be at work. */
+  leaseMs: number;
+  /** Until when something that was sent may still act. */
+  settledMs: number;
+  /** One of the fields that the claim took. */
+  last: string;
+  fields: Record<string, Field>;
+};
+
+/** The ledger's table. Each write is conditional, and every one of them can be sent twice without harm. */
+export type LedgerTable = {
+  /**
+   * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more. Tells
+   * what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is known is not free.
+   */
+  claim(
+    resource: string,
+    item: Item,
+    options: { mustBeKnown: boolean },
+  ): Promise<{ won: boolean; item: Item | undefined }>;
+  /**
+   * Puts an item in the place of the claim that is expected there; false: it is there no longer. `partial`: there may be more
+   * fields than these, which stay.
+   */
+  replace(resource: string, change: Change): Promise<boolean>;
+};
+
+export type Change = { expected: Item; next: Item; partial?: boolean };
+
+export type LedgerTableOptions = {
+  /** Made when first needed. */
+  dynamodb: () => Promise<DynamoDBClient>;
+  table: string;
+  nowMs(): number;
+};
+
+/** For how long the ledger remembers: as long as a message and its letter can live, 14 days each, and some days more. */
+export const memoryDays = 35;
+
+const lockNames = ['claimId', 'leaseMs', 'settledMs', 'last'] as const;
+/** Each field has two attributes: its version, for conditions, and the rest as JSON. */
+const versionName = (field: string): string => `v_${field}`;
+const storyName = (field: string): string => `s_${field}`;
+
+/** The table in DynamoDB: its partition key is `resource`, its time to live is in `expires`. */
+export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions): LedgerTable => {
+  const nowSeconds = () => Math.floor(nowMs() / 1000);
+
+  type Write = { item: Item; condition: string; given: Record<string, string | number> };
+
+  const writtenOf = (item: Item) => [
+    ...attributesOf(item),
+    ['expires', nowSeconds() + memoryDays * 24 * 3600] as const,
+  ];
+  const givenOf = (given: Write['given']) =>
+    Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)] as const);
+
+  /** Leaves fields that it does not write as they are. Undefined: the condition does not hold. */
+  const update = async (
+    resource: string,
+    { item, condition, given }: Write,
+  ): Promise<UpdateItemCommandOutput | undefined> => {
+    const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
+    const client = await dynamodb();
+    const written = writtenOf(item);
+    // By number, as a field's name may hold anything.
+    const names = written.map(([name], at) => [`#${at}`, name]);
+    const values = [...written.map(([, value], at) => [`:${at}`, attribute(value)]), ...givenOf(given)];
+    const command = new UpdateItemCommand({
+      TableName: table,
+      Key: { resource: { S: resource } },
+      UpdateExpression: `SET ${names.map(([key], at) => `${key} = :${at}`).join(', ')}`,
+      ConditionExpression: condition,
+      ExpressionAttributeNames: Object.fromEntries(names),
+      ExpressionAttributeValues: Object.fromEntries(values),
+      ReturnValues: 'ALL_OLD',
+    });
+    return unlessRefused(() => client.send(command));
+  };
+
+  /** The whole item: an expression that names each of its fields may be of 4 KB at most, so of some 160 fields. */
+  const put = async (resource: string, { item, condition, given }: Write): Promise<object | undefined> => {
+    const { PutItemCommand } = await import('@aws-sdk/client-dynamodb');
+    const client = await dynamodb();
+    const written = writtenOf(item).map(([name, value]) => [name, attribute(value)]);
+    const command = new PutItemCommand({
+      TableName: table,
+      Item: { ...Object.fromEntries(written), resource: { S: resource } },
+      ConditionExpression: condition,
+      ExpressionAttributeValues: Object.fromEntries(givenOf(given)),
+    });
+    return unlessRefused(() => client.send(command));
+  };
+
+  /** DynamoDB takes its time, up to days, to remove what has expired. */
+  const known = (raw: Record<string, AttributeValue> | undefined): Item | undefined =>
+    raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemIn(raw);
+
+  const read = async (resource: string): Promise<Item | undefined> => {
+    const { GetItemCommand } = await import('@aws-sdk/client-dynamodb');
+    const client = await dynamodb();
+    const answer = await client.send(
+      new GetItemCommand({ TableName: table, Key: { resource: { S: resource } }, ConsistentRead: true }),
+    );
+    return known(answer.Item);
+  };
+
+  return {
+    claim: async (resource, item, { mustBeKnown }) => {
+      const fields = Object.keys(item.fields);
+      // The fields' attributes are written after the lock's, version first.
+      const versionAt = (at: number): string => `${lockNames.length + 2 * at}`;
+      const isOlder = (at: number): string => `#${versionAt(at)} < :${versionAt(at)}`;
+      const isFree = fields.map((_, at) =>
+        mustBeKnown ? isOlder(at) : `(attribute_not_exists(#${versionAt(at)}) OR ${isOlder(at)})`,
+      );
+      const overOlder = `settledMs <= :nowMs AND ${isFree.join(' AND ')}`;
+      const answer = await update(resource, {
+        item,
+        condition: mustBeKnown
+          ? `expires >= :now AND ${overOlder}`
+          : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`,
+        given: { now: nowSeconds(), nowMs: nowMs() },
+      });
+      if (answer) return { won: true, item: known(answer.Attributes) };
+      return { won: false, item: await read(resource) };
+    },
+    // The second half is for a write that the SDK sends again because its answer got lost.
+    replace: async (resource, { expected, next, partial = false }) => {
+      const write = partial ? update : put;
+      const answer = await write(resource, {
+        item: next,
+        condition: 'claimId = :expected OR claimId = :next',
+        given: { expected: expected.claimId, next: next.claimId },
+      });
+      return answer !== undefined;
+    },
+  };
+};
+
+const attributesOf = (item: Item): (readonly [string, string | number])[] => [
+  ...lockNames.map((name) => [name, item[name]] as const),
+  ...Object.entries(item.fields).flatMap(([field, { version, ...story }]) => [
+    [versionName(field), version] as const,
+    [storyName(field), JSON.stringify(withoutDefaults(story))] as const,
+  ]),
+];
+
+/** A write is paid for by the KiB. */
+const withoutDefaults = (story: object): object =>
+  Object.fromEntries(Object.entries(story).filter(([, value]) => value !== 0 && value !== undefined));
+
+const itemIn = (raw: Record<string, AttributeValue>): Item => ({
+  claimId: raw.claimId?.S ?? '',
+  leaseMs: Number(raw.leaseMs?.N ?? 0),
+  settledMs: Number(raw.settledMs?.N ?? 0),
+  last: raw.last?.S ?? '',
+  fields: Object.fromEntries(
+    Object.entries(raw)
+      .filter(([name]) => name.startsWith(versionName('')))
+      .map(([name, version]) => {
+        const field = name.slice(versionName('').length);
+        const story = storySchema.parse(JSON.parse(raw[storyName(field)]?.S ?? '{}'));
+        return [field, { ...story, version: version.S ?? '' }];
+      }),
+  ),
+});

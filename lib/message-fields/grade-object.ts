@@ -1,0 +1,116 @@
+import * as z from 'zod';
+import { platformId } from '../message.ts';
+import { capitalised } from '../platform/core/capitalised.ts';
+import { textContent } from '../platform/core/rich-text.ts';
+
+const may = z.exactOptional;
+
+const name = z
+  .string()
+  .max(128, 'must be at most 128 characters')
+  .regex(/^\S(.*\S)?$/, 'must be one line that neither begins nor ends with a space')
+  .regex(/^[^/"*<>+=|,%]*$/, 'must hold none of / " * < > + = | , %');
+
+const positive = z.number().positive('must be more than 0');
+const description = z.string().transform(textContent);
+const flag = z.boolean();
+const common = {
+  orgUnitId: platformId,
+  shortName: may(z.string().max(128)),
+  isBonus: may(flag),
+  excludeFromFinalGradeCalculation: may(flag),
+  description: may(description),
+};
+
+// Of the score's denominator nothing is known but that a grade object can carry one, as its "out of" value: it goes as it
+// comes, where there are points at all.
+const created = {
+  ...common,
+  /** The dropbox folder whose grade item it shall be. */
+  folderId: may(platformId),
+  name,
+  categoryId: may(platformId),
+};
+const createdPoints = { maxPoints: may(positive), scoreDenominator: may(positive) };
+const createdScheme = { gradeSchemeId: may(platformId) };
+
+const changed = {
+  ...common,
+  gradeObjectId: platformId,
+  name: may(name),
+  categoryId: may(platformId.nullable()),
+};
+const changedPoints = { maxPoints: may(positive.nullable()), scoreDenominator: may(positive.nullable()) };
+const changedScheme = { gradeSchemeId: may(platformId.nullable()) };
+
+/** Only a number can exceed its points, and only a selectbox is nothing without its scheme. */
+const numeric = { type: z.literal('numeric'), canExceedMaxPoints: may(flag) };
+const passFail = { type: z.literal('pass-fail') };
+const selectbox = { type: z.literal('selectbox') };
+const text = { type: z.literal('text') };
+
+const oneOfTypes = {
+  error: ({ code }: { code: string }) =>
+    code === 'invalid_union' ? 'must be numeric, pass-fail, selectbox or text' : 'must be an object',
+};
+
+/** Parts what the platform takes from where it goes. */
+const as =
+  <GradeType extends string>(gradeType: GradeType) =>
+  <Given extends { type: string; orgUnitId: number; folderId?: number }>(given: Given) => {
+    const { type: _, orgUnitId, folderId, ...settings } = given;
+    return { orgUnitId, folderId, created: { GradeType: gradeType, ...capitalised(settings) } };
+  };
+
+/** A grade object of each type that can be created, as a message tells it. */
+export const newGradeObject = z.discriminatedUnion(
+  'type',
+  [
+    z
+      .strictObject({ ...created, ...numeric, ...createdPoints, ...createdScheme, maxPoints: positive })
+      .transform(as('Numeric')),
+    z.strictObject({ ...created, ...passFail, ...createdPoints, ...createdScheme }).transform(as('PassFail')),
+    z
+      .strictObject({ ...created, ...selectbox, ...createdPoints, gradeSchemeId: platformId })
+      .transform(as('SelectBox')),
+    z.strictObject({ ...created, ...text, ...createdScheme }).transform(as('Text')),
+  ],
+  oneOfTypes,
+);
+
+const changing =
+  <GradeType extends string>(gradeType: GradeType) =>
+  <Given extends { type: string; orgUnitId: number; gradeObjectId: number }>(given: Given) => {
+    const { type: _, orgUnitId, gradeObjectId, ...settings } = given;
+    return { orgUnitId, gradeObjectId, gradeType, changes: capitalised(settings) as Record<string, unknown> };
+  };
+
+const changesOf = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z
+    .strictObject(shape)
+    .refine(
+      (given) => Object.keys(given).some((each) => !['type', 'orgUnitId', 'gradeObjectId'].includes(each)),
+      'must give at least one setting to change',
+    );
+
+/** Settings of a grade object of each type, as a message tells them: null takes away, and what is not given stays. */
+export const changedGradeObject = z.discriminatedUnion(
+  'type',
+  [
+    changesOf({
+      ...changed,
+      ...numeric,
+      ...changedPoints,
+      ...changedScheme,
+      maxPoints: may(positive),
+    }).transform(changing('Numeric')),
+    changesOf({ ...changed, ...passFail, ...changedPoints, ...changedScheme }).transform(
+      changing('PassFail'),
+    ),
+    changesOf({ ...changed, ...selectbox, ...changedPoints, gradeSchemeId: may(platformId) }).transform(
+      changing('SelectBox'),
+    ),
+    changesOf({ ...changed, ...text, ...changedScheme }).transform(changing('Text')),
+  ],
+  oneOfTypes,
+);

@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { fileUriProblem, type OpenedFile } from '../files/files.ts';
+import { mediaType, type UploadedFile } from '../platform/core/multipart.ts';
+
+/** Where a file lies: `s3://bucket/key`, or `https://`; whether its host is allowed is for the function's settings to say. */
+export const fileUri = z
+  .string()
+  .max(8_192, { error: 'must be at most 8,192 characters', abort: true })
+  .check((context) => {
+    const problem = fileUriProblem(context.value);
+    if (problem) context.issues.push({ code: 'custom', message: problem, input: context.value });
+  });
+
+export const contentType = z
+  .string()
+  .max(255)
+  .regex(mediaType, 'must be a content type as in application/pdf');
+
+/** A file that a message names, and the name and type under which the platform shall keep it. */
+export const namedFile = z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType });
+
+export type NamedFile = z.infer<typeof namedFile>;
+
+type Reach = {
+  openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
+  limits: { fileBytes: number };
+};
+
+/** Opens it as it is uploaded. */
+export const openNamedFile = async (
+  { uri, name: fileName, contentType }: NamedFile,
+  { openFile, limits }: Reach,
+): Promise<UploadedFile> => ({ fileName, contentType, file: await openFile(uri, limits.fileBytes) });

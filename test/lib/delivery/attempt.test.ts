@@ -1,0 +1,747 @@
+import type { Context, SQSRecord } from 'aws-lambda';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { DeadLetter } from '../../../lib/dead-letter.ts';
+import type { BackoffLimits } from '../../../lib/delivery/backoff.ts';
+import { handlerOf } from '../../../lib/delivery/handler.ts';
+import type { Services } from '../../../lib/delivery/services.ts';
+import { MessageFailure } from '../../../lib/failure.ts';
+import type { Integration, World } from '../../../lib/integration.ts';
+import type { Digest } from '../../../lib/ledger/digest.ts';
+import { createLedger } from '../../../lib/ledger/ledger.ts';
+import type { LedgerTable } from '../../../lib/ledger/table.ts';
+import { identityOf } from '../../../lib/message.ts';
+import type { MessageReport } from '../../../lib/observe.ts';
+import type { CallReport, Attempt as PlatformAttempt } from '../../../lib/platform/client.ts';
+import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
+import { acknowledged } from '../../../lib/platform/core/operation.ts';
+import { createTableModel } from '../../history/table.ts';
+
+type Data = { say: string };
+const second = 1_000;
+const hour = 3_600 * second;
+const day = 24 * hour;
+const visibilityMs = 720 * second;
+const hiddenMs = visibilityMs + 45 * 60 * second;
+
+const putThing = acknowledged({
+  ...{ name: 'put-thing', method: 'POST', component: 'le', path: '/things' },
+  ...{ scope: undefined, repeatable: false },
+});
+/** A call that has reached the platform, and may have had its effect. */
+const acted: CallReport = {
+  operation: 'put-thing',
+  call: 'PUT /things',
+  status: undefined,
+  durationMs: 1,
+  mayHaveActed: true,
+};
+const act = ({ platform }: World) => (platform as unknown as { act(): void }).act();
+
+let nowMs: number;
+let model: ReturnType<typeof createTableModel>;
+/** What happened, in its order. */
+let story: string[];
+let reports: MessageReport[];
+let letters: DeadLetter[];
+let delays: { messageId: string; seconds: number }[];
+let resources: string[];
+/** Of the attempts that have begun. */
+let signals: AbortSignal[];
+let clockOffsetMs: number | undefined;
+
+beforeEach(() => {
+  nowMs = Date.UTC(2026, 2, 1, 12);
+  model = createTableModel(() => nowMs);
+  [signals, clockOffsetMs] = [[], 0];
+  [story, reports, letters, delays, resources] = [[], [], [], [], []];
+});
+
+const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
+  claim: async (resource, item, options) => {
+    resources.push(resource);
+    return model.claim(resource, item, options);
+  },
+  replace: async (resource, change) => {
+    const { fields, last } = change.next;
+    story.push(`${fields[last]?.outcome ?? 'forgotten'} ${resource.split('/')[1]}`);
+    return model.replace(resource, change);
+  },
+  ...more,
+});
+
+const integrationOf = (
+  run: (say: string, world: World) => Promise<unknown>,
+  more: Partial<Integration<Data>>,
+): Integration<Data> => ({
+  name: 'try-out',
+  data: z.strictObject({ say: z.string() }),
+  resource: ({ say }) => `try-out/${say}`,
+  operations: [],
+  repeatable: true,
+  run: ({ say }, world) => {
+    story.push(`run ${say}`);
+    return run(say, world);
+  },
+  ...more,
+});
+
+const well = async () => {};
+type Surroundings = {
+  table: LedgerTable;
+  seconds: number;
+  attemptTimeoutMs: number;
+  backoff: BackoffLimits;
+  digest: Digest;
+};
+/** One container of a function. */
+const container = (
+  run: (say: string, world: World) => Promise<unknown> = well,
+  {
+    table: its = table(),
+    seconds = 60,
+    attemptTimeoutMs = 40 * second,
+    backoff = { minimumSeconds: 5, maximumSeconds: 5 },
+    digest = async (parts) => parts.join(' '),
+    ...more
+  }: Partial<Integration<Data>> & Partial<Surroundings> = {},
+) => {
+  const nothing = () => {};
+  const services = {
+    platform: {
+      for: (attempt: PlatformAttempt) => {
+        signals.push(attempt.signal);
+        return { clockOffsetMs: () => clockOffsetMs, act: () => attempt.onCall(acted) };
+      },
+      close: async () => {},
+    },
+    files: { open: async () => Promise.reject(new Error('no file was to be opened')) },
+    queues: {
+      park: async (letter: DeadLetter) => void letters.push(letter),
+      delay: async (some: typeof delays) => void delays.push(...some),
+    },
+    ledger: createLedger({
+      ...{ table: its, settlingMs: 60 * second, hiddenMs, warn: nothing },
+      nowMs: () => nowMs,
+    }),
+    digest,
+    observe: {
+      begin: nothing,
+      message: (report: MessageReport) => void reports.push(report),
+      warn: nothing,
+      call: nothing,
+      error: nothing,
+      flush: nothing,
+    },
+    limits: {
+      ...{ backoff, attemptTimeoutMs },
+      reserveMs: 5 * second,
+      maxWaitMs: 24 * hour,
+      visibilityMs,
+      fileBytes: 1,
+      profileImageBytes: 1,
+    },
+    nowMs: () => nowMs,
+  } as unknown as Services;
+  const handler = handlerOf(integrationOf(run, more), () => services);
+  return (...records: SQSRecord[]) => {
+    const endMs = nowMs + seconds * second;
+    const context = { getRemainingTimeInMillis: () => endMs - nowMs } as Context;
+    return handler({ Records: records }, context);
+  };
+};
+
+const recordOf = (say: string, { replays = 0, kind = '', ...envelope }: Record<string, unknown> = {}) =>
+  ({
+    messageId: `sqs ${say} ${replays}`,
+    receiptHandle: say,
+    body: JSON.stringify({
+      specversion: '1.0',
+      id: say,
+      source: '/sis',
+      type: 'sis.try-out.v1',
+      time: '2026-03-01T10:00:00Z',
+      data: { say },
+      ...envelope,
+    }),
+    attributes: { SentTimestamp: `${nowMs}`, ApproximateReceiveCount: '1' },
+    messageAttributes: {
+      replays: { dataType: 'Number', stringValue: `${replays}` },
+      ...(kind === '' ? {} : { kind: { dataType: 'String', stringValue: kind } }),
+    },
+  }) as unknown as SQSRecord;
+
+/** Message a as it comes after so many receipts, so long after the first of them, so long after it was sent. */
+const received = (times: number, waitedMs: number, agedMs = waitedMs) =>
+  Object.assign(recordOf('a'), {
+    attributes: {
+      SentTimestamp: `${nowMs - agedMs}`,
+      ApproximateFirstReceiveTimestamp: `${nowMs - waitedMs}`,
+      ApproximateReceiveCount: `${times}`,
+    },
+  });
+
+const lost = (): never => {
+  throw new Error('lost');
+};
+const never = () => new Promise<never>(() => {});
+/** Has a container begin, and never come back. */
+const die = async (records: SQSRecord[], more: Partial<Integration<Data>> = {}) => {
+  void container(never, more)(...records);
+  await new Promise(setImmediate);
+  nowMs += 120 * second;
+  story = [];
+};
+const outcomes = () => reports.map(({ outcome, kind }) => (kind ? `${outcome} ${kind}` : outcome));
+
+describe('a message on which the function died', () => {
+  test('is sent again when all others of its batch are written down as done, and each before the next', async () => {
+    await die([recordOf('b'), recordOf('d')]);
+    await container()(recordOf('a'), recordOf('b'), recordOf('c'), recordOf('d'));
+    expect(story).toEqual([
+      // That they have come back is known before anything else happens.
+      ...['unknown b', 'unknown d', 'run a', 'run c', 'done a', 'done c'],
+      ...['claimed b', 'run b', 'done b', 'claimed d', 'run d', 'done d'],
+    ]);
+    expect(outcomes()).toEqual(['done', 'done', 'done', 'done']);
+  });
+
+  test('is parked as crashed after the third time, and its batch’s others go on', async () => {
+    for (let times = 0; times < 3; times += 1) await die([recordOf('a')]);
+    const response = await container()(recordOf('a'), recordOf('b'));
+    expect(response).toEqual({ batchItemFailures: [] });
+    expect(outcomes().sort()).toEqual(['done', 'parked crashed']);
+    expect(story).toEqual(['unknown a', 'run b']);
+    expect(letters.map(({ failure }) => failure?.message)).toEqual([
+      'The function died three times while it handled this message',
+    ]);
+  });
+});
+
+describe('a message that the ledger holds back', () => {
+  test('waits without a failure until the lease of another attempt is over', async () => {
+    void container(never)(recordOf('a'));
+    await new Promise(setImmediate);
+    story = [];
+    const response = await container()(recordOf('a'));
+    expect(response.batchItemFailures).toHaveLength(1);
+    // An attempt's 40 s and the reserve's 5, from its claim.
+    expect(delays.map(({ seconds }) => seconds)).toEqual([45]);
+    expect(outcomes()).toEqual(['waiting']);
+    expect(reports[0]?.reason).toContain('another attempt on the same resource');
+    expect(story).toEqual([]);
+  });
+
+  test.each([
+    [1, 0, 5],
+    [60, 25 * hour, visibilityMs / second],
+  ])(
+    'waits while the ledger does not answer, and is not sent; after %i receipts and %i ms it is hidden for %i s, and no letter',
+    async (receipts, waitedMs, seconds) => {
+      const down = () => Promise.reject(Object.assign(new Error('no'), { $metadata: {} }));
+      const backoff = { minimumSeconds: 5, maximumSeconds: receipts === 1 ? 5 : 1_800, random: () => 0 };
+      // Whether its claim was written is not known: hidden for longer, it would be taken for done.
+      await container(well, { table: { claim: down, replace: down }, backoff })(received(receipts, waitedMs));
+      expect(outcomes()).toEqual(['waiting unavailable']);
+      expect(delays.map((delay) => delay.seconds)).toEqual([seconds]);
+      expect([story, letters]).toEqual([[], []]);
+    },
+  );
+
+  test.each([
+    ['resource', { resource: () => lost() }],
+    ['fields', { fields: () => lost() }],
+    ['effect', { effect: { wanted: () => lost(), shown: async () => undefined } }],
+  ])('not even to be asked, as its integration’s %s throws, is a defect and a letter', async (_, more) => {
+    await container(well, more)(received(1, 0));
+    expect(outcomes()).toEqual(['parked defect']);
+    expect([story, resources]).toEqual([[], []]);
+  });
+
+  test('is released where the ledger took so long that the rest of the time is too short', async () => {
+    const slow = table({
+      claim: async (resource, item, options) => {
+        nowMs += 16 * second;
+        return model.claim(resource, item, options);
+      },
+    });
+    await container(well, { table: slow })(recordOf('a'));
+    expect(story).toEqual(['forgotten a']);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([1]);
+    await container()(recordOf('a'));
+    expect(outcomes()).toEqual(['waiting', 'done']);
+  });
+
+  test('whose claim could not be taken back as too little time was left stays as it is, and is no letter', async () => {
+    const slow = table({
+      claim: async (resource, item, options) => {
+        nowMs += 16 * second;
+        return model.claim(resource, item, options);
+      },
+      replace: async () => Promise.reject(new Error('no')),
+    });
+    const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
+    await container(well, { table: slow, backoff })(received(60, 25 * hour));
+    expect(outcomes()).toEqual(['waiting unavailable']);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([720]);
+    expect([story, letters]).toEqual([[], []]);
+  });
+
+  test('whose ending could not be written is parked when it can be, and is hidden no longer than its queue hides it', async () => {
+    let isDown = true;
+    const its = table({
+      replace: async (resource, change) => {
+        if (isDown) throw new Error('no');
+        return table().replace(resource, change);
+      },
+    });
+    const refuse = async () => {
+      throw new MessageFailure('rejected', 'not this one');
+    };
+    const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
+    const handle = container(refuse, { table: its, backoff });
+    const older = { id: 'older', time: '2026-03-01T09:00:00Z' };
+    await handle(received(60, 25 * hour));
+    expect(outcomes()).toEqual(['waiting rejected']);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([720]);
+    expect(letters).toEqual([]);
+    // Else, gone from its queue, it would be taken for done, and this one for superseded.
+    nowMs += 720 * second;
+    await container()(recordOf('a', older));
+    isDown = false;
+    await handle(received(61, 25 * hour));
+    await container()(recordOf('a', older));
+    expect(outcomes()).toEqual(['waiting rejected', 'waiting', 'parked rejected', 'done']);
+  });
+});
+
+describe('a message that is older than one whose outcome nobody knows', () => {
+  const older = { id: 'older', time: '2026-03-01T09:00:00Z' };
+  const waited = (receipts: number, waitedMs: number) =>
+    Object.assign(recordOf('a', older), { attributes: received(receipts, waitedMs).attributes });
+
+  test('waits, and says for what', async () => {
+    await die([recordOf('a')]);
+    await container()(recordOf('a', older));
+    expect(outcomes()).toEqual(['waiting']);
+    expect(reports[0]?.reason).toContain('A newer message about the same resource has no outcome yet');
+    expect(story).toEqual([]);
+  });
+
+  test('is parked as uncertain when its patience is over, and tells what to bring to its end', async () => {
+    void container(never)(recordOf('a'));
+    await new Promise(setImmediate);
+    nowMs += 25 * hour;
+    // It has come back, so that it is not done; and then its queue did not show it for a day.
+    await container()(recordOf('b'), recordOf('a'));
+    story = [];
+    const newest = { id: 'newest', time: '2026-03-01T11:00:00Z' };
+    void container(never)(recordOf('a', newest));
+    await new Promise(setImmediate);
+    await container()(waited(20, 25 * hour));
+    await container()(waited(21, 23 * hour));
+    await container()(waited(21, 25 * hour));
+    expect(outcomes().slice(2)).toEqual(['waiting', 'waiting', 'parked uncertain']);
+    expect(letters[0]?.failure?.remedy).toMatch(/^Find the newer message about the same resource/);
+  });
+
+  test('is superseded once the newer one has not come back for as long as its queue hides it', async () => {
+    await container()(recordOf('a'));
+    nowMs += hiddenMs - 1;
+    await container()(recordOf('a', older));
+    nowMs += 1;
+    await container()(recordOf('a', older));
+    expect(outcomes()).toEqual(['done', 'waiting', 'superseded']);
+  });
+});
+
+describe('another SQS message of the same event', () => {
+  const copyOf = (say: string) => Object.assign(recordOf(say), { messageId: 'another' });
+
+  test('waits while the first is at work, and is a duplicate after its lease: what was changed since stays', async () => {
+    await container()(recordOf('a'));
+    await container()(copyOf('a'));
+    nowMs += 45 * second;
+    await container()(copyOf('a'));
+    expect(outcomes()).toEqual(['done', 'waiting', 'duplicate']);
+    expect(story).toEqual(['run a']);
+  });
+});
+
+describe('a claim of another container, where the platform can be asked', () => {
+  /** What the platform holds, and since when; undefined: it does not answer. */
+  let held: { say: string; changedMs: number } | undefined;
+  let looks: number;
+  const effect: Integration<Data>['effect'] = {
+    wanted: ({ say }) => ({ whole: say }),
+    shown: async () => {
+      looks += 1;
+      if (held === undefined) throw new MessageFailure('unavailable', 'down');
+      return { fields: { whole: held.say }, changedMs: held.changedMs + (clockOffsetMs ?? 0) };
+    },
+  };
+  const graded: Partial<Integration<Data>> = { resource: () => 'try-out/the grade', effect };
+  const set = async (say: string) => {
+    held = { say, changedMs: nowMs };
+  };
+  const newer = { time: '2026-03-01T11:00:00Z' };
+  beforeEach(() => {
+    held = undefined;
+    looks = 0;
+  });
+
+  test.each([0, 90 * second, -90 * second])(
+    'is seen to be done: the newer one goes on at once, whatever the platform’s clock says (%i ms)',
+    async (offsetMs) => {
+      clockOffsetMs = offsetMs;
+      await container(set, graded)(recordOf('7'));
+      nowMs += 2 * second;
+      await container(set, graded)(recordOf('8', newer));
+      expect(outcomes()).toEqual(['done', 'done']);
+      expect([held?.say, looks, delays]).toEqual(['8', 1, []]);
+      // One write each.
+      expect(story).toEqual(['run 7', 'claimed the grade', 'run 8']);
+    },
+  );
+
+  test('is seen to be done: the older one is superseded at once', async () => {
+    await container(set, graded)(recordOf('8', newer));
+    await container(set, graded)(recordOf('7'));
+    expect(outcomes()).toEqual(['done', 'superseded']);
+    expect([held?.say, looks]).toEqual(['8', 1]);
+  });
+
+  test.each<[string, () => void]>([
+    ['shows something else', () => (held = { say: '6', changedMs: nowMs })],
+    ['shows it since before', () => (held = { say: '7', changedMs: nowMs - 1_001 })],
+    ['shows it, and does not tell since when', () => (held = { say: '7', changedMs: Number.NaN })],
+    ['does not answer', () => (held = undefined)],
+  ])('is waited for where the platform %s, and looked at again soon', async (_, hold) => {
+    void container(never, graded)(recordOf('7'));
+    await new Promise(setImmediate);
+    hold();
+    await container(set, graded)(recordOf('8', newer));
+    expect(outcomes()).toEqual(['waiting']);
+    // Instead of 105: its lease, and what the platform is given.
+    expect(delays.map(({ seconds }) => seconds)).toEqual([5]);
+    expect(story).toEqual(['run 7']);
+  });
+
+  test('is not seen where its value stood there a moment before: what is shown may be the one before it', async () => {
+    let answers = 0;
+    const first = container(async (say) => {
+      answers += 1;
+      if (answers > 1) return never();
+      return set(say);
+    }, graded);
+    await first(recordOf('7', { id: 'first' }));
+    nowMs += 500;
+    void first(recordOf('7', { id: 'second', time: '2026-03-01T10:30:00Z' }));
+    await new Promise(setImmediate);
+    await container(set, graded)(recordOf('8', newer));
+    // Else the 7 that is still on its way would come after the 8.
+    expect(outcomes()).toEqual(['done', 'waiting']);
+    expect(held?.say).toBe('7');
+  });
+
+  test('is told by digests of resource, field and value: the same grade of another learner has another', async () => {
+    const digested: (readonly string[])[] = [];
+    const digest: Digest = async (parts) => void digested.push(parts);
+    await container(set, { ...graded, digest })(recordOf('7'));
+    expect(digested).toEqual([['try-out/the grade', 'whole', '7']]);
+  });
+
+  test('is not looked for where nobody is in the way, nor without the ledger’s key', async () => {
+    await container(set, graded)(recordOf('7'));
+    expect(looks).toBe(0);
+    nowMs += 110 * second;
+    await container(set, { ...graded, digest: async () => undefined })(recordOf('8', newer));
+    await container(set, graded)(recordOf('9', { time: '2026-03-01T11:30:00Z' }));
+    expect([outcomes(), looks]).toEqual([['done', 'done', 'waiting'], 0]);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([105]);
+  });
+});
+
+describe('the time of an attempt', () => {
+  test('is that of each, and those that begin within a second share a signal', async () => {
+    const handle = container();
+    await handle(recordOf('a'), recordOf('b'));
+    expect(signals[0]).toBe(signals[1]);
+    const slow = table({
+      claim: async (resource, item, options) => {
+        if (resource === 'try-out/d') await new Promise(setImmediate);
+        nowMs += second;
+        return model.claim(resource, item, options);
+      },
+    });
+    await container(well, { table: slow })(recordOf('c'), recordOf('d'));
+    expect(signals).toHaveLength(4);
+    expect(signals[2]).not.toBe(signals[3]);
+  });
+
+  test.each([
+    ['its own', { attemptTimeoutMs: 20, seconds: 600 }],
+    ['what is left of the batch', { attemptTimeoutMs: 40, seconds: 5.06 }],
+  ])('ends its calls: %s', async (_, times) => {
+    const untilAborted = (): Promise<never> =>
+      new Promise((_resolve, reject) => {
+        signals[0]?.addEventListener('abort', () => reject(new MessageFailure('unavailable', 'too long')));
+      });
+    await container(untilAborted, times)(recordOf('a'));
+    expect(outcomes()).toEqual(['waiting unavailable']);
+  });
+
+  test('and a reserve are its lease, from the claim on, however much more the batch has', async () => {
+    void container(never, { seconds: 600 })(recordOf('a'));
+    await new Promise(setImmediate);
+    await container()(recordOf('a'));
+    expect(delays.map(({ seconds }) => seconds)).toEqual([45]);
+  });
+});
+
+describe('a message that is older than what the ledger remembers', () => {
+  const old = { time: '2026-01-20T10:00:00Z' };
+
+  test('is a letter of its own kind, and is sent when a person replays that, and by no other replay', async () => {
+    await container()(recordOf('a', old));
+    expect(outcomes()).toEqual(['parked outdated']);
+    expect(letters[0]?.failure?.remedy).toMatch(/^Look what the platform holds: replay this letter only if/);
+    for (const kind of ['rejected', 'outdated'])
+      await container()(recordOf('a', { ...old, replays: 1, kind }));
+    expect(outcomes()).toEqual(['parked outdated', 'parked outdated', 'done']);
+    expect(story).toEqual(['run a']);
+  });
+});
+
+describe('a message whose turn does not come', () => {
+  /** A function that has less time than an attempt may take. */
+  const tooShort = container(well, { seconds: 44 });
+
+  test('soon waits longer each time, so that no day of waiting ends in its queue’s receive count', async () => {
+    await tooShort(received(20, 0));
+    await tooShort(received(21, 0));
+    expect(delays.map(({ seconds }) => seconds)).toEqual([1, 5]);
+    expect(outcomes()).toEqual(['waiting', 'waiting']);
+  });
+
+  test('is parked after a day, before its queue forgets it, and says why', async () => {
+    await tooShort(received(21, day));
+    expect(outcomes()).toEqual(['parked unavailable']);
+    expect(letters[0]?.failure).toMatchObject({
+      message: 'Too little time was left in this invocation: the next one takes it',
+      remedy: 'It waited for 24 h. When its cause is gone, replay this letter.',
+    });
+  });
+
+  test('still waits if it is only old, as after a pause of its function: a backlog is no failure', async () => {
+    await tooShort(received(1, 0, 2 * day));
+    await tooShort(received(21, day - 1, 2 * day));
+    expect(outcomes()).toEqual(['waiting', 'waiting']);
+    expect(story).toEqual([]);
+  });
+
+  test('is parked when it is 13 days old, before SQS forgets it, however short it has waited', async () => {
+    await tooShort(received(21, 0, 13 * day - 1));
+    await tooShort(received(21, 0, 13 * day));
+    expect(outcomes()).toEqual(['waiting', 'parked unavailable']);
+  });
+});
+
+describe('a message that must not be sent twice and left no outcome', () => {
+  const looking = (found: 'found' | 'absent' | 'unclear' | Error): Partial<Integration<Data>> => ({
+    repeatable: false,
+    verify: {
+      subject: () => 'a thing',
+      look: async (_, { sinceMs }) => {
+        story.push(`look since ${new Date(sinceMs).toISOString()}`);
+        if (found instanceof Error) throw found;
+        return found;
+      },
+    },
+  });
+  const look = 'look since 2026-03-01T12:00:00.000Z';
+
+  test.each([
+    ['is done', 'found' as const, 'done', [look, 'done a']],
+    ['is sent', 'absent' as const, 'done', [look, 'run a', 'done a']],
+    ['is for a person to decide', 'unclear' as const, 'parked uncertain', [look, 'unknown a']],
+    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'unknown a']],
+    [
+      'is for a person to decide as well',
+      new MessageFailure('missing-permission', 'may not read'),
+      'parked uncertain',
+      [look, 'unknown a'],
+    ],
+  ])('%s, where to look for it ends with %s', async (_, found, outcome, happened) => {
+    await die([recordOf('a')], { repeatable: false });
+    await container(well, looking(found))(recordOf('a'));
+    expect(outcomes()).toEqual([outcome]);
+    expect(story).toEqual(['unknown a', 'claimed a', ...happened]);
+  });
+
+  test('tells in its letter what to look for, and is sent when that letter is replayed', async () => {
+    await die([recordOf('a')], { repeatable: false });
+    const handle = container(well, looking('unclear'));
+    await handle(recordOf('a'));
+    expect(letters[0]?.failure?.remedy).toBe(
+      'Look for a thing since 2026-03-01T12:00:00.000Z. Replay only if there is none, else discard this letter.',
+    );
+    story = [];
+    await handle(recordOf('a', { replays: 1, kind: 'unavailable' }));
+    expect(story).not.toContain('run a');
+    await handle(recordOf('a', { replays: 1, kind: 'uncertain' }));
+    expect(story).toContain('run a');
+    expect(outcomes()).toEqual(['parked uncertain', 'parked uncertain', 'done']);
+  });
+
+  test('is parked at once where its integration cannot look', async () => {
+    await die([recordOf('a')], { repeatable: false });
+    await container(well, { repeatable: false })(recordOf('a'));
+    expect(outcomes()).toEqual(['parked uncertain']);
+  });
+});
+
+describe('a letter that is three days old', () => {
+  test('is superseded when it is replayed after a newer message, which stays', async () => {
+    const refusals = new Set(['old']);
+    const run = async (say: string) => {
+      if (refusals.has(say)) throw new MessageFailure('rejected', 'not now');
+    };
+    const resource = () => 'try-out/the grade';
+    const handle = container(run, { resource });
+    const old = { time: '2026-03-01T09:00:00Z' };
+    await handle(recordOf('old', old));
+    await handle(recordOf('new'));
+    refusals.clear();
+    nowMs += 3 * 24 * 3_600 * second;
+    await container(run, { resource })(recordOf('old', { ...old, replays: 1, kind: 'rejected' }));
+    expect(outcomes()).toEqual(['parked rejected', 'done', 'superseded']);
+    expect(story.filter((each) => each.startsWith('run'))).toEqual(['run old', 'run new']);
+  });
+});
+
+describe('what the platform said when no outcome was left', () => {
+  const silent = (refused: RefusedCall | undefined) => async (_: string, world: World) => {
+    act(world);
+    throw new PlatformError({
+      operation: { ...putThing, repeatable: false },
+      call: 'POST /things',
+      message: 'failed',
+      ...(refused && { refused }),
+      sent: true,
+    });
+  };
+  const once: Partial<Integration<Data>> = { repeatable: false, verify: { subject: () => 'a thing' } };
+  const words = { type: 'internal', title: 'Database', detail: 'Deadlock on "things"', requestId: 'r-1' };
+
+  test('outlives the attempt, and another container’s death, until the letter is written', async () => {
+    await container(silent({ status: 500, ...words }), once)(recordOf('a'));
+    nowMs += 61 * second;
+    await die([recordOf('a')], { ...once, verify: { subject: () => 'a thing', look: never } });
+    await container(well, once)(recordOf('a'));
+    expect(outcomes()).toEqual(['waiting uncertain', 'parked uncertain']);
+    expect(story).not.toContain('run a');
+    expect(letters[0]?.failure).toMatchObject({
+      ...{ kind: 'uncertain', status: 500, ...words, operation: 'POST /things' },
+      message:
+        'An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500): the platform does not tell',
+      remedy: expect.stringMatching(/^Look for a thing since/),
+    });
+  });
+
+  test('outlives a day in which nobody can look', async () => {
+    await container(silent({ status: 500, ...words }), once)(recordOf('a'));
+    const look = async () => {
+      const read = { ...putThing, method: 'GET', repeatable: true } as const;
+      throw new PlatformError({
+        ...{ operation: read, call: 'GET /things', message: 'failed', sent: true },
+        refused: { status: 503, title: 'Maintenance', retryAfterSeconds: 77 },
+      });
+    };
+    const looking = { ...once, verify: { subject: () => 'a thing', look } };
+    nowMs += 61 * second;
+    await container(well, looking)(recordOf('a'));
+    expect(delays.at(-1)?.seconds).toBeGreaterThanOrEqual(77);
+    nowMs += day;
+    await container(well, looking)(received(21, day));
+    expect(outcomes()).toEqual(['waiting uncertain', 'waiting unavailable', 'parked unavailable']);
+    expect(story.filter((each) => each === 'run a')).toHaveLength(1);
+    expect(letters[0]?.failure).toMatchObject({
+      ...{ kind: 'unavailable', status: 500, ...words, operation: 'POST /things' },
+      message:
+        'The platform answered GET /things with 503. An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500)',
+    });
+  });
+
+  test('is bounded, whatever the platform says, and still tells the status and the call', async () => {
+    const texts: string[] = [];
+    const its = table({
+      replace: async (resource, change) => {
+        const { refusal } = Object.values(change.next.fields)[0] ?? {};
+        if (refusal !== undefined) texts.push(refusal);
+        return model.replace(resource, change);
+      },
+    });
+    for (const [at, sign] of ['x', '"', '\u0000', '😀'].entries()) {
+      const long = sign.repeat(2_000);
+      const refused = { status: 500, type: long.slice(0, 100), title: long.slice(0, 200), detail: long };
+      const handle = container(silent({ ...refused, requestId: long.slice(0, 200) }), {
+        ...once,
+        table: its,
+      });
+      await handle(recordOf(`${at}`));
+    }
+    expect(texts).toHaveLength(4);
+    for (const text of texts) {
+      expect(text.length).toBeLessThanOrEqual(600);
+      expect(text.isWellFormed()).toBe(true);
+      expect(JSON.parse(text)).toMatchObject({
+        status: 500,
+        operation: 'POST /things',
+        type: expect.any(String),
+      });
+    }
+  });
+});
+
+describe('a resource', () => {
+  test('fits DynamoDB’s 2,048 bytes however long it is, keeps its first word, and stays apart from every other', async () => {
+    const says = [
+      'x'.repeat(512),
+      'é'.repeat(512),
+      '한'.repeat(512),
+      'x'.repeat(5_000),
+      `${'x'.repeat(5_000)}y`,
+    ];
+    await container()(...says.map((say, at) => recordOf(say, { id: `${at}` })));
+    expect(new Set(resources).size).toBe(says.length);
+    for (const resource of resources) {
+      expect(Buffer.byteLength(resource)).toBeLessThanOrEqual(2_048);
+      expect(resource).toMatch(/^try-out\//);
+    }
+  });
+
+  test('of two messages that must not be sent twice is shared by none whose source and id are joined alike', async () => {
+    const resource: Integration<Data>['resource'] = (_, message) => `try-out/${identityOf(message)}`;
+    const handle = container(well, { repeatable: false, resource });
+    await handle(recordOf('a', { source: '/sis dept', id: '7' }));
+    await handle(recordOf('a', { source: '/sis', id: 'dept 7' }));
+    await handle(recordOf('a', { source: '/sis dept', id: '7', time: '2026-02-20T10:00:00Z' }));
+    expect(outcomes()).toEqual(['done', 'done', 'duplicate']);
+    expect(new Set(resources)).toEqual(new Set(['try-out/%2Fsis%20dept/7', 'try-out/%2Fsis/dept%207']));
+  });
+
+  test('may be shared by two integrations, of which the newer message holds, in both directions', async () => {
+    const resource = () => 'try-out/shared';
+    const [create, remove] = ['try-out', 'try-in'].map((name) => container(well, { name, resource }));
+    const at = (time: string, name: string) => recordOf(name, { time, type: `sis.${name}.v1` });
+    await create!(at('2026-03-01T10:00:00Z', 'try-out'));
+    nowMs += hiddenMs;
+    await remove!(at('2026-03-01T11:00:00Z', 'try-in'));
+    nowMs += hiddenMs;
+    await create!(at('2026-03-01T10:30:00Z', 'try-out'));
+    // The same event of both, at one time: two messages all the same.
+    await create!(Object.assign(at('2026-03-01T11:00:00Z', 'try-out'), { messageId: 'x' }));
+    expect(outcomes()).toEqual(['done', 'done', 'superseded', 'done']);
+  });
+});

@@ -1,0 +1,164 @@
+import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DeadLetter, sqsMessageOf } from '../../../lib/dead-letter.ts';
+import { attributesOf, isDecided, storyOf } from '../../../lib/delivery/delivery.ts';
+import { messageFor } from '../../../lib/operator/send-back.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
+
+const nowMs = Date.parse('2026-06-01T12:00:00Z');
+
+const attribute = (dataType: string, more: object): SQSMessageAttribute =>
+  ({ dataType, stringListValues: [], binaryListValues: [], ...more }) as SQSMessageAttribute;
+
+const recordOf = (change: object = {}): SQSRecord =>
+  ({
+    messageId: 'm',
+    body: '{}',
+    attributes: {
+      SentTimestamp: String(nowMs - 60_000),
+      ApproximateFirstReceiveTimestamp: String(nowMs - 20_000),
+      ApproximateReceiveCount: '3',
+    },
+    messageAttributes: {},
+    ...change,
+  }) as SQSRecord;
+
+describe('the story of a record', () => {
+  test('tells when its message was sent and first handed out, how often that was, and how often it was replayed', () => {
+    const messageAttributes = { replays: attribute('Number', { stringValue: '2' }) };
+    expect(storyOf(recordOf({ messageAttributes }), nowMs)).toEqual({
+      sentMs: nowMs - 60_000,
+      firstMs: nowMs - 20_000,
+      startedMs: nowMs,
+      attempts: 3,
+      replays: 2,
+    });
+  });
+
+  test.each(['Infinity', '-1', '1.5', '1e300', 'never', ''])(
+    'counts no replays where a producer has an attribute of that name: %j',
+    (stringValue) => {
+      const messageAttributes = { replays: attribute('String', { stringValue }) };
+      expect(storyOf(recordOf({ messageAttributes }), nowMs).replays).toBe(0);
+    },
+  );
+
+  test.each([
+    [{}],
+    [{ attributes: {} }],
+    [{ attributes: { SentTimestamp: '9e15', ApproximateFirstReceiveTimestamp: '9e15' } }],
+    [{ attributes: undefined, messageAttributes: undefined }],
+  ])('begins now where an event made by hand does not tell: %o', (change) => {
+    const record = recordOf({
+      attributes: { SentTimestamp: 'x', ApproximateFirstReceiveTimestamp: '', ApproximateReceiveCount: 'y' },
+      ...change,
+    });
+    expect(storyOf(record, nowMs)).toEqual({
+      ...{ sentMs: nowMs, firstMs: nowMs, startedMs: nowMs },
+      ...{ attempts: 1, replays: 0 },
+    });
+  });
+});
+
+describe('that a person has looked and found nothing', () => {
+  const letter: DeadLetter & { failure: object } = {
+    ...{
+      body: '{}',
+      source: 'arn:aws:sqs:eu-west-1:1:sis-relay-submission-upload',
+      replays: 0,
+      attributes: {},
+    },
+    failure: {
+      ...{ kind: 'uncertain', message: 'm', remedy: 'r', function: 'submission-upload', attempts: 1 },
+      ...{ firstAt: '2026-06-01T12:00:00Z', lastAt: '2026-06-01T12:00:00Z' },
+    },
+  };
+  const withAttributes = (
+    given: Record<string, { DataType?: string | undefined; StringValue?: string | undefined }>,
+  ) =>
+    recordOf({
+      messageAttributes: Object.fromEntries(
+        Object.entries(given).map(([name, { DataType = '', StringValue: stringValue }]) => [
+          name,
+          attribute(DataType, { stringValue }),
+        ]),
+      ),
+    });
+  const uncertain = { DataType: 'String', StringValue: 'uncertain' };
+
+  test('is said by the replay of a letter that asks for it', () => {
+    expect(isDecided(withAttributes(messageFor(letter).attributes))).toBe(true);
+  });
+
+  test.each<[string, SQSRecord]>([
+    ['a message', recordOf()],
+    ['a message with a producer’s attribute of that name', withAttributes({ kind: uncertain })],
+    [
+      'one that says that it was not replayed',
+      withAttributes({ kind: uncertain, replays: { DataType: 'Number', StringValue: '0' } }),
+    ],
+    [
+      'the replay of another letter',
+      withAttributes(messageFor({ ...letter, failure: { ...letter.failure, kind: 'rejected' } }).attributes),
+    ],
+    [
+      'a letter that was sent back by SQS’ own redrive, unread',
+      withAttributes(sqsMessageOf({ ...letter, replays: 1 }).MessageAttributes),
+    ],
+    ['an event made by hand', recordOf({ messageAttributes: undefined })],
+  ])('is not said by %s', (_, record) => expect(isDecided(record)).toBe(false));
+});
+
+describe('the attributes of a record', () => {
+  let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
+  let sqs: SQSClient;
+  beforeAll(async () => {
+    aws = await startQueuesAndFiles();
+    sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
+  });
+  afterAll(async () => {
+    sqs.destroy();
+    await aws.close();
+  });
+
+  test('are those that SQS took and gives again, of every type', async () => {
+    const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+    const record = recordOf({
+      messageAttributes: {
+        trace: attribute('String', { stringValue: 'ä😀\n' }),
+        kind: attribute('String.custom', { stringValue: '{}' }),
+        weight: attribute('Number', { stringValue: '-12.50' }),
+        picture: attribute('Binary.png', { binaryValue: Buffer.from(bytes).toString('base64') }),
+      },
+    });
+    const { url } = await createQueue(sqs, 'attributes');
+    const MessageAttributes = attributesOf(record);
+    await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'b', MessageAttributes }));
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: url, MessageAttributeNames: ['All'] }),
+    );
+    expect(Messages[0]?.MessageAttributes).toEqual({
+      trace: { DataType: 'String', StringValue: 'ä😀\n' },
+      kind: { DataType: 'String.custom', StringValue: '{}' },
+      weight: { DataType: 'Number', StringValue: '-12.50' },
+      picture: { DataType: 'Binary.png', BinaryValue: bytes },
+    });
+  });
+
+  test('are none where the event does not tell', () => {
+    expect(attributesOf(recordOf({ messageAttributes: undefined }))).toEqual({});
+  });
+
+  test('leave out what has no value, which SQS would not take in a letter', () => {
+    const messageAttributes = {
+      empty: attribute('String', { stringValue: '' }),
+      nothing: attribute('String', { stringValue: null, binaryValue: null }),
+      noBytes: attribute('Binary', { binaryValue: '' }),
+      zero: attribute('Number', { stringValue: '0' }),
+    };
+    expect(attributesOf(recordOf({ messageAttributes }))).toEqual({
+      zero: { DataType: 'Number', StringValue: '0' },
+    });
+  });
+});

@@ -1,0 +1,966 @@
+import {
+  DeleteMessageCommand,
+  type Message,
+  type MessageAttributeValue,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
+import { type DeadLetter, letterOf } from '../../../lib/dead-letter.ts';
+import { handlerOf } from '../../../lib/delivery/handler.ts';
+import { createQueues, type Delay, type Queues } from '../../../lib/delivery/queues.ts';
+import { createServices, type Services } from '../../../lib/delivery/services.ts';
+import { dispositions, type FailureKind, MessageFailure } from '../../../lib/failure.ts';
+import type { Integration, World } from '../../../lib/integration.ts';
+import type { Claim } from '../../../lib/ledger/ledger.ts';
+import { createObserve } from '../../../lib/observe.ts';
+import type { Attempt, Platform } from '../../../lib/platform/client.ts';
+import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
+import { acknowledged, type Operation } from '../../../lib/platform/core/operation.ts';
+import { parseRefusal } from '../../../lib/platform/core/refused-call.ts';
+import { settingsFrom } from '../../../lib/settings.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
+
+const second = 1_000;
+const hour = 3_600 * second;
+
+const putThing = acknowledged({
+  name: 'put-thing',
+  method: 'PUT',
+  component: 'le',
+  path: '/things/{id}',
+  scope: undefined,
+  repeatable: true,
+});
+
+type Data = { say: string };
+type Run = (say: string, world: World) => Promise<unknown>;
+
+const integrationOf = (run: Run, more: Partial<Integration<Data>> = {}): Integration<Data> => ({
+  name: 'try-out',
+  data: z.strictObject({ say: z.string() }),
+  resource: ({ say }) => `try-out/${say}`,
+  operations: [putThing],
+  repeatable: true,
+  run: ({ say }, world) => run(say, world),
+  ...more,
+});
+
+const bodyOf = (say: unknown, more: object = {}): string =>
+  JSON.stringify({
+    specversion: '1.0',
+    id: `event-${say}`,
+    source: 'https://sis.example.edu',
+    type: 'sis.try-out.v1',
+    time: '2026-01-31T09:30:00Z',
+    data: { say },
+    ...more,
+  });
+
+const contextWith = (remainingMs: number): Context =>
+  ({ getRemainingTimeInMillis: () => remainingMs }) as Context;
+const plentyOfTime = contextWith(60 * second);
+
+const limits = {
+  backoff: { minimumSeconds: 5, maximumSeconds: 1_800 },
+  attemptTimeoutMs: 40 * second,
+  reserveMs: 5 * second,
+  maxWaitMs: 24 * hour,
+  visibilityMs: 720 * second,
+  fileBytes: 1,
+  profileImageBytes: 1,
+};
+
+/** What went through queues that take everything. */
+const fakeQueues = (more: Partial<Queues> = {}) => {
+  const letters: DeadLetter[] = [];
+  const delays: Delay[] = [];
+  const queues: Queues = {
+    park: async (letter) => void letters.push(letter),
+    delay: async (some) => void delays.push(...some),
+    ...more,
+  };
+  return { letters, delays, queues };
+};
+
+/** A world whose platform answers 200 to everything, and whose lines of log are kept. */
+const worldWith = (more: Partial<Services>) => {
+  const lines: string[] = [];
+  const attempts: Attempt[] = [];
+  const services: Services = {
+    platform: {
+      for: (attempt) => {
+        attempts.push(attempt);
+        const call: Platform['call'] = async <Answer>({ name, method }: Operation<Answer>) => {
+          const said = `${method} /svc/api/le/1.82/things/1`;
+          attempt.onCall({ operation: name, call: said, status: 200, durationMs: 12, mayHaveActed: true });
+          return undefined as Answer;
+        };
+        return { call } as Platform;
+      },
+      close: async () => undefined,
+    },
+    files: { open: async () => Promise.reject(new Error('no file was to be opened')) },
+    readSecret: async () => Promise.reject(new Error('no secret was to be read')),
+    queues: fakeQueues().queues,
+    ledger: undefined,
+    digest: undefined,
+    observe: createObserve({
+      function: 'try-out',
+      namespace: 'sis-relay',
+      level: 'info',
+      write: (line) => lines.push(line),
+    }),
+    limits,
+    nowMs: Date.now,
+    ...more,
+  };
+  const logged = () => lines.map((line) => JSON.parse(line));
+  return {
+    services,
+    lines,
+    attempts,
+    /** The one line of each message. */
+    reports: () => logged().filter(({ outcome, _aws }) => outcome && !_aws),
+    logged,
+  };
+};
+
+const recordOf = (body: string, more: Partial<SQSRecord> = {}): SQSRecord => ({
+  messageId: `id of ${body}`,
+  receiptHandle: `handle of ${body}`,
+  body,
+  attributes: {
+    ApproximateReceiveCount: '1',
+    SentTimestamp: String(Date.now() - 2 * second),
+    SenderId: 'sis',
+    ApproximateFirstReceiveTimestamp: String(Date.now()),
+  },
+  messageAttributes: {},
+  md5OfBody: '',
+  eventSource: 'aws:sqs',
+  eventSourceARN: 'arn:aws:sqs:eu-west-1:123456789012:sis-relay-try-out',
+  awsRegion: 'eu-west-1',
+  ...more,
+});
+
+const failedIds = ({ batchItemFailures }: SQSBatchResponse) =>
+  batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+
+const refusedBy = (refused: RefusedCall) =>
+  new PlatformError({
+    operation: putThing,
+    call: 'PUT /svc/api/le/1.82/things/1',
+    message: `answered with ${refused.status}`,
+    refused,
+    sent: true,
+  });
+
+const throwing =
+  (error: unknown): Run =>
+  async () => {
+    throw error;
+  };
+
+/** Handles one message, in a world that keeps what comes of it. */
+const handleOne = async (
+  run: Run,
+  { record = {}, ...more }: Partial<Services> & { record?: Partial<SQSRecord> } = {},
+) => {
+  const fakes = fakeQueues();
+  const world = worldWith({ queues: fakes.queues, ...more });
+  const event = { Records: [recordOf(bodyOf('hello'), record)] };
+  const response = await handlerOf(integrationOf(run), () => world.services)(event, plentyOfTime);
+  return { ...fakes, ...world, response };
+};
+
+describe('a batch', () => {
+  const fates: Record<string, Run> = {
+    done: async (_, { platform }) => platform.call(putThing),
+    rejected: throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' })),
+    throttled: throwing(refusedBy({ status: 429, retryAfterSeconds: 7 })),
+    unavailable: throwing(refusedBy({ status: 503 })),
+    credentials: throwing(refusedBy({ status: 401 })),
+    defect: throwing(undefined),
+    invalid: throwing(new MessageFailure('invalid', 'a file is not what it says')),
+  };
+  const run: Run = (say, world) => fates[say.split(' ')[0]!]!(say, world);
+  const waits = (fate: string) => fate !== 'done' && dispositions[fate as FailureKind] === 'wait';
+  const parks = (fate: string) => fate === 'malformed' || (fate !== 'done' && !waits(fate));
+
+  test('brings each of its messages to the end that it would have alone, whatever the others are', async () => {
+    const anyFate = fc.constantFrom(...Object.keys(fates), 'malformed');
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyFate, { maxLength: 30 }), async (given) => {
+        const fakes = fakeQueues();
+        const { services, reports } = worldWith({ queues: fakes.queues });
+        const bodies = given.map((fate, at) =>
+          fate === 'malformed' ? `{"say":${at}` : bodyOf(`${fate} ${at}`),
+        );
+        const records = bodies.map((body, at) =>
+          recordOf(body, { messageId: `m${at}`, receiptHandle: `r${at}` }),
+        );
+        const answer = await handlerOf(integrationOf(run), () => services)(
+          { Records: records },
+          plentyOfTime,
+        );
+        const those = (is: (fate: string) => boolean) => given.flatMap((fate, at) => (is(fate) ? [at] : []));
+        expect(failedIds(answer)).toEqual(those(waits).map((at) => `m${at}`));
+        expect(fakes.delays.map(({ receiptHandle }) => receiptHandle)).toEqual(
+          those(waits).map((at) => `r${at}`),
+        );
+        expect(fakes.letters.map(({ body }) => body).sort()).toEqual(
+          those(parks)
+            .map((at) => bodies[at])
+            .sort(),
+        );
+        expect(reports()).toHaveLength(given.length);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('handles its messages at the same time', async () => {
+    const { promise: lastBegan, resolve } = Promise.withResolvers<void>();
+    const waitForLast: Run = async (say) => (say === 'last' ? resolve() : lastBegan);
+    const { services, reports } = worldWith({});
+    const event = { Records: ['first', 'second', 'last'].map((say) => recordOf(bodyOf(say))) };
+    await handlerOf(integrationOf(waitForLast), () => services)(event, plentyOfTime);
+    expect(reports().map(({ outcome }) => outcome)).toEqual(['done', 'done', 'done']);
+  });
+
+  test('of which none can finish in the time left is not started, and comes back at once', async () => {
+    const began: string[] = [];
+    const batch = async (remainingMs: number) => {
+      const { queues, delays, letters } = fakeQueues();
+      const { services, reports, logged } = worldWith({ queues, nowMs: () => 1_800_000_000_000 });
+      const event = { Records: [recordOf(bodyOf('a')), recordOf('malformed')] };
+      const handler = handlerOf(
+        integrationOf(async (say) => void began.push(say)),
+        () => services,
+      );
+      return { response: await handler(event, contextWith(remainingMs)), delays, letters, reports, logged };
+    };
+    const late = await batch(limits.attemptTimeoutMs + limits.reserveMs - 1);
+    expect(began).toEqual([]);
+    expect(failedIds(late.response)).toHaveLength(2);
+    expect(late.delays.map(({ seconds }) => seconds)).toEqual([1, 1]);
+    expect(late.letters).toEqual([]);
+    const waiting = { outcome: 'waiting', requests: 0, reason: expect.stringContaining('time was left') };
+    expect(late.reports()).toMatchObject([waiting, waiting]);
+    expect(late.logged()[0]).toMatchObject({
+      level: 'ERROR',
+      message: expect.stringContaining('raise its timeout'),
+      remainingMs: limits.attemptTimeoutMs + limits.reserveMs - 1,
+    });
+    const inTime = await batch(limits.attemptTimeoutMs + limits.reserveMs);
+    expect(began).toEqual(['a']);
+    expect(failedIds(inTime.response)).toEqual([]);
+    expect(inTime.letters).toHaveLength(1);
+    expect(JSON.stringify(inTime.logged())).not.toContain('raise its timeout');
+  });
+
+  test('gives each of its calls a signal that ends them before the time is over', async () => {
+    const { services, attempts } = worldWith({});
+    const reserveMs = 5 * second;
+    services.limits = { ...limits, attemptTimeoutMs: 20, reserveMs };
+    const untilAborted: Run = (_, { platform }) =>
+      platform.call(putThing).then(
+        () =>
+          new Promise((_resolve, reject) => {
+            const { signal } = attempts[0]!;
+            signal.addEventListener('abort', () =>
+              reject(new MessageFailure('unavailable', 'took too long')),
+            );
+          }),
+      );
+    const event = { Records: [recordOf(bodyOf('slow'))] };
+    const response = await handlerOf(integrationOf(untilAborted), () => services)(
+      event,
+      contextWith(reserveMs + 50),
+    );
+    expect(failedIds(response)).toHaveLength(1);
+  });
+
+  test('of no messages is no reason for anything', async () => {
+    const { services, reports } = worldWith({});
+    const response = await handlerOf(integrationOf(run), () => services)({ Records: [] }, plentyOfTime);
+    expect(response).toEqual({ batchItemFailures: [] });
+    expect(reports()).toEqual([]);
+  });
+});
+
+describe('a message that is not valid', () => {
+  test('reaches neither the platform nor a file, and its letter names the field', async () => {
+    const { letters, reports, response, attempts, lines } = await handleOne(throwing(new Error('was run')), {
+      record: { body: bodyOf(['geheim'], { id: 'e' }) },
+    });
+    expect(response).toEqual({ batchItemFailures: [] });
+    expect(attempts).toEqual([]);
+    const reason = 'The message is not valid: data.say: expected string, received array';
+    expect(letters.map(({ failure }) => failure)).toMatchObject([{ kind: 'invalid', message: reason }]);
+    expect(reports()).toMatchObject([{ outcome: 'parked', kind: 'invalid', reason, requests: 0 }]);
+    expect(lines.join('\n')).not.toContain('geheim');
+  });
+
+  test.each<[string, string, string | undefined]>([
+    ['the field that is wrong is another one', bodyOf('a', { time: 'yesterday' }), 'event-a'],
+    ['it has nothing else', '{"id":"alone"}', 'alone'],
+    ['it is empty', bodyOf('a', { id: '' }), undefined],
+    ['it is longer than an id may be', bodyOf('a', { id: 'x'.repeat(257) }), undefined],
+    ['it is no text', bodyOf('a', { id: { name: 'geheim' } }), undefined],
+    ['the body is not JSON', '{"id":"event-a"', undefined],
+  ])('is told by its id wherever that can be read: %s', async (_, body, eventId) => {
+    const { reports } = await handleOne(throwing(new Error('was run')), { record: { body } });
+    expect(reports().map((report: { eventId?: string }) => report.eventId)).toEqual([eventId]);
+  });
+});
+
+describe('what an integration throws', () => {
+  const itsOwnCause = new Error('geheim');
+  itsOwnCause.cause = itsOwnCause;
+  const thrown: [string, unknown][] = [
+    ['undefined', undefined],
+    ['null', null],
+    ['a string', 'geheim'],
+    ['a number', 0],
+    ['an object', { kind: 'invalid', message: 'geheim' }],
+    ['a list', ['geheim']],
+    ['a symbol', Symbol('geheim')],
+    ['a function', () => 'geheim'],
+    ['an Error', new Error('geheim')],
+    ['a TypeError', new TypeError('geheim')],
+    ['an error without a stack', Object.assign(new Error('geheim'), { stack: undefined })],
+    ['an error that is its own cause', itsOwnCause],
+    [
+      'an error of a library, with the request on it',
+      Object.assign(new Error('x'), { config: { q: 'geheim' } }),
+    ],
+  ];
+  test.each(thrown)('is a defect, parked and logged as such: %s', async (_, error) => {
+    const { letters, response, logged, reports } = await handleOne(throwing(error));
+    expect(response).toEqual({ batchItemFailures: [] });
+    expect(letters).toHaveLength(1);
+    expect(letters[0]?.failure).toMatchObject({ kind: 'defect', attempts: 1 });
+    expect(JSON.stringify(letters[0]?.failure)).not.toContain('geheim');
+    expect(reports()).toMatchObject([{ outcome: 'parked', kind: 'defect' }]);
+    expect(logged()).toContainEqual(expect.objectContaining({ message: 'a defect of sis-relay' }));
+  });
+
+  test.each<[string, Partial<Integration<Data>>]>([
+    [
+      'actor',
+      {
+        actor: () => {
+          throw new Error('x');
+        },
+      },
+    ],
+    [
+      'run',
+      {
+        run: () => {
+          throw new Error('not even a promise');
+        },
+      },
+    ],
+    [
+      'data',
+      {
+        data: z.strictObject({
+          say: z.string().transform((): string => {
+            throw new Error('x');
+          }),
+        }),
+      },
+    ],
+  ])('before it is asked to run is a defect as well: %s', async (_, more) => {
+    const { letters, queues } = fakeQueues();
+    const { services } = worldWith({ queues });
+    const handler = handlerOf(
+      integrationOf(async () => undefined, more),
+      () => services,
+    );
+    expect(await handler({ Records: [recordOf(bodyOf('a'))] }, plentyOfTime)).toEqual({
+      batchItemFailures: [],
+    });
+    expect(letters.map(({ failure }) => failure?.kind)).toEqual(['defect']);
+  });
+
+  test.each((Object.keys(dispositions) as FailureKind[]).map((kind) => [kind, dispositions[kind]] as const))(
+    'as a failure of kind %s makes the message %s',
+    async (kind, disposition) => {
+      const { letters, delays, response, reports } = await handleOne(
+        throwing(new MessageFailure(kind, 'why')),
+      );
+      expect(letters).toHaveLength(disposition === 'park' ? 1 : 0);
+      expect(delays).toHaveLength(disposition === 'wait' ? 1 : 0);
+      expect(response.batchItemFailures).toHaveLength(delays.length);
+      const outcome = disposition === 'park' ? 'parked' : 'waiting';
+      expect(reports()).toMatchObject([{ outcome, kind, reason: 'why' }]);
+    },
+  );
+
+  test('is told in the log without the words of the platform, which may repeat the message', async () => {
+    const { lines, letters } = await handleOne(
+      throwing(
+        refusedBy({ status: 400, title: 'JSON Binding Error', detail: 'Provided JSON is invalid: geheim' }),
+      ),
+    );
+    expect(lines.join('\n')).toContain('JSON Binding Error');
+    expect(lines.join('\n')).not.toContain('geheim');
+    expect(letters[0]?.failure?.detail).toContain('geheim');
+  });
+
+  test.each([
+    ['Jane Doe', undefined, ''],
+    ['Jane is absent', undefined, ''],
+    ['JANE DOE IS ABSENT', undefined, ''],
+    ['王小明', undefined, ''],
+    ['Яна Новакова', undefined, ''],
+    ['Not Found', undefined, ' Not Found'],
+    ['Jane Doe', 'a:b:c', ': it requires a:b:c'],
+    ['Jane Doe', 'Jane', ''],
+  ])('is told in the log without a title that is no known one: %s, %s', async (title, required, told) => {
+    const body = bodyOf('Dear Jane Doe, nothing was not found', { id: 'e-1' });
+    const missing = required === undefined ? {} : { missing: 'scope' as const, required };
+    const status = required === undefined ? 400 : 403;
+    const { lines, reports, letters } = await handleOne(
+      throwing(refusedBy({ status, title, detail: 'x', ...missing })),
+      { record: { body } },
+    );
+    expect(reports()).toMatchObject([
+      { reason: expect.stringMatching(new RegExp(` with ${status}${told}$`)) },
+    ]);
+    expect(lines.join('\n')).not.toMatch(/Jane|JANE|王小明|Новакова/);
+    expect(letters[0]?.failure?.title).toBe(title);
+  });
+
+  test.each([
+    'Rejected: Jane Doe',
+    'REJECTED: JANE DOE IS ABSENT',
+    `Rejected: the argument comments with the value ${'Jane Doe '.repeat(20)}`,
+    'Rejected Jane\u0000Doe',
+    '拒绝: 王小明',
+    'Яна Новакова',
+    'J&uuml;rgen',
+    '8.5 points of user 3',
+  ])('is told in the log without the title of a page: %j', async (title) => {
+    const refused = parseRefusal({
+      ...{ status: 403, headers: { 'content-type': 'text/html' } },
+      text: `<html><head><title>${title}</title></head><body>x</body></html>`,
+    });
+    const { reports, letters } = await handleOne(throwing(refusedBy(refused)));
+    const reason = expect.stringMatching(/, but something before it: 403 text\/html$/);
+    expect(reports()).toMatchObject([{ outcome: 'parked', kind: 'intercepted', reason }]);
+    expect(letters[0]?.failure?.title).toBe(refused.title);
+  });
+});
+
+describe('a waiting message', () => {
+  test('comes back after the time that the platform asks for', async () => {
+    const { delays, reports } = await handleOne(throwing(refusedBy({ status: 429, retryAfterSeconds: 77 })));
+    expect(delays).toMatchObject([{ seconds: 77 }]);
+    expect(reports()).toMatchObject([{ outcome: 'waiting', kind: 'throttled', waitSeconds: 77 }]);
+  });
+
+  test('comes back after longer the oftener it was received', async () => {
+    const waitAfter = async (receipts: number) => {
+      const attributes = { ...recordOf('').attributes, ApproximateReceiveCount: String(receipts) };
+      const { delays } = await handleOne(throwing(refusedBy({ status: 503 })), { record: { attributes } });
+      return delays[0]!.seconds;
+    };
+    expect(await waitAfter(1)).toBeLessThanOrEqual(10);
+    expect(await waitAfter(6)).toBeGreaterThanOrEqual(160);
+    expect(await waitAfter(900)).toBeGreaterThanOrEqual(900);
+  });
+
+  test('that is looked up each time is not received oftener in a day than its queue allows', async () => {
+    const ledger: Services['ledger'] = {
+      ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => true },
+      ...{ confirm: async () => undefined, seen: () => undefined, settlingMs: 60 * second },
+    };
+    const operation = { ...putThing, repeatable: false };
+    const unanswered = new PlatformError({
+      operation,
+      call: 'PUT /things',
+      message: 'no answer',
+      sent: true,
+    });
+    const integration = integrationOf(throwing(unanswered), {
+      ...{ repeatable: false, verify: { subject: () => 'its effect' } },
+    });
+    const secondsAfter = async (receipts: number) => {
+      const fakes = fakeQueues();
+      const { services } = worldWith({ queues: fakes.queues, ledger });
+      const { attributes } = recordOf('');
+      const record = recordOf(bodyOf('a'), {
+        attributes: { ...attributes, ApproximateReceiveCount: String(receipts) },
+      });
+      await handlerOf(integration, () => services)({ Records: [record] }, plentyOfTime);
+      return fakes.delays[0]?.seconds ?? 0;
+    };
+    expect(await secondsAfter(1)).toBe(61);
+    let receipts = 1;
+    for (let waited = 0; waited < 24 * 3600; receipts += 1) waited += await secondsAfter(receipts);
+    expect(receipts).toBeLessThan(150);
+  });
+
+  test('is parked with its last failure when it has waited for 24 hours, and not a moment before', async () => {
+    const nowMs = Date.parse('2026-06-01T12:00:00Z');
+    const havingWaited = (waitedMs: number, ageMs = 0) => {
+      const attributes = {
+        ...recordOf('').attributes,
+        SentTimestamp: String(nowMs - waitedMs - ageMs),
+        ApproximateFirstReceiveTimestamp: String(nowMs - waitedMs),
+      };
+      return handleOne(throwing(refusedBy({ status: 503 })), { nowMs: () => nowMs, record: { attributes } });
+    };
+    const before = await havingWaited(24 * hour - 1);
+    expect([before.letters.length, before.delays.length]).toEqual([0, 1]);
+    const then = await havingWaited(24 * hour);
+    expect([then.letters.length, then.delays.length]).toEqual([1, 0]);
+    expect(then.response).toEqual({ batchItemFailures: [] });
+    expect(then.letters[0]?.failure).toMatchObject({
+      kind: 'unavailable',
+      status: 503,
+      firstAt: '2026-05-31T12:00:00.000Z',
+    });
+    // The backlog before its first receipt is nobody's failure.
+    const inBacklog = await havingWaited(0, 25 * hour);
+    expect([inBacklog.letters.length, inBacklog.delays.length]).toEqual([0, 1]);
+    expect(inBacklog.reports()).toMatchObject([{ waitedSeconds: 0, ageSeconds: 90_000 }]);
+  });
+
+  test('is parked when it is 13 days old: SQS forgets it after 14, without a word', async () => {
+    const nowMs = Date.parse('2026-06-01T12:00:00Z');
+    const aged = async (ageMs: number) => {
+      const SentTimestamp = String(nowMs - ageMs);
+      const ApproximateFirstReceiveTimestamp = String(nowMs - hour);
+      const attributes = { ...recordOf('').attributes, SentTimestamp, ApproximateFirstReceiveTimestamp };
+      const run = throwing(refusedBy({ status: 429 }));
+      const { letters } = await handleOne(run, { nowMs: () => nowMs, record: { attributes } });
+      return letters.map(({ failure }) => failure?.kind);
+    };
+    expect([await aged(13 * 24 * hour - 1), await aged(13 * 24 * hour)]).toEqual([[], ['throttled']]);
+  });
+
+  test('is done like any other however long it has waited', async () => {
+    const attributes = { ...recordOf('').attributes, SentTimestamp: '1000' };
+    const { letters, delays, reports } = await handleOne(async () => undefined, { record: { attributes } });
+    expect([letters, delays]).toEqual([[], []]);
+    expect(reports()).toMatchObject([{ outcome: 'done' }]);
+  });
+});
+
+describe('the line of a message', () => {
+  const always = [
+    'level',
+    'timestamp',
+    'message',
+    'function',
+    'messageId',
+    'outcome',
+    'attempts',
+    'replays',
+    'requests',
+    'durationMs',
+    'platformMs',
+    'ageSeconds',
+    'waitedSeconds',
+  ];
+  const keys = (line: object) => Object.keys(line).sort();
+
+  test('that is done tells how, how long and how old', async () => {
+    const call: Run = async (_, { platform }) => {
+      await platform.call(putThing);
+      await platform.call(putThing);
+    };
+    const { reports } = await handleOne(call);
+    expect(keys(reports()[0])).toEqual([...always, 'eventId', 'operation', 'status'].sort());
+    expect(reports()).toMatchObject([
+      {
+        level: 'INFO',
+        message: 'message done',
+        function: 'try-out',
+        messageId: recordOf(bodyOf('hello')).messageId,
+        eventId: 'event-hello',
+        operation: 'PUT /svc/api/le/1.82/things/1',
+        status: 200,
+        attempts: 1,
+        replays: 0,
+        requests: 2,
+        platformMs: 24,
+        ageSeconds: 2,
+        waitedSeconds: 0,
+      },
+    ]);
+  });
+
+  test('that waits tells why and for how long', async () => {
+    const { reports } = await handleOne(
+      throwing(
+        refusedBy({
+          status: 429,
+          type: 'too-many',
+          title: 'Too Many Requests',
+          requestId: 'r-1',
+          retryAfterSeconds: 9,
+        }),
+      ),
+    );
+    const more = ['eventId', 'kind', 'reason', 'operation', 'status', 'requestId', 'waitSeconds'];
+    expect(keys(reports()[0])).toEqual([...always, ...more].sort());
+    expect(reports()).toMatchObject([
+      {
+        level: 'WARN',
+        kind: 'throttled',
+        reason: 'The platform answered PUT /svc/api/le/1.82/things/1 with 429 Too Many Requests',
+        status: 429,
+        requestId: 'r-1',
+        waitSeconds: 9,
+      },
+    ]);
+  });
+
+  test('that is parked tells why', async () => {
+    const { reports } = await handleOne(
+      throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' })),
+    );
+    expect(keys(reports()[0])).toEqual(
+      [...always, 'eventId', 'kind', 'reason', 'operation', 'status'].sort(),
+    );
+    expect(reports()).toMatchObject([{ level: 'ERROR', outcome: 'parked', kind: 'rejected', status: 404 }]);
+  });
+
+  test('is followed by the metrics of the invocation, before it ends', async () => {
+    const { logged } = await handleOne(async (_, { platform }) => platform.call(putThing));
+    const metrics = logged().filter(({ _aws }) => _aws);
+    expect(metrics).toContainEqual(expect.objectContaining({ outcome: 'done', Messages: [1] }));
+    expect(logged().findIndex(({ outcome, _aws }) => outcome && !_aws)).toBe(0);
+  });
+});
+
+describe('a handler', () => {
+  test('never throws, whatever is in its event', async () => {
+    const odd = fc.oneof(
+      fc.string(),
+      fc.constant(undefined),
+      fc.constant(null),
+      fc.integer(),
+      fc.jsonValue(),
+    );
+    const record = fc.record(
+      {
+        messageId: fc.string(),
+        receiptHandle: fc.string(),
+        body: odd,
+        attributes: fc.oneof(
+          fc.constant(undefined),
+          fc.record({ SentTimestamp: odd, ApproximateReceiveCount: odd }),
+        ),
+        messageAttributes: fc.oneof(
+          fc.constant(undefined),
+          fc.dictionary(
+            fc.constantFrom('replays', 'trace', '__proto__'),
+            fc.record({ dataType: fc.string(), stringValue: odd as fc.Arbitrary<string> }),
+          ),
+        ),
+        eventSourceARN: odd,
+      },
+      { requiredKeys: ['messageId'] },
+    );
+    // What JSON can hold, and what throws where a text or a number is asked of it.
+    const objection = { toString: 1 };
+    const unaskable = {
+      messageId: 'm',
+      body: objection,
+      attributes: { SentTimestamp: objection, ApproximateReceiveCount: objection },
+      messageAttributes: { replays: { dataType: 'Number', stringValue: objection as unknown as string } },
+      eventSourceARN: objection,
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { maxLength: 5 }), fc.boolean(), async (Records, parks) => {
+        const refuse = { park: () => Promise.reject(new Error('no letter today')) };
+        const { services } = worldWith({ queues: fakeQueues(parks ? {} : refuse).queues });
+        const event = { Records } as unknown as SQSEvent;
+        const response = await handlerOf(
+          integrationOf(async () => undefined),
+          () => services,
+        )(event, plentyOfTime);
+        expect(failedIds(response)).toEqual(parks ? [] : Records.map(({ messageId }) => messageId));
+      }),
+      { numRuns: 300, examples: [[[unaskable], true]] },
+    );
+  });
+
+  const usable = {
+    PLATFORM_URL: 'https://platform.example.edu',
+    SECRET_PREFIX: 'sis-relay/test',
+    QUEUE_URL: 'https://sqs.example/1/a',
+    DEAD_LETTER_QUEUE_URL: 'https://sqs.example/1/b',
+  };
+
+  test('throws where its environment is unusable, each time, and names every setting that is missing or wrong', async () => {
+    for (const name of Object.keys(usable)) vi.stubEnv(name, '');
+    vi.stubEnv('WAIT_MINIMUM_SECONDS', 'soon');
+    vi.stubEnv('FILE_HOSTS', 'https://files.example.edu/');
+    try {
+      const handler = handlerOf(integrationOf(async () => undefined));
+      for (const _ of [1, 2])
+        await expect(handler({ Records: [] }, plentyOfTime)).rejects.toThrow(
+          /PLATFORM_URL is missing; .*QUEUE_URL is missing; .*FILE_HOSTS: .*WAIT_MINIMUM_SECONDS: /,
+        );
+      for (const [name, value] of Object.entries({ ...usable, WAIT_MINIMUM_SECONDS: '5', FILE_HOSTS: '' }))
+        vi.stubEnv(name, value);
+      vi.stubEnv('AWS_REGION', 'eu-west-1');
+      vi.stubEnv('LOG_LEVEL', 'silent');
+      expect(await handler({ Records: [] }, plentyOfTime)).toEqual({ batchItemFailures: [] });
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
+  test('asks for its services once an invocation, and is ready for services that are made anew', async () => {
+    const settings = settingsFrom({ ...usable, LOG_LEVEL: 'silent' });
+    const made: Services[] = [];
+    const handler = handlerOf(
+      integrationOf(async () => undefined),
+      () => {
+        const services = createServices('try-out', settings);
+        made.push(services);
+        return services;
+      },
+    );
+    await handler({ Records: [recordOf(bodyOf('a')), recordOf(bodyOf('b'))] }, plentyOfTime);
+    expect(made).toHaveLength(1);
+    await made[0]?.platform.close();
+  });
+});
+
+describe('through SQS', () => {
+  let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
+  let sqs: SQSClient;
+  let queue: { url: string; arn: string };
+  let letters: { url: string; arn: string };
+  let made = 0;
+
+  beforeAll(async () => {
+    aws = await startQueuesAndFiles();
+    sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
+  });
+  afterAll(async () => {
+    sqs.destroy();
+    await aws.close();
+  });
+  beforeEach(async () => {
+    made += 1;
+    queue = await createQueue(sqs, `sis-relay-try-out-${made}`);
+    letters = await createQueue(sqs, `sis-relay-dead-letters-${made}`);
+  });
+  afterEach(() => fetch(`${aws.url}/_local/faults`, { method: 'DELETE' }));
+
+  const fault = async (given: object) => {
+    const answer = await fetch(`${aws.url}/_local/faults`, { method: 'POST', body: JSON.stringify(given) });
+    expect(answer.status).toBe(204);
+  };
+  const send = (body: string, attributes?: Record<string, MessageAttributeValue>) =>
+    sqs.send(
+      new SendMessageCommand({ QueueUrl: queue.url, MessageBody: body, MessageAttributes: attributes }),
+    );
+  const receive = async (url: string): Promise<Message[]> => {
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl: url,
+        MaxNumberOfMessages: 10,
+        MessageAttributeNames: ['All'],
+        MessageSystemAttributeNames: ['All'],
+      }),
+    );
+    return Messages;
+  };
+  const parked = async () => (await receive(letters.url)).map(letterOf);
+
+  const asRecord = (message: Message): SQSRecord =>
+    recordOf(message.Body ?? '', {
+      messageId: message.MessageId!,
+      receiptHandle: message.ReceiptHandle!,
+      attributes: message.Attributes as unknown as SQSRecord['attributes'],
+      messageAttributes: Object.fromEntries(
+        Object.entries(message.MessageAttributes ?? {}).map(([name, value]) => [
+          name,
+          {
+            dataType: value.DataType as 'String',
+            ...(value.StringValue && { stringValue: value.StringValue }),
+            ...(value.BinaryValue && { binaryValue: Buffer.from(value.BinaryValue).toString('base64') }),
+            stringListValues: [],
+            binaryListValues: [],
+          },
+        ]),
+      ),
+      eventSourceARN: queue.arn,
+    });
+
+  /** One poll of the event-source mapping: what the function does not report is deleted. */
+  const poll = async (run: Run) => {
+    const warnings: unknown[] = [];
+    const world = worldWith({
+      queues: createQueues({
+        sqs: async () => sqs,
+        queueUrl: queue.url,
+        deadLetterQueueUrl: letters.url,
+        warn: (_, facts) => warnings.push(facts),
+      }),
+    });
+    const records = (await receive(queue.url)).map(asRecord);
+    const response = await handlerOf(integrationOf(run), () => world.services)(
+      { Records: records },
+      plentyOfTime,
+    );
+    const failed = new Set(failedIds(response));
+    for (const { messageId, receiptHandle } of records)
+      if (!failed.has(messageId))
+        await sqs.send(new DeleteMessageCommand({ QueueUrl: queue.url, ReceiptHandle: receiptHandle }));
+    return { ...world, records, failed, warnings };
+  };
+
+  test('a message that is done is on no queue any more', async () => {
+    await send(bodyOf('a'));
+    const { failed, reports } = await poll(async (_, { platform }) => platform.call(putThing));
+    expect(failed.size).toBe(0);
+    expect(reports()).toMatchObject([{ outcome: 'done' }]);
+    expect([await receive(queue.url), await parked()]).toEqual([[], []]);
+  });
+
+  test('a letter has the body byte for byte, what the message carried, and the whole story', async () => {
+    const body = `\t${bodyOf('ä😀\u2028')}\r\n `;
+    const carried: Record<string, MessageAttributeValue> = {
+      trace: { DataType: 'String.w3c', StringValue: '00-ä😀' },
+      weight: { DataType: 'Number', StringValue: '1.50' },
+      picture: { DataType: 'Binary.png', BinaryValue: Uint8Array.from([0, 255, 128]) },
+    };
+    await send(body, { ...carried, replays: { DataType: 'Number', StringValue: '2' } });
+    const refused = { status: 400, type: 'json-binding-error', title: 'JSON Binding Error', detail: 'no' };
+    const { records } = await poll(throwing(refusedBy({ ...refused, requestId: 'r-1' })));
+    const { ApproximateFirstReceiveTimestamp } = records[0]!.attributes;
+    expect(await parked()).toEqual([
+      {
+        body,
+        source: queue.arn,
+        replays: 2,
+        attributes: carried,
+        failure: {
+          ...refused,
+          kind: 'rejected',
+          message: 'The platform answered PUT /svc/api/le/1.82/things/1 with 400 JSON Binding Error',
+          remedy: expect.stringContaining('replay'),
+          operation: 'PUT /svc/api/le/1.82/things/1',
+          requestId: 'r-1',
+          function: 'try-out',
+          attempts: 1,
+          firstAt: new Date(Number(ApproximateFirstReceiveTimestamp)).toISOString(),
+          lastAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        },
+      },
+    ]);
+    expect(await receive(queue.url)).toEqual([]);
+  });
+
+  test('of ten messages one is bad in each way, and the others are done', async () => {
+    const says = ['done 1', 'refused', 'done 2', 'busy', 'done 3', 'broken', 'done 4', 'done 5'];
+    for (const say of says) await send(bodyOf(say));
+    await send('{"specversion":');
+    await send(bodyOf(7));
+    const done: string[] = [];
+    const run: Run = async (say) => {
+      if (say === 'refused') throw refusedBy({ status: 404 });
+      if (say === 'busy') throw refusedBy({ status: 429, retryAfterSeconds: 600 });
+      if (say === 'broken') throw undefined;
+      done.push(say);
+    };
+    const { failed, records } = await poll(run);
+    expect(done.sort()).toEqual(['done 1', 'done 2', 'done 3', 'done 4', 'done 5']);
+    const busy = records.filter(({ body }) => body === bodyOf('busy')).map(({ messageId }) => messageId);
+    expect([...failed]).toEqual(busy);
+    expect((await parked()).map(({ body, failure }) => [failure?.kind, body]).sort()).toEqual(
+      [
+        ['defect', bodyOf('broken')],
+        ['invalid', '{"specversion":'],
+        ['invalid', bodyOf(7)],
+        ['rejected', bodyOf('refused')],
+      ].sort(),
+    );
+    // The one that waits is still hidden, and nothing else is left.
+    expect(await receive(queue.url)).toEqual([]);
+  });
+
+  test.each([
+    ['refuses it', { status: 400, type: 'AccessDenied' }, 'aws-refused'],
+    ['fails', { status: 500 }, 'unavailable'],
+    ['does not answer', { reset: true }, 'unavailable'],
+  ])(
+    'a message whose letter cannot be written stays on its queue, as waiting: SQS %s',
+    async (_, then, kind) => {
+      await send(bodyOf('a'));
+      await fault({ action: 'SendMessage', ...then });
+      const run = throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' }));
+      const { failed, reports, records } = await poll(run);
+      expect([...failed]).toEqual(records.map(({ messageId }) => messageId));
+      expect(reports()).toMatchObject([
+        {
+          outcome: 'waiting',
+          kind,
+          reason: expect.stringMatching(
+            /^No letter could be written of: .* with 404 Not Found\. AWS (refuses|did not answer)/,
+          ),
+          waitSeconds: expect.any(Number),
+        },
+      ]);
+      expect(reports()[0].waitSeconds).toBeGreaterThanOrEqual(5);
+      expect(await parked()).toEqual([]);
+
+      await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });
+      await showAgain(records);
+      expect((await poll(run)).failed.size).toBe(0);
+      expect((await parked()).map(({ failure }) => failure?.attempts)).toEqual([2]);
+      expect(await receive(queue.url)).toEqual([]);
+    },
+  );
+
+  /** As if the time of the messages were over. */
+  const showAgain = async (records: SQSRecord[]) =>
+    createQueues({
+      sqs: async () => sqs,
+      queueUrl: queue.url,
+      deadLetterQueueUrl: '',
+      warn: () => undefined,
+    }).delay(records.map(({ messageId, receiptHandle }) => ({ messageId, receiptHandle, seconds: 0 })));
+
+  test('a message that waits is reported even where its visibility cannot be set', async () => {
+    await send(bodyOf('a'));
+    await fault({ action: 'ChangeMessageVisibilityBatch', reset: true });
+    const { failed, warnings, records } = await poll(
+      throwing(refusedBy({ status: 503, retryAfterSeconds: 9 })),
+    );
+    expect([...failed]).toEqual(records.map(({ messageId }) => messageId));
+    expect(warnings).toEqual([{ messageId: records[0]?.messageId, seconds: 9 }]);
+    await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });
+    await showAgain(records);
+    const { reports } = await poll(async () => undefined);
+    expect(reports()).toMatchObject([{ outcome: 'done', attempts: 2 }]);
+  });
+
+  test('a message of 1 MiB is parked like any other', async () => {
+    const empty = bodyOf('a', { extension: '' });
+    const body = bodyOf('a', { extension: 'x'.repeat(1024 ** 2 - empty.length) });
+    await send(body);
+    const { failed } = await poll(throwing(refusedBy({ status: 404 })));
+    expect(failed.size).toBe(0);
+    const [letter] = await parked();
+    expect(letter?.body === body).toBe(true);
+  });
+});

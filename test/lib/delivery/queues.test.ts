@@ -1,0 +1,360 @@
+import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import {
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type DeadLetter, type LetterFailure, letterOf } from '../../../lib/dead-letter.ts';
+import { createLetterStore, type KeepWhole } from '../../../lib/delivery/letter-store.ts';
+import { createQueues, type Delay } from '../../../lib/delivery/queues.ts';
+import { wholeIn } from '../../../lib/delivery/whole-letter.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
+
+let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
+let sqs: SQSClient;
+let s3: S3Client;
+let bucket: string;
+let keepWhole: KeepWhole;
+let queue: { url: string; arn: string };
+let letters: { url: string; arn: string };
+let made = 0;
+let warnings: Record<string, unknown>[];
+const calls: string[] = [];
+
+beforeAll(async () => {
+  aws = await startQueuesAndFiles();
+  sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
+  s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true, maxAttempts: 1 });
+  sqs.middlewareStack.add(
+    (next, context) => (args) => {
+      calls.push(String(context.commandName));
+      return next(args);
+    },
+    { step: 'initialize' },
+  );
+});
+afterAll(async () => {
+  sqs.destroy();
+  s3.destroy();
+  await aws.close();
+});
+beforeEach(async () => {
+  made += 1;
+  queue = await createQueue(sqs, `queue-${made}`);
+  letters = await createQueue(sqs, `letters-${made}`);
+  bucket = `files-${made}`;
+  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  keepWhole = createLetterStore({ s3: async () => s3, bucket });
+  warnings = [];
+  calls.splice(0);
+});
+afterEach(() => fetch(`${aws.url}/_local/faults`, { method: 'DELETE' }));
+
+const fault = async (given: object) => {
+  const answer = await fetch(`${aws.url}/_local/faults`, { method: 'POST', body: JSON.stringify(given) });
+  expect(answer.status).toBe(204);
+};
+
+const queues = (options: Partial<Parameters<typeof createQueues>[0]> = {}) =>
+  createQueues({
+    sqs: async () => sqs,
+    queueUrl: queue.url,
+    deadLetterQueueUrl: letters.url,
+    warn: (_, facts) => warnings.push(facts ?? {}),
+    ...options,
+  });
+
+const receive = async (url = queue.url): Promise<Message[]> => {
+  const all: Message[] = [];
+  for (;;) {
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] }),
+    );
+    if (Messages.length === 0) return all;
+    all.push(...Messages);
+  }
+};
+
+/** What lies in the bucket. */
+const kept = async (): Promise<{ address: string; line: string }[]> => {
+  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket }));
+  return Promise.all(
+    Contents.map(async ({ Key = '' }) => {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      return { address: `s3://${bucket}/${Key}`, line: (await Body?.transformToString()) ?? '' };
+    }),
+  );
+};
+
+/** So many messages in hand, all invisible on their queue. */
+const inHand = async (count: number, seconds = 0): Promise<Delay[]> => {
+  for (let at = 0; at < count; at += 1)
+    await sqs.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: `m${at}` }));
+  const messages = await receive();
+  expect(messages).toHaveLength(count);
+  calls.splice(0);
+  return messages.map(({ MessageId = '', ReceiptHandle = '' }) => ({
+    messageId: MessageId,
+    receiptHandle: ReceiptHandle,
+    seconds,
+  }));
+};
+
+const idsOf = (delays: Delay[]) => delays.map(({ messageId }) => messageId).sort();
+/** A visibility of 0 seconds shows a message at once: what can be received has been set. */
+const shown = async () => (await receive()).map(({ MessageId = '' }) => MessageId).sort();
+const warned = (delays: Delay[]) => delays.map(({ messageId, seconds }) => ({ messageId, seconds }));
+const visibilityCalls = () => calls.filter((name) => name === 'ChangeMessageVisibilityBatchCommand').length;
+
+describe('waiting messages', () => {
+  test.each([
+    [1, 1],
+    [10, 1],
+    [11, 2],
+    [25, 3],
+  ])('get their visibility in batches of ten: %i messages by %i calls', async (count, expected) => {
+    const delays = await inHand(count);
+    await queues().delay(delays);
+    expect(visibilityCalls()).toBe(expected);
+    expect(await shown()).toEqual(idsOf(delays));
+    expect(warnings).toEqual([]);
+  });
+
+  test('stay hidden for the time that each has to wait', async () => {
+    const delays = await inHand(3);
+    await queues().delay(delays.map((delay, at) => ({ ...delay, seconds: at === 1 ? 0 : 600 })));
+    expect(await shown()).toEqual([delays[1]?.messageId]);
+    const { Attributes } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: queue.url, AttributeNames: ['All'] }),
+    );
+    expect(Attributes?.ApproximateNumberOfMessagesNotVisible).toBe('3');
+  });
+
+  test('that are none need no client', async () => {
+    await queues({ sqs: () => Promise.reject(new Error('asked for')) }).delay([]);
+    expect(calls).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  test('whose entries failed are asked for once more, and they alone', async () => {
+    const delays = await inHand(7);
+    await fault({ action: 'ChangeMessageVisibilityBatch', failedEntries: 3, times: 1 });
+    await queues().delay(delays);
+    expect(visibilityCalls()).toBe(2);
+    expect(await shown()).toEqual(idsOf(delays));
+    expect(warnings).toEqual([]);
+  });
+
+  test('whose entries failed twice are named, and the others are set', async () => {
+    const delays = await inHand(7);
+    await fault({ action: 'ChangeMessageVisibilityBatch', failedEntries: 2, times: 2 });
+    await queues().delay(delays);
+    expect(visibilityCalls()).toBe(2);
+    expect(await shown()).toEqual(idsOf(delays.slice(2)));
+    expect(warnings).toEqual(warned(delays.slice(0, 2)));
+  });
+
+  test('that nobody may hide are named, and why is told once', async () => {
+    const delays = await inHand(2);
+    await fault({ action: 'ChangeMessageVisibilityBatch', type: 'AccessDenied', status: 403 });
+    const failures: unknown[] = [];
+    await queues({ failed: (failure) => failures.push(failure) }).delay(delays);
+    expect(warnings).toEqual(warned(delays));
+    expect(failures).toMatchObject([
+      { kind: 'aws-refused', message: expect.stringContaining('AccessDenied') },
+    ]);
+  });
+
+  test('of which one has a receipt handle that SQS no longer knows: it alone is named', async () => {
+    const delays = await inHand(3);
+    const stale = { ...delays[1]!, receiptHandle: 'gone' };
+    await queues().delay([delays[0]!, stale, delays[2]!]);
+    expect(await shown()).toEqual(idsOf([delays[0]!, delays[2]!]));
+    expect(warnings).toEqual(warned([stale]));
+  });
+
+  test('of which one would wait for longer than SQS lets it: it alone is named', async () => {
+    const delays = await inHand(2);
+    const endless = { ...delays[0]!, seconds: 43_201 };
+    await queues().delay([endless, delays[1]!]);
+    expect(await shown()).toEqual([delays[1]?.messageId]);
+    expect(warnings).toEqual(warned([endless]));
+  });
+
+  test.each([
+    ['refused', { status: 400, type: 'AccessDenied' }],
+    ['answered with 500', { status: 500 }],
+    ['cut off', { reset: true }],
+  ])('are set by the second call where the first is %s', async (_, then) => {
+    const delays = await inHand(4);
+    await fault({ action: 'ChangeMessageVisibilityBatch', times: 1, ...then });
+    await queues().delay(delays);
+    expect(visibilityCalls()).toBe(2);
+    expect(await shown()).toEqual(idsOf(delays));
+    expect(warnings).toEqual([]);
+  });
+
+  test('are all named where SQS does not answer at all, and nothing is thrown', async () => {
+    const delays = await inHand(2);
+    await fault({ action: 'ChangeMessageVisibilityBatch', reset: true });
+    await queues().delay(delays);
+    expect(visibilityCalls()).toBe(2);
+    expect(warnings).toEqual(warned(delays));
+  });
+
+  test('are named where there is no client to be had, and nothing is thrown', async () => {
+    const delays = await inHand(2);
+    await queues({ sqs: () => Promise.reject(new Error('no region')) }).delay(delays);
+    expect(warnings).toEqual(warned(delays));
+  });
+
+  test('of one call that fails are no reason to leave those of the next', async () => {
+    const delays = await inHand(15);
+    await fault({ action: 'ChangeMessageVisibilityBatch', status: 500, times: 2 });
+    await queues().delay(delays);
+    expect(visibilityCalls()).toBe(3);
+    expect(await shown()).toEqual(idsOf(delays.slice(10)));
+    expect(warnings).toEqual(warned(delays.slice(0, 10)));
+  });
+});
+
+describe('a parked message', () => {
+  const letter: DeadLetter = {
+    body: '{"id":"ä😀"}',
+    source: 'arn:aws:sqs:eu-west-1:123456789012:sis-relay-grade-push',
+    failure: null,
+    replays: 1,
+    attributes: { trace: { DataType: 'String', StringValue: 't' } },
+  };
+
+  test('lies in the dead-letter queue, once, and not on its own', async () => {
+    await queues().park(letter);
+    expect((await receive(letters.url)).map(letterOf)).toEqual([letter]);
+    expect(await shown()).toEqual([]);
+  });
+
+  test.each([
+    ['refuses it', { status: 400, type: 'AccessDenied' }],
+    ['fails', { status: 500 }],
+    ['does not answer', { reset: true }],
+  ])('is told to have failed where SQS %s', async (_, then) => {
+    await fault({ action: 'SendMessage', times: 1, ...then });
+    await expect(queues().park(letter)).rejects.toThrow(Error);
+    expect(await receive(letters.url)).toEqual([]);
+  });
+
+  test('is told to have failed where there is no such queue', async () => {
+    const none = queues({ deadLetterQueueUrl: `${letters.url}-none`, keepWhole });
+    await expect(none.park(letter)).rejects.toThrow(Error);
+    expect(await kept()).toEqual([]);
+  });
+
+  test('is told to have failed where there is no client to be had', async () => {
+    const none = queues({ sqs: () => Promise.reject(new Error('no region')) });
+    await expect(none.park(letter)).rejects.toThrow('no region');
+  });
+});
+
+describe('a parked message that SQS will never take as a letter', () => {
+  const failure: LetterFailure = {
+    ...{ kind: 'rejected', message: 'm', remedy: 'r', function: 'grade-push', attempts: 1 },
+    ...{
+      status: 404,
+      detail: 'User not found',
+      firstAt: '2026-06-01T12:00:00Z',
+      lastAt: '2026-06-01T12:00:00Z',
+    },
+  };
+  const letter: DeadLetter = {
+    ...{ body: '{"id":"e-1","a":"ä😀\u2028"}', source: 'arn:aws:sqs:eu-west-1:1:sis-relay-grade-push' },
+    ...{ failure, replays: 1, attributes: { trace: { DataType: 'String', StringValue: 't' } } },
+  };
+  const notANumber = { trace: { DataType: 'Number', StringValue: 'not one' } };
+
+  /** What is kept, by its letter. */
+  const wholeOf = async (given: DeadLetter) => {
+    await queues({ keepWhole }).park(given);
+    const [message, ...others] = (await receive(letters.url)).map(letterOf);
+    const [object, ...more] = await kept();
+    expect([others, more]).toEqual([[], []]);
+    const { body, ...story } = message!;
+    expect(story).toEqual({
+      ...{ failure, replays: 1, attributes: {}, source: given.source, whole: object!.address },
+    });
+    expect(JSON.parse(body)).toMatchObject({ whole: object!.address, bytes: Buffer.byteLength(given.body) });
+    expect(object!.address).toMatch(/^s3:\/\/files-\d+\/letters\/grade-push\/\w{32}\.jsonl$/);
+    expect(warnings).toEqual([{ code: expect.stringMatching(/^(Invalid|Message|Batch)/) }]);
+    return wholeIn(object!.line);
+  };
+
+  test.each([
+    ['as one of its attributes is no such value', { attributes: notANumber }],
+    ['as it holds what SQS refuses', { body: '{"id":"e-1","a":"\uFFFF\u0000\uD800"}' }],
+    ['as it is larger than SQS takes', { body: `{"id":"e-1","a":"${'ä'.repeat(600_000)}"}` }],
+  ])('lies whole in the bucket, and its letter says where: %s', async (_, change) => {
+    const given = { ...letter, ...change };
+    const whole = await wholeOf(given);
+    expect(whole.body === given.body).toBe(true);
+    expect(whole.source).toBe(given.source);
+    expect(letterOf({ Body: whole.body, MessageAttributes: whole.attributes })).toEqual(given);
+  });
+
+  test.each([
+    'InvalidMessageContents',
+    'InvalidParameterValue',
+    'InvalidAttributeValue',
+    'MessageTooLong',
+    'BatchRequestTooLong',
+  ])('is told by the error %s', async (type) => {
+    await fault({ action: 'SendMessage', times: 1, status: 400, type });
+    expect((await wholeOf(letter)).body).toBe(letter.body);
+  });
+
+  test.each([
+    'AccessDenied',
+    'RequestThrottled',
+    'ThrottlingException',
+    'OverLimit',
+    'KmsThrottled',
+    'InvalidClientTokenId',
+    'InvalidSignatureException',
+    'InvalidSecurity',
+    'InvalidAddress',
+    'InternalError',
+  ])('is not told by the error %s: it waits', async (type) => {
+    await fault({ action: 'SendMessage', times: 1, status: type === 'InternalError' ? 500 : 400, type });
+    await expect(queues({ keepWhole }).park(letter)).rejects.toThrow(Error);
+    expect([await kept(), await receive(letters.url)]).toEqual([[], []]);
+  });
+
+  test('tried again is the same object', async () => {
+    const given = { ...letter, attributes: notANumber };
+    await fault({ action: 'SendMessage', times: 2, status: 500 });
+    await expect(queues({ keepWhole }).park(given)).rejects.toThrow(Error);
+    await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });
+    await queues({ keepWhole }).park({ ...given, failure: { ...failure, attempts: 2 } });
+    await queues({ keepWhole }).park({ ...given, failure: { ...failure, attempts: 3 } });
+    expect(await kept()).toHaveLength(1);
+    expect(await receive(letters.url)).toHaveLength(2);
+  });
+
+  test('waits where the bucket does not take it', async () => {
+    await fault({ action: 'PutObject', status: 403, type: 'AccessDenied' });
+    await expect(queues({ keepWhole }).park({ ...letter, attributes: notANumber })).rejects.toThrow(Error);
+    expect(await receive(letters.url)).toEqual([]);
+  });
+
+  test('is told to be missing where there is no bucket to keep it in', async () => {
+    await queues().park({ ...letter, attributes: notANumber });
+    const [message] = (await receive(letters.url)).map(letterOf);
+    expect(message).toMatchObject({ failure, source: letter.source, replays: 1, whole: 'nowhere' });
+    expect(JSON.parse(message!.body)).toEqual({
+      ...{ whole: 'nowhere', why: expect.stringContaining('LETTERS_BUCKET') },
+      ...{ bytes: Buffer.byteLength(letter.body), id: 'e-1' },
+    });
+    expect(warnings).toHaveLength(1);
+  });
+});

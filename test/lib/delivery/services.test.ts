@@ -1,0 +1,227 @@
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { letterOf } from '../../../lib/dead-letter.ts';
+import { createServices, servicesFromEnvironment } from '../../../lib/delivery/services.ts';
+import { whoAmI } from '../../../lib/platform/resources/users.ts';
+import { hasOwnStore, settingsFrom } from '../../../lib/settings.ts';
+import { type Stack, settingsOf, startStack } from '../../local/stack.ts';
+
+const needed = {
+  PLATFORM_URL: 'https://platform.example.edu',
+  SECRET_PREFIX: 'sis-relay/production',
+  QUEUE_URL: 'https://sqs.eu-west-1.amazonaws.com/123456789012/sis-relay-grade-push',
+  DEAD_LETTER_QUEUE_URL: 'https://sqs.eu-west-1.amazonaws.com/123456789012/sis-relay-dead-letters',
+};
+
+const settings = (more: Record<string, string | undefined> = {}) => settingsFrom({ ...needed, ...more });
+
+/** What is said about the environment, or `usable`. */
+const problems = (more: Record<string, string | undefined>): string => {
+  try {
+    settings(more);
+    return 'usable';
+  } catch (error) {
+    return String((error as Error).message).replace(/^The function's environment is not usable: /, '');
+  }
+};
+
+test.each([
+  [{}, false],
+  [{ AWS_ENDPOINT_URL: 'http://storage:4566' }, true],
+  [{ AWS_ENDPOINT_URL_S3: 'http://storage:4566' }, true],
+])('where AWS is at an address of its own, buckets are paths there: %o', (given, isOwn) => {
+  expect(hasOwnStore(settings(given))).toBe(isOwn);
+});
+
+describe('the settings of a function', () => {
+  test('need four names, and have a default for everything else', () => {
+    expect(settings()).toEqual({
+      ...needed,
+      PLATFORM_API_ROOT: '/svc/api',
+      PLATFORM_LP_VERSION: '1.49',
+      PLATFORM_LE_VERSION: '1.82',
+      PLATFORM_OPERATIONS: {},
+      PLATFORM_CONNECT_TIMEOUT_MS: 5_000,
+      PLATFORM_HEADERS_TIMEOUT_MS: 15_000,
+      PLATFORM_BODY_TIMEOUT_MS: 15_000,
+      SECRET_TTL_SECONDS: 300,
+      LEDGER_SETTLING_SECONDS: 60,
+      QUEUE_VISIBILITY_SECONDS: 720,
+      QUEUE_BACKLOG_SECONDS: 2_700,
+      FILE_HOSTS: [],
+      FILE_LOOPBACK: false,
+      FILE_TIMEOUT_MS: 10_000,
+      FILE_MAXIMUM_BYTES: 1_073_741_824,
+      PROFILE_IMAGE_MAXIMUM_BYTES: 5_242_880,
+      ATTEMPT_TIMEOUT_MS: 40_000,
+      RESERVE_MS: 10_000,
+      WAIT_MINIMUM_SECONDS: 5,
+      WAIT_MAXIMUM_SECONDS: 1_800,
+      WAIT_LONGEST_HOURS: 24,
+      METRIC_NAMESPACE: 'sis-relay',
+      LOG_LEVEL: 'info',
+    });
+  });
+
+  test('that are empty count as not given', () => {
+    expect(settings({ LOG_LEVEL: '', FILE_HOSTS: '', LEDGER_TABLE: '', RESERVE_MS: '' })).toEqual(settings());
+    expect(problems({ QUEUE_URL: '' })).toBe('QUEUE_URL is missing');
+  });
+
+  test('are all named where they are missing', () => {
+    const none = Object.fromEntries(Object.keys(needed).map((name) => [name, undefined]));
+    expect(problems(none)).toBe(
+      'PLATFORM_URL is missing; SECRET_PREFIX is missing; QUEUE_URL is missing; DEAD_LETTER_QUEUE_URL is missing',
+    );
+  });
+
+  test.each([
+    ['PLATFORM_URL', 'platform.example.edu', 'must be as in https://'],
+    ['PLATFORM_URL', 'ftp://platform.example.edu', 'must be as in https://'],
+    ['PLATFORM_URL', 'https://platform.example.edu/svc/api', 'a path belongs into PLATFORM_API_ROOT'],
+    ['PLATFORM_URL', 'https://platform.example.edu?x=1', 'must be scheme, host and port alone'],
+    ['PLATFORM_URL', 'https://user:password@platform.example.edu', 'must be scheme, host and port alone'],
+    ['PLATFORM_API_ROOT', 'svc/api', 'must be as in /svc/api'],
+    ['PLATFORM_API_ROOT', '/svc/api/', 'must be as in /svc/api'],
+    ['PLATFORM_API_ROOT', '/svc/../api', 'must be as in /svc/api'],
+    ['PLATFORM_LP_VERSION', '1', 'must be as in 1.49'],
+    ['PLATFORM_LE_VERSION', 'latest', 'must be as in 1.49'],
+    ['PLATFORM_OPERATIONS', '{', 'is not JSON'],
+    ['PLATFORM_OPERATIONS', '[]', 'expected record'],
+    ['SECRET_PREFIX', 'sis-relay/', 'not end in /'],
+    ['SECRET_PREFIX', '/', 'not end in /'],
+    ['SECRET_PREFIX', 'sis relay', 'letters, digits'],
+    ['SECRET_PREFIX', 'sis-relay\n', 'letters, digits'],
+    ['QUEUE_URL', 'sis-relay-grade-push', 'Invalid URL'],
+    ['FILE_HOSTS', 'files.example.edu,https://other.example.edu/', '"https://other.example.edu/"'],
+    ['FILE_HOSTS', 'files.example.edu/path', 'not a host name'],
+    ['FILE_LOOPBACK', 'yes', '"true"|"false"'],
+    ['FILE_TIMEOUT_MS', '0', '>0'],
+    ['ATTEMPT_TIMEOUT_MS', '-1', '>0'],
+    ['RESERVE_MS', '1.5', 'expected int'],
+    ['RESERVE_MS', ' ', '>0'],
+    ['WAIT_MINIMUM_SECONDS', 'soon', 'expected number'],
+    ['WAIT_LONGEST_HOURS', '0', '>0'],
+    ['WAIT_LONGEST_HOURS', 'Infinity', 'expected number'],
+    ['METRIC_NAMESPACE', 'sis relay', 'letters, digits'],
+    ['METRIC_NAMESPACE', 'AWS/Lambda', 'not begin with AWS/'],
+    ['REFRESH_TOKEN_DAYS', '0', '>0'],
+    ['LOG_LEVEL', 'verbose', '"debug"|"info"'],
+  ])('are refused by name where they are wrong: %s=%j', (name, value, problem) => {
+    expect(problems({ [name]: value })).toMatch(new RegExp(`^${name}: `));
+    expect(problems({ [name]: value })).toContain(problem);
+  });
+
+  test('that are wrong are named all at once, with those that are missing', () => {
+    const told = problems({ PLATFORM_URL: undefined, RESERVE_MS: 'x', FILE_HOSTS: 'a b', LOG_LEVEL: 'loud' });
+    expect(told.match(/\b[A-Z]{2,}_[A-Z_]+\b/g)).toEqual([
+      'PLATFORM_URL',
+      'FILE_HOSTS',
+      'RESERVE_MS',
+      'LOG_LEVEL',
+    ]);
+  });
+
+  test('may differ by operation, and what is wrong there is named to the field', () => {
+    const operations = { 'set-grade-value': { version: '1.9', path: '/{orgUnitId}/x', scope: 'a:b:c' } };
+    expect(settings({ PLATFORM_OPERATIONS: JSON.stringify(operations) }).PLATFORM_OPERATIONS).toEqual(
+      operations,
+    );
+    expect(
+      problems({ PLATFORM_OPERATIONS: '{"set-grade-value":{"version":"x","path":"a","scop":"b"}}' }),
+    ).toMatch(
+      /^PLATFORM_OPERATIONS\.set-grade-value\.version: .*; PLATFORM_OPERATIONS\.set-grade-value\.path: .*scop/,
+    );
+  });
+
+  test('write the address of the platform in one way', () => {
+    for (const url of ['https://platform.example.edu/', 'HTTPS://Platform.Example.EDU:443'])
+      expect(settings({ PLATFORM_URL: url }).PLATFORM_URL).toBe('https://platform.example.edu');
+    expect(settings({ PLATFORM_URL: 'http://127.0.0.1:8080' }).PLATFORM_URL).toBe('http://127.0.0.1:8080');
+  });
+
+  test('list file hosts between commas', () => {
+    const hosts = ' files.example.edu, *.cdn.example.edu:8443 ,';
+    expect(settings({ FILE_HOSTS: hosts }).FILE_HOSTS).toEqual([
+      'files.example.edu',
+      '*.cdn.example.edu:8443',
+    ]);
+  });
+});
+
+describe('the services of a function', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack({ functions: false });
+  });
+  afterAll(() => stack.close());
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
+
+  const inEnvironment = (more: Record<string, string> = {}) => {
+    const environment = { ...settingsOf(stack.description, 'grade-push'), LOG_LEVEL: 'silent', ...more };
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  };
+
+  test('are built when first asked for, and once', () => {
+    const services = servicesFromEnvironment('grade-push');
+    inEnvironment();
+    expect(services()).toBe(services());
+  });
+
+  test('are asked for again where the environment was not usable', () => {
+    inEnvironment({ PLATFORM_URL: '' });
+    const services = servicesFromEnvironment('grade-push');
+    expect(services).toThrow('PLATFORM_URL is missing');
+    expect(services).toThrow('PLATFORM_URL is missing');
+    inEnvironment();
+    expect(services().limits.attemptTimeoutMs).toBe(6_000);
+  });
+
+  test('reach the platform, the files, the queues and the ledger that the environment names', async () => {
+    inEnvironment();
+    const { platform, files, queues, ledger, digest, limits } = servicesFromEnvironment('grade-push')();
+    const signal = AbortSignal.timeout(30_000);
+    const calls: unknown[] = [];
+    const me = platform.for({ actor: undefined, signal, onCall: (call) => calls.push(call) });
+    expect(await whoAmI(me)).toMatchObject({ Identifier: '100' });
+    expect(calls).toMatchObject([{ operation: 'who-am-i', status: 200 }]);
+
+    const uri = `s3://${stack.description.bucket}/events/portrait.png`;
+    const portrait = await files.open(uri, { maximumBytes: limits.profileImageBytes, signal });
+    expect(
+      Buffer.concat(await Array.fromAsync(portrait.stream()))
+        .subarray(1, 4)
+        .toString(),
+    ).toBe('PNG');
+    await expect(files.open(uri, { maximumBytes: 10, signal })).rejects.toThrow('at most 10');
+
+    const letter = { body: 'b', source: 'arn:x', failure: null, replays: 0, attributes: {} };
+    await queues.park(letter);
+    const { Messages = [] } = await stack.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: stack.description.deadLetters, MessageAttributeNames: ['All'] }),
+    );
+    expect(Messages.map(letterOf)).toEqual([letter]);
+
+    const entry = {
+      ...{ resource: 'grade/1/2/3', fields: ['grade'], version: '1', timeMs: Date.now() },
+      ...{ messageId: 'm', replays: 0, repeatable: true, decidedMs: undefined },
+      digests: { grade: (await digest?.(['grade/1/2/3', 'grade', '8'])) ?? '' },
+    };
+    expect(entry.digests.grade).toMatch(/^[\w-]{22}$/);
+    const attempt = { leaseMs: 1_000, isolated: false };
+    expect(await ledger?.claim(entry, attempt)).toMatchObject({ kind: 'send' });
+    await platform.close();
+  });
+
+  test('have no ledger where no table is named, and say so', async () => {
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const { ledger, observe, platform } = createServices('grade-push', settings({ LOG_LEVEL: 'warn' }));
+    observe.flush();
+    expect(ledger).toBeUndefined();
+    expect(String(write.mock.calls)).toContain('no LEDGER_TABLE: the ledger is off');
+    await platform.close();
+  });
+});

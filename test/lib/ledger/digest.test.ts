@@ -1,0 +1,107 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDigest } from '../../../lib/ledger/digest.ts';
+import { localClient } from '../../local/aws.ts';
+import { startSecretsManager } from '../../local/secrets-manager.ts';
+
+// The local service keeps what it begins with as JSON: any text is a key.
+const secrets = { key: { key: 'k'.repeat(32) }, another: { key: 'a'.repeat(32) }, short: { k: 1 } };
+const grade = ['grade/2001/5001/301', 'grade', '{"GradeObjectType":1,"PointsNumerator":7}'];
+
+let server: Awaited<ReturnType<typeof startSecretsManager>>;
+let client: SecretsManagerClient;
+let nowMs = 0;
+let warnings: { text: string; facts: Record<string, string> }[] = [];
+
+beforeAll(async () => {
+  server = await startSecretsManager(secrets);
+  client = new SecretsManagerClient({ ...localClient(server.url), maxAttempts: 1 });
+});
+beforeEach(async () => {
+  nowMs = Date.UTC(2026, 2, 1);
+  warnings = [];
+  await fetch(`${server.url}/_local/faults`, { method: 'DELETE' });
+});
+afterAll(async () => {
+  client.destroy();
+  await server.close();
+});
+
+const container = (secret = 'key') =>
+  createDigest({
+    client,
+    secret,
+    warn: (text, facts) => warnings.push({ text, facts }),
+    nowMs: () => nowMs,
+  });
+const reads = async (): Promise<number> =>
+  ((await (await fetch(`${server.url}/_local/requests`)).json()) as unknown[]).length;
+const fault = (given: object) =>
+  fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(given) });
+
+describe('a digest', () => {
+  test('is the same in every container, and 22 characters that hold nothing of what it is of', async () => {
+    const digest = await container()(grade);
+    expect(digest).toMatch(/^[\w-]{22}$/);
+    expect(await container()(grade)).toBe(digest);
+  });
+
+  test.each([
+    ['grade', [grade[0]!, grade[1]!, '{"GradeObjectType":1,"PointsNumerator":8}']],
+    ['field', [grade[0]!, 'comments', grade[2]!]],
+    [
+      'resource: the same grade of another learner cannot be told',
+      ['grade/2001/5001/302', ...grade.slice(1)],
+    ],
+    ['place of the border between two parts', [`${grade[0]}${grade[1]}`, '', grade[2]!]],
+  ])('is another one for another %s', async (_, parts) => {
+    const digest = container();
+    expect(await digest(parts)).not.toBe(await digest(grade));
+  });
+
+  test('is another one under another key: who has the table alone cannot try the few grades there are', async () => {
+    expect(await container('another')(grade)).not.toBe(await container()(grade));
+  });
+});
+
+describe('the key', () => {
+  test('is read once by a container, however many ask at the same time', async () => {
+    const before = await reads();
+    const digest = container();
+    await Promise.all(Array.from({ length: 10 }, () => digest(grade)));
+    nowMs += 24 * 3_600_000;
+    await digest(grade);
+    expect(await reads()).toBe(before + 1);
+  });
+
+  test.each([
+    ['refused', { type: 'AccessDeniedException' }, 'AccessDeniedException'],
+    ['not answered', { hang: true }, 'AbortError'],
+  ])(
+    'that is %s gives no digest and throws nothing: it is said once a minute, and asked for again',
+    async (_, then, error) => {
+      await fault({ action: 'GetSecretValue', ...then, times: 1 });
+      const before = await reads();
+      const digest = container();
+      expect(await Promise.all([digest(grade), digest(grade)])).toEqual([undefined, undefined]);
+      nowMs += 59_999;
+      expect(await digest(grade)).toBeUndefined();
+      expect(warnings).toEqual([
+        {
+          text: 'the key of the ledger could not be read: messages about one resource wait longer for each other',
+          facts: { secret: 'key', error },
+        },
+      ]);
+      nowMs += 1;
+      expect(await digest(grade)).toBe(await container()(grade));
+      expect(await reads()).toBe(before + 3);
+    },
+  );
+
+  test('that is too short to be one is none, and what it holds is told nowhere', async () => {
+    expect(await container('short')(grade)).toBeUndefined();
+    expect(warnings).toEqual([
+      { text: 'the key of the ledger must have at least 32 characters', facts: { secret: 'short' } },
+    ]);
+  });
+});

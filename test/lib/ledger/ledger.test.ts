@@ -1,0 +1,736 @@
+import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createLedger,
+  type Ending,
+  type Entry,
+  type Ledger,
+  type Verdict,
+} from '../../../lib/ledger/ledger.ts';
+import { createLedgerTable } from '../../../lib/ledger/table.ts';
+import { versionOf } from '../../../lib/message.ts';
+import { localClient } from '../../local/aws.ts';
+import { startLedgerTable } from '../../local/ledger-table.ts';
+
+const start = Date.UTC(2026, 2, 1);
+const second = 1_000;
+const day = 24 * 3_600 * second;
+const leaseMs = 60 * second;
+const settlingMs = 60 * second;
+/** A message that its queue has not shown again for so long was done. */
+const hiddenMs = 3_600 * second;
+
+let server: Awaited<ReturnType<typeof startLedgerTable>>;
+let client: DynamoDBClient;
+let nowMs = start;
+let resources = 0;
+let resource = '';
+/** The calls of DynamoDB that were made. */
+let calls: string[] = [];
+let warnings: string[] = [];
+
+beforeAll(async () => {
+  server = await startLedgerTable('ledger');
+  client = clientWith(3);
+});
+beforeEach(() => {
+  nowMs = start;
+  resources += 1;
+  resource = `try-out/${resources}`;
+  calls = [];
+  warnings = [];
+});
+afterAll(async () => {
+  client.destroy();
+  await server.close();
+});
+
+const clientWith = (maxAttempts: number): DynamoDBClient => {
+  const made = new DynamoDBClient({
+    ...localClient(server.url),
+    maxAttempts,
+    requestHandler: { requestTimeout: 300, throwOnRequestTimeout: true },
+  });
+  made.middlewareStack.add(
+    (next, context) => (args) => {
+      calls.push(String(context.commandName).replace('Command', ''));
+      return next(args);
+    },
+    { step: 'initialize' },
+  );
+  return made;
+};
+
+/** The ledger as one container has it. */
+const container = (dynamodb = client): Ledger => {
+  const table = createLedgerTable({ dynamodb: async () => dynamodb, table: 'ledger', nowMs: () => nowMs });
+  return createLedger({
+    ...{ table, settlingMs, hiddenMs },
+    nowMs: () => nowMs,
+    warn: (text) => warnings.push(text),
+  });
+};
+
+const fault = async (given: object) => {
+  const answer = await fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(given) });
+  expect(answer.status).toBe(204);
+};
+const clearFaults = () => fetch(`${server.url}/_local/faults`, { method: 'DELETE' });
+
+const messageAt = (version: string, more: Partial<Entry> = {}): Entry => ({
+  ...{ resource, fields: ['whole'], version, timeMs: nowMs },
+  ...{ messageId: `sqs ${version}`, replays: 0, decidedMs: undefined },
+  ...{ repeatable: true, digests: {} },
+  ...more,
+});
+const repeatable = messageAt;
+const once = (more: Partial<Entry> = {}): Entry =>
+  messageAt('1', { messageId: 'sqs', repeatable: false, ...more });
+
+const claim = (ledger: Ledger, entry: Entry, isolated = false): Promise<Verdict> =>
+  ledger.claim(entry, { leaseMs, isolated });
+/** What is to be done, in a word. */
+const told = async (ledger: Ledger, entry: Entry, isolated = false): Promise<string> => {
+  const verdict = await claim(ledger, entry, isolated);
+  if (verdict.kind === 'wait') return `${verdict.why} ${verdict.seconds}`;
+  return verdict.kind === 'send' && verdict.doubt ? 'look' : verdict.kind;
+};
+/** An attempt that comes to this end; without one, its container dies. */
+const attempt = async (ledger: Ledger, entry: Entry, ending?: Ending, refusal?: string): Promise<void> => {
+  const verdict = await claim(ledger, entry, true);
+  if (verdict.kind !== 'send') throw new Error(`it was to be sent: ${verdict.kind}`);
+  if (ending) await ledger.end(verdict.claim, ending, refusal);
+};
+const pass = (ms: number) => {
+  nowMs += ms;
+};
+const settled = leaseMs + settlingMs;
+const raw = async () =>
+  (await client.send(new GetItemCommand({ TableName: 'ledger', Key: { resource: { S: resource } } }))).Item ??
+  {};
+
+describe('messages that must not be sent twice, and share a resource', () => {
+  // As grade objects of one org unit: each message is a field by itself, and which sorts first must not matter.
+  const of = (id: string, more: Partial<Entry> = {}) =>
+    messageAt(id, { fields: [`created/${id}`], repeatable: false, ...more });
+
+  describe.each(['1', '3'])('the other one being %s', (id) => {
+    test.each<[string, Ending | undefined, string]>([
+      ['is at work', undefined, 'busy 120'],
+      ['was done', 'done', 'send'],
+      ['was undone', 'undone', 'send'],
+      ['may have acted, or may yet', 'unknown', 'busy 60'],
+    ])('that %s', async (_, ending, expected) => {
+      await attempt(container(), of(id), ending);
+      expect(await told(container(), of('2'))).toBe(expected);
+    });
+
+    test('each is a duplicate of itself, in every container, also after the other one was done', async () => {
+      const here = container();
+      await attempt(here, of('2'), 'done');
+      await attempt(here, of(id), 'done');
+      for (const ledger of [here, container()])
+        for (const each of ['2', id]) {
+          expect(await told(ledger, of(each, { messageId: 'again' }))).toBe('duplicate');
+          expect(await told(ledger, of(each, { messageId: 'replay', replays: 1, decidedMs: nowMs }))).toBe(
+            'duplicate',
+          );
+        }
+    });
+  });
+
+  test('are forgotten one by one, five weeks after each: the resource does not grow for ever', async () => {
+    await attempt(container(), of('1'), 'done');
+    pass(20 * day);
+    await attempt(container(), of('2'), 'done');
+    pass(15 * day + 1);
+    await attempt(container(), of('3'), 'done');
+    expect(
+      Object.keys(await raw())
+        .filter((name) => name.startsWith('v_'))
+        .sort(),
+    ).toEqual(['v_created/2', 'v_created/3']);
+    expect(await told(container(), of('2'))).toBe('duplicate');
+  });
+});
+
+describe('a message that may be sent twice without harm', () => {
+  const [older, message, newer] = ['1', '2', '3'].map((version) => () => repeatable(version));
+  type Row = [string, (there: Ledger) => Promise<unknown>, string];
+
+  test.each<Row>([
+    ['nothing is known', async () => {}, 'send'],
+    ['an older one is at work', (there) => attempt(there, older!()), 'busy 120'],
+    ['an older one was done elsewhere just now', (there) => attempt(there, older!(), 'done'), 'busy 120'],
+    ['an older one was undone', (there) => attempt(there, older!(), 'undone'), 'send'],
+    ['an older one may still act', (there) => attempt(there, older!(), 'unknown'), 'busy 60'],
+    ['a newer one is at work', (there) => attempt(there, newer!()), 'newer 3600'],
+    [
+      'a newer one was done elsewhere, which nothing tells',
+      (there) => attempt(there, newer!(), 'done'),
+      'newer 3600',
+    ],
+    ['a newer one may have acted', (there) => attempt(there, newer!(), 'unknown'), 'newer 1800'],
+    ['a newer one was refused', (there) => attempt(there, newer!(), 'undone'), 'send'],
+    ['it is at work itself', (there) => attempt(there, message!()), 'busy 60'],
+    ['it was undone', (there) => attempt(there, message!(), 'undone'), 'send'],
+    ['it may have acted, or may yet', (there) => attempt(there, message!(), 'unknown'), 'send'],
+  ])('where %s', async (_, prepare, expected) => {
+    await prepare(container());
+    expect(await told(container(), message!())).toBe(expected);
+  });
+
+  test.each<Row>([
+    ['an older one', (there) => attempt(there, older!()), 'send'],
+    ['a newer one, which has not come back yet', (there) => attempt(there, newer!()), 'newer 3480'],
+    ['its own, and comes again', (there) => attempt(there, message!()), 'isolate'],
+    [
+      'its own, under another id of SQS: that one’s business',
+      (there) => attempt(there, repeatable('2', { messageId: 'copy' })),
+      'duplicate',
+    ],
+  ])('where the lease is over of %s', async (_, prepare, expected) => {
+    await prepare(container());
+    pass(settled);
+    expect(await told(container(), message!())).toBe(expected);
+  });
+
+  test('is a duplicate in the container that did it, and in every other once that is written down', async () => {
+    const [here, elsewhere] = [container(), container()];
+    const verdict = await claim(here, message!());
+    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    await here.end(verdict.claim, 'done');
+    expect(await told(here, message!())).toBe('duplicate');
+    expect(await told(elsewhere, message!())).toBe('busy 60');
+    await here.confirm([verdict.claim]);
+    expect(await told(elsewhere, message!())).toBe('duplicate');
+  });
+
+  test('is a duplicate in every other container after the lease as well, though nothing was written down', async () => {
+    await attempt(container(), message!(), 'done');
+    expect(calls).toEqual(['UpdateItem']);
+    pass(leaseMs);
+    const copies = [0, 1, 2].map((at) => repeatable('2', { messageId: `copy ${at}` }));
+    for (const each of copies) expect(await told(container(), each)).toBe('duplicate');
+  });
+
+  test('gives way at once to a newer one in the container that did it', async () => {
+    const here = container();
+    await attempt(here, older!(), 'done');
+    await attempt(here, message!(), 'done');
+    expect(await told(here, newer!())).toBe('send');
+  });
+
+  test('holds a newer one up for as long as an earlier attempt may still act, whatever the later one did', async () => {
+    const here = container();
+    await attempt(here, older!(), 'unknown');
+    pass(10 * second);
+    await attempt(here, older!(), 'done');
+    expect(await told(here, message!())).toBe('busy 50');
+    pass(50 * second);
+    expect(await told(here, message!())).toBe('send');
+  });
+
+  test('that is undone leaves everything as it was before', async () => {
+    const here = container();
+    await attempt(here, older!(), 'unknown');
+    pass(settled);
+    await attempt(container(), newer!(), 'undone');
+    // The older one is in doubt again, and not forgotten.
+    expect(await told(container(), repeatable('0'))).toBe('newer 1800');
+    await attempt(container(), message!(), 'undone');
+    expect(await told(container(), older!())).toBe('send');
+  });
+
+  test('is not superseded by a newer one that is refused: it waits until that is known, and is sent', async () => {
+    const [here, elsewhere] = [container(), container()];
+    const verdict = await claim(here, newer!());
+    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    expect(await told(elsewhere, message!())).toBe('newer 3600');
+    await here.end(verdict.claim, 'undone');
+    expect(await told(elsewhere, message!())).toBe('send');
+  });
+
+  test('is superseded once a newer one has not come back for as long as its queue hides it, and not a moment before', async () => {
+    await attempt(container(), newer!(), 'done');
+    pass(hiddenMs - 1);
+    expect(await told(container(), message!())).toBe('newer 1');
+    pass(1);
+    expect(await told(container(), message!())).toBe('superseded');
+  });
+
+  test('is not superseded by a newer one that came back, however long ago: that one says so before anything else', async () => {
+    await attempt(container(), newer!());
+    pass(leaseMs);
+    calls = [];
+    // It came back in a batch with others, and its container died before its turn came.
+    expect(await told(container(), newer!())).toBe('isolate');
+    expect(calls).toEqual(['UpdateItem', 'GetItem', 'PutItem']);
+    pass(10 * hiddenMs);
+    expect(await told(container(), message!())).toBe('newer 1800');
+    const replay = repeatable('2', { messageId: 'replay', replays: 1, decidedMs: nowMs });
+    expect(await told(container(), replay)).toBe('send');
+  });
+
+  test('is not superseded by a newer one whose first attempt died and whose second was refused', async () => {
+    await attempt(container(), newer!());
+    pass(settled);
+    await attempt(container(), newer!(), 'undone');
+    pass(10 * hiddenMs);
+    expect(await told(container(), message!())).toBe('newer 1800');
+  });
+
+  test('is crashed when the function died on it three times, and begins anew when it is replayed', async () => {
+    for (const isolated of [false, true, true]) {
+      expect(await told(container(), message!(), isolated)).toBe('send');
+      pass(leaseMs);
+    }
+    expect(await told(container(), message!(), true)).toBe('crashed');
+    expect(await told(container(), message!(), true)).toBe('crashed');
+    const replay = repeatable('2', { messageId: 'replay', replays: 1 });
+    expect(await told(container(), replay)).toBe('send');
+    pass(leaseMs);
+    expect(await told(container(), replay)).toBe('isolate');
+    // What is left of its first life is the replay's business.
+    expect(await told(container(), message!(), true)).toBe('duplicate');
+    expect(await told(container(), replay, true)).toBe('send');
+    pass(leaseMs);
+    expect(await told(container(), replay)).toBe('isolate');
+  });
+
+  test('is crashed at its third death also where it never gets to be isolated, and each is counted once', async () => {
+    const verdicts: string[] = [];
+    for (let receipt = 0; receipt < 6; receipt += 1) {
+      verdicts.push(await told(container(), message!()), await told(container(), message!(), receipt > 0));
+      pass(leaseMs);
+    }
+    expect(verdicts.slice(0, 8)).toEqual([
+      ...['send', 'busy 60', 'isolate', 'send', 'isolate', 'send', 'crashed', 'crashed'],
+    ]);
+  });
+
+  test('is sent once, however often it lies on the queue, though its success is not written down', async () => {
+    const verdicts: string[] = [];
+    for (let copy = 0; copy < 4; copy += 1) {
+      const here = container();
+      const verdict = await claim(here, repeatable('2', { messageId: `copy ${copy}` }));
+      if (verdict.kind === 'send') await here.end(verdict.claim, 'done');
+      verdicts.push(verdict.kind);
+      pass(settled);
+    }
+    expect(verdicts).toEqual(['send', 'duplicate', 'duplicate', 'duplicate']);
+  });
+
+  test('is sent again as the same SQS message that comes once more, and its second success is written down', async () => {
+    const verdicts: string[] = [];
+    for (let receipt = 0; receipt < 4; receipt += 1) {
+      const here = container();
+      const verdict = await claim(here, message!(), true);
+      if (verdict.kind === 'send') await here.end(verdict.claim, 'done');
+      verdicts.push(verdict.kind);
+      pass(settled);
+    }
+    expect(verdicts).toEqual(['send', 'send', 'duplicate', 'duplicate']);
+  });
+});
+
+describe('what a message does not give', () => {
+  const grade = (version: string, more: Partial<Entry> = {}) =>
+    messageAt(version, { fields: ['grade'], ...more });
+  const both = (version: string) => messageAt(version, { fields: ['grade', 'comments'] });
+  const fieldsSent = async (ledger: Ledger, entry: Entry) => {
+    const verdict = await claim(ledger, entry);
+    return verdict.kind === 'send' ? verdict.claim.fields : verdict.kind;
+  };
+
+  test('it does not supersede: the older one’s comment is sent, without its grade, in any container', async () => {
+    const here = container();
+    await attempt(here, grade('2'), 'done');
+    expect(await fieldsSent(here, both('1'))).toEqual(['comments']);
+    pass(hiddenMs);
+    await attempt(container(), grade('3'), 'done');
+    pass(hiddenMs);
+    expect(await fieldsSent(container(), both('2b'))).toEqual(['comments']);
+  });
+
+  test('stays known while something else of the resource is claimed, done, refused and written down', async () => {
+    await attempt(container(), both('2'), 'undone');
+    await attempt(container(), both('2'), 'unknown');
+    pass(settled);
+    for (const ending of ['undone', 'unknown', 'taken', 'done'] as const) {
+      await attempt(container(), grade('3'), ending);
+      pass(settled);
+    }
+    pass(hiddenMs);
+    expect(await raw()).toMatchObject({ v_comments: { S: '2' }, v_grade: { S: '3' } });
+    expect(await fieldsSent(container(), both('2'))).toEqual(['comments']);
+  });
+
+  test('is claimed in one write, and both its fields are one message’s', async () => {
+    await attempt(container(), both('1'), 'done');
+    expect(calls).toEqual(['UpdateItem']);
+    pass(settled);
+    expect(
+      await told(container(), messageAt('1', { fields: ['grade', 'comments'], messageId: 'copy' })),
+    ).toBe('duplicate');
+  });
+});
+
+describe('a message that must not be sent twice', () => {
+  type Row = [string, (there: Ledger) => Promise<unknown>, string];
+
+  test.each<Row>([
+    ['nothing is known', async () => {}, 'send'],
+    ['it is at work', (there) => attempt(there, once()), 'busy 120'],
+    ['it was done', (there) => attempt(there, once(), 'done'), 'duplicate'],
+    ['it was undone', (there) => attempt(there, once(), 'undone'), 'send'],
+    ['it may still act', (there) => attempt(there, once(), 'unknown'), 'busy 60'],
+  ])('where %s', async (_, prepare, expected) => {
+    await prepare(container());
+    expect(await told(container(), once())).toBe(expected);
+  });
+
+  test.each<[string, Ending | undefined, number]>([
+    ['the function died on it', undefined, settled],
+    ['no answer came', 'unknown', settlingMs],
+  ])('is looked up when the platform has had its time, where %s', async (_, ending, ms) => {
+    await attempt(container(), once(), ending);
+    pass(ms - 1);
+    expect(await told(container(), once(), true)).toBe('busy 1');
+    pass(1);
+    expect(await told(container(), once(), true)).toBe('look');
+  });
+
+  test('is a duplicate of another SQS message of it that left no outcome: that one is looked up, or a letter', async () => {
+    await attempt(container(), once({ messageId: 'copy' }), 'unknown');
+    pass(settled);
+    expect(await told(container(), once())).toBe('duplicate');
+  });
+
+  test('waits for another SQS message of it that has died, and is looked up where that one does not come back', async () => {
+    await attempt(container(), once({ messageId: 'copy' }), undefined);
+    pass(settled);
+    expect(await told(container(), once())).toBe(`busy ${(hiddenMs - settled) / 1000}`);
+    pass(hiddenMs - settled);
+    expect(await told(container(), once(), true)).toBe('look');
+  });
+
+  test('is looked up since its first attempt of which nothing is known, with what the platform said then', async () => {
+    await attempt(container(), once(), 'unknown', '{"status":500}');
+    pass(settled);
+    await attempt(container(), once(), 'undone', '{"status":429}');
+    pass(settled);
+    const told = { doubt: { sinceMs: start, decided: false, refusal: '{"status":500}' } };
+    expect(await claim(container(), once())).toMatchObject(told);
+    // The function dies while it is looked up.
+    pass(settled);
+    expect(await claim(container(), once(), true)).toMatchObject(told);
+  });
+
+  test.each([
+    [
+      'of a letter that asked to look, after it could be seen',
+      { replays: 1, decidedMs: start + settled },
+      true,
+    ],
+    ['of such a letter, before it could be seen', { replays: 1, decidedMs: start + settlingMs - 1 }, false],
+    ['of another letter', { replays: 1 }, false],
+  ])('is decided by a replay %s: %o → %s', async (_, replay, decided) => {
+    await attempt(container(), once(), 'unknown');
+    pass(settled);
+    const verdict = await claim(container(), once({ messageId: 'replay', ...replay }));
+    expect(verdict).toMatchObject({ kind: 'send', doubt: { decided } });
+  });
+
+  test('is decided by no message that is not replayed, whatever its producer has it say', async () => {
+    await attempt(container(), once(), 'unknown');
+    pass(settled);
+    const verdict = await claim(container(), once({ decidedMs: start + settled }));
+    expect(verdict).toMatchObject({ kind: 'send', doubt: { decided: false } });
+  });
+
+  test('was taken, where the platform said so: until a person decides, though the function dies while it is looked up', async () => {
+    await attempt(container(), once(), 'taken');
+    pass(settled);
+    expect(await claim(container(), once())).toMatchObject({ doubt: { taken: true } });
+    pass(leaseMs + settled);
+    expect(await claim(container(), once(), true)).toMatchObject({ doubt: { taken: true } });
+    pass(leaseMs + settled);
+    const replay = once({ messageId: 'replay', replays: 1, decidedMs: nowMs });
+    expect(await claim(container(), replay)).toMatchObject({ doubt: { taken: false, decided: true } });
+  });
+});
+
+describe('a claim of another container that the platform shows to be done', () => {
+  const graded = (version: string, of = version) =>
+    messageAt(version, { digests: { whole: `digest of ${of}` } });
+
+  test.each([
+    ['2', 'send'],
+    ['0', 'superseded'],
+  ])('is known for done at once, without a write: message %s is told %s', async (version, expected) => {
+    const [here, elsewhere] = [container(), container()];
+    await attempt(here, graded('1'), 'done');
+    calls = [];
+    const verdict = await claim(elsewhere, graded(version));
+    if (verdict.kind !== 'wait' || !verdict.rival) throw new Error(verdict.kind);
+    expect(verdict.rival).toMatchObject({ claimedMs: start, digests: { whole: 'digest of 1' } });
+    expect(calls).toEqual(['UpdateItem', 'GetItem']);
+    elsewhere.seen(resource, verdict.rival);
+    expect(await told(elsewhere, graded(version))).toBe(expected);
+    // Of the message that goes on, its claim; of the one that does not, nothing.
+    expect(calls.slice(2)).toEqual(expected === 'send' ? ['PutItem'] : []);
+    expect(await told(here, graded(version, 'another SQS message’s'))).toMatch(/^(busy|superseded)/);
+  });
+
+  test('is not taken for done where it was another claim by then', async () => {
+    const [here, elsewhere] = [container(), container()];
+    const first = await claim(here, graded('1'));
+    const verdict = await claim(elsewhere, graded('0'));
+    if (first.kind !== 'send' || verdict.kind !== 'wait' || !verdict.rival) throw new Error(verdict.kind);
+    await here.end(first.claim, 'undone');
+    await attempt(container(), graded('2'));
+    elsewhere.seen(resource, verdict.rival);
+    expect(await told(elsewhere, graded('3'))).toBe('busy 120');
+  });
+});
+
+describe('a message older than what the ledger remembers', () => {
+  const age = (days: number, more: Partial<Entry> = {}) =>
+    messageAt('1', { timeMs: nowMs - days * day, ...more });
+
+  test('is not sent: something newer may be forgotten', async () => {
+    await attempt(container(), messageAt('2', { timeMs: nowMs - day }), 'done');
+    pass(35 * day + second);
+    const letter = messageAt('1', { timeMs: start - 2 * day, replays: 1 });
+    expect(await told(container(), letter)).toBe('outdated');
+    expect(await told(container(), { ...letter, decidedMs: nowMs })).toBe('send');
+  });
+
+  test.each<[string, Entry, string]>([
+    ['is 34 days and a second old', age(34, { timeMs: start - 34 * day - second }), 'outdated'],
+    ['is 34 days old', age(34), 'send'],
+    ['is a year old and must not be sent twice', age(365, { repeatable: false }), 'outdated'],
+    ['was decided by a person', age(365, { replays: 1, decidedMs: start }), 'send'],
+  ])('as it %s', async (_, entry, expected) => {
+    expect(await told(container(), { ...entry, resource })).toBe(expected);
+  });
+
+  test('leaves nothing on the table', async () => {
+    expect(await told(container(), { ...age(365), resource })).toBe('outdated');
+    expect(await raw()).toEqual({});
+  });
+
+  test('is sent and superseded where something of its field is known, and is outdated where it is of another', async () => {
+    await attempt(container(), messageAt('2', { fields: ['grade'] }), 'done');
+    pass(hiddenMs);
+    const old = (version: string, fields: string[]) =>
+      messageAt(version, { fields, timeMs: nowMs - 40 * day });
+    expect(await told(container(), old('1', ['grade']))).toBe('superseded');
+    expect(await told(container(), old('1', ['grade', 'comments']))).toBe('outdated');
+    expect(await told(container(), old('3', ['comments']))).toBe('outdated');
+    expect(await told(container(), old('3', ['grade']))).toBe('send');
+  });
+});
+
+describe('the order of messages', () => {
+  const at = (time: string, more: { sequence?: string; id?: string; source?: string } = {}) =>
+    versionOf({ id: 'a', source: '/sis', sequence: undefined, data: {}, time, ...more }, 'try-out');
+  const noon = '2026-03-01T12:00:00Z';
+
+  test.each([
+    ['time', at(noon), at('2026-03-01T12:00:00.001Z')],
+    ['time, whatever its zone', at('2026-03-01T14:00:00+02:00'), at('2026-03-01T12:00:01Z')],
+    ['time, to more than a millisecond', at('2026-03-01T12:00:00.0001Z'), at('2026-03-01T12:00:00.0002Z')],
+    ['sequence where the times are equal', at(noon, { sequence: '9' }), at(noon, { sequence: '10' })],
+    ['having a sequence at all', at(noon, { id: 'b' }), at(noon, { sequence: '1' })],
+    ['id where nothing else tells', at(noon, { id: 'a' }), at(noon, { id: 'b' })],
+    ['source at last', at(noon, { source: '/a' }), at(noon, { source: '/b' })],
+    [
+      'clock, even if that of one producer is ahead',
+      at(noon),
+      at('2026-03-01T12:59:00Z', { source: '/fast' }),
+    ],
+  ])('is that of %s', async (_, older, newer) => {
+    const here = container();
+    await attempt(here, repeatable(older), 'done');
+    await attempt(here, repeatable(newer), 'done');
+    expect(await told(here, repeatable(older))).toBe('superseded');
+    pass(hiddenMs);
+    expect(await told(container(), repeatable(older))).toBe('superseded');
+  });
+
+  test('is forgotten after five weeks, longer than any message and its letter live', async () => {
+    await attempt(container(), repeatable('2'), 'done');
+    pass(35 * day);
+    expect(await told(container(), repeatable('1'))).toBe('superseded');
+    pass(2 * second);
+    expect(await told(container(), repeatable('1'))).toBe('send');
+  });
+});
+
+describe('a hot key', () => {
+  test.each([
+    [100, 4],
+    [1_000, 2],
+  ])('whose %i versions come in any order to %i containers ends with the newest', async (count, many) => {
+    const containers = Array.from({ length: many }, () => container());
+    let waiting = Array.from({ length: count }, (_, at) => String((at * 37) % count).padStart(3, '0'));
+    const acted: string[] = [];
+    const outcomes: string[] = [];
+    let underWay = 0;
+    const handle = async (version: string, at: number): Promise<string[]> => {
+      const ledger = containers[at % many]!;
+      const verdict = await claim(ledger, repeatable(version));
+      if (verdict.kind === 'wait') return [version];
+      outcomes.push(verdict.kind);
+      if (verdict.kind !== 'send') return [];
+      underWay += 1;
+      expect(underWay).toBe(1);
+      await new Promise(setImmediate);
+      acted.push(version);
+      underWay -= 1;
+      await ledger.end(verdict.claim, 'done');
+      return [];
+    };
+    for (let rounds = 0; waiting.length > 0; rounds += 1) {
+      expect(rounds).toBeLessThan(50);
+      waiting = (await Promise.all(waiting.map(handle))).flat();
+      pass(settled);
+    }
+    expect(outcomes).toHaveLength(count);
+    pass(hiddenMs);
+    expect(acted).toEqual([...acted].sort());
+    expect(acted.at(-1)).toBe(`${count - 1}`.padStart(3, '0'));
+    expect(await told(container(), repeatable('098'))).toBe('superseded');
+  });
+});
+
+describe('the cost', () => {
+  const costs: [string, (here: Ledger) => Promise<unknown>, string[]][] = [
+    ['a repeatable success', (here) => attempt(here, repeatable('1'), 'done'), ['UpdateItem']],
+    ['a refusal', (here) => attempt(here, repeatable('1'), 'undone'), ['UpdateItem', 'PutItem']],
+    ['an unanswered call', (here) => attempt(here, repeatable('1'), 'unknown'), ['UpdateItem', 'PutItem']],
+    [
+      'a success that must not be repeated',
+      (here) => attempt(here, once(), 'done'),
+      ['UpdateItem', 'PutItem'],
+    ],
+    [
+      'two versions of one resource and a duplicate, in one container',
+      async (here) => {
+        await attempt(here, repeatable('1'), 'done');
+        await attempt(here, repeatable('2'), 'done');
+        await told(here, repeatable('2'));
+        await told(here, repeatable('1'));
+      },
+      ['UpdateItem', 'PutItem'],
+    ],
+  ];
+  test.each(costs)('of %s', async (_, act, expected) => {
+    await act(container());
+    expect(calls).toEqual(expected);
+  });
+
+  test('of what comes too late is one write that does not apply, and one read', async () => {
+    await attempt(container(), repeatable('2'), 'done');
+    calls = [];
+    await told(container(), repeatable('1'));
+    expect(calls).toEqual(['UpdateItem', 'GetItem']);
+  });
+});
+
+describe('a ledger that fails', () => {
+  test.each([
+    ['throttled', { type: 'ProvisionedThroughputExceededException' }],
+    ['down', { status: 500 }],
+    ['out of reach', { reset: 'before' }],
+    ['silent', { hang: true }],
+    ['denied', { type: 'AccessDeniedException' }],
+  ])('as it is %s lets nothing be sent', async (_, given) => {
+    const here = container();
+    await fault(given);
+    await expect(claim(here, repeatable('1'))).rejects.toThrow();
+    await clearFaults();
+    expect(await told(here, repeatable('1'))).toBe('send');
+  });
+
+  test('for a moment is asked again', async () => {
+    await fault({ status: 500, times: 2 });
+    expect(await told(container(), repeatable('1'))).toBe('send');
+    await fault({ delayMs: 100, times: 1 });
+    expect(await told(container(), repeatable('2'))).toBe('busy 120');
+  });
+
+  test('to answer a claim that it has written is asked again, and the claim is not taken for another’s', async () => {
+    const [here, elsewhere] = [container(), container()];
+    await fault({ action: 'UpdateItem', reset: 'after', times: 1 });
+    const verdict = await claim(here, repeatable('1'));
+    expect(verdict.kind).toBe('send');
+    expect(calls).toEqual(['UpdateItem', 'GetItem']);
+    expect(await told(elsewhere, repeatable('1'))).toBe('busy 60');
+    if (verdict.kind === 'send') await here.end(verdict.claim, 'undone');
+    expect(await told(elsewhere, repeatable('1'))).toBe('send');
+  });
+
+  test('to answer a claim that it has written, each time, takes it back: it is nobody’s death', async () => {
+    const hasty = clientWith(1);
+    await fault({ action: 'UpdateItem', reset: 'after', times: 1 });
+    await expect(claim(container(hasty), repeatable('1'))).rejects.toThrow();
+    expect(await told(container(), repeatable('1'))).toBe('send');
+    hasty.destroy();
+  });
+
+  test('to take a claim back still knows in this container that it was none', async () => {
+    const hasty = clientWith(1);
+    const here = container(hasty);
+    await fault({ action: 'UpdateItem', reset: 'after', times: 1 });
+    await fault({ action: 'UpdateItem', reset: 'before', times: 1 });
+    await expect(claim(here, once())).rejects.toThrow();
+    expect(await told(container(), once())).toBe('busy 120');
+    expect(await told(here, once())).toBe('send');
+    hasty.destroy();
+  });
+
+  test('to write how a claim ended says so, ends it with its lease, and knows better in this container', async () => {
+    const here = container();
+    const verdict = await claim(here, once());
+    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    await fault({ status: 500 });
+    expect(await here.end(verdict.claim, 'done')).toBe(false);
+    await clearFaults();
+    expect(warnings).toEqual(['the ending of a claim could not be written: it ends with its lease']);
+    expect(await told(here, once())).toBe('duplicate');
+    expect(await told(container(), once())).toBe('busy 120');
+    pass(settled);
+    expect(await told(container(), once(), true)).toBe('look');
+  });
+
+  test('does not hold up the next message about the same resource', async () => {
+    const here = container();
+    await fault({ status: 500 });
+    const both = await Promise.allSettled([claim(here, repeatable('1')), claim(here, repeatable('2'))]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await clearFaults();
+  });
+});
+
+describe('messages about the same resource in one container', () => {
+  test('take turns', async () => {
+    const here = container();
+    const first = await claim(here, repeatable('1'));
+    const order: string[] = [];
+    const second = claim(here, repeatable('2')).then((verdict) => {
+      order.push('second');
+      return verdict;
+    });
+    const third = claim(here, repeatable('3')).then(() => order.push('third'));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(order).toEqual([]);
+    if (first.kind === 'send') await here.end(first.claim, 'done');
+    const verdict = await second;
+    expect(order).toEqual(['second']);
+    if (verdict.kind === 'send') await here.end(verdict.claim, 'unknown');
+    await third;
+  });
+});
