@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
-import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from './lib/settings.ts';
+import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from './lib/config/settings.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {

@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda';
-import { createTally } from '../lib/metrics.ts';
 import { createAudit } from '../lib/operator/audit.ts';
 import { type ConnectionReport, connectionOperations } from '../lib/operator/connection-check.ts';
 import { type ReplayResult, replayLetters } from '../lib/operator/replay.ts';
 import { replayEvent } from '../lib/operator/replay-event.ts';
 import { targetFrom } from '../lib/operator/target.ts';
+import { createTally } from '../lib/telemetry/metrics.ts';
 
 /** What it needs of the platform. Beyond it, it reads what a refused letter names: a refusal is an answer, too. */
 export const operations = connectionOperations;

@@ -1,9 +1,9 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
+import { bytesOf, mostAttributes, mostBytes, withoutRefused } from './aws/sqs-limits.ts';
 import { dispositions, type Failure, type FailureKind } from './failure.ts';
 import { jsonIn } from './json.ts';
 import { eventIdIn } from './message.ts';
-import { bytesOf, mostAttributes, mostBytes, withoutRefused } from './sqs-limits.ts';
 
 /** A failure with the story of its message. */
 export type LetterFailure = Failure & {

@@ -1,4 +1,4 @@
-import { traced } from './aws-error.ts';
+import { traced } from './aws/error.ts';
 import { type BackoffLimits, waitSeconds } from './delivery/backoff.ts';
 import type { Engine } from './durable-job.ts';
 

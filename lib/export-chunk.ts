@@ -6,8 +6,8 @@ import type { ExportRequest } from './export-request.ts';
 import type { ExportStore } from './export-store.ts';
 import { addFailure, type ExportTotals, noTotals } from './export-totals.ts';
 import { type Failure, needsPerson } from './failure.ts';
-import type { Observe } from './observe.ts';
 import type { PlatformClient } from './platform/client.ts';
+import type { Observe } from './telemetry/observe.ts';
 
 export type ExportServices = {
   platform: PlatformClient;

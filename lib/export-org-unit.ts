@@ -3,8 +3,8 @@ import type { ExportRequest } from './export-request.ts';
 import type { ExportStore } from './export-store.ts';
 import { addFailure, addFile, type ExportTotals } from './export-totals.ts';
 import { dispositions, type Failure, failureOf } from './failure.ts';
-import type { Observe } from './observe.ts';
 import type { Platform } from './platform/client.ts';
+import type { Observe } from './telemetry/observe.ts';
 
 /** An org unit, or what is left of it. */
 export type Task = {

@@ -1,12 +1,12 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { traced } from './aws-error.ts';
+import { traced } from './aws/error.ts';
+import { type ExportSettings, hasOwnStore, platformOptionsOf } from './config/settings.ts';
 import { createCredentials } from './credentials/cache.ts';
 import { createRunningExecutions, type RunningExecutions } from './durable-turn.ts';
 import type { ExportServices } from './export-chunk.ts';
-import { createObserve } from './observe.ts';
 import { createAuthenticator } from './platform/auth/auth.ts';
 import { createPlatformClient } from './platform/client.ts';
-import { type ExportSettings, hasOwnStore, platformOptionsOf } from './settings.ts';
+import { createObserve } from './telemetry/observe.ts';
 
 /** A part of an upload takes longer than a call of Secrets Manager. */
 const awsClient = {

@@ -8,8 +8,8 @@ import { exportAll, mostOperationsForWaits } from './export-passes.ts';
 import { type Asked, askedIn } from './export-request.ts';
 import { type ExportTotals, incompleteIn } from './export-totals.ts';
 import { dispositions, failureOf } from './failure.ts';
-import type { Observe } from './observe.ts';
 import { listOrgUnits } from './platform/resources/org-units.ts';
+import type { Observe } from './telemetry/observe.ts';
 
 /** What came of a run that came to its end; one that could not throws, and the engine tells that its execution has failed. */
 export type ExportAnswer = {

@@ -1,4 +1,4 @@
-import { awsTroubleIn, errorName } from './aws-error.ts';
+import { awsTroubleIn, errorName } from './aws/error.ts';
 import {
   absentIn,
   isApiOwn,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MessageFailure } from './failure.ts';
-import { fieldName } from './hidden.ts';
 import { readJson, shallowJsonIn } from './json.ts';
+import { fieldName } from './redaction/hidden.ts';
 
 /** What the SIS sent: a CloudEvents 1.0 event whose data has the shape that its integration declares. */
 export type Message<Data> = {

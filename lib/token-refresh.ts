@@ -1,8 +1,8 @@
 import type { SecretVersions } from './credentials/versions.ts';
-import type { Observe } from './observe.ts';
 import { expiryMs } from './platform/auth/oauth.ts';
 import { requestTokens, TokenError } from './platform/auth/token-request.ts';
 import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './refresh-state.ts';
+import type { Observe } from './telemetry/observe.ts';
 import { createTokenStore } from './token-store.ts';
 
 /*

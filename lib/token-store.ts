@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { SecretVersions } from './credentials/versions.ts';
-import type { Observe } from './observe.ts';
 import type { Tokens } from './platform/auth/token-request.ts';
 import {
   type Claim,
@@ -12,6 +11,7 @@ import {
   oauthSecretIn,
   stateOf,
 } from './refresh-state.ts';
+import type { Observe } from './telemetry/observe.ts';
 
 /** A value of a secret that is staged, or on its way there. */
 export type Staged = { version: string; fields: Record<string, unknown> };

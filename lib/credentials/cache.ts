@@ -1,8 +1,7 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { core } from 'zod';
-import { awsTroubleIn, errorName } from '../aws-error.ts';
+import { awsTroubleIn, errorName } from '../aws/error.ts';
 import { MessageFailure } from '../failure.ts';
-import { hidden } from '../hidden.ts';
 import { readJson } from '../json.ts';
 import {
   type Actor,
@@ -12,6 +11,7 @@ import {
   provesAlike,
   usableUntilMs,
 } from '../platform/auth/auth.ts';
+import { hidden } from '../redaction/hidden.ts';
 
 type Entry = {
   credential: Credential;

@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type * as z from 'zod';
-import { errorName } from '../aws-error.ts';
+import { errorName } from '../aws/error.ts';
 import { MessageFailure } from '../failure.ts';
 import { jsonIn } from '../json.ts';
 import { isMissing, isRefusal } from './cache.ts';

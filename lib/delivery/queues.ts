@@ -1,5 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { errorName } from '../aws-error.ts';
+import { errorName } from '../aws/error.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../dead-letter.ts';
 import { type Failure, failureOf } from '../failure.ts';
 import type { KeepWhole } from './letter-store.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { awsTroubleIn } from '../aws-error.ts';
+import { awsTroubleIn } from '../aws/error.ts';
 import { MessageFailure } from '../failure.ts';
 import type { HttpsFileOptions } from './https.ts';
 import { codeOf, type FileSource, type OpenedFile, openedFile, within } from './source.ts';

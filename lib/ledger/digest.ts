@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { errorName } from '../aws-error.ts';
+import { errorName } from '../aws/error.ts';
 
 /**
  * A keyed digest of what a field is to become: 22 characters that tell nobody without the key which of the few possible grades

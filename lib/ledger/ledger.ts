@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { errorName } from '../aws-error.ts';
+import { errorName } from '../aws/error.ts';
 import {
   type Doubt,
   type Entry,

@@ -1,6 +1,6 @@
 import type { AttributeValue, DynamoDBClient, UpdateItemCommandOutput } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import { attribute, unlessRefused } from '../dynamodb.ts';
+import { attribute, unlessRefused } from '../aws/dynamodb.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
 const storySchema = z.object({

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { printableJson } from '../printable.ts';
+import { printableJson } from '../redaction/printable.ts';
 import { type Audit, createAudit } from './audit.ts';
 import { type Filter, filterSchema } from './filter.ts';
 import { letterKinds } from './letter.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { printableJson } from '../printable.ts';
+import { printableJson } from '../redaction/printable.ts';
 import { Refusal } from './refusal.ts';
 import type { Target } from './target.ts';
 

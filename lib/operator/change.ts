@@ -1,6 +1,6 @@
 import { readJson } from '../json.ts';
 import { fieldOf } from '../message.ts';
-import { maskedField, maskedText } from './mask.ts';
+import { maskedField, maskedText } from '../redaction/mask.ts';
 import { Misuse, Refusal } from './refusal.ts';
 
 /** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */

@@ -1,4 +1,4 @@
-import { createTally } from '../metrics.ts';
+import { createTally } from '../telemetry/metrics.ts';
 import type { ConnectionReport } from './connection-check.ts';
 
 /** The report as lines of CloudWatch's embedded metric format, without what is not known. */

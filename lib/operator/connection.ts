@@ -1,7 +1,7 @@
+import { platformOptionsOf, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
-import { type Incident, readIncident, serviceCredential } from '../incidents.ts';
 import { jsonIn } from '../json.ts';
 import {
   type Authenticator,
@@ -12,7 +12,7 @@ import {
 import { skewToldBy } from '../platform/auth/id-key.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
 import { isTimestampOutOfRange } from '../platform/core/error.ts';
-import { platformOptionsOf, settingsFrom } from '../settings.ts';
+import { type Incident, readIncident, serviceCredential } from '../telemetry/incidents.ts';
 import { Misuse } from './refusal.ts';
 import { asMisuse, type Target } from './target.ts';
 

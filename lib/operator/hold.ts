@@ -1,4 +1,4 @@
-import { deleteAll, hideAll, type Queue } from './batches.ts';
+import { deleteAll, hideAll, type Queue } from '../aws/batches.ts';
 
 /** Letters that this process has received and nobody else sees, until it gives them back or dies. */
 export type Hold = {

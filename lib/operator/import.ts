@@ -1,7 +1,7 @@
+import { sendAll } from '../aws/batches.ts';
+import { type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import { jsonIn } from '../json.ts';
-import { type Outgoing, sqsProblem } from '../sqs-limits.ts';
 import type { Audit } from './audit.ts';
-import { sendAll } from './batches.ts';
 import { letterIn } from './letter-line.ts';
 import type { Target } from './target.ts';
 

@@ -1,6 +1,6 @@
+import { once } from '../aws/once.ts';
 import type { Integration } from '../integration.ts';
 import type { Operation } from '../platform/core/operation.ts';
-import { once } from './once.ts';
 
 /** By its name. What each takes for its data is its own affair. */
 export type Integrations = Map<string, Integration<unknown>>;

@@ -1,7 +1,7 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import { mostAttributes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import { ownOf, pointerBody } from '../dead-letter.ts';
 import { lineOf as lineOfWhole, type WholeLetter, wholeIn } from '../delivery/whole-letter.ts';
-import { mostAttributes, type Outgoing, sqsProblem } from '../sqs-limits.ts';
 import type { Letter } from './letter.ts';
 
 /** A letter as one line of a file. */

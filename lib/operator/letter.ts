@@ -2,9 +2,9 @@ import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf, nowhere, ownOf } from '../dead-letter.ts';
 import { dispositions, type FailureKind } from '../failure.ts';
 import { withoutFileNames } from '../files/uri.ts';
-import { hidden } from '../hidden.ts';
 import { readJson, tooDeep } from '../json.ts';
-import { maskedText } from './mask.ts';
+import { hidden } from '../redaction/hidden.ts';
+import { maskedText } from '../redaction/mask.ts';
 import { type Bucket, withWhole } from './whole.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { traced } from '../aws-error.ts';
-import { once } from './once.ts';
+import { traced } from '../aws/error.ts';
+import { once } from '../aws/once.ts';
 import { Misuse, Refusal } from './refusal.ts';
 
 const descriptionSchema = z.looseObject({

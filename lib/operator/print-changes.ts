@@ -1,4 +1,4 @@
-import { plain } from '../printable.ts';
+import { plain } from '../redaction/printable.ts';
 import type { Difference } from './change.ts';
 import type { Discarded, DiscardPlan } from './discard.ts';
 import type { Edited } from './edit.ts';

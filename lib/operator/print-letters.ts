@@ -1,4 +1,4 @@
-import { plain } from '../printable.ts';
+import { plain } from '../redaction/printable.ts';
 import { type Group, type Groups, mostWords } from './groups.ts';
 import { type LetterKind, replayedOften } from './letter.ts';
 import type { Listed } from './list.ts';

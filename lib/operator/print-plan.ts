@@ -1,4 +1,4 @@
-import { plain } from '../printable.ts';
+import { plain } from '../redaction/printable.ts';
 import type { ConnectionReport } from './connection-check.ts';
 import { replayedOften } from './letter.ts';
 import type { Plan, PlannedGroup } from './plan.ts';

@@ -1,5 +1,5 @@
-import type { Incident } from '../incidents.ts';
-import { plain } from '../printable.ts';
+import { plain } from '../redaction/printable.ts';
+import type { Incident } from '../telemetry/incidents.ts';
 import { type ConnectionReport, minuteOf, skewOf } from './connection-check.ts';
 import type { Group } from './groups.ts';
 import { remarks } from './print-letters.ts';

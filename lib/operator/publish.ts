@@ -1,11 +1,11 @@
+import { sendAll } from '../aws/batches.ts';
+import { mostMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { isTooOld } from '../ledger/rules.ts';
 import { parseMessage } from '../message.ts';
-import { mostMessageBytes, sqsProblem } from '../sqs-limits.ts';
 import type { Audit } from './audit.ts';
-import { sendAll } from './batches.ts';
 import type { Integrations } from './integrations.ts';
 import { Refusal } from './refusal.ts';
 import { openRows, type Row, type Source } from './rows.ts';

@@ -1,5 +1,5 @@
 import type { Message } from '@aws-sdk/client-sqs';
-import type { Queue } from './batches.ts';
+import type { Queue } from '../aws/batches.ts';
 import type { Hold } from './hold.ts';
 
 export type ScanOptions = {

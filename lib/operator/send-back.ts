@@ -1,7 +1,7 @@
+import { sendAll } from '../aws/batches.ts';
+import { bytesOf, mostAttributes, mostBytes, type Outgoing } from '../aws/sqs-limits.ts';
 import type { DeadLetter } from '../dead-letter.ts';
 import { needsDecision } from '../failure.ts';
-import { bytesOf, mostAttributes, mostBytes, type Outgoing } from '../sqs-limits.ts';
-import { sendAll } from './batches.ts';
 import type { Letter } from './letter.ts';
 import type { Desk } from './visit.ts';
 

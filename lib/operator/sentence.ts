@@ -1,4 +1,4 @@
-import { safeText } from '../log-facts.ts';
+import { safeText } from '../telemetry/log-facts.ts';
 import { Misuse, Refusal } from './refusal.ts';
 
 /** What went wrong, as a sentence for whoever typed the command. */

@@ -1,5 +1,5 @@
-import { type Incident, incidentOf, readIncident } from '../incidents.ts';
-import type { Queue } from './batches.ts';
+import type { Queue } from '../aws/batches.ts';
+import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import { connectionOf } from './connection.ts';
 import { type ConnectionReport, checkConnection } from './connection-check.ts';
 import { createGrouping, type Group } from './groups.ts';

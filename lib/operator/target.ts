@@ -4,11 +4,11 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { traced } from '../aws-error.ts';
+import { traced } from '../aws/error.ts';
+import { once } from '../aws/once.ts';
+import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
-import { hasOwnStore, operationOverridesFrom } from '../settings.ts';
 import { localTarget } from './local-target.ts';
-import { once } from './once.ts';
 import { Misuse, Refusal } from './refusal.ts';
 
 /** Which sis-relay an operator works on, and by what means. */

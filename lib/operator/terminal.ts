@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
-import { plain } from '../printable.ts';
+import { plain } from '../redaction/printable.ts';
 import { Refusal } from './refusal.ts';
 import { namedEditor } from './target.ts';
 

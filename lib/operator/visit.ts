@@ -1,4 +1,4 @@
-import type { Queue } from './batches.ts';
+import type { Queue } from '../aws/batches.ts';
 import { createHold, type Hold } from './hold.ts';
 import { createLetterReader, type Letter, type LetterReader } from './letter.ts';
 import { countsOf, scan } from './scan.ts';

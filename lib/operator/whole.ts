@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { errorName } from '../aws-error.ts';
+import { errorName } from '../aws/error.ts';
 import { carriedOf, type DeadLetter, nowhere } from '../dead-letter.ts';
 import { wholeIn } from '../delivery/whole-letter.ts';
 

@@ -5,10 +5,10 @@ import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/clien
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/course-export.ts';
+import { exportSettingsFrom } from '../../lib/config/settings.ts';
 import { durableHandler } from '../../lib/durable-job.ts';
 import { type ExportAnswer, exportJob } from '../../lib/export.ts';
 import { createExportServices } from '../../lib/export-services.ts';
-import { exportSettingsFrom } from '../../lib/settings.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf, type Effect } from '../local/controls.ts';
 import { type Lambda, startLambda } from '../local/lambda.ts';

@@ -1,7 +1,7 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import { mostBytes, sqsProblem } from '../../lib/aws/sqs-limits.ts';
 import { type DeadLetter, type LetterFailure, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
-import { withoutFields } from '../../lib/forbidden-fields.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { eventIdIn, parseMessage, versionOf } from '../../lib/message.ts';
 import { differences } from '../../lib/operator/change.ts';
@@ -12,8 +12,8 @@ import { letterIn, lineOf } from '../../lib/operator/letter-line.ts';
 import { storyLines, storyOf } from '../../lib/operator/print-story.ts';
 import { messageFor } from '../../lib/operator/send-back.ts';
 import type { Terminal } from '../../lib/operator/terminal.ts';
-import { printableJson } from '../../lib/printable.ts';
-import { mostBytes, sqsProblem } from '../../lib/sqs-limits.ts';
+import { withoutFields } from '../../lib/redaction/forbidden-fields.ts';
+import { printableJson } from '../../lib/redaction/printable.ts';
 import { type Body, bodies } from './bodies.ts';
 
 export type FuzzReport = {

@@ -1,4 +1,4 @@
-import type { MessageReport } from '../../lib/observe.ts';
+import type { MessageReport } from '../../lib/telemetry/observe.ts';
 import type { History, Step } from './history.ts';
 import { wrong } from './platform.ts';
 import type { Copy, Letter } from './queue.ts';

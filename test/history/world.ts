@@ -8,7 +8,7 @@ import type { Services } from '../../lib/delivery/services.ts';
 import type { Integration } from '../../lib/integration.ts';
 import { createLedger } from '../../lib/ledger/ledger.ts';
 import type { Field, Item, LedgerTable } from '../../lib/ledger/table.ts';
-import type { MessageReport } from '../../lib/observe.ts';
+import type { MessageReport } from '../../lib/telemetry/observe.ts';
 import { containers, type Fate, type History } from './history.ts';
 import { createPlatformModel, fileBytes, type TaggedPlatform } from './platform.ts';
 import { type Copy, createQueueModel, visibilityMs } from './queue.ts';

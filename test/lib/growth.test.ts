@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { fileUriProblem, withoutFileNames } from '../../lib/files/uri.ts';
-import { withoutFields } from '../../lib/forbidden-fields.ts';
 import { readJson } from '../../lib/json.ts';
-import { safeText } from '../../lib/log-facts.ts';
-import { maskedText } from '../../lib/operator/mask.ts';
 import { unspeakable } from '../../lib/platform/auth/auth-parameters.ts';
 import { piecesOf } from '../../lib/platform/core/html.ts';
 import { parseRefusal } from '../../lib/platform/core/refused-call.ts';
 import { plainText } from '../../lib/platform/core/rich-text.ts';
-import { scrub, withoutEchoes } from '../../lib/platform/echo.ts';
+import { scrub, withoutEchoes } from '../../lib/redaction/echo.ts';
+import { withoutFields } from '../../lib/redaction/forbidden-fields.ts';
+import { maskedText } from '../../lib/redaction/mask.ts';
+import { safeText } from '../../lib/telemetry/log-facts.ts';
 
 /*
  * Whoever writes the texts that are searched must not decide how long that takes. So four times as much text may take four

@@ -7,8 +7,8 @@ import {
 import { onTestFinished } from 'vitest';
 import { createCredentials } from '../../lib/credentials/cache.ts';
 import { createSecretVersions, type SecretVersions } from '../../lib/credentials/versions.ts';
-import { createObserve } from '../../lib/observe.ts';
 import { createRefreshRun } from '../../lib/refresh-run.ts';
+import { createObserve } from '../../lib/telemetry/observe.ts';
 import { createTokenRefresh } from '../../lib/token-refresh.ts';
 import { localClient } from '../local/aws.ts';
 import { startPlatform } from '../local/platform/server.ts';

@@ -10,13 +10,13 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { settingsFrom } from '../../lib/config/settings.ts';
 import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/dead-letter.ts';
 import { handlerOf } from '../../lib/delivery/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/services.ts';
 import type { Integration } from '../../lib/integration.ts';
-import type { MessageReport } from '../../lib/observe.ts';
 import { messageFor } from '../../lib/operator/send-back.ts';
-import { settingsFrom } from '../../lib/settings.ts';
+import type { MessageReport } from '../../lib/telemetry/observe.ts';
 import { localClient } from './aws.ts';
 import { controlsOf, type PlatformRequest } from './controls.ts';
 import { mapQueue } from './event-source-mapping.ts';

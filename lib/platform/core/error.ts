@@ -1,4 +1,4 @@
-import { readAs } from '../escapes.ts';
+import { readAs } from '../../redaction/escapes.ts';
 import type { Operation } from './operation.ts';
 
 /** An answer that is not the success which its operation declares, parsed from whichever of the platform's forms it came in. */

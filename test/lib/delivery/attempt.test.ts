@@ -11,10 +11,10 @@ import type { Digest } from '../../../lib/ledger/digest.ts';
 import { createLedger } from '../../../lib/ledger/ledger.ts';
 import type { LedgerTable } from '../../../lib/ledger/table.ts';
 import { identityOf } from '../../../lib/message.ts';
-import type { MessageReport } from '../../../lib/observe.ts';
 import type { CallReport, Attempt as PlatformAttempt } from '../../../lib/platform/client.ts';
 import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
 import { acknowledged } from '../../../lib/platform/core/operation.ts';
+import type { MessageReport } from '../../../lib/telemetry/observe.ts';
 import { createTableModel } from '../../history/table.ts';
 
 type Data = { say: string };

@@ -10,6 +10,7 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
+import { settingsFrom } from '../../../lib/config/settings.ts';
 import { type DeadLetter, letterOf } from '../../../lib/dead-letter.ts';
 import { handlerOf } from '../../../lib/delivery/handler.ts';
 import { createQueues, type Delay, type Queues } from '../../../lib/delivery/queues.ts';
@@ -17,12 +18,11 @@ import { createServices, type Services } from '../../../lib/delivery/services.ts
 import { dispositions, type FailureKind, MessageFailure } from '../../../lib/failure.ts';
 import type { Integration, World } from '../../../lib/integration.ts';
 import type { Claim } from '../../../lib/ledger/ledger.ts';
-import { createObserve } from '../../../lib/observe.ts';
 import type { Attempt, Platform } from '../../../lib/platform/client.ts';
 import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
 import { acknowledged, type Operation } from '../../../lib/platform/core/operation.ts';
 import { parseRefusal } from '../../../lib/platform/core/refused-call.ts';
-import { settingsFrom } from '../../../lib/settings.ts';
+import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
 const second = 1_000;

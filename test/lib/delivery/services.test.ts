@@ -1,9 +1,9 @@
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { hasOwnStore, settingsFrom } from '../../../lib/config/settings.ts';
 import { letterOf } from '../../../lib/dead-letter.ts';
 import { createServices, servicesFromEnvironment } from '../../../lib/delivery/services.ts';
 import { whoAmI } from '../../../lib/platform/resources/users.ts';
-import { hasOwnStore, settingsFrom } from '../../../lib/settings.ts';
 import { type Stack, settingsOf, startStack } from '../../local/stack.ts';
 
 const needed = {

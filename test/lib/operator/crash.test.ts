@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from 'vitest';
-import { sendAll } from '../../../lib/operator/batches.ts';
+import { sendAll } from '../../../lib/aws/batches.ts';
 import { countsOf } from '../../../lib/operator/scan.ts';
 import { seed } from '../../seed.ts';
 import { type Moment, startDeadlyProxy } from './deadly-proxy.ts';

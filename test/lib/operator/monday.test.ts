@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sendAll } from '../../../lib/operator/batches.ts';
+import { sendAll } from '../../../lib/aws/batches.ts';
 import type { Groups } from '../../../lib/operator/groups.ts';
 import type { ReplayResult } from '../../../lib/operator/replay.ts';
 import { countsOf } from '../../../lib/operator/scan.ts';

@@ -1,9 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import { errorName } from './aws-error.ts';
-import { attribute, unlessRefused } from './dynamodb.ts';
-import type { Failure, Outcome } from './failure.ts';
-import type { CallReport } from './platform/client.ts';
+import { attribute, unlessRefused } from '../aws/dynamodb.ts';
+import { errorName } from '../aws/error.ts';
+import type { Failure, Outcome } from '../failure.ts';
+import type { CallReport } from '../platform/client.ts';
 
 /** What keeps messages waiting until a person acts. */
 export type Incident = z.infer<typeof incidentSchema>;

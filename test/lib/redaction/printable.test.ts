@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plain, printableJson } from '../../lib/printable.ts';
+import { plain, printableJson } from '../../../lib/redaction/printable.ts';
 
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const hostile = fc

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Outcome } from '../../lib/failure.ts';
-import type { Facts } from '../../lib/log-facts.ts';
-import { createObserve, type MessageReport, type ObserveOptions } from '../../lib/observe.ts';
+import type { Outcome } from '../../../lib/failure.ts';
+import type { Facts } from '../../../lib/telemetry/log-facts.ts';
+import { createObserve, type MessageReport, type ObserveOptions } from '../../../lib/telemetry/observe.ts';
 
 const report: MessageReport = {
   messageId: '059f36b4-87a3-44ab-83d2-661975830a7d',

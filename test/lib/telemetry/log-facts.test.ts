@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { errorFactsOf, lineOf, safeText } from '../../lib/log-facts.ts';
+import { errorFactsOf, lineOf, safeText } from '../../../lib/telemetry/log-facts.ts';
 
 describe('safeText', () => {
   test.each([

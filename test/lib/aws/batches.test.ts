@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { deleteAll, hideAll, sendAll } from '../../../lib/operator/batches.ts';
-import { officesForTests } from './office.ts';
+import { deleteAll, hideAll, sendAll } from '../../../lib/aws/batches.ts';
+import { officesForTests } from '../operator/office.ts';
 
 const offices = officesForTests();
 

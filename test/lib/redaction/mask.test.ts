@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { columnsOf } from '../../../lib/operator/columns.ts';
 import { loadIntegrations } from '../../../lib/operator/integrations.ts';
-import { maskedBody, maskedText } from '../../../lib/operator/mask.ts';
-import { eventBody } from './office.ts';
+import { maskedBody, maskedText } from '../../../lib/redaction/mask.ts';
+import { eventBody } from '../operator/office.ts';
 
 describe('a message without what is personal', () => {
   test('keeps its shape, its ids and what tells shapes apart', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
-import { errorName } from '../aws-error.ts';
-import { bytesOf, mostBytes, type Outgoing } from '../sqs-limits.ts';
+import { errorName } from './error.ts';
+import { bytesOf, mostBytes, type Outgoing } from './sqs-limits.ts';
 
 /** A queue, and the client that speaks to it. */
 export type Queue = { sqs: SQSClient; url: string };

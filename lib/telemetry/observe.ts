@@ -1,4 +1,4 @@
-import { type FailureKind, needsPerson, type Outcome } from './failure.ts';
+import { type FailureKind, needsPerson, type Outcome } from '../failure.ts';
 import { type Facts, lineOf, safeText } from './log-facts.ts';
 import { createTally, type Tally } from './metrics.ts';
 

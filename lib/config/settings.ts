@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { checkFileHosts } from './files/uri.ts';
-import { readJson } from './json.ts';
-import type { PlatformOptions } from './platform/client.ts';
+import { checkFileHosts } from '../files/uri.ts';
+import { readJson } from '../json.ts';
+import type { PlatformOptions } from '../platform/client.ts';
 
 const fileHosts = z
   .string()

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withoutFields } from '../../lib/forbidden-fields.ts';
-import { mostBytes, sqsProblem } from '../../lib/sqs-limits.ts';
+import { mostBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
+import { withoutFields } from '../../../lib/redaction/forbidden-fields.ts';
 
 const names = ['key', 'plainSecret'];
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -1,15 +1,15 @@
 import { DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Failure } from '../../lib/failure.ts';
+import type { Failure } from '../../../lib/failure.ts';
 import {
   createIncidents,
   type Ending,
   incidentOf,
   readIncident,
   serviceCredential,
-} from '../../lib/incidents.ts';
-import { localClient } from '../local/aws.ts';
-import { startLedgerTable } from '../local/ledger-table.ts';
+} from '../../../lib/telemetry/incidents.ts';
+import { localClient } from '../../local/aws.ts';
+import { startLedgerTable } from '../../local/ledger-table.ts';
 
 const table = 'sis-relay-test-ledger';
 const minuteMs = 60_000;

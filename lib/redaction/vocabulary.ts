@@ -1,4 +1,4 @@
-import { readAs } from '../platform/escapes.ts';
+import { readAs } from './escapes.ts';
 
 /**
  * What must not be told: whether a word or a number is one of them, or a piece of one, however it is spelled. Not known are numbers

@@ -1,5 +1,5 @@
-import { endOfString, isJson, shallowJsonIn } from './json.ts';
-import { mostBytes } from './sqs-limits.ts';
+import { mostBytes } from '../aws/sqs-limits.ts';
+import { endOfString, isJson, shallowJsonIn } from '../json.ts';
 
 /** A body that may be kept, and the names of the fields whose values were taken from it. */
 export type Masked = { body: string; fields: string[] };

@@ -1,6 +1,6 @@
-import { fieldName, hidden } from '../hidden.ts';
 import { jsonIn } from '../json.ts';
-import { readAs, type Undone, undone } from '../platform/escapes.ts';
+import { readAs, type Undone, undone } from './escapes.ts';
+import { fieldName, hidden } from './hidden.ts';
 import { plainSign, tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
 /** Of an event's own fields these name the message, and nobody in it. */
