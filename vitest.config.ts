@@ -26,8 +26,8 @@ class SlowestFirst extends BaseSequencer {
 /** What they import keeps the address that it met first. */
 const ownProcess = [
   'test/functions/course-export.test.ts',
-  'test/lib/durable-job.test.ts',
-  'test/lib/export-passes.test.ts',
+  'test/lib/durable/job.test.ts',
+  'test/lib/course-export/passes.test.ts',
   'test/local/durable-executions.test.ts',
   'test/package/durable.test.ts',
 ];

@@ -2,8 +2,8 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { refreshSettingsFrom } from '../lib/config/settings.ts';
 import { onceFromEnvironment } from '../lib/delivery/services.ts';
-import type { RefreshSummary } from '../lib/refresh-run.ts';
-import { createRefreshServices } from '../lib/refresh-services.ts';
+import type { RefreshSummary } from '../lib/token-refresh/run.ts';
+import { createRefreshServices } from '../lib/token-refresh/services.ts';
 
 /** A schedule's event, or `{"force":true}` of a person: tokens are asked for though the old ones last. */
 const request = z.looseObject({ force: z.boolean().default(false) });

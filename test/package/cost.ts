@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { mostChunks } from '../../lib/export-passes.ts';
+import { mostChunks } from '../../lib/course-export/passes.ts';
 import { optionsOf } from '../options.ts';
 import { writeIntoReadme } from '../readme.ts';
 import { alarmsIn, type Deployment, deploy } from './cloudformation.ts';

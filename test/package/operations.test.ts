@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { askedIn } from '../../lib/export-request.ts';
+import { askedIn } from '../../lib/course-export/request.ts';
 import * as grades from '../../lib/platform/resources/grades.ts';
 import { refusedOperations } from '../../lib/platform/resources/operations.ts';
 import { partOfReadme } from '../readme.ts';

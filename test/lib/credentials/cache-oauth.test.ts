@@ -5,7 +5,7 @@ import { createPlatformClient } from '../../../lib/platform/client.ts';
 import { getTopicFile } from '../../../lib/platform/resources/content.ts';
 import { whoAmI } from '../../../lib/platform/resources/users.ts';
 import { clientOptions } from '../platform/servers.ts';
-import { minuteMs, service, tokenWorld } from '../token-fixture.ts';
+import { minuteMs, service, tokenWorld } from '../token-refresh/fixture.ts';
 
 /** A container of a function that reads the service's token from its secret. */
 const readingWorld = async (tokens: object = {}) => {

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { DurableOperationError } from '@aws/durable-execution-sdk-js';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Engine, mostOperations } from '../../lib/durable-job.ts';
-import type { Run } from '../../lib/export-chunk.ts';
-import { exportAll, mostOperationsForWaits } from '../../lib/export-passes.ts';
-import { askedIn } from '../../lib/export-request.ts';
-import { incompleteIn } from '../../lib/export-totals.ts';
-import { MessageFailure } from '../../lib/failure.ts';
-import type { PlatformClient } from '../../lib/platform/client.ts';
+import type { Run } from '../../../lib/course-export/chunk.ts';
+import { exportAll, mostOperationsForWaits } from '../../../lib/course-export/passes.ts';
+import { askedIn } from '../../../lib/course-export/request.ts';
+import { incompleteIn } from '../../../lib/course-export/totals.ts';
+import { type Engine, mostOperations } from '../../../lib/durable/job.ts';
+import { MessageFailure } from '../../../lib/failure.ts';
+import type { PlatformClient } from '../../../lib/platform/client.ts';
 
 const second = 1_000;
 const minute = 60 * second;

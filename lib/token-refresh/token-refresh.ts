@@ -1,9 +1,9 @@
-import type { SecretVersions } from './credentials/versions.ts';
-import { expiryMs } from './platform/auth/oauth.ts';
-import { requestTokens, TokenError } from './platform/auth/token-request.ts';
-import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './refresh-state.ts';
-import type { Observe } from './telemetry/observe.ts';
-import { createTokenStore } from './token-store.ts';
+import type { SecretVersions } from '../credentials/versions.ts';
+import { expiryMs } from '../platform/auth/oauth.ts';
+import { requestTokens, TokenError } from '../platform/auth/token-request.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './state.ts';
+import { createTokenStore } from './store.ts';
 
 /*
  * A refresh token can be used once, and the answer that brings the next one can be lost. So each step leaves behind what

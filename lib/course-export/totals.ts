@@ -1,5 +1,5 @@
-import type { Stored } from './export-parts.ts';
-import type { Failure } from './failure.ts';
+import type { Failure } from '../failure.ts';
+import type { Stored } from './parts.ts';
 
 /** One failure and every part that has failed with it. */
 type FailureGroup = Failure & {

@@ -5,15 +5,15 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { onTestFinished } from 'vitest';
-import { createCredentials } from '../../lib/credentials/cache.ts';
-import { createSecretVersions, type SecretVersions } from '../../lib/credentials/versions.ts';
-import { createRefreshRun } from '../../lib/refresh-run.ts';
-import { createObserve } from '../../lib/telemetry/observe.ts';
-import { createTokenRefresh } from '../../lib/token-refresh.ts';
-import { localClient } from '../local/aws.ts';
-import { startPlatform } from '../local/platform/server.ts';
-import { startSecretsManager } from '../local/secrets-manager.ts';
-import { control } from './platform/local-client.ts';
+import { createCredentials } from '../../../lib/credentials/cache.ts';
+import { createSecretVersions, type SecretVersions } from '../../../lib/credentials/versions.ts';
+import { createObserve } from '../../../lib/telemetry/observe.ts';
+import { createRefreshRun } from '../../../lib/token-refresh/run.ts';
+import { createTokenRefresh } from '../../../lib/token-refresh/token-refresh.ts';
+import { localClient } from '../../local/aws.ts';
+import { startPlatform } from '../../local/platform/server.ts';
+import { startSecretsManager } from '../../local/secrets-manager.ts';
+import { control } from '../platform/local-client.ts';
 
 export const minuteMs = 60_000;
 export const prefix = 'relay';

@@ -1,7 +1,7 @@
-import { type Engine, isInterrupted, mostOperations } from './durable-job.ts';
-import { exportChunk, givenUp, type Run } from './export-chunk.ts';
-import type { Task } from './export-org-unit.ts';
-import { addTotals, type ExportTotals, noTotals } from './export-totals.ts';
+import { type Engine, isInterrupted, mostOperations } from '../durable/job.ts';
+import { exportChunk, givenUp, type Run } from './chunk.ts';
+import type { Task } from './org-unit.ts';
+import { addTotals, type ExportTotals, noTotals } from './totals.ts';
 
 /**
  * How the operations of an execution are divided, of which AWS allows 3,000: at most 500 are steps of the first pass, so that up to

@@ -8,8 +8,8 @@ import {
   StepSemantics,
   withDurableExecution,
 } from '@aws/durable-execution-sdk-js';
-import { type BackoffLimits, waitSeconds } from './delivery/backoff.ts';
-import { dispositions, type Failure, failureOf } from './failure.ts';
+import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
+import { dispositions, type Failure, failureOf } from '../failure.ts';
 
 /** So many operations AWS allows an execution: a job divides its work by it. */
 export const mostOperations = 3_000;

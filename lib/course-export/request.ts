@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { exportDetails } from './export-parts.ts';
-import { platformId } from './message.ts';
-import { courseOffering } from './platform/resources/org-units.ts';
+import { platformId } from '../message.ts';
+import { courseOffering } from '../platform/resources/org-units.ts';
+import { exportDetails } from './parts.ts';
 
 /** What is to be exported. */
 const exportRequest = z

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { Engine, Job } from './durable-job.ts';
-import { createResults } from './durable-results.ts';
-import { type RunningExecutions, waitForTurn } from './durable-turn.ts';
-import type { ExportServices, Run } from './export-chunk.ts';
-import { exportOperations } from './export-parts.ts';
-import { exportAll, mostOperationsForWaits } from './export-passes.ts';
-import { type Asked, askedIn } from './export-request.ts';
-import { type ExportTotals, incompleteIn } from './export-totals.ts';
-import { dispositions, failureOf } from './failure.ts';
-import { listOrgUnits } from './platform/resources/org-units.ts';
-import type { Observe } from './telemetry/observe.ts';
+import type { Engine, Job } from '../durable/job.ts';
+import { createResults } from '../durable/results.ts';
+import { type RunningExecutions, waitForTurn } from '../durable/turn.ts';
+import { dispositions, failureOf } from '../failure.ts';
+import { listOrgUnits } from '../platform/resources/org-units.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import type { ExportServices, Run } from './chunk.ts';
+import { exportOperations } from './parts.ts';
+import { exportAll, mostOperationsForWaits } from './passes.ts';
+import { type Asked, askedIn } from './request.ts';
+import { type ExportTotals, incompleteIn } from './totals.ts';
 
 /** What came of a run that came to its end; one that could not throws, and the engine tells that its execution has failed. */
 export type ExportAnswer = {

@@ -1,10 +1,10 @@
-import { type Part, partsOf } from './export-parts.ts';
-import type { ExportRequest } from './export-request.ts';
-import type { ExportStore } from './export-store.ts';
-import { addFailure, addFile, type ExportTotals } from './export-totals.ts';
-import { dispositions, type Failure, failureOf } from './failure.ts';
-import type { Platform } from './platform/client.ts';
-import type { Observe } from './telemetry/observe.ts';
+import { dispositions, type Failure, failureOf } from '../failure.ts';
+import type { Platform } from '../platform/client.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import { type Part, partsOf } from './parts.ts';
+import type { ExportRequest } from './request.ts';
+import type { ExportStore } from './store.ts';
+import { addFailure, addFile, type ExportTotals } from './totals.ts';
 
 /** An org unit, or what is left of it. */
 export type Task = {

@@ -1,13 +1,13 @@
 import { setMaxListeners } from 'node:events';
-import { type BackoffLimits, waitSeconds } from './delivery/backoff.ts';
-import { exportOrgUnit, filesOf, type Task, type Turn } from './export-org-unit.ts';
-import { exportOperations } from './export-parts.ts';
-import type { ExportRequest } from './export-request.ts';
-import type { ExportStore } from './export-store.ts';
-import { addFailure, type ExportTotals, noTotals } from './export-totals.ts';
-import { type Failure, needsPerson } from './failure.ts';
-import type { PlatformClient } from './platform/client.ts';
-import type { Observe } from './telemetry/observe.ts';
+import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
+import { type Failure, needsPerson } from '../failure.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import { exportOrgUnit, filesOf, type Task, type Turn } from './org-unit.ts';
+import { exportOperations } from './parts.ts';
+import type { ExportRequest } from './request.ts';
+import type { ExportStore } from './store.ts';
+import { addFailure, type ExportTotals, noTotals } from './totals.ts';
 
 export type ExportServices = {
   platform: PlatformClient;

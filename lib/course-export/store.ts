@@ -8,7 +8,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { keepMemoryBelow } from './files/memory.ts';
+import { keepMemoryBelow } from '../files/memory.ts';
 
 /** The bucket that exports go to. */
 export type ExportStore = {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { flawOf } from './credentials/cache.ts';
-import type { SecretVersion } from './credentials/versions.ts';
-import { jsonIn } from './json.ts';
-import { type OAuthCredential, oauthCredential } from './platform/auth/oauth.ts';
+import { flawOf } from '../credentials/cache.ts';
+import type { SecretVersion } from '../credentials/versions.ts';
+import { jsonIn } from '../json.ts';
+import { type OAuthCredential, oauthCredential } from '../platform/auth/oauth.ts';
 
 /** An OAuth client's secret; `fields` are its own JSON, which goes back as it came but for the tokens. */
 export type OAuthSecret = { version: string; fields: Record<string, unknown>; credential: OAuthCredential };

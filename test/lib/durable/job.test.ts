@@ -1,11 +1,11 @@
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { durableHandler, type Engine, isInterrupted } from '../../lib/durable-job.ts';
-import { waitForTurn } from '../../lib/durable-turn.ts';
-import { MessageFailure } from '../../lib/failure.ts';
-import { localClient } from '../local/aws.ts';
-import { type DurableExecutions, startDurableExecutions } from '../local/durable-executions.ts';
-import type { InvokeResult } from '../local/lambda-runtime-api.ts';
+import { durableHandler, type Engine, isInterrupted } from '../../../lib/durable/job.ts';
+import { waitForTurn } from '../../../lib/durable/turn.ts';
+import { MessageFailure } from '../../../lib/failure.ts';
+import { localClient } from '../../local/aws.ts';
+import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
+import type { InvokeResult } from '../../local/lambda-runtime-api.ts';
 
 const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:long';
 const backoff = { minimumSeconds: 1, maximumSeconds: 1 };

@@ -1,6 +1,6 @@
-import { traced } from './aws/error.ts';
-import { type BackoffLimits, waitSeconds } from './delivery/backoff.ts';
-import type { Engine } from './durable-job.ts';
+import { traced } from '../aws/error.ts';
+import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
+import type { Engine } from './job.ts';
 
 /** The executions of a function that have begun and not ended, the oldest first, as the engine itself tells. */
 export type RunningExecutions = (functionArn: string) => Promise<string[]>;

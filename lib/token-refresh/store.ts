@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { SecretVersions } from './credentials/versions.ts';
-import type { Tokens } from './platform/auth/token-request.ts';
+import type { SecretVersions } from '../credentials/versions.ts';
+import type { Tokens } from '../platform/auth/token-request.ts';
+import type { Observe } from '../telemetry/observe.ts';
 import {
   type Claim,
   claimIn,
@@ -10,8 +11,7 @@ import {
   type OAuthSecret,
   oauthSecretIn,
   stateOf,
-} from './refresh-state.ts';
-import type { Observe } from './telemetry/observe.ts';
+} from './state.ts';
 
 /** A value of a secret that is staged, or on its way there. */
 export type Staged = { version: string; fields: Record<string, unknown> };

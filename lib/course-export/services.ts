@@ -1,12 +1,12 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { traced } from './aws/error.ts';
-import { type ExportSettings, hasOwnStore, platformOptionsOf } from './config/settings.ts';
-import { createCredentials } from './credentials/cache.ts';
-import { createRunningExecutions, type RunningExecutions } from './durable-turn.ts';
-import type { ExportServices } from './export-chunk.ts';
-import { createAuthenticator } from './platform/auth/auth.ts';
-import { createPlatformClient } from './platform/client.ts';
-import { createObserve } from './telemetry/observe.ts';
+import { traced } from '../aws/error.ts';
+import { type ExportSettings, hasOwnStore, platformOptionsOf } from '../config/settings.ts';
+import { createCredentials } from '../credentials/cache.ts';
+import { createRunningExecutions, type RunningExecutions } from '../durable/turn.ts';
+import { createAuthenticator } from '../platform/auth/auth.ts';
+import { createPlatformClient } from '../platform/client.ts';
+import { createObserve } from '../telemetry/observe.ts';
+import type { ExportServices } from './chunk.ts';
 
 /** A part of an upload takes longer than a call of Secrets Manager. */
 const awsClient = {
@@ -21,7 +21,7 @@ export const createExportServices = async (
   // Loaded when there is something to export: a third of what the function's start would cost.
   const [{ S3Client }, { createExportStore }, running] = await Promise.all([
     import('@aws-sdk/client-s3'),
-    import('./export-store.ts'),
+    import('./store.ts'),
     createRunningExecutions(),
   ]);
   const observe = createObserve({

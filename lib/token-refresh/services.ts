@@ -1,9 +1,9 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { traced } from './aws/error.ts';
-import type { RefreshSettings } from './config/settings.ts';
-import { createSecretVersions } from './credentials/versions.ts';
-import { createRefreshRun, type RefreshSummary } from './refresh-run.ts';
-import { createObserve, type Observe } from './telemetry/observe.ts';
+import { traced } from '../aws/error.ts';
+import type { RefreshSettings } from '../config/settings.ts';
+import { createSecretVersions } from '../credentials/versions.ts';
+import { createObserve, type Observe } from '../telemetry/observe.ts';
+import { createRefreshRun, type RefreshSummary } from './run.ts';
 import { createTokenRefresh } from './token-refresh.ts';
 
 /** The real world of a container that renews tokens. */
