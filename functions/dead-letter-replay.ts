@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda';
+import { replayEvent } from '../lib/dead-letters/replay/event.ts';
+import { type ReplayResult, replayLetters } from '../lib/dead-letters/replay/replay.ts';
 import { createAudit } from '../lib/operator/audit.ts';
 import { type ConnectionReport, connectionOperations } from '../lib/operator/connection-check.ts';
-import { type ReplayResult, replayLetters } from '../lib/operator/replay.ts';
-import { replayEvent } from '../lib/operator/replay-event.ts';
 import { targetFrom } from '../lib/operator/target.ts';
 import { createTally } from '../lib/telemetry/metrics.ts';
 

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
+import { letterKinds } from '../dead-letters/reading/letter.ts';
 import { printableJson } from '../redaction/printable.ts';
 import { type Audit, createAudit } from './audit.ts';
-import { type Filter, filterSchema } from './filter.ts';
-import { letterKinds } from './letter.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { Misuse, Refusal } from './refusal.ts';
 import { type Target, targetFrom } from './target.ts';

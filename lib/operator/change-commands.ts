@@ -1,5 +1,8 @@
 import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { discardLetters } from '../dead-letters/discard.ts';
+import { exportLetters } from '../dead-letters/export.ts';
+import { importLetters, ledgerMemoryDays, type Outdated } from '../dead-letters/import.ts';
 import { outdatedAfterDays } from '../ledger/rules.ts';
 import { memoryDays } from '../ledger/table.ts';
 import {
@@ -16,10 +19,7 @@ import {
   wholeNumber,
   withProgress,
 } from './around.ts';
-import { discardLetters } from './discard.ts';
 import { addEditCommand } from './edit-command.ts';
-import { exportLetters } from './export.ts';
-import { importLetters, ledgerMemoryDays, type Outdated } from './import.ts';
 import { linesIn } from './lines.ts';
 import { discardLines, discardPlanLines, outdatedLines, problemLines } from './print-changes.ts';
 import { remarks } from './print-letters.ts';

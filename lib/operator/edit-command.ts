@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { changed, changeFrom, removalOf } from '../dead-letters/edit/change.ts';
+import { type EditOptions, editLetter } from '../dead-letters/edit/edit.ts';
 import { readJson } from '../json.ts';
 import {
   type Around,
@@ -11,8 +13,6 @@ import {
   targetOf,
   wholeNumber,
 } from './around.ts';
-import { changed, changeFrom, removalOf } from './change.ts';
-import { type EditOptions, editLetter } from './edit.ts';
 import { differenceLines, editedLines } from './print-changes.ts';
 import { Refusal } from './refusal.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,4 +1,8 @@
 import type { Command } from 'commander';
+import { showLetter } from '../dead-letters/reading/find.ts';
+import { groupLetters } from '../dead-letters/reading/groups.ts';
+import type { Letter } from '../dead-letters/reading/letter.ts';
+import { listLetters } from '../dead-letters/reading/list.ts';
 import {
   type Around,
   addFilterOptions,
@@ -11,10 +15,6 @@ import {
   wholeNumber,
   withProgress,
 } from './around.ts';
-import { showLetter } from './find.ts';
-import { groupLetters } from './groups.ts';
-import type { Letter } from './letter.ts';
-import { listLetters } from './list.ts';
 import { groupsLines, listLines } from './print-letters.ts';
 import { storyLines, storyOf } from './print-story.ts';
 

@@ -1,8 +1,8 @@
+import type { Discarded, DiscardPlan } from '../dead-letters/discard.ts';
+import type { Difference } from '../dead-letters/edit/change.ts';
+import type { Edited } from '../dead-letters/edit/edit.ts';
+import { ledgerMemoryDays, type Outdated } from '../dead-letters/import.ts';
 import { plain } from '../redaction/printable.ts';
-import type { Difference } from './change.ts';
-import type { Discarded, DiscardPlan } from './discard.ts';
-import type { Edited } from './edit.ts';
-import { ledgerMemoryDays, type Outdated } from './import.ts';
 import { coloured, remarks } from './print-letters.ts';
 import { countOf, numberOf, tableOf, wrapped } from './table.ts';
 import type { Target } from './target.ts';

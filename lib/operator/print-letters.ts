@@ -1,11 +1,11 @@
+import { type Group, type Groups, mostWords } from '../dead-letters/reading/groups.ts';
+import { type LetterKind, replayedOften } from '../dead-letters/reading/letter.ts';
+import type { Listed } from '../dead-letters/reading/list.ts';
+import type { Visit } from '../dead-letters/reading/read.ts';
 import { plain } from '../redaction/printable.ts';
-import { type Group, type Groups, mostWords } from './groups.ts';
-import { type LetterKind, replayedOften } from './letter.ts';
-import type { Listed } from './list.ts';
 import { ageOf, countOf, cut, numberOf, tableOf, wrapped } from './table.ts';
 import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
-import type { Visit } from './visit.ts';
 
 type Print = { target: Target; terminal: Terminal };
 

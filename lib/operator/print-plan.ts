@@ -1,10 +1,10 @@
+import { replayedOften } from '../dead-letters/reading/letter.ts';
+import type { Plan, PlannedGroup } from '../dead-letters/replay/plan.ts';
+import type { ReplayResult } from '../dead-letters/replay/replay.ts';
+import type { Canary, RunOptions } from '../dead-letters/replay/run.ts';
 import { plain } from '../redaction/printable.ts';
 import type { ConnectionReport } from './connection-check.ts';
-import { replayedOften } from './letter.ts';
-import type { Plan, PlannedGroup } from './plan.ts';
 import { coloured, remarks } from './print-letters.ts';
-import type { ReplayResult } from './replay.ts';
-import type { Canary, RunOptions } from './replay-run.ts';
 import { countOf, numberOf, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,7 +1,7 @@
+import type { Group } from '../dead-letters/reading/groups.ts';
 import { plain } from '../redaction/printable.ts';
 import type { Incident } from '../telemetry/incidents.ts';
 import { type ConnectionReport, minuteOf, skewOf } from './connection-check.ts';
-import type { Group } from './groups.ts';
 import { remarks } from './print-letters.ts';
 import type { QueueStatus, Status } from './status.ts';
 import { ageOf, countOf, numberOf, tableOf, wrapped } from './table.ts';

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { type ReplayOptions, replayLetters } from '../dead-letters/replay/replay.ts';
 import {
   type Around,
   addFilterOptions,
@@ -14,7 +15,6 @@ import {
 } from './around.ts';
 import { canaryLines, paceLine, planLines, resultLines } from './print-plan.ts';
 import { createProgress } from './progress.ts';
-import { type ReplayOptions, replayLetters } from './replay.ts';
 import { wrapped } from './table.ts';
 
 type Given = Omit<ReplayOptions, 'filter' | 'waitSeconds'> & { canaryWait: number; goOn?: boolean };

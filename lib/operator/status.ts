@@ -1,11 +1,11 @@
 import type { Queue } from '../aws/batches.ts';
+import { createGrouping, type Group } from '../dead-letters/reading/groups.ts';
+import { type Visit, type VisitOptions, visit } from '../dead-letters/reading/read.ts';
+import { type Counts, countsOf } from '../dead-letters/reading/scan.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import { connectionOf } from './connection.ts';
 import { type ConnectionReport, checkConnection } from './connection-check.ts';
-import { createGrouping, type Group } from './groups.ts';
-import { type Counts, countsOf } from './scan.ts';
 import type { Target } from './target.ts';
-import { type Visit, type VisitOptions, visit } from './visit.ts';
 
 export type QueueStatus = Counts & {
   function: string;

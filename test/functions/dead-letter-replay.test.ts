@@ -6,7 +6,7 @@ import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/dead-letter-replay.ts';
 import { type LetterFailure, sqsMessageOf } from '../../lib/dead-letter.ts';
-import { listLetters } from '../../lib/operator/list.ts';
+import { listLetters } from '../../lib/dead-letters/reading/list.ts';
 import { localOffice } from '../lib/operator/local-office.ts';
 import { eventBody, failureOf, never } from '../lib/operator/office.ts';
 import { documentsIn, typed } from '../lib/operator/typed.ts';

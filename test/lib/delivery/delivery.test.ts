@@ -2,8 +2,8 @@ import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/c
 import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DeadLetter, sqsMessageOf } from '../../../lib/dead-letter.ts';
+import { messageFor } from '../../../lib/dead-letters/replay/send-back.ts';
 import { attributesOf, isDecided, storyOf } from '../../../lib/delivery/delivery.ts';
-import { messageFor } from '../../../lib/operator/send-back.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');

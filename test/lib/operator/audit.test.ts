@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { discardLetters } from '../../../lib/dead-letters/discard.ts';
+import { exportLetters } from '../../../lib/dead-letters/export.ts';
+import { replayLetters } from '../../../lib/dead-letters/replay/replay.ts';
 import { createAudit } from '../../../lib/operator/audit.ts';
-import { discardLetters } from '../../../lib/operator/discard.ts';
-import { exportLetters } from '../../../lib/operator/export.ts';
-import { replayLetters } from '../../../lib/operator/replay.ts';
 import { never, type Office, officesForTests } from './office.ts';
 
 const offices = officesForTests();

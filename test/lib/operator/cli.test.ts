@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../../esbuild.config.ts';
+import { visit } from '../../../lib/dead-letters/reading/read.ts';
 import { guarded } from '../../../lib/operator/terminal.ts';
-import { visit } from '../../../lib/operator/visit.ts';
 import { eventBody, never, type Office, officesForTests } from './office.ts';
 import { documentsIn, typed as sisRelay } from './typed.ts';
 

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { type Audit, archive } from '../operator/audit.ts';
+import type { Target } from '../operator/target.ts';
+import type { Filter } from './reading/filter.ts';
+import type { Group } from './reading/groups.ts';
+import { lineOf } from './reading/letter-line.ts';
+import type { Visit, VisitOptions } from './reading/read.ts';
+import { type Selected, selectLetters } from './reading/selection.ts';
+
+export type DiscardPlan = Visit & { letters: number; groups: Group[] };
+
+type DiscardOptions = VisitOptions & {
+  filter: Filter;
+  limit?: number | undefined;
+  reason: string;
+  dryRun: boolean;
+  audit: Audit;
+  confirm(plan: DiscardPlan): Promise<boolean>;
+  onDiscarded?(discarded: number, of: number): void;
+};
+
+export type Discarded = {
+  plan: DiscardPlan;
+  discarded: number;
+  failed: { id: string; reason: string }[];
+  /** Of those planned, how many were not begun with because it was interrupted. */
+  left: number;
+  /** Addresses of what was archived; `letters import` takes them back. */
+  archives: string[];
+  backLater: number;
+};
+
+/** Takes letters out of the queue for good, each written into the bucket before it is deleted. */
+export const discardLetters = async (
+  target: Target,
+  { filter, reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
+): Promise<Discarded> => {
+  const selection = await selectLetters(target, { ...options, filter });
+  const { letters, groups, desk } = selection;
+  const { seen, whole, limitReached = false, hidden, oldestMs } = selection;
+  const plan = { seen, whole, limitReached, hidden, oldestMs, groups, letters: letters.length };
+  const result: Omit<Discarded, 'left' | 'backLater'> = { plan, discarded: 0, failed: [], archives: [] };
+
+  const discarded: string[] = [];
+  const discard = async (chunk: Selected[], key: string): Promise<void> => {
+    const safe = chunk.filter(({ id }) => desk.hold.isSafe(id));
+    const lines = await Promise.all(safe.map(async (letter) => lineOf(await selection.read(letter))));
+    if (lines.length > 0) result.archives.push(await archive(target, key, lines.join('')));
+    const failures = await desk.hold.remove(safe.map(({ id }) => id));
+    for (const { id } of chunk) {
+      const why = safe.some((each) => each.id === id)
+        ? failures.get(id)
+        : 'held for too long: others may have it now';
+      if (why === undefined) discarded.push(id);
+      else result.failed.push({ id, reason: why });
+    }
+    result.discarded = discarded.length;
+    onDiscarded?.(result.discarded, letters.length);
+  };
+
+  let backLater = 0;
+  try {
+    if ((await confirm(plan)) && !dryRun && letters.length > 0 && !options.signal.aborted) {
+      const { end } = await audit.begin({
+        command: 'letters discard',
+        filter,
+        reason,
+        counts: { planned: letters.length },
+        letters: letters.map(({ id }) => id),
+      });
+      // Two operators may begin in the same millisecond, and one archive must not replace the other.
+      const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
+      try {
+        for (const [at, chunk] of chunksOf(letters).entries()) {
+          if (options.signal.aborted) break;
+          await discard(chunk, `${folder}/${String(at + 1).padStart(4, '0')}.jsonl`);
+        }
+      } finally {
+        await end({ discarded: result.discarded, failed: result.failed.length }, discarded);
+      }
+    }
+  } finally {
+    backLater = await selection.close();
+  }
+  const left =
+    options.signal.aborted && !dryRun ? letters.length - discarded.length - result.failed.length : 0;
+  return { ...result, left, backLater };
+};
+
+const mostLetters = 500;
+const mostBytes = 4 * 1024 ** 2;
+
+/** Few enough to be in memory at once. */
+const chunksOf = (letters: Selected[]): Selected[][] => {
+  const chunks: Selected[][] = [];
+  let bytes = 0;
+  for (const letter of letters) {
+    const chunk = chunks.at(-1);
+    if (chunk === undefined || chunk.length === mostLetters || bytes + letter.place.bytes > mostBytes) {
+      chunks.push([letter]);
+      bytes = 0;
+    } else chunk.push(letter);
+    bytes += letter.place.bytes;
+  }
+  return chunks;
+};

@@ -1,0 +1,106 @@
+import { readJson } from '../../json.ts';
+import { fieldOf } from '../../message.ts';
+import { Misuse, Refusal } from '../../operator/refusal.ts';
+import { maskedField, maskedText } from '../../redaction/mask.ts';
+
+/** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */
+export type Change = { path: string[]; value?: unknown };
+
+/** @throws Misuse where it does not say which field. */
+export const changeFrom = (text: string): Change => {
+  const [, field = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (field === '') throw new Misuse(`--set ${text} must be as in data.grade.points=7`);
+  return { path: pathOf(field), value: jsonOrText(value ?? '') };
+};
+
+export const removalOf = (field: string): Change => ({ path: pathOf(field) });
+
+/** `data.files[0].name`, or `data.files.0.name`. */
+const pathOf = (field: string): string[] => {
+  const path = field
+    .trim()
+    .replace(/\[(\d+)\]/g, '.$1')
+    .split('.');
+  if (path.some((part) => part === '' || part === '__proto__'))
+    throw new Misuse(`${field} must be as in data.grade.points`);
+  return path;
+};
+
+/** JSON where it reads as such, else text: `7`, `true`, `"7"`, `hello`. */
+const jsonOrText = (text: string): unknown => {
+  const read = readJson(text);
+  return 'json' in read ? read.json : text;
+};
+
+/** The body with its changes. @throws Refusal where there is no such place in it. */
+export const changed = (body: string, changes: Change[]): string => {
+  const read = readJson(body);
+  if ('problem' in read)
+    throw new Refusal(
+      `The message ${read.problem}, so that no field of it can be set: open it in an editor, without --set.`,
+    );
+  const { json } = read;
+  for (const { path, ...change } of changes) {
+    const last = path.at(-1) ?? '';
+    const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, path), json);
+    if (typeof parent !== 'object' || parent === null)
+      throw new Refusal(`The message has no ${path.slice(0, -1).join('.')} that could hold ${last}.`);
+    const fields = parent as Record<string, unknown>;
+    if ('value' in change) fields[last] = change.value;
+    else if (!Object.hasOwn(fields, last)) throw new Refusal(`The message has no ${path.join('.')}.`);
+    else if (Array.isArray(fields)) fields.splice(Number(last), 1);
+    else delete fields[last];
+  }
+  return JSON.stringify(json);
+};
+
+const inside = (at: unknown, part: string, path: string[]): unknown => {
+  if (typeof at === 'object' && at !== null && Object.hasOwn(at, part))
+    return (at as Record<string, unknown>)[part];
+  throw new Refusal(`The message has no ${path.slice(0, -1).join('.')}.`);
+};
+
+export type Difference = { field: string; before: unknown; after: unknown };
+
+/** What differs, field by field; `undefined` where a field is not there. Without what is personal, unless revealed. */
+export const differences = (before: string, after: string, { reveal }: { reveal: boolean }): Difference[] => {
+  const [old, fresh] = [fieldsIn(before), fieldsIn(after)];
+  return [...new Map([...old, ...fresh])]
+    .filter(([field]) => old.get(field)?.value !== fresh.get(field)?.value)
+    .map(([field, { path }]) => {
+      const [was, is] = [old.get(field)?.value, fresh.get(field)?.value];
+      if (reveal) return { field, before: was, after: is };
+      // What was typed anew may be shown to whoever typed it, but not with it what the message held before.
+      return {
+        field: path.length === 0 ? field : fieldOf(path),
+        before: maskedField(path, was),
+        after: is === maskedField(path, is) ? is : withoutWordsOf(before, is),
+      };
+    });
+};
+
+const withoutWordsOf = (body: string, value: unknown): unknown => {
+  const text = maskedText(String(value), body);
+  return text === String(value) ? value : text;
+};
+
+type Field = { path: (string | number)[]; value: unknown };
+
+const textOf = (path: Field['path']): string =>
+  path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${part}`)).join('') ||
+  'the whole message';
+
+const fieldsIn = (body: string): Map<string, Field> => {
+  const fields = new Map<string, Field>();
+  const collect = (value: unknown, path: Field['path']): void => {
+    if (typeof value !== 'object' || value === null) fields.set(textOf(path), { path, value });
+    else if (Object.keys(value).length === 0)
+      fields.set(textOf(path), { path, value: JSON.stringify(value) });
+    else if (Array.isArray(value)) for (const [at, each] of value.entries()) collect(each, [...path, at]);
+    else for (const [name, each] of Object.entries(value)) collect(each, [...path, name]);
+  };
+  const read = readJson(body);
+  if ('json' in read) collect(read.json, []);
+  else fields.set(textOf([]), { path: [], value: body });
+  return fields;
+};

@@ -1,0 +1,101 @@
+import * as z from 'zod';
+import { jsonIn } from '../../json.ts';
+import { eventIdIn } from '../../message.ts';
+import { type Letter, type LetterKind, letterKinds } from './letter.ts';
+
+const isoTime = /^\d{4}-\d\d-\d\d/;
+const minutes = { m: 1, h: 60, d: 1_440 } as const;
+
+/** A moment: a time, or how long ago, as in `90m`, `36h`, `3d`. */
+const moment = z.string().transform((text, context) => {
+  const [, count, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
+  const agoMs = Number(count) * minutes[unit as keyof typeof minutes] * 60_000;
+  // `Date.parse` takes much for a year: by `3`, where `3d` was meant, every letter would be chosen.
+  const timeMs =
+    count !== undefined ? Date.now() - agoMs : isoTime.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(timeMs)) return timeMs;
+  context.addIssue('must be a time as in 2026-01-31T09:30Z, or an age as in 90m, 36h or 3d');
+  return z.NEVER;
+});
+
+const count = z.coerce
+  .number('must be a whole number')
+  .int('must be a whole number')
+  .nonnegative('must be 0 or more');
+const id = z.coerce
+  .number('must be a positive whole number')
+  .int('must be a positive whole number')
+  .positive('must be a positive whole number');
+
+/** Which letters: every condition that is given must hold; of a list, one. */
+export const filterSchema = z
+  .strictObject({
+    function: z.array(z.string()).optional(),
+    kind: z
+      .array(z.enum(letterKinds as [LetterKind, ...LetterKind[]], `must be one of ${letterKinds.join(', ')}`))
+      .optional(),
+    /** HTTP status: `403`, or `5xx`. */
+    status: z.array(z.string().regex(/^[1-5](\d\d|xx)$/, 'must be as in 403 or 5xx')).optional(),
+    /** A piece of the error's text, in any case. */
+    error: z.string().min(1, 'must hold some text').optional(),
+    orgUnit: id.optional(),
+    user: id.optional(),
+    since: moment.optional(),
+    until: moment.optional(),
+    minReplays: count.optional(),
+    maxReplays: count.optional(),
+    /** Of the letter, or the beginning of it, or the whole id of its message. */
+    id: z.array(z.string().min(4, 'must have at least its first 4 characters')).optional(),
+  })
+  .refine(({ since = 0, until = Number.POSITIVE_INFINITY }) => since <= until, {
+    path: ['until'],
+    message: 'must not be before since: no letter is as old as the one and as new as the other',
+  });
+
+export type Filter = z.infer<typeof filterSchema>;
+
+export const matches = (filter: Filter, letter: Letter): boolean =>
+  oneOf(filter.function, (each) => each === letter.function) &&
+  oneOf(filter.kind, (each) => each === letter.kind) &&
+  oneOf(filter.status, (each) => statusMatches(each, letter.failure?.status)) &&
+  (filter.error === undefined || textOf(letter).includes(filter.error.toLowerCase())) &&
+  (filter.since ?? 0) <= letter.sentMs &&
+  letter.sentMs <= (filter.until ?? Number.POSITIVE_INFINITY) &&
+  (filter.minReplays ?? 0) <= letter.replays &&
+  letter.replays <= (filter.maxReplays ?? Number.POSITIVE_INFINITY) &&
+  keyMatches(filter, letter) &&
+  oneOf(filter.id, (each) => letter.id.startsWith(each) || eventIdIn(letter.body) === each);
+
+const oneOf = <Each>(wanted: Each[] | undefined, holds: (each: Each) => boolean): boolean =>
+  wanted === undefined || wanted.some(holds);
+
+const statusMatches = (wanted: string, status: number | undefined): boolean =>
+  status !== undefined &&
+  (wanted.endsWith('xx') ? wanted[0] === String(status)[0] : wanted === String(status));
+
+const textOf = ({ failure, error }: Letter): string =>
+  [
+    error,
+    failure?.message,
+    failure?.type,
+    failure?.title,
+    failure?.detail,
+    failure?.required,
+    failure?.operation,
+  ]
+    .filter((text) => text !== undefined)
+    .join('\n')
+    .toLowerCase();
+
+const keyMatches = ({ orgUnit, user }: Filter, { body }: Letter): boolean => {
+  if (orgUnit === undefined && user === undefined) return true;
+  const { orgUnitId, userId } = dataIn(body);
+  return (orgUnit ?? orgUnitId) === orgUnitId && (user ?? userId) === userId;
+};
+
+type Ids = { orgUnitId?: unknown; userId?: unknown };
+
+const dataIn = (body: string): Ids => {
+  const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;
+  return typeof data === 'object' && data !== null ? data : {};
+};

@@ -1,0 +1,57 @@
+import { eventIdIn } from '../../message.ts';
+import type { Target } from '../../operator/target.ts';
+import { type Filter, matches } from './filter.ts';
+import { type Letter, unnamed } from './letter.ts';
+import { type Visit, type VisitOptions, visit } from './read.ts';
+
+/** A letter without its message. */
+export type LetterFacts = Pick<
+  Letter,
+  'id' | 'sentMs' | 'function' | 'kind' | 'error' | 'remedy' | 'replays'
+> & {
+  /** The platform's own words, without what is personal. */
+  words: string | undefined;
+  /** HTTP status of the platform's refusal. */
+  status: number | undefined;
+  /** CloudEvents id of its message. */
+  eventId: string | undefined;
+};
+
+export type Listed = Visit & {
+  /** The oldest first, at most as many as were asked for. */
+  letters: LetterFacts[];
+  matching: number;
+};
+
+/** The letters that match, one by one. */
+export const listLetters = async (
+  target: Target,
+  { filter, limit }: { filter: Filter; limit: number },
+  options: VisitOptions,
+): Promise<Listed> => {
+  let letters: LetterFacts[] = [];
+  let matching = 0;
+  const oldest = () => letters.sort((one, other) => one.sentMs - other.sentMs).slice(0, limit);
+  const visited = await visit(target, {
+    ...options,
+    look: (letter) => {
+      if (!matches(filter, letter)) return true;
+      matching += 1;
+      letters.push(factsOf(letter));
+      if (letters.length >= 2 * limit + 1_000) letters = oldest();
+      return true;
+    },
+  });
+  return { ...visited, letters: oldest(), matching };
+};
+
+const factsOf = (letter: Letter): LetterFacts => {
+  const { id, sentMs, function: name, kind, error, remedy, replays, failure, body } = letter;
+  return {
+    ...{ id, sentMs, function: name, kind, error, remedy, replays },
+    words:
+      failure?.detail === undefined || kind === 'unreadable' ? undefined : unnamed(letter, failure.detail),
+    status: failure?.status,
+    eventId: eventIdIn(body),
+  };
+};

@@ -1,0 +1,45 @@
+import * as z from 'zod';
+import { filterSchema } from '../reading/filter.ts';
+
+/** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
+const request = z.strictObject({
+  filter: filterSchema.default({}),
+  /** Every letter there is, where no filter says which. */
+  all: z.boolean().default(false),
+  limit: z.int().positive().optional(),
+  dryRun: z.boolean().default(false),
+  includeUncertain: z.boolean().default(false),
+  canary: z.int().nonnegative().default(5),
+  canaryWait: z.number().positive().max(600).default(60),
+  goOn: z.boolean().default(false),
+  rate: z.number().positive().max(500).default(5),
+  stopAfter: z.int().positive().default(5),
+  probe: z.boolean().default(true),
+  reason: z.string().optional(),
+  /** Who asks, for the audit log. */
+  as: z.string().optional(),
+});
+
+/**
+ * What heals by itself, or once whoever keeps the proxy or the key has mended it; and how often a letter is tried by this
+ * way: it counts every replay, also those of people.
+ */
+const healing = {
+  filter: { kind: ['unavailable', 'throttled', 'credentials', 'aws-refused', 'intercepted'], maxReplays: 2 },
+  limit: 500,
+};
+
+/** An event of a schedule, or a request. */
+export const replayEvent = z
+  .union([
+    z.looseObject({ 'detail-type': z.string() }).transform(() => ({
+      ...request.parse({ ...healing, reason: 'on schedule: their kinds heal by themselves' }),
+      scheduled: true,
+    })),
+    request.transform((asked) => ({ ...asked, scheduled: false })),
+  ])
+  // The command shows its plan and asks. Here nobody is asked, and an invocation without a payload must not send everything.
+  .refine(({ filter, all, dryRun }) => all || dryRun || Object.keys(filter).length > 0, {
+    path: ['filter'],
+    message: 'which letters? Give a filter, or all: true for every one; dryRun: true only shows the plan',
+  });

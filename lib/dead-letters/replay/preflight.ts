@@ -1,0 +1,127 @@
+import { failureOf } from '../../failure.ts';
+import { type Connection, connectionOf } from '../../operator/connection.ts';
+import { type ConnectionReport, checkConnection } from '../../operator/connection-check.ts';
+import type { Target } from '../../operator/target.ts';
+import { acknowledged } from '../../platform/core/operation.ts';
+import type { Group } from '../reading/groups.ts';
+import type { Selected, Selection } from '../reading/selection.ts';
+
+/** What still stands in a letter's way, as far as can be told without sending it; undefined: nothing that is known. */
+export type Obstacles = (letter: Selected) => { why: string; todo: string } | undefined;
+
+/** Nothing here changes anything: the platform is asked who we are and what we may read, Secrets Manager what there is. */
+export const findObstacles = async ({
+  target,
+  selection,
+}: {
+  target: Target;
+  selection: Selection;
+}): Promise<{ obstacles: Obstacles; report: ConnectionReport | undefined }> => {
+  const connection = await connectionOf(target);
+  if (connection === undefined) return { obstacles: stillInvalid, report: undefined };
+  try {
+    const report = await checkConnection(connection);
+    const [missingSecrets, refusedGroups] = await Promise.all([
+      secretsThatAreMissing(target, selection),
+      report.reachable ? groupsStillRefused(connection, selection) : new Set<Group>(),
+    ]);
+    const [problem] = report.problems;
+    const obstacles: Obstacles = (letter) => {
+      if (!report.reachable && problem) return { why: 'the platform does not answer', todo: problem.remedy };
+      if (report.credentialAccepted === false && problem && !letter.insight.signsAsUser)
+        return { why: 'the platform refuses the service’s credential', todo: problem.remedy };
+      if (refusedGroups.has(letter.group))
+        return { why: 'the platform still refuses, as a probe tells', todo: letter.group.remedy };
+      const [scope] = letter.kind === 'missing-scope' ? letter.group.grants : [];
+      if (scope && report.scopes && !report.scopes.includes(scope))
+        return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
+      if (missingSecrets.has(secretOf(target, letter) ?? ''))
+        return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
+      return stillInvalid(letter);
+    };
+    return { obstacles, report };
+  } finally {
+    await connection.client.close();
+  }
+};
+
+const stillInvalid: Obstacles = ({ kind, insight, group }) => {
+  if (kind === 'unreadable') return { why: 'their messages cannot be read', todo: group.remedy };
+  return insight.stillInvalid === undefined
+    ? undefined
+    : { why: 'their messages are still not valid', todo: 'Edit them: sis-relay letters edit <id>' };
+};
+
+const secretOf = ({ platform }: Target, { kind, insight }: Selected): string | undefined =>
+  kind === 'missing-credential' && insight.actor !== undefined
+    ? `${platform?.SECRET_PREFIX}/users/${insight.actor}`
+    : undefined;
+
+/** Asked without reading any: what a secret holds is the business of the function that signs with it. */
+const secretsThatAreMissing = async (target: Target, selection: Selection): Promise<Set<string>> => {
+  const names = [...new Set(selection.letters.flatMap((letter) => secretOf(target, letter) ?? []))];
+  const missing = new Set<string>();
+  if (names.length === 0) return missing;
+  const { DescribeSecretCommand } = await import('@aws-sdk/client-secrets-manager');
+  const client = await target.secretsManager();
+  const asked = names.slice(0, mostSecrets);
+  const worker = async (): Promise<void> => {
+    for (let name = asked.pop(); name; name = asked.pop())
+      try {
+        const { DeletedDate } = await client.send(new DescribeSecretCommand({ SecretId: name }));
+        if (DeletedDate !== undefined) missing.add(name);
+      } catch (error) {
+        // Whoever may not look learns it from the canary.
+        if (error instanceof Error && error.name === 'ResourceNotFoundException') missing.add(name);
+      }
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+  return missing;
+};
+
+const mostSecrets = 500;
+const mostProbes = 20;
+
+/**
+ * Reads, for each cause that is a missing right, what one of its letters wanted to change: who may not even read it may
+ * not change it either. An answer of any other kind tells nothing, and the canary will.
+ */
+const groupsStillRefused = async (
+  { client, apiRoot }: Connection,
+  selection: Selection,
+): Promise<Set<Group>> => {
+  const samples = new Map<Group, Selected>();
+  for (const letter of selection.letters)
+    if (/^missing-(scope|permission)$/.test(letter.kind) && samples.size < mostProbes)
+      samples.set(letter.group, samples.get(letter.group) ?? letter);
+  const refused = new Set<Group>();
+  await Promise.all(
+    [...samples].map(async ([group, sample]) => {
+      const { failure } = await selection.read(sample);
+      const [, path = ''] = /^[A-Z]+ ((?:\/[\w.~-]+)+\/?)$/.exec(failure?.operation ?? '') ?? [];
+      if (!path.startsWith(`${apiRoot}/`)) return;
+      const platform = client.for({
+        actor: sample.insight.actor,
+        signal: AbortSignal.timeout(20_000),
+        onCall: () => {},
+      });
+      try {
+        await platform.call(reading(path.slice(apiRoot.length)));
+      } catch (error) {
+        const { kind, required } = failureOf(error);
+        if (kind === group.kind && required === failure?.required) refused.add(group);
+      }
+    }),
+  );
+  return refused;
+};
+
+const reading = (path: string) =>
+  acknowledged({
+    name: 'probe',
+    method: 'GET',
+    component: undefined,
+    path,
+    scope: undefined,
+    repeatable: true,
+  });

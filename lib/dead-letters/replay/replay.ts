@@ -1,0 +1,118 @@
+import { parseMessage } from '../../message.ts';
+import type { Audit } from '../../operator/audit.ts';
+import type { ConnectionReport } from '../../operator/connection-check.ts';
+import { integrationNamed } from '../../operator/integrations.ts';
+import type { Target } from '../../operator/target.ts';
+import type { Filter } from '../reading/filter.ts';
+import type { Letter } from '../reading/letter.ts';
+import type { VisitOptions } from '../reading/read.ts';
+import { type Insight, selectLetters } from '../reading/selection.ts';
+import { type Plan, planReplay } from './plan.ts';
+import { findObstacles } from './preflight.ts';
+import { createReplayRun, type ReplayCounts, type RunHooks, type RunOptions } from './run.ts';
+
+export type ReplayOptions = RunOptions & {
+  filter: Filter;
+  /** No more than so many letters. */
+  limit?: number | undefined;
+  /** Ends with the plan. */
+  dryRun: boolean;
+  /** Also letters of which nobody knows whether they were done. */
+  includeUncertain: boolean;
+  /** Whether the platform is asked first what cannot succeed yet. */
+  probe: boolean;
+  reason?: string | undefined;
+};
+
+export type ReplayHooks = RunHooks &
+  VisitOptions & {
+    audit: Audit;
+    /** Is shown the plan, and decides whether anything is done. */
+    confirm(plan: Plan, report: ConnectionReport | undefined): Promise<boolean>;
+  };
+
+export type ReplayResult = {
+  plan: Plan;
+  report: ConnectionReport | undefined;
+  /** `planned`: a dry run; `nothing`: there is nothing to send; `declined`: the plan was not confirmed. */
+  ended: 'done' | 'stopped' | 'planned' | 'nothing' | 'declined';
+  stoppedBecause?: string | undefined;
+  counts?: ReplayCounts | undefined;
+  /** Letters that others see again only when their lease is over. */
+  backLater: number;
+};
+
+/**
+ * Sends letters back to their queues: first a plan, then a canary, whose outcome is awaited, then the rest. Each letter is
+ * deleted after its message was sent.
+ */
+export const replayLetters = async (
+  target: Target,
+  options: ReplayOptions,
+  hooks: ReplayHooks,
+): Promise<ReplayResult> => {
+  const { signal } = hooks;
+  const selection = await selectLetters(target, {
+    ...options,
+    ...hooks,
+    inspect: insightInto,
+  });
+  let result: Omit<ReplayResult, 'backLater'>;
+  let backLater = 0;
+  try {
+    const { obstacles, report } = await findObstacles({
+      target: options.probe ? target : { ...target, platform: undefined },
+      selection,
+    });
+    const { plan, toSend } = planReplay(selection, { ...options, obstacles });
+    result = { plan, report, ended: options.dryRun ? 'planned' : 'nothing' };
+    const confirmed = await hooks.confirm(plan, report);
+    if (toSend.length > 0 && !options.dryRun) {
+      if (!confirmed || signal.aborted) result.ended = 'declined';
+      else {
+        const { filter, reason } = options;
+        const { end } = await hooks.audit.begin({
+          command: 'letters replay',
+          filter,
+          reason,
+          counts: { planned: toSend.length },
+          letters: toSend.map(({ id }) => id),
+        });
+        const run = createReplayRun(target, { selection, toSend, options, hooks });
+        try {
+          result.stoppedBecause = await run.perform();
+          result.ended = result.stoppedBecause === undefined ? 'done' : 'stopped';
+        } finally {
+          result.counts = run.counts();
+          await end(numbersIn(result.counts), run.sentIds());
+        }
+      }
+    }
+  } finally {
+    backLater = await selection.close();
+  }
+  return { ...result, backLater };
+};
+
+/** What can be told of a letter's message by its function's own definition. */
+const insightInto = async ({ function: name, kind, body, queueUrl }: Letter): Promise<Insight> => {
+  const integration = queueUrl === undefined ? undefined : await integrationNamed(name);
+  if (integration === undefined) return {};
+  const signsAsUser = integration.actor !== undefined;
+  if (!['invalid', 'missing-credential', 'missing-permission'].includes(kind)) return { signsAsUser };
+  try {
+    const { data } = parseMessage(body, integration, Date.now());
+    return { signsAsUser, actor: integration.actor?.(data) };
+  } catch (error) {
+    return { signsAsUser, stillInvalid: error instanceof Error ? error.message : String(error) };
+  }
+};
+
+const numbersIn = (counts: ReplayCounts): Record<string, number> => ({
+  sent: counts.sent,
+  cameBack: counts.cameBack,
+  setAside: counts.setAside,
+  notSent: counts.notSent,
+  failed: counts.failed.length,
+  undeleted: counts.undeleted.length,
+});

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { editLetter } from '../../../../lib/dead-letters/edit/edit.ts';
+import { Refusal } from '../../../../lib/operator/refusal.ts';
+import { eventBody, never, type Office, officesForTests } from '../../operator/office.ts';
+
+const offices = officesForTests();
+
+const edit = (office: Office, id: string, options: Partial<Parameters<typeof editLetter>[1]> = {}) =>
+  editLetter(office.target, {
+    ...{
+      id,
+      audit: office.audit,
+      reason: 'points above the maximum',
+      includeUncertain: false,
+      reveal: true,
+      isOpened: false,
+      waitSeconds: 5,
+      signal: never,
+    },
+    change: async (body) => body.replace('8.5', '7'),
+    confirm: async () => true,
+    ...options,
+  });
+
+describe('an edited message', () => {
+  test('goes to its queue one replay older, and says who changed it, when, why, and where the original is', async () => {
+    const office = await offices.open();
+    const body = eventBody();
+    const [id = ''] = await office.park([
+      { body, replays: 1, attributes: { trace: { DataType: 'String', StringValue: 'abc' } } },
+      {},
+    ]);
+    const { ended, difference, original = '' } = await edit(office, id, { waitSeconds: 0.1 });
+    expect(ended).toBe('unknown');
+    expect(difference).toEqual([{ field: 'data.grade.points', before: 8.5, after: 7 }]);
+    const [message] = await office.take(office.queueOf('grade-push').url);
+    expect(message?.Body).toBe(body.replace('8.5', '7'));
+    expect(message?.MessageAttributes).toMatchObject({
+      trace: { StringValue: 'abc' },
+      replays: { StringValue: '2' },
+    });
+    expect(JSON.parse(message?.MessageAttributes?.edited?.StringValue ?? '')).toEqual({
+      by: 'a test',
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      why: 'points above the maximum',
+      original,
+    });
+    const kept = (await office.objects('edited/')).get(original.replace(`s3://${office.bucket}/`, ''));
+    expect(JSON.parse(kept ?? '')).toMatchObject({ id, body });
+    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+  });
+
+  test('that goes through is told so', async () => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([{}]);
+    const worker = office.work('grade-push');
+    expect(await edit(office, id)).toMatchObject({ ended: 'through' });
+    await worker.stop();
+  });
+
+  test('that fails again is a letter with its story, and why it came back is told', async () => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([{}]);
+    const worker = office.work('grade-push', () => ({ kind: 'missing-permission', title: 'Forbidden' }));
+    expect(await edit(office, id)).toMatchObject({
+      ended: 'came back',
+      cameBackAs: { kind: 'missing-permission' },
+    });
+    await worker.stop();
+    const [letter] = await office.take(office.deadLetters.url);
+    expect(letter?.MessageAttributes).toMatchObject({
+      edited: { StringValue: expect.stringContaining('points above') },
+    });
+  });
+
+  test('may be mended from what was no JSON at all', async () => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([
+      { body: '{"specversion":"1.0","data":{', failure: { kind: 'invalid' } },
+    ]);
+    await edit(office, id, { change: async () => eventBody(), waitSeconds: 0.1 });
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
+  });
+});
+
+describe('a message is sent only when its function would take it', () => {
+  test('what is wrong is told, and the change asked for again', async () => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([{}]);
+    const problems: (string | undefined)[] = [];
+    await edit(office, id, {
+      waitSeconds: 0.1,
+      change: async (body, problem) => {
+        problems.push(problem);
+        return body.replace(/"points":[^}]*/, problem === undefined ? '"points":"many"' : '"points":6');
+      },
+    });
+    expect(problems).toEqual([undefined, expect.stringMatching(/data\.grade\.points: must be a number/)]);
+    const [message] = await office.take(office.queueOf('grade-push').url);
+    expect(JSON.parse(message?.Body ?? '').data.grade.points).toBe(6);
+  });
+
+  test.each([
+    ['it gives up', { change: async () => Promise.reject(new Refusal('given up')) }, 'given up'],
+    ['nothing was changed', { change: async (body: string) => body }, /Nothing was changed/],
+  ])('where %s, the letter stays as it was', async (_, options, reason) => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([{}]);
+    await expect(edit(office, id, options)).rejects.toThrow(reason);
+    expect(await office.take(office.queueOf('grade-push').url)).toEqual([]);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+    expect(office.audited.at(-1)).toMatchObject({ audit: 'end', counts: { sent: 0 } });
+  });
+
+  test('and confirmed', async () => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([{}]);
+    expect(await edit(office, id, { confirm: async () => false })).toMatchObject({ ended: 'declined' });
+    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+  });
+
+  test('not where the original cannot be kept', async () => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([{}]);
+    const broken = { ...office, target: { ...office.target, bucket: undefined } };
+    await expect(edit(broken, id)).rejects.toThrow('give --bucket');
+    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+  });
+
+  test('not where the queue does not take it', async () => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([{}]);
+    const name = office.queueOf('grade-push').url.split('/').at(-1);
+    await office.fault({ action: 'SendMessageBatch', name, failedEntries: 1 });
+    await expect(edit(office, id)).rejects.toThrow(
+      'It could not be sent: InternalError. The letter is as it was.',
+    );
+    await office.clearFaults();
+    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+  });
+});
+
+test('a letter that is not ours cannot be edited', async () => {
+  const office = await offices.open();
+  const [id = ''] = await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
+  await expect(edit(office, id)).rejects.toThrow(/exported or discarded only/);
+});
+
+test.each([
+  ['uncertain', /discard it if it was done; --include-uncertain sends it/],
+  ['outdated', /discard it if something newer is there; --include-uncertain sends it/],
+] as const)('a letter that is %s is edited only where that is asked for', async (kind, says) => {
+  const office = await offices.open();
+  const [id = ''] = await office.park([{ failure: { kind } }]);
+  await expect(edit(office, id)).rejects.toThrow(says);
+  expect(await office.take(office.queueOf('grade-push').url)).toEqual([]);
+  await edit(office, id, { includeUncertain: true, waitSeconds: 0.1 });
+  expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
+});

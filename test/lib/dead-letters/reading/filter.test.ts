@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
+import { filterSchema, matches } from '../../../../lib/dead-letters/reading/filter.ts';
+import { createLetterReader } from '../../../../lib/dead-letters/reading/letter.ts';
+import { eventBody, failureOf } from '../../operator/office.ts';
+
+const read = createLetterReader({ prefix: 'sis-relay-test-', queueUrlOf: async () => 'http://queues/any' });
+const hourMs = 3_600_000;
+
+const letter = async (body = eventBody('grade-push', {}, { id: 'event-1' })) => {
+  const { MessageBody: Body, MessageAttributes } = sqsMessageOf({
+    ...{ body, source: 'arn:aws:sqs:eu-west-1:1:sis-relay-test-grade-push', replays: 3, attributes: {} },
+    failure: { ...failureOf(), detail: 'Grade object not found' },
+  });
+  const SentTimestamp = String(Date.now() - 2 * hourMs);
+  return read({ MessageId: '3f0c91aa-0000', Body, MessageAttributes, Attributes: { SentTimestamp } });
+};
+
+describe('a condition', () => {
+  test.each([
+    [{}, true],
+    [{ function: ['grade-push'] }, true],
+    [{ function: ['enrollment-create', 'grade-push'] }, true],
+    [{ function: ['enrollment-create'] }, false],
+    [{ kind: ['rejected', 'invalid'] }, true],
+    [{ kind: ['foreign'] }, false],
+    [{ status: ['404'] }, true],
+    [{ status: ['4xx'] }, true],
+    [{ status: ['403', '5xx'] }, false],
+    [{ error: 'GRADE OBJECT' }, true],
+    [{ error: 'values/301' }, true],
+    [{ error: 'Jane' }, false],
+    [{ orgUnit: 2001 }, true],
+    [{ orgUnit: '2001', user: '301' }, true],
+    [{ orgUnit: 2001, user: 302 }, false],
+    [{ since: '3h' }, true],
+    [{ since: '90m' }, false],
+    [{ until: '1h' }, true],
+    [{ until: '1d' }, false],
+    [{ since: '2026-01-01T00:00Z' }, true],
+    [{ minReplays: 3, maxReplays: 3 }, true],
+    [{ minReplays: 4 }, false],
+    [{ maxReplays: 2 }, false],
+    [{ id: ['3f0c'] }, true],
+    [{ id: ['event-1'] }, true],
+    [{ id: ['even'] }, false],
+    [{ kind: ['rejected'], status: ['500'] }, false],
+  ])('%j: %s', async (given, expected) => {
+    expect(matches(filterSchema.parse(given), await letter())).toBe(expected);
+  });
+
+  test.each(['garbage', '[]', 'null', '{"data":null}', '{"data":7}'])(
+    'about a key does not stumble over %s',
+    async (body) => {
+      expect(matches(filterSchema.parse({ user: 301 }), await letter(body))).toBe(false);
+    },
+  );
+
+  test.each([
+    [{ kind: ['reject'] }, /must be one of invalid, rejected,/],
+    [{ status: ['4x'] }, /must be as in 403 or 5xx/],
+    [{ since: 'yesterday' }, /must be a time as in/],
+    [{ since: '3' }, /must be a time as in/],
+    [{ until: 'week 2' }, /must be a time as in/],
+    [{ error: '' }, /must hold some text/],
+    [{ since: '3d', until: '5d' }, /must not be before since/],
+    [{ user: 'x' }, /must be a positive whole number/],
+    [{ id: ['3f'] }, /at least its first 4 characters/],
+    [{ colour: 'red' }, /Unrecognized key/],
+  ])('%j is refused, and says why', (given, reason) => {
+    const parsed = filterSchema.safeParse(given);
+    expect(parsed.error?.issues.map(({ message }) => message).join()).toMatch(reason);
+  });
+});

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { visit } from '../../../../lib/dead-letters/reading/read.ts';
+import { countsOf } from '../../../../lib/dead-letters/reading/scan.ts';
+import { never, officesForTests } from '../../operator/office.ts';
+
+const offices = officesForTests();
+
+test('every letter is seen once, and everybody sees all of them afterwards', async () => {
+  const office = await offices.open();
+  const ids = await office.park(Array.from({ length: 137 }, () => ({})));
+  const seen: string[] = [];
+  const visited = await visit(office.target, { signal: never, look: ({ id }) => seen.push(id) > 0 });
+  expect(visited).toEqual({ seen: 137, whole: true, hidden: 0, oldestMs: expect.any(Number) });
+  expect(seen.sort()).toEqual(ids.sort());
+  const queue = { sqs: await office.target.sqs(), url: office.deadLetters.url };
+  expect(await countsOf(queue)).toEqual({ visible: 137, inFlight: 0, delayed: 0 });
+});
+
+test('a lease that ends during a long visit shows no letter twice', async () => {
+  const office = await offices.open();
+  await office.park(Array.from({ length: 20 }, () => ({})));
+  const seen: string[] = [];
+  const slow = { ...office.target, leaseSeconds: 1 };
+  await visit(slow, {
+    signal: never,
+    look: async ({ id }) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return seen.push(id) > 0;
+    },
+  });
+  expect(seen).toHaveLength(20);
+  expect(new Set(seen).size).toBe(20);
+});
+
+test('whoever has seen enough stops, and gives back what was received beyond that', async () => {
+  const office = await offices.open();
+  await office.park(Array.from({ length: 50 }, () => ({})));
+  const visited = await visit(office.target, { signal: never, look: () => false });
+  expect(visited.whole).toBe(false);
+  expect(await office.take(office.deadLetters.url)).toHaveLength(50);
+});
+
+test('an interruption gives everything back', async () => {
+  const office = await offices.open();
+  await office.park(Array.from({ length: 200 }, () => ({})));
+  const interrupt = new AbortController();
+  const visited = await visit(office.target, {
+    signal: interrupt.signal,
+    look: () => {
+      interrupt.abort();
+      return true;
+    },
+  });
+  expect(visited.whole).toBe(false);
+  expect(visited.seen).toBeLessThan(200);
+  expect(await office.take(office.deadLetters.url)).toHaveLength(200);
+});
+
+test('a queue that cannot be read is an error, after everything in hand was given back', async () => {
+  const office = await offices.open();
+  await office.park(Array.from({ length: 20 }, () => ({})));
+  const name = office.deadLetters.url.split('/').at(-1);
+  const failing = visit(office.target, {
+    signal: never,
+    look: async () => {
+      await office.fault({ action: 'ReceiveMessage', name, status: 403, type: 'AccessDenied' });
+      return true;
+    },
+  });
+  await expect(failing).rejects.toThrow('a local fault');
+  await office.clearFaults();
+  expect(await office.take(office.deadLetters.url)).toHaveLength(20);
+});
+
+test('letters in somebody else’s hands are not counted as seen, and told of', async () => {
+  const office = await offices.open();
+  await office.park([{}, {}, {}]);
+  await visit(office.target, {
+    signal: never,
+    look: async () => {
+      const other = await visit(office.target, { signal: never, look: () => true });
+      expect(other.hidden).toBeGreaterThan(0);
+      return false;
+    },
+  });
+});

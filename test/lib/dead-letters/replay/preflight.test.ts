@@ -1,0 +1,142 @@
+import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type LetterFailure, sqsMessageOf } from '../../../../lib/dead-letter.ts';
+import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
+import { localOffice } from '../../operator/local-office.ts';
+import { eventBody, failureOf, never } from '../../operator/office.ts';
+
+const office = localOffice({ functions: false });
+const arnOf = (name: string) => `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`;
+const audit = { begin: async () => ({ end: async () => {} }) };
+
+const park = async (name: string, failure: Partial<LetterFailure>, data: object = {}) => {
+  const letter = sqsMessageOf({
+    ...{ body: eventBody(name, data), source: arnOf(name), replays: 0, attributes: {} },
+    failure: { ...failureOf(name, failure.kind), ...failure },
+  });
+  const { sqs, description } = office.stack();
+  const Entries = [{ Id: '0', ...letter }];
+  await sqs.send(new SendMessageBatchCommand({ QueueUrl: description.deadLetters, Entries }));
+};
+
+const plan = async (settings: Record<string, string> = {}) => {
+  const { plan: made } = await replayLetters(
+    office.target({ PLATFORM_CONNECT_TIMEOUT_MS: '500', ...settings }),
+    {
+      filter: {},
+      dryRun: true,
+      includeUncertain: false,
+      probe: true,
+      canary: 5,
+      waitSeconds: 1,
+      rate: 5,
+      stopAfter: 5,
+    },
+    { audit, signal: never, confirm: async () => true },
+  );
+  return {
+    send: made.send.map(({ function: name, kind, letters }) => [name, kind, letters]),
+    notYet: made.notYet.map(({ why, letters }) => [why, letters]),
+  };
+};
+
+beforeEach(async () => {
+  await office.controls().reset();
+  const { sqs, description } = office.stack();
+  const { PurgeQueueCommand } = await import('@aws-sdk/client-sqs');
+  await sqs.send(new PurgeQueueCommand({ QueueUrl: description.deadLetters }));
+});
+
+describe('a letter cannot succeed yet', () => {
+  test('while the platform does not answer, whatever it failed with', async () => {
+    await park('grade-push', { kind: 'unavailable' });
+    await park('submission-upload', { kind: 'rejected' });
+    expect(await plan({ PLATFORM_URL: 'http://127.0.0.1:9' })).toEqual({
+      send: [],
+      notYet: [
+        ['the platform does not answer', 1],
+        ['the platform does not answer', 1],
+      ],
+    });
+    expect((await plan()).send).toHaveLength(2);
+  });
+
+  test('while the service’s credential is refused, unless a learner’s own signs it', async () => {
+    await park('grade-push', { kind: 'credentials' });
+    await park('submission-upload', { kind: 'rejected' });
+    await office.controls().key(100, 'another');
+    expect(await plan()).toEqual({
+      send: [['submission-upload', 'rejected', 1]],
+      notYet: [['the platform refuses the service’s credential', 1]],
+    });
+    await office.controls().key(100, 'local-key-100');
+    expect((await plan()).notYet).toEqual([]);
+  });
+
+  test('while its user has no secret', async () => {
+    const failure = { kind: 'missing-credential' } as const;
+    await park('submission-upload', failure, { userId: 302 });
+    await park('submission-upload', failure, { userId: 301 });
+    expect(await plan()).toEqual({
+      send: [['submission-upload', 'missing-credential', 1]],
+      notYet: [['their secrets do not exist yet', 1]],
+    });
+  });
+
+  test('while who signs may not even read what it would change', async () => {
+    const operation = 'PUT /svc/api/le/1.82/2001/grades/5001/values/301';
+    const failure = { kind: 'missing-permission', status: 403, title: 'Forbidden', operation } as const;
+    await park('grade-push', { ...failure, required: 'SeeGradeValues' });
+    await office.controls().fault(
+      {
+        status: 403,
+        body: {
+          type: '#forbidden',
+          title: 'Forbidden',
+          status: 403,
+          detail: 'Not authorized for [ orgUnitId: 2001, securityVariableName: SeeGradeValues ]',
+        },
+      },
+      { method: 'GET', path: 'values/301$', times: 1 },
+    );
+    expect((await plan()).notYet).toEqual([['the platform still refuses, as a probe tells', 1]]);
+    expect((await plan()).send).toEqual([['grade-push', 'missing-permission', 1]]);
+    expect((await office.controls().requests()).every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  test('while the service’s secret does not even ask for the scope', async () => {
+    const required = 'grades:gradevalues:write';
+    await park('grade-push', { kind: 'missing-scope', status: 403, title: 'Not Authorized', required });
+    const secret = {
+      ...{ type: 'oauth', grant: 'client_credentials', tokenUrl: 'https://auth.example.edu/token' },
+      ...{
+        clientId: 'local-client',
+        clientSecret: 'local-client-secret',
+        scopes: ['grades:gradeobjects:read'],
+      },
+      accessToken: 'none',
+    };
+    await office.controls().secret('sis-relay/local/service', secret);
+    const { notYet } = await plan();
+    // The token is not the platform's, so that the credential as a whole stands in the way first.
+    expect(notYet).toEqual([['the platform refuses the service’s credential', 1]]);
+    await office.controls().secret('sis-relay/local/service', {
+      ...{
+        type: 'id-key',
+        appId: 'local-app',
+        appKey: 'local-app-key',
+        userId: '100',
+        userKey: 'local-key-100',
+      },
+    });
+  });
+
+  test('in a group that the platform’s path would lead astray: nothing but plain paths of its API is asked for', async () => {
+    const failure = { kind: 'missing-permission', status: 403, required: 'X' } as const;
+    await park('grade-push', { ...failure, operation: 'PUT /etc/passwd' });
+    await park('grade-push', { ...failure, operation: 'PUT /svc/api/../../secret?x=1', title: 'Other' });
+    expect((await plan()).send).toHaveLength(2);
+    const paths = (await office.controls().requests()).map(({ path }) => path);
+    expect(paths.every((path) => /versions|whoami/.test(path))).toBe(true);
+  });
+});

@@ -1,0 +1,421 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ReceiveMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { describe, expect, test } from 'vitest';
+import type { Plan } from '../../../../lib/dead-letters/replay/plan.ts';
+import {
+  type ReplayHooks,
+  type ReplayOptions,
+  replayLetters,
+} from '../../../../lib/dead-letters/replay/replay.ts';
+import type { Canary } from '../../../../lib/dead-letters/replay/run.ts';
+import { messageFor } from '../../../../lib/dead-letters/replay/send-back.ts';
+import { eventBody, never, type Office, officesForTests } from '../../operator/office.ts';
+
+const offices = officesForTests();
+
+const replay = async (
+  office: Office,
+  options: Partial<ReplayOptions> = {},
+  hooks: Partial<ReplayHooks> = {},
+) => {
+  const plans: Plan[] = [];
+  const canaries: Canary[] = [];
+  const result = await replayLetters(
+    office.target,
+    {
+      filter: {},
+      dryRun: false,
+      includeUncertain: false,
+      probe: true,
+      canary: 0,
+      waitSeconds: 0.2,
+      rate: 500,
+      stopAfter: 5,
+      ...options,
+    },
+    {
+      audit: office.audit,
+      signal: never,
+      confirm: async (plan) => plans.push(plan) > 0,
+      onCanary: (canary) => canaries.push(canary),
+      ...hooks,
+    },
+  );
+  return { ...result, plans, canaries };
+};
+
+const many = (count: number, failure = {}) => Array.from({ length: count }, () => ({ failure }));
+const bodiesIn = async (office: Office, name = 'grade-push') =>
+  (await office.take(office.queueOf(name).url)).map(({ Body }) => Body).sort();
+const lettersLeft = async (office: Office) => office.take(office.deadLetters.url);
+
+describe('what is sent', () => {
+  test('each letter’s message goes back to its own queue, byte for byte, one replay older', async () => {
+    const office = await offices.open();
+    const body = '{ "spaces":  "stay", "emoji": "\u{1F393}", "n": 1.0 }';
+    const attributes = {
+      trace: { DataType: 'String', StringValue: 'abc' },
+      bin: { DataType: 'Binary', BinaryValue: new Uint8Array([0, 255]) },
+    };
+    await office.park([
+      { body, attributes, replays: 3 },
+      { function: 'enrollment-create', body: 'another' },
+    ]);
+    const { ended, counts } = await replay(office);
+    expect(ended).toBe('done');
+    expect(counts).toMatchObject({ sent: 2, notSent: 0, failed: [], undeleted: [] });
+    const [message] = await office.take(office.queueOf('grade-push').url);
+    expect(message?.Body).toBe(body);
+    expect(message?.MessageAttributes).toEqual({
+      trace: { DataType: 'String', StringValue: 'abc' },
+      bin: { DataType: 'Binary', BinaryValue: new Uint8Array([0, 255]) },
+      replays: { DataType: 'Number', StringValue: '4' },
+    });
+    expect(await bodiesIn(office, 'enrollment-create')).toEqual(['another']);
+    expect(await lettersLeft(office)).toEqual([]);
+  });
+
+  test('a letter that SQS moved by itself is shown as such, and replayed like any other', async () => {
+    const office = await offices.open();
+    const { url } = office.queueOf('grade-push');
+    const sqs = await office.target.sqs();
+    const redrive = { deadLetterTargetArn: office.deadLetters.arn, maxReceiveCount: 1 };
+    const setRedrive = (RedrivePolicy: string) =>
+      sqs.send(new SetQueueAttributesCommand({ QueueUrl: url, Attributes: { RedrivePolicy } }));
+    await setRedrive(JSON.stringify(redrive));
+    await office.send(url, [{ MessageBody: 'moved' }]);
+    for (let receipts = 0; receipts < 2; receipts += 1)
+      await sqs.send(new ReceiveMessageCommand({ QueueUrl: url, VisibilityTimeout: 0 }));
+    await setRedrive('');
+    const { plan } = await replay(office);
+    expect(plan.send).toMatchObject([{ function: 'grade-push', kind: 'native', letters: 1 }]);
+    const [message] = await office.take(url);
+    expect(message).toMatchObject({ Body: 'moved', MessageAttributes: { replays: { StringValue: '1' } } });
+  });
+
+  test('ten attributes of a producer leave room for the count of replays', async () => {
+    const office = await offices.open();
+    const { url, arn } = office.queueOf('grade-push');
+    const ten = Object.fromEntries(
+      Array.from({ length: 9 }, (_, at) => [`a${at}`, { DataType: 'String', StringValue: 'x' }]),
+    );
+    await office.send(office.deadLetters.url, [
+      {
+        MessageBody: 'full',
+        MessageAttributes: { ...ten, source: { DataType: 'String', StringValue: arn } },
+      },
+    ]);
+    await replay(office);
+    expect(Object.keys((await office.take(url))[0]?.MessageAttributes ?? {})).toContain('replays');
+  });
+
+  test('a message as large as SQS takes is sent, though nothing more fits beside it', () => {
+    const body = 'x'.repeat(1_048_576);
+    const letter = { source: '', replays: 0, failure: null, attributes: {} };
+    expect(messageFor({ ...letter, body })).toEqual({ body, attributes: {} });
+    expect(messageFor({ ...letter, body: body.slice(100) }).attributes).toHaveProperty('replays');
+  });
+
+  test('only letters that match, and no more than were asked for', async () => {
+    const office = await offices.open();
+    await office.park([...many(3, { kind: 'unavailable' }), ...many(3)]);
+    expect((await replay(office, { filter: { kind: ['unavailable'] } })).counts).toMatchObject({ sent: 3 });
+    expect((await replay(office, { limit: 2 })).counts).toMatchObject({ sent: 2 });
+    expect(await lettersLeft(office)).toHaveLength(1);
+  });
+});
+
+describe('the plan', () => {
+  test('tells what will be sent, what a person must decide on and what has no queue, and a dry run ends with it', async () => {
+    const office = await offices.open();
+    const doubtful = [...many(2, { kind: 'uncertain' }), ...many(1, { kind: 'outdated' })];
+    await office.park([...many(2), ...doubtful, { replays: 5 }]);
+    await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
+    const { plan, ended, counts } = await replay(office, { dryRun: true });
+    expect({ ended, counts }).toEqual({ ended: 'planned', counts: undefined });
+    expect(plan).toMatchObject({
+      matching: 7,
+      seen: 7,
+      send: [{ function: 'grade-push', kind: 'rejected', letters: 3 }],
+      uncertain: [
+        { kind: 'uncertain', letters: 2 },
+        { kind: 'outdated', letters: 1 },
+      ],
+      foreign: 1,
+      replayedOften: 1,
+    });
+    expect(office.audited).toEqual([]);
+    expect(await lettersLeft(office)).toHaveLength(7);
+  });
+
+  test.each(['uncertain', 'outdated'] as const)(
+    'letters that are %s are sent only where that is asked for, and say so to the ledger',
+    async (kind) => {
+      const office = await offices.open();
+      await office.park(many(2, { kind }));
+      expect(await replay(office)).toMatchObject({ ended: 'nothing' });
+      expect((await replay(office, { includeUncertain: true })).counts).toMatchObject({ sent: 2 });
+      const sent = await office.take(office.queueOf('grade-push').url);
+      expect(sent.map(({ MessageAttributes }) => MessageAttributes?.kind?.StringValue)).toEqual([kind, kind]);
+    },
+  );
+
+  test('of a kind that nobody must decide on, the ledger is told nothing', async () => {
+    const office = await offices.open();
+    await office.park(many(1, { kind: 'unavailable' }));
+    await replay(office, { includeUncertain: true });
+    const [sent] = await office.take(office.queueOf('grade-push').url);
+    expect(Object.keys(sent?.MessageAttributes ?? {})).toEqual(['replays']);
+  });
+
+  test('messages that their own function would refuse again are left where they are', async () => {
+    const office = await offices.open();
+    const failure = { kind: 'invalid' as const };
+    await office.park([
+      { body: eventBody('grade-push', { grade: null }), failure },
+      { body: eventBody('grade-push'), failure },
+    ]);
+    const { plan, counts } = await replay(office);
+    expect(plan.notYet).toMatchObject([{ letters: 1, why: 'their messages are still not valid' }]);
+    expect(counts).toMatchObject({ sent: 1 });
+  });
+
+  test('that is not confirmed changes nothing', async () => {
+    const office = await offices.open();
+    await office.park(many(2));
+    expect(await replay(office, {}, { confirm: async () => false })).toMatchObject({ ended: 'declined' });
+    expect(office.audited).toEqual([]);
+    expect(await lettersLeft(office)).toHaveLength(2);
+  });
+
+  test('letters that come after it are not touched', async () => {
+    const office = await offices.open();
+    await office.park(many(30));
+    const { counts } = await replay(
+      office,
+      {},
+      {
+        confirm: async () => (await office.park(many(7, { kind: 'unavailable' }))).length > 0,
+      },
+    );
+    expect(counts).toMatchObject({ sent: 30 });
+    const left = await lettersLeft(office);
+    expect(left.map(({ MessageAttributes }) => MessageAttributes?.kind?.StringValue)).toEqual(
+      Array(7).fill('unavailable'),
+    );
+  });
+});
+
+describe('the canary', () => {
+  test('goes first, and the rest after it went through', async () => {
+    const office = await offices.open();
+    await office.park(many(20));
+    const worker = office.work('grade-push');
+    const { ended, counts, canaries } = await replay(office, { waitSeconds: 10, canary: 5 });
+    await worker.stop();
+    expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 0 }]);
+    expect({ ended, counts }).toMatchObject({
+      ended: 'done',
+      counts: { sent: 20, cameBack: 0, settled: true },
+    });
+    expect(worker.handled).toHaveLength(20);
+  });
+
+  test('that comes back as a whole stops everything: no more than it reaches the platform', async () => {
+    const office = await offices.open();
+    await office.park([...many(50), ...many(50, { kind: 'unavailable' })]);
+    const worker = office.work('grade-push', () => ({ kind: 'rejected' }));
+    const { ended, stoppedBecause, counts } = await replay(office, { waitSeconds: 10, canary: 5 });
+    await worker.stop();
+    expect({ ended, stoppedBecause }).toEqual({
+      ended: 'stopped',
+      stoppedBecause: 'every letter of the canary came back',
+    });
+    expect(counts).toMatchObject({ sent: 5, cameBack: 5 });
+    expect(worker.handled).toHaveLength(5);
+    expect(await lettersLeft(office)).toHaveLength(100);
+  });
+
+  test('that comes back is told of without what is personal in the platform’s words', async () => {
+    const office = await offices.open();
+    const body = eventBody('grade-push', { comments: 'Jane Doe is late' });
+    await office.park([{ body }, { body }]);
+    const words = { title: 'Refused: Jane Doe is late', detail: 'Jane Doe must not be named' };
+    const worker = office.work('grade-push', () => words);
+    const result = await replay(office, { waitSeconds: 10, canary: 2, stopAfter: 1 });
+    await worker.stop();
+    expect(result.counts).toMatchObject({ cameBack: 2, cameBackAs: [{ letters: 2 }] });
+    expect(JSON.stringify(result)).not.toMatch(/Jane|Doe/);
+  });
+
+  test('has one of each group in turn, and a group whose own comes back is set aside', async () => {
+    const office = await offices.open();
+    await office.park([...many(10, { title: 'Broken' }), ...many(10, { title: 'Mended' })]);
+    const broken = new Set<string>();
+    const worker = office.work('grade-push', ({ Body = '' }) =>
+      broken.has(Body) ? { kind: 'rejected', title: 'Broken' } : undefined,
+    );
+    const plan = await replay(office, { dryRun: true });
+    expect(plan.plan.send).toHaveLength(2);
+    for (const message of await lettersLeft(office)) {
+      if (/Broken/.test(message.MessageAttributes?.failure?.StringValue ?? ''))
+        broken.add(message.Body ?? '');
+      await office.send(office.deadLetters.url, [
+        { MessageBody: message.Body ?? '', MessageAttributes: message.MessageAttributes ?? {} },
+      ]);
+    }
+    const { ended, counts } = await replay(office, { waitSeconds: 10, canary: 2 });
+    await worker.stop();
+    expect({ ended, counts }).toMatchObject({
+      ended: 'done',
+      counts: { sent: 11, cameBack: 1, setAside: 9, notSent: 0 },
+    });
+    expect(await lettersLeft(office)).toHaveLength(10);
+  });
+
+  test('whose outcome is not seen in time stops the replay, unless somebody decides to go on', async () => {
+    const office = await offices.open();
+    await office.park(many(6));
+    // Nobody handles the queue, so that nothing comes of what is sent.
+    const first = await replay(office, { canary: 2, waitSeconds: 0.5 });
+    expect(first).toMatchObject({ ended: 'stopped', counts: { sent: 2, notSent: 4 } });
+    expect(first.stoppedBecause).toMatch(/outcome of 2 of the canary is not known/);
+    const second = await replay(office, { canary: 2, waitSeconds: 0.5 }, { goOn: async () => true });
+    expect(second).toMatchObject({ ended: 'done', counts: { sent: 4, settled: false } });
+  });
+
+  test('on a queue that holds others is known but for as many as those are', async () => {
+    const office = await offices.open();
+    const { url } = office.queueOf('grade-push');
+    const others = ['one', 'another'].map((MessageBody) => ({ MessageBody, DelaySeconds: 900 }));
+    await office.send(url, others);
+    await office.park(many(8));
+    const worker = office.work('grade-push');
+    const { ended, counts, canaries } = await replay(office, { canary: 5, waitSeconds: 2 });
+    await worker.stop();
+    expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 2 }]);
+    expect({ ended, counts }).toMatchObject({ ended: 'stopped', counts: { sent: 5, notSent: 3 } });
+  });
+});
+
+describe('stopping', () => {
+  test('happens when the same error comes back for so many in a row', async () => {
+    const office = await offices.open();
+    await office.park(many(300));
+    let handled = 0;
+    const worker = office.work('grade-push', () => {
+      handled += 1;
+      return handled > 20 ? { kind: 'missing-permission', title: 'Gone' } : undefined;
+    });
+    const { ended, stoppedBecause, counts } = await replay(office, {
+      waitSeconds: 10,
+      stopAfter: 5,
+      rate: 50,
+    });
+    await worker.stop();
+    expect(ended).toBe('stopped');
+    expect(stoppedBecause).toMatch(/^5 in a row came back with the same error: missing-permission: 404 Gone/);
+    expect(counts?.sent).toBeLessThan(150);
+    expect((await lettersLeft(office)).length).toBe(300 - 20);
+  });
+
+  test('does not happen for single letters that come back between others that do not', async () => {
+    const office = await offices.open();
+    await office.park(many(60));
+    let handled = 0;
+    const worker = office.work('grade-push', () => {
+      handled += 1;
+      return handled % 3 === 0 ? { kind: 'rejected' } : undefined;
+    });
+    const { ended, counts } = await replay(office, { waitSeconds: 10, stopAfter: 5 });
+    await worker.stop();
+    expect({ ended, counts }).toMatchObject({
+      ended: 'done',
+      counts: { sent: 60, cameBack: 20, settled: true },
+    });
+    expect(counts?.cameBackAs).toMatchObject([{ kind: 'rejected', letters: 20 }]);
+  });
+
+  test('by an interruption is clean: what was sent is gone, the rest is there and visible', async () => {
+    const office = await offices.open();
+    await office.park(many(200));
+    const interrupt = new AbortController();
+    const { ended, stoppedBecause, counts } = await replay(
+      office,
+      { rate: 100 },
+      {
+        signal: interrupt.signal,
+        onSent: (sent) => {
+          if (sent >= 30) interrupt.abort();
+        },
+      },
+    );
+    expect({ ended, stoppedBecause }).toEqual({ ended: 'stopped', stoppedBecause: 'it was interrupted' });
+    expect(counts?.sent).toBeLessThan(150);
+    expect(await bodiesIn(office)).toHaveLength(counts!.sent);
+    expect(await lettersLeft(office)).toHaveLength(counts!.notSent);
+    expect(counts!.sent + counts!.notSent).toBe(200);
+  });
+});
+
+describe('nothing is lost', () => {
+  test('where single entries of batch calls fail, those letters stay', async () => {
+    const office = await offices.open();
+    await office.park(many(40));
+    const name = office.queueOf('grade-push').url.split('/').at(-1);
+    await office.fault({ action: 'SendMessageBatch', name, failedEntries: 2 });
+    const { counts, ended } = await replay(office);
+    await office.clearFaults();
+    expect(ended).toBe('done');
+    expect(counts?.failed.length).toBe(8);
+    const sent = await bodiesIn(office);
+    const left = (await lettersLeft(office)).map(({ Body }) => Body);
+    expect([sent.length, left.length]).toEqual([32, 8]);
+    expect(new Set([...sent, ...left]).size).toBe(40);
+  });
+
+  test('where letters cannot be deleted, they are told of, and are there twice', async () => {
+    const office = await offices.open();
+    await office.park(many(10));
+    const name = office.deadLetters.url.split('/').at(-1);
+    await office.fault({ action: 'DeleteMessageBatch', name, failedEntries: 3 });
+    const { counts } = await replay(office);
+    await office.clearFaults();
+    expect(counts).toMatchObject({ sent: 10, undeleted: expect.arrayContaining([expect.any(String)]) });
+    expect(counts?.undeleted.length).toBeGreaterThanOrEqual(3);
+    expect(await bodiesIn(office)).toHaveLength(10);
+    expect(await lettersLeft(office)).toHaveLength(counts!.undeleted.length);
+  });
+
+  test('where a queue takes nothing at all, it stops, and every letter stays', async () => {
+    const office = await offices.open();
+    await office.park(many(100));
+    const name = office.queueOf('grade-push').url.split('/').at(-1);
+    await office.fault({ action: 'SendMessageBatch', name, status: 403, type: 'AccessDenied' });
+    const { ended, stoppedBecause } = await replay(office, { rate: 100 });
+    await office.clearFaults();
+    expect(ended).toBe('stopped');
+    expect(stoppedBecause).toMatch(/^SQS took none of \d+ messages in a row: AccessDenied/);
+    expect(await lettersLeft(office)).toHaveLength(100);
+  });
+});
+
+test('who replayed which letters, why, and with which counts is in the audit log, from the beginning on', async () => {
+  const office = await offices.open();
+  const ids = await office.park(many(3));
+  await replay(office, { filter: { kind: ['rejected'] }, reason: 'the course exists now' });
+  const entry = {
+    command: 'letters replay',
+    filter: { kind: ['rejected'] },
+    reason: 'the course exists now',
+    letters: expect.toSatisfy((letters) => isDeepStrictEqual(letters.toSorted(), ids.toSorted())),
+  };
+  expect(office.audited).toEqual([
+    { audit: 'begin', ...entry, counts: { planned: 3 } },
+    {
+      audit: 'end',
+      ...entry,
+      counts: { sent: 3, cameBack: 0, setAside: 0, notSent: 0, failed: 0, undeleted: 0 },
+    },
+  ]);
+});

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { countsOf } from '../../../lib/dead-letters/reading/scan.ts';
+import { officesForTests } from '../operator/office.ts';
+
+/** `npm run measure-letters` asks for 100,000. */
+const letters = Number(process.env.SCALE_LETTERS ?? 1_000);
+
+const offices = officesForTests();
+const folder = mkdtempSync(join(tmpdir(), 'sis-relay-scale-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const bin = resolve(import.meta.dirname, '../../../lib/operator/sis-relay.js');
+
+const tellMemory = `process.on('exit', () => process.stderr.write('maxRSS ' + process.resourceUsage().maxRSS + '\\n'))`;
+
+/** Of all that 100,000 letters are made of, so little may be in memory at once; a process that wants more dies. */
+const heapMb = 128;
+
+/** The command in a process of its own: its answer, how long it took, and the most memory that it had. */
+const measured = async (file: string, command: string) => {
+  const args = [
+    `--max-old-space-size=${heapMb}`,
+    '--import',
+    `data:text/javascript,${encodeURIComponent(tellMemory)}`,
+    bin,
+    ...command.split(' '),
+    '--stack',
+    file,
+  ];
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, args);
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (piece) => {
+    out += piece;
+  });
+  child.stderr.on('data', (piece) => {
+    err += piece;
+  });
+  const [status] = await once(child, 'exit');
+  const memoryMb = Number(/maxRSS (\d+)/.exec(err)?.[1]) / 1024;
+  return { status, out, seconds: (performance.now() - startedMs) / 1000, memoryMb };
+};
+
+test(`${letters.toLocaleString('en-US')} letters are grouped in under two minutes and little memory, and all given back`, async () => {
+  const office = await offices.open();
+  const file = join(folder, 'stack.json');
+  writeFileSync(file, JSON.stringify(office.description()));
+  const kinds = ['rejected', 'invalid', 'missing-scope', 'unavailable', 'throttled'] as const;
+  for (let from = 0; from < letters; from += 1_000)
+    await office.park(
+      Array.from({ length: Math.min(1_000, letters - from) }, (_, at) => ({
+        failure: { kind: kinds[at % 5]! },
+      })),
+    );
+
+  const groups = await measured(file, 'letters groups --json');
+  expect(groups.status).toBe(0);
+  expect(JSON.parse(groups.out)).toMatchObject({ seen: letters, matching: letters, whole: true });
+  const plan = await measured(file, 'letters replay --dry-run --no-probe --json');
+  expect(JSON.parse(plan.out.split('\n')[0]!).plan).toMatchObject({ matching: letters, whole: true });
+  for (const [name, { seconds, memoryMb }] of Object.entries({ groups, plan })) {
+    process.stdout.write(
+      `${name} of ${letters} letters: ${seconds.toFixed(1)} s, ${memoryMb.toFixed(0)} MB\n`,
+    );
+    expect(memoryMb).toBeLessThan(320);
+  }
+  expect(groups.seconds).toBeLessThan(120);
+  const sqs = await office.target.sqs();
+  expect(await countsOf({ sqs, url: office.deadLetters.url })).toEqual({
+    visible: letters,
+    inFlight: 0,
+    delayed: 0,
+  });
+}, 900_000);

@@ -1,0 +1,128 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { eventBody, type Office, officesForTests } from '../operator/office.ts';
+import { documentsIn, typed } from '../operator/typed.ts';
+
+const offices = officesForTests();
+const folder = mkdtempSync(join(tmpdir(), 'sis-relay-unreadable-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const deepBody = (levels: number, id = 'deep-event'): string =>
+  eventBody('grade-push', {}, { id, extension: '@' }).replace('"@"', '['.repeat(levels) + ']'.repeat(levels));
+const detail = 'Jane has no such grade object';
+
+/** An office in which one letter is of a message nested so deep, between two others. */
+const opened = async (levels: number, failure: object | null = { detail }) => {
+  const office = await offices.open();
+  const file = join(folder, `${office.target.prefix}stack.json`);
+  writeFileSync(file, JSON.stringify(office.description()));
+  // Made once: no two bodies are said at the same time.
+  const body = deepBody(levels);
+  const ids = await office.park([
+    { body: eventBody('grade-push', {}, { id: 'first-event' }) },
+    { body, failure },
+    { failure: { kind: 'unavailable' } },
+  ]);
+  const relay = async (line: string, person = {}) => {
+    const said = await typed(`${line} --stack ${file}`, person);
+    expect(said.err).not.toMatch(/defect|RangeError/);
+    return said;
+  };
+  return { office, relay, body, deepId: ids[1] ?? '', firstId: ids[0] ?? '' };
+};
+const lettersLeft = async (office: Office) =>
+  (await office.take(office.deadLetters.url)).map(({ Body = '' }) => Body.length).sort((a, b) => a - b);
+
+const levels = 10_000;
+
+describe(`a letter whose message is nested ${levels} levels deep`, () => {
+  test.each([65, levels, 500_000])(
+    'is listed, grouped and counted beside the others, as one of %i is',
+    async (levels) => {
+      const { relay } = await opened(levels);
+      const listed = documentsIn((await relay('letters list --json')).out);
+      expect(listed.map(({ kind }) => kind).sort()).toEqual(['rejected', 'unavailable', 'unreadable']);
+      expect(listed.find(({ kind }) => kind === 'unreadable')).toMatchObject({
+        ...{ error: 'its message is nested deeper than 64 levels', eventId: 'deep-event', status: 404 },
+      });
+      expect((await relay('letters groups')).out).toMatch(/1 {2}grade-push {2}unreadable/);
+      expect((await relay('status')).out).toMatch(/1 {2}unreadable/);
+      for (const filter of ['--kind unreadable', '--id deep-event --error nested'])
+        expect(documentsIn((await relay(`letters groups --json ${filter}`)).out)).toMatchObject([
+          { matching: 1 },
+        ]);
+      expect((await relay('letters groups --user 301 --json')).out).toContain('"matching":2');
+    },
+  );
+
+  test('is shown, and so are the others', async () => {
+    const { relay, body, deepId, firstId } = await opened(levels);
+    const shown = await relay(`letters show ${deepId}`);
+    expect(shown.out).toContain('its message is nested deeper than 64 levels');
+    expect(shown.out).not.toContain('Jane');
+    const revealed = documentsIn((await relay(`letters show ${deepId} --reveal --json`)).out).at(-1);
+    expect(revealed).toMatchObject({ failure: { detail }, message: body });
+    expect((await relay(`letters show ${firstId}`)).status).toBe(0);
+  });
+
+  test('stays where it is when all are replayed, by a person and by the schedule', async () => {
+    const { office, relay, body } = await opened(levels);
+    const { out } = await relay('letters replay --no-probe --yes --canary 0 --canary-wait 1 --json');
+    expect(documentsIn(out)[0]).toMatchObject({ plan: { notYet: [{ kind: 'unreadable', letters: 1 }] } });
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(2);
+    expect(await lettersLeft(office)).toEqual([body.length]);
+  });
+
+  test('is mended by hand', async () => {
+    const { office, relay, deepId } = await opened(levels);
+    const refused = await relay(`letters edit ${deepId} --reason r --set data.userId=1 --yes`);
+    expect(refused).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('nested deeper than 64 levels'),
+    });
+    const edit = (text: string) => text.replace(/"extension":\[+\]+/, '"extension":1');
+    await relay(`letters edit ${deepId} --reason r --yes --wait 1`, { edit });
+    const [sent] = await office.take(office.queueOf('grade-push').url);
+    expect(JSON.parse(sent?.Body ?? '')).toMatchObject({ id: 'deep-event', extension: 1 });
+  });
+
+  test('is exported and imported, and discarded', async () => {
+    const { office, relay, body, deepId } = await opened(levels);
+    const file = join(folder, `${deepId}.jsonl`);
+    await relay(`letters export --kind unreadable --to ${file}`);
+    expect(JSON.parse(readFileSync(file, 'utf8')).body).toBe(body);
+    const { out } = await relay('letters discard --kind unreadable --reason r --yes --json');
+    expect(documentsIn(out).at(-1)).toMatchObject({ result: { discarded: 1 } });
+    expect(await lettersLeft(office)).toHaveLength(2);
+    expect((await relay(`letters import ${file} --yes`)).status).toBe(0);
+    expect(await lettersLeft(office)).toEqual([body.length]);
+  });
+});
+
+test.each(['\u009B]', '/a'])('nor is one whose words are made to be slow any hindrance: %j', async (slow) => {
+  const { relay, office } = await opened(65);
+  const text = slow.repeat(60_000);
+  await office.park([{ failure: { title: text, detail: text, remedy: text } }]);
+  expect((await relay('letters groups')).status).toBe(0);
+});
+
+test('an unreadable letter of which nobody knows whether it was done is edited only where that is asked for', async () => {
+  const { relay, deepId } = await opened(65, { kind: 'uncertain' });
+  const edit = (text: string) => text.replace(/"extension":\[+\]+/, '"extension":1');
+  const { status, err } = await relay(`letters edit ${deepId} --reason r --yes`, { edit });
+  expect({ status, err }).toEqual({ status: 1, err: expect.stringContaining('--include-uncertain') });
+});
+
+test.each([
+  ['that was refused for it is invalid', { kind: 'invalid' }, 'invalid'],
+  ['of which nothing else is told is unreadable', null, 'unreadable'],
+])('a letter of a message nested too deep %s', async (_, failure, kind) => {
+  const { relay } = await opened(10_000, failure);
+  const { out } = await relay('letters list --id deep-event --json');
+  expect(documentsIn(out)).toMatchObject([{ kind }]);
+  expect((await relay('letters replay --no-probe --dry-run --json --id deep-event')).out).toContain(
+    '"send":[],"notYet":[{',
+  );
+});
