@@ -1,12 +1,8 @@
 import type { Context } from 'aws-lambda';
-import { connectionOf } from '../lib/operator/connection.ts';
-import {
-  type ConnectionReport,
-  checkConnection,
-  connectionOperations,
-} from '../lib/operator/connection-check.ts';
-import { metricLinesOf } from '../lib/operator/connection-metrics.ts';
-import { targetFrom } from '../lib/operator/target.ts';
+import { type ConnectionReport, checkConnection, connectionOperations } from '../lib/connection/check.ts';
+import { connectionOf } from '../lib/connection/connection.ts';
+import { metricLinesOf } from '../lib/connection/metrics.ts';
+import { targetFrom } from '../lib/deployment/target.ts';
 
 /** What it may call of the platform, and so the scopes that it needs. */
 export const operations = connectionOperations;

@@ -1,9 +1,9 @@
 import type { Context } from 'aws-lambda';
+import { type ConnectionReport, connectionOperations } from '../lib/connection/check.ts';
 import { replayEvent } from '../lib/dead-letters/replay/event.ts';
 import { type ReplayResult, replayLetters } from '../lib/dead-letters/replay/replay.ts';
-import { createAudit } from '../lib/operator/audit.ts';
-import { type ConnectionReport, connectionOperations } from '../lib/operator/connection-check.ts';
-import { targetFrom } from '../lib/operator/target.ts';
+import { createAudit } from '../lib/deployment/audit.ts';
+import { targetFrom } from '../lib/deployment/target.ts';
 import { createTally } from '../lib/telemetry/metrics.ts';
 
 /** What it needs of the platform. Beyond it, it reads what a refused letter names: a refusal is an answer, too. */

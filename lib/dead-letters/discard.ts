@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Audit, archive } from '../operator/audit.ts';
-import type { Target } from '../operator/target.ts';
+import { type Audit, archive } from '../deployment/audit.ts';
+import type { Target } from '../deployment/target.ts';
 import type { Filter } from './reading/filter.ts';
 import type { Group } from './reading/groups.ts';
 import { lineOf } from './reading/letter-line.ts';

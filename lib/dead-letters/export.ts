@@ -1,5 +1,5 @@
-import type { Audit } from '../operator/audit.ts';
-import type { Target } from '../operator/target.ts';
+import type { Audit } from '../deployment/audit.ts';
+import type { Target } from '../deployment/target.ts';
 import { type Filter, matches } from './reading/filter.ts';
 import { lineOf } from './reading/letter-line.ts';
 import { type Visit, type VisitOptions, visit } from './reading/read.ts';

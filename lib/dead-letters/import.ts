@@ -1,8 +1,8 @@
 import { sendAll } from '../aws/batches.ts';
 import { type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
+import type { Audit } from '../deployment/audit.ts';
+import type { Target } from '../deployment/target.ts';
 import { jsonIn } from '../json.ts';
-import type { Audit } from '../operator/audit.ts';
-import type { Target } from '../operator/target.ts';
 import { letterIn } from './reading/letter-line.ts';
 
 export type Imported = {

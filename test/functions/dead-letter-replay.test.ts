@@ -7,9 +7,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/dead-letter-replay.ts';
 import { type LetterFailure, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { listLetters } from '../../lib/dead-letters/reading/list.ts';
-import { localOffice } from '../lib/operator/local-office.ts';
-import { eventBody, failureOf, never } from '../lib/operator/office.ts';
-import { documentsIn, typed } from '../lib/operator/typed.ts';
+import { localOffice } from '../lib/cli/local-office.ts';
+import { eventBody, failureOf, never } from '../lib/cli/office.ts';
+import { documentsIn, typed } from '../lib/cli/typed.ts';
 import { localClient } from '../local/aws.ts';
 import { settingsOf } from '../local/stack.ts';
 

@@ -1,5 +1,7 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { mostBytes, sqsProblem } from '../../lib/aws/sqs-limits.ts';
+import { storyLines, storyOf } from '../../lib/cli/print/story.ts';
+import type { Terminal } from '../../lib/cli/print/terminal.ts';
 import { type DeadLetter, type LetterFailure, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { differences } from '../../lib/dead-letters/edit/change.ts';
 import { matches } from '../../lib/dead-letters/reading/filter.ts';
@@ -10,8 +12,6 @@ import { messageFor } from '../../lib/dead-letters/replay/send-back.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { eventIdIn, parseMessage, versionOf } from '../../lib/message.ts';
-import { storyLines, storyOf } from '../../lib/operator/print-story.ts';
-import type { Terminal } from '../../lib/operator/terminal.ts';
 import { withoutFields } from '../../lib/redaction/forbidden-fields.ts';
 import { printableJson } from '../../lib/redaction/printable.ts';
 import { type Body, bodies } from './bodies.ts';

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
+import { functionModules } from '../../lib/deployment/function-modules.ts';
 import type { Integration } from '../../lib/integration.ts';
 import { messageSchema, messageType } from '../../lib/message.ts';
-import { functionModules } from '../../lib/operator/function-modules.ts';
 
 type Json = { [name: string]: unknown };
 

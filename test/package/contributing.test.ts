@@ -87,7 +87,7 @@ test('whoever follows the five steps adds an integration that passes', { timeout
     'test/package/contract.test.ts',
     'test/package/operations.test.ts',
     'test/functions/configuration-update.test.ts',
-    'test/lib/operator/cli.test.ts',
+    'test/lib/cli/cli.test.ts',
     'test/package/permissions.test.ts',
     'test/package/template.test.ts',
   ];

@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { loadFunctions } from '../../lib/operator/integrations.ts';
+import { loadFunctions } from '../../lib/deployment/integrations.ts';
 import type { Operation } from '../../lib/platform/core/operation.ts';
 import { operations, refusedOperations } from '../../lib/platform/resources/operations.ts';
-import { typed } from '../lib/operator/typed.ts';
+import { typed } from '../lib/cli/typed.ts';
 import { calledOperations } from '../lib/platform/called-operations.ts';
 import { documentedErrors, refusalsEverywhere, routeOf } from '../lib/platform/documented-errors.ts';
 import { controlsOf } from '../local/controls.ts';

@@ -6,9 +6,9 @@ import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
+import { run } from '../../lib/cli/cli.ts';
 import { sqsMessageOf } from '../../lib/dead-letter.ts';
 import type { Failure } from '../../lib/failure.ts';
-import { run } from '../../lib/operator/cli.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';

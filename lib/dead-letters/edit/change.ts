@@ -1,6 +1,6 @@
+import { Misuse, Refusal } from '../../deployment/command-errors.ts';
 import { readJson } from '../../json.ts';
 import { fieldOf } from '../../message.ts';
-import { Misuse, Refusal } from '../../operator/refusal.ts';
 import { maskedField, maskedText } from '../../redaction/mask.ts';
 
 /** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */

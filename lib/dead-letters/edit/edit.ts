@@ -1,10 +1,10 @@
+import { type Audit, archive } from '../../deployment/audit.ts';
+import { Refusal } from '../../deployment/command-errors.ts';
+import { integrationNamed } from '../../deployment/integrations.ts';
+import type { Target } from '../../deployment/target.ts';
 import { failureOf, needsDecision } from '../../failure.ts';
 import type { Integration } from '../../integration.ts';
 import { parseMessage } from '../../message.ts';
-import { type Audit, archive } from '../../operator/audit.ts';
-import { integrationNamed } from '../../operator/integrations.ts';
-import { Refusal } from '../../operator/refusal.ts';
-import type { Target } from '../../operator/target.ts';
 import { findLetter } from '../reading/find.ts';
 import type { Letter } from '../reading/letter.ts';
 import { lineOf } from '../reading/letter-line.ts';

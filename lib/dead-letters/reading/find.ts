@@ -1,5 +1,5 @@
-import { Misuse, Refusal } from '../../operator/refusal.ts';
-import type { Target } from '../../operator/target.ts';
+import { Misuse, Refusal } from '../../deployment/command-errors.ts';
+import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import type { Letter } from './letter.ts';
 import { type Desk, openDesk, type VisitOptions, visitWith } from './read.ts';

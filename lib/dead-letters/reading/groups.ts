@@ -1,4 +1,4 @@
-import type { Target } from '../../operator/target.ts';
+import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import { type Letter, type LetterKind, replayedOften, unnamed, withoutIds } from './letter.ts';
 import { type Visit, type VisitOptions, visit } from './read.ts';

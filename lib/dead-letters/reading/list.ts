@@ -1,5 +1,5 @@
+import type { Target } from '../../deployment/target.ts';
 import { eventIdIn } from '../../message.ts';
-import type { Target } from '../../operator/target.ts';
 import { type Filter, matches } from './filter.ts';
 import { type Letter, unnamed } from './letter.ts';
 import { type Visit, type VisitOptions, visit } from './read.ts';

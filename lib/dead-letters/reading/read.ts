@@ -1,5 +1,5 @@
 import type { Queue } from '../../aws/batches.ts';
-import type { Target } from '../../operator/target.ts';
+import type { Target } from '../../deployment/target.ts';
 import { createLetterReader, type Letter, type LetterReader } from './letter.ts';
 import { countsOf, scan } from './scan.ts';
 import { createHold, type Hold } from './visibility-lease.ts';

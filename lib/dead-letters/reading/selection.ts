@@ -1,5 +1,5 @@
 import type { Message } from '@aws-sdk/client-sqs';
-import type { Target } from '../../operator/target.ts';
+import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import { createGrouping, type Group } from './groups.ts';
 import type { Letter, LetterKind } from './letter.ts';

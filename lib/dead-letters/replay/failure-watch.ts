@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetter } from '../../dead-letter.ts';
-import type { Target } from '../../operator/target.ts';
+import type { Target } from '../../deployment/target.ts';
 import { type Letter, unnamed } from '../reading/letter.ts';
 import type { Desk } from '../reading/read.ts';
 import { receive } from '../reading/scan.ts';

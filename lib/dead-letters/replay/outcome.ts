@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Target } from '../../operator/target.ts';
+import type { Target } from '../../deployment/target.ts';
 import type { Desk } from '../reading/read.ts';
 import { countsOf } from '../reading/scan.ts';
 import type { Returns } from './failure-watch.ts';

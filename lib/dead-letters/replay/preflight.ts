@@ -1,7 +1,7 @@
+import { type ConnectionReport, checkConnection } from '../../connection/check.ts';
+import { type Connection, connectionOf } from '../../connection/connection.ts';
+import type { Target } from '../../deployment/target.ts';
 import { failureOf } from '../../failure.ts';
-import { type Connection, connectionOf } from '../../operator/connection.ts';
-import { type ConnectionReport, checkConnection } from '../../operator/connection-check.ts';
-import type { Target } from '../../operator/target.ts';
 import { acknowledged } from '../../platform/core/operation.ts';
 import type { Group } from '../reading/groups.ts';
 import type { Selected, Selection } from '../reading/selection.ts';

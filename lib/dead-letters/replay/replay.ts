@@ -1,8 +1,8 @@
+import type { ConnectionReport } from '../../connection/check.ts';
+import type { Audit } from '../../deployment/audit.ts';
+import { integrationNamed } from '../../deployment/integrations.ts';
+import type { Target } from '../../deployment/target.ts';
 import { parseMessage } from '../../message.ts';
-import type { Audit } from '../../operator/audit.ts';
-import type { ConnectionReport } from '../../operator/connection-check.ts';
-import { integrationNamed } from '../../operator/integrations.ts';
-import type { Target } from '../../operator/target.ts';
 import type { Filter } from '../reading/filter.ts';
 import type { Letter } from '../reading/letter.ts';
 import type { VisitOptions } from '../reading/read.ts';

@@ -1,4 +1,4 @@
-import type { Target } from '../../operator/target.ts';
+import type { Target } from '../../deployment/target.ts';
 import { createGrouping, type Group } from '../reading/groups.ts';
 import type { Selected, Selection } from '../reading/selection.ts';
 import { watchReturns } from './failure-watch.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deleteAll, hideAll, sendAll } from '../../../lib/aws/batches.ts';
-import { officesForTests } from '../operator/office.ts';
+import { officesForTests } from '../cli/office.ts';
 
 const offices = officesForTests();
 

@@ -9,9 +9,9 @@ import { afterAll, expect, test } from 'vitest';
 import { sendAll } from '../../../lib/aws/batches.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/scan.ts';
 import { seed } from '../../seed.ts';
-import { localOffice } from '../operator/local-office.ts';
-import { eventBody, type Office, officesForTests } from '../operator/office.ts';
-import { typed } from '../operator/typed.ts';
+import { localOffice } from '../cli/local-office.ts';
+import { eventBody, type Office, officesForTests } from '../cli/office.ts';
+import { typed } from '../cli/typed.ts';
 import { type Moment, startDeadlyProxy } from './deadly-proxy.ts';
 
 /** How often each command is killed; `npm run crash-operators` kills each 200 times. */
@@ -25,7 +25,7 @@ const offices = officesForTests();
 const platform = localOffice({ containersPerFunction: runs < 10 ? 1 : 2 });
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-crash-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const bin = resolve(import.meta.dirname, '../../../lib/operator/sis-relay.js');
+const bin = resolve(import.meta.dirname, '../../../lib/cli/sis-relay.js');
 
 const stackFile = (office: Office, server?: string): string => {
   const file = join(folder, `${office.target.prefix}${server === undefined ? 'whole' : 'deadly'}.json`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { exportLetters } from '../../../lib/dead-letters/export.ts';
 import { importLetters } from '../../../lib/dead-letters/import.ts';
-import { never, type Office, officesForTests } from '../operator/office.ts';
+import { never, type Office, officesForTests } from '../cli/office.ts';
 
 const offices = officesForTests();
 

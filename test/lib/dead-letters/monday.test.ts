@@ -5,9 +5,9 @@ import type { Groups } from '../../../lib/dead-letters/reading/groups.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/scan.ts';
 import type { ReplayResult } from '../../../lib/dead-letters/replay/replay.ts';
 import { settingsOf } from '../../local/stack.ts';
-import { localOffice } from '../operator/local-office.ts';
-import { eventBody } from '../operator/office.ts';
-import { documentsIn, typed } from '../operator/typed.ts';
+import { localOffice } from '../cli/local-office.ts';
+import { eventBody } from '../cli/office.ts';
+import { documentsIn, typed } from '../cli/typed.ts';
 
 /** Letters of each kind; `npm run monday` asks for 300. */
 const each = Number(process.env.LETTERS_PER_KIND ?? 6);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { countsOf } from '../../../lib/dead-letters/reading/scan.ts';
-import { officesForTests } from '../operator/office.ts';
+import { officesForTests } from '../cli/office.ts';
 
 /** `npm run measure-letters` asks for 100,000. */
 const letters = Number(process.env.SCALE_LETTERS ?? 1_000);
@@ -13,7 +13,7 @@ const letters = Number(process.env.SCALE_LETTERS ?? 1_000);
 const offices = officesForTests();
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-scale-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const bin = resolve(import.meta.dirname, '../../../lib/operator/sis-relay.js');
+const bin = resolve(import.meta.dirname, '../../../lib/cli/sis-relay.js');
 
 const tellMemory = `process.on('exit', () => process.stderr.write('maxRSS ' + process.resourceUsage().maxRSS + '\\n'))`;
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { eventBody, type Office, officesForTests } from '../operator/office.ts';
-import { documentsIn, typed } from '../operator/typed.ts';
+import { eventBody, type Office, officesForTests } from '../cli/office.ts';
+import { documentsIn, typed } from '../cli/typed.ts';
 
 const offices = officesForTests();
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-unreadable-'));

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { columnsOf } from '../../../lib/operator/columns.ts';
-import { loadIntegrations } from '../../../lib/operator/integrations.ts';
+import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
+import { columnsOf } from '../../../lib/publish/columns.ts';
 import { maskedBody, maskedText } from '../../../lib/redaction/mask.ts';
-import { eventBody } from '../operator/office.ts';
+import { eventBody } from '../cli/office.ts';
 
 describe('a message without what is personal', () => {
   test('keeps its shape, its ids and what tells shapes apart', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { editLetter } from '../../../../lib/dead-letters/edit/edit.ts';
-import { Refusal } from '../../../../lib/operator/refusal.ts';
-import { eventBody, never, type Office, officesForTests } from '../../operator/office.ts';
+import { Refusal } from '../../../../lib/deployment/command-errors.ts';
+import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
 

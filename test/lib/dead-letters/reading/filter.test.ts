@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
 import { filterSchema, matches } from '../../../../lib/dead-letters/reading/filter.ts';
 import { createLetterReader } from '../../../../lib/dead-letters/reading/letter.ts';
-import { eventBody, failureOf } from '../../operator/office.ts';
+import { eventBody, failureOf } from '../../cli/office.ts';
 
 const read = createLetterReader({ prefix: 'sis-relay-test-', queueUrlOf: async () => 'http://queues/any' });
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { groupLetters } from '../../../../lib/dead-letters/reading/groups.ts';
-import { eventBody, never, officesForTests } from '../../operator/office.ts';
+import { eventBody, never, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
 const missingScope = {

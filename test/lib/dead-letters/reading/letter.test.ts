@@ -5,7 +5,7 @@ import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
 import { createLetterReader, letterKinds, withoutIds } from '../../../../lib/dead-letters/reading/letter.ts';
 import { letterIn, lineOf } from '../../../../lib/dead-letters/reading/letter-line.ts';
 import { messageFor } from '../../../../lib/dead-letters/replay/send-back.ts';
-import { failureOf } from '../../operator/office.ts';
+import { failureOf } from '../../cli/office.ts';
 
 const target = {
   prefix: 'sis-relay-test-',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { listLetters } from '../../../../lib/dead-letters/reading/list.ts';
-import { eventBody, never, officesForTests } from '../../operator/office.ts';
+import { eventBody, never, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
 

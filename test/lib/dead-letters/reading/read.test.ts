@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { visit } from '../../../../lib/dead-letters/reading/read.ts';
 import { countsOf } from '../../../../lib/dead-letters/reading/scan.ts';
-import { never, officesForTests } from '../../operator/office.ts';
+import { never, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
 

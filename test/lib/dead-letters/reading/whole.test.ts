@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { storyOf } from '../../../../lib/cli/print/story.ts';
 import { discardLetters } from '../../../../lib/dead-letters/discard.ts';
 import { editLetter } from '../../../../lib/dead-letters/edit/edit.ts';
 import { exportLetters } from '../../../../lib/dead-letters/export.ts';
@@ -9,9 +10,8 @@ import { listLetters } from '../../../../lib/dead-letters/reading/list.ts';
 import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
 import { createLetterStore } from '../../../../lib/delivery/letter-store.ts';
 import { createQueues } from '../../../../lib/delivery/queues.ts';
-import { storyOf } from '../../../../lib/operator/print-story.ts';
-import type { Target } from '../../../../lib/operator/target.ts';
-import { eventBody, failureOf, never, type Office, officesForTests } from '../../operator/office.ts';
+import type { Target } from '../../../../lib/deployment/target.ts';
+import { eventBody, failureOf, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
 const trace = { DataType: 'String', StringValue: 't' };

@@ -2,8 +2,8 @@ import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../../lib/dead-letter.ts';
 import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
-import { localOffice } from '../../operator/local-office.ts';
-import { eventBody, failureOf, never } from '../../operator/office.ts';
+import { localOffice } from '../../cli/local-office.ts';
+import { eventBody, failureOf, never } from '../../cli/office.ts';
 
 const office = localOffice({ functions: false });
 const arnOf = (name: string) => `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`;

@@ -9,7 +9,7 @@ import {
 } from '../../../../lib/dead-letters/replay/replay.ts';
 import type { Canary } from '../../../../lib/dead-letters/replay/run.ts';
 import { messageFor } from '../../../../lib/dead-letters/replay/send-back.ts';
-import { eventBody, never, type Office, officesForTests } from '../../operator/office.ts';
+import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
 

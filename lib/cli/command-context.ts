@@ -1,0 +1,126 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
+import { letterKinds } from '../dead-letters/reading/letter.ts';
+import { type Audit, createAudit } from '../deployment/audit.ts';
+import { Misuse, Refusal } from '../deployment/command-errors.ts';
+import { type Target, targetFrom } from '../deployment/target.ts';
+import { printableJson } from '../redaction/printable.ts';
+import { createProgress, type Progress } from './print/progress.ts';
+import type { Terminal } from './print/terminal.ts';
+
+/** What every command works with. */
+export type Around = {
+  terminal: Terminal;
+  /** False: there was nothing, or not all was done. */
+  finish(isDone: boolean): void;
+};
+
+/** Whoever gives one of these with --local means another sis-relay than the one that would be worked on. */
+const elsewhere = ['stage', 'deadLetters', 'profile'];
+
+export const globalOptions = (): Option[] => [
+  new Option('--stage <name>', 'the stage to work on (environment: SIS_RELAY_STAGE)'),
+  new Option('--local', 'work on what `npm run local` keeps up on this machine').conflicts(elsewhere),
+  new Option('--stack <file>', 'like --local, with what it wrote down in this file').conflicts(elsewhere),
+  new Option('--dead-letters <url>', 'address of the dead-letter queue (environment: DEAD_LETTER_QUEUE_URL)'),
+  new Option('--bucket <name>', 'bucket of the audit log and of archives (environment: SIS_RELAY_BUCKET)'),
+  new Option('--profile <name>', 'profile of the AWS configuration'),
+  new Option('--region <name>', 'AWS region'),
+  new Option('--as <name>', 'who you are, for the audit log; default: the user of this machine'),
+  new Option(
+    '--lease <seconds>',
+    'should this process die, letters it had in hand show up again after so long',
+  )
+    .default(300)
+    .argParser(wholeNumber(2, 43_200)),
+  new Option('--json', 'answer in JSON, a document a line'),
+];
+
+/** Where the options say that the work is. */
+export const targetOf = (command: Command): Target => {
+  const { local, stack, lease, ...options } = command.optsWithGlobals();
+  return targetFrom({ ...options, local: stack ?? (local ? true : undefined), leaseSeconds: lease });
+};
+
+export const isJson = (command: Command): boolean => command.optsWithGlobals().json === true;
+
+export function wholeNumber(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= from && number <= to) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${from} to ${to}.`);
+  };
+}
+
+/** Why, for the audit log. */
+export const reasonText = (text: string): string => {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('It must say why.');
+};
+
+/** The conditions by which letters are chosen: the same for every command. */
+export const addFilterOptions = (command: Command): Command =>
+  command
+    .optionsGroup('Which letters (all by default; every condition must hold, of a list one):')
+    .option('--function <name...>', 'of these functions')
+    .option('--kind <kind...>', `of these kinds: ${letterKinds.join(', ')}`)
+    .option('--status <status...>', 'refused by the platform with this HTTP status, as in 403 or 5xx')
+    .option('--error <text>', 'whose error holds this text')
+    .option('--org-unit <id>', 'whose message is about this org unit')
+    .option('--user <id>', 'whose message is about this user')
+    .option('--since <time>', 'not older than a time or an age, as in 2026-01-31T09:30Z, 90m, 36h, 3d')
+    .option('--until <time>', 'not newer than that')
+    .option('--min-replays <n>', 'replayed so often or more')
+    .option('--max-replays <n>', 'replayed so often or less')
+    .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages')
+    .optionsGroup('Options:');
+
+/** @throws Misuse naming the option that is wrong. */
+export const filterOf = (command: Command): Filter => {
+  const given = command.opts();
+  const named = Object.fromEntries(
+    Object.keys(filterSchema.shape).flatMap((name) => (name in given ? [[name, given[name]]] : [])),
+  );
+  const parsed = filterSchema.safeParse(named);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${optionOf(String(path[0]))} ${message}`);
+  throw new Misuse(problems.join('\n'));
+};
+
+const optionOf = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** The audit log's lines are part of the answer. */
+export const auditOf = ({ terminal }: Around, target: Target, command: Command): Audit =>
+  createAudit(target, (line) => terminal.out(`${isJson(command) ? line : terminal.style('dim', line)}\n`));
+
+/** Asks before something is changed; whoever gave --yes is not asked. @throws Refusal where nobody can be asked. */
+export const agreed = async ({ terminal }: Around, command: Command, question: string): Promise<boolean> => {
+  if (command.opts().yes) return true;
+  const answer = isJson(command) ? undefined : await terminal.ask(`${question} [y/N] `);
+  if (answer === undefined)
+    throw new Refusal('Nobody can be asked here, so nothing was changed: give --yes.');
+  const agrees = /^y(es)?$/i.test(answer.trim());
+  if (!agrees) terminal.err('Nothing was changed.\n');
+  return agrees;
+};
+
+/** Shows how far the work is, and takes the line away however it ends. */
+export const withProgress = async <Value>(
+  { terminal }: Around,
+  what: string,
+  work: (show: Progress['show']) => Promise<Value>,
+): Promise<Value> => {
+  const progress = createProgress(terminal, what);
+  try {
+    return await work(progress.show);
+  } finally {
+    progress.end();
+  }
+};
+
+export const printJson = ({ terminal }: Around, document: unknown): void =>
+  terminal.out(`${printableJson(document)}\n`);
+
+export const printLines = ({ terminal }: Around, lines: string[]): void =>
+  terminal.out(lines.map((line) => `${line}\n`).join(''));

@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { changed, changeFrom, removalOf } from '../../dead-letters/edit/change.ts';
+import { type EditOptions, editLetter } from '../../dead-letters/edit/edit.ts';
+import { Refusal } from '../../deployment/command-errors.ts';
+import { readJson } from '../../json.ts';
+import {
+  type Around,
+  agreed,
+  auditOf,
+  isJson,
+  printJson,
+  printLines,
+  reasonText,
+  targetOf,
+  wholeNumber,
+} from '../command-context.ts';
+import { differenceLines, editedLines } from '../print/changes.ts';
+import type { Terminal } from '../print/terminal.ts';
+
+type Given = Pick<EditOptions, 'reason' | 'includeUncertain' | 'reveal'> & {
+  set?: string[];
+  unset?: string[];
+  wait: number;
+};
+
+const collect = (text: string, before: string[] = []): string[] => [...before, text];
+
+export const addEditCommand = (letters: Command, around: Around): void => {
+  letters
+    .command('edit')
+    .description('corrects the message of a letter and sends it; the original is kept')
+    .argument('<id>', 'of the letter, or its beginning, or the id of its message')
+    .requiredOption('--reason <text>', 'why, kept with the message and in the audit log', reasonText)
+    .option('--set <field=value>', 'instead of opening an editor; can be given more than once', collect)
+    .option('--unset <field>', 'takes a field away; can be given more than once', collect)
+    .option(
+      '--include-uncertain',
+      'also a letter that is uncertain or outdated: you have looked what the platform holds',
+      false,
+    )
+    .option('--reveal', 'show old values unmasked; this is written to the audit log', false)
+    .option('--yes', 'do not ask whether the difference is right')
+    .option('--wait <seconds>', 'await the outcome for so long', wholeNumber(1, 3_600), 30)
+    .addHelpText('after', examples)
+    .action(async (id: string, { set = [], unset = [], wait, ...options }: Given, command: Command) => {
+      const { terminal } = around;
+      const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
+      const target = targetOf(command);
+      const json = isJson(command);
+      const edited = await editLetter(target, {
+        ...{ id, ...options, waitSeconds: wait, signal: terminal.signal },
+        isOpened: changes.length === 0,
+        audit: auditOf(around, target, command),
+        change: async (body, problem) => {
+          if (changes.length === 0) return inEditor(body, problem, terminal);
+          if (problem !== undefined) throw new Refusal(`Nothing was sent. ${problem}`);
+          return changed(body, changes);
+        },
+        confirm: async (difference) => {
+          if (json) printJson(around, { difference });
+          else printLines(around, differenceLines(difference, terminal));
+          return agreed(around, command, 'Send it so?');
+        },
+      });
+      if (json)
+        printJson(around, {
+          result: { ...edited, difference: undefined, cameBackAs: edited.cameBackAs?.error },
+        });
+      else printLines(around, editedLines(edited, terminal));
+      around.finish(edited.ended === 'through');
+    });
+};
+
+/** Opens the message, and opens it again where it is not valid yet, with what was typed. */
+const inEditor = async (body: string, problem: string | undefined, terminal: Terminal): Promise<string> => {
+  if (problem !== undefined) {
+    terminal.err(`${problem}\n`);
+    const answer = await terminal.ask('Open it again? [Y/n] ');
+    if (answer === undefined || /^n/i.test(answer.trim()) || terminal.signal.aborted)
+      throw new Refusal('Nothing was changed.');
+  }
+  const before = pretty(body);
+  const after = await terminal.edit(before);
+  // An editor adds a line's end by itself; untouched, the message stays as it is to the byte.
+  return after.trimEnd() === before.trimEnd() ? body : compact(after);
+};
+
+const pretty = (body: string): string => {
+  const read = readJson(body);
+  return 'json' in read ? `${JSON.stringify(read.json, null, 2)}\n` : body;
+};
+
+const compact = (text: string): string => {
+  const read = readJson(text);
+  return 'json' in read ? JSON.stringify(read.json) : text;
+};
+
+const examples = `
+Examples:
+  sis-relay letters edit 3f0c91aa --reason "too many points" --set data.grade.points=7
+  sis-relay letters edit 3f0c91aa --reason typo --unset data.coment --set data.comments="Well done"
+  sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
+
+An editor shows the message whole, and the audit log says so.
+A value is JSON where it reads as such (7, true, "7"), else text.`;

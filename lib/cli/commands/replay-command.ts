@@ -1,0 +1,109 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type ReplayOptions, replayLetters } from '../../dead-letters/replay/replay.ts';
+import {
+  type Around,
+  addFilterOptions,
+  agreed,
+  auditOf,
+  filterOf,
+  isJson,
+  printJson,
+  printLines,
+  reasonText,
+  targetOf,
+  wholeNumber,
+} from '../command-context.ts';
+import { canaryLines, paceLine, planLines, resultLines } from '../print/plan.ts';
+import { createProgress } from '../print/progress.ts';
+import { wrapped } from '../print/table.ts';
+
+type Given = Omit<ReplayOptions, 'filter' | 'waitSeconds'> & { canaryWait: number; goOn?: boolean };
+
+export const addReplayCommand = (letters: Command, around: Around): void => {
+  addFilterOptions(
+    letters
+      .command('replay')
+      .description('sends letters back to their queues: a plan, a canary, then the rest'),
+  )
+    .option('--limit <n>', 'no more than so many letters', wholeNumber(1, 100_000))
+    .option('--dry-run', 'show the plan and end there')
+    .option('--yes', 'do not ask whether the plan is right')
+    .option(
+      '--include-uncertain',
+      'also letters that are uncertain or outdated: you have looked what the platform holds',
+    )
+    .option('--canary <n>', 'send so many first and await their outcome; 0: none', wholeNumber(0, 100), 5)
+    .option('--canary-wait <seconds>', 'await it for so long', wholeNumber(1, 3_600), 60)
+    .option('--go-on', 'go on where the outcome of the canary is not known by then')
+    .option('--rate <n>', 'messages a second, at most 500', rate, 5)
+    .option(
+      '--stop-after <n>',
+      'stop when so many in a row come back with the same error',
+      wholeNumber(1, 1_000),
+      5,
+    )
+    .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
+    .option('--reason <text>', 'why, for the audit log', reasonText)
+    .addHelpText('after', examples)
+    .action(async ({ canaryWait, goOn, ...given }: Given, command: Command) => {
+      const { terminal } = around;
+      const target = targetOf(command);
+      const options = { ...given, filter: filterOf(command), waitSeconds: canaryWait };
+      const name = target.prefix.slice(0, -1);
+      const json = isJson(command);
+      const reading = createProgress(terminal, 'Reading letters');
+      const sending = createProgress(terminal, 'Sent');
+      const result = await replayLetters(target, options, {
+        audit: auditOf(around, target, command),
+        signal: terminal.signal,
+        onProgress: reading.show,
+        onSent: sending.show,
+        confirm: async (plan, report) => {
+          reading.end();
+          const count = plan.send.reduce((sum, { letters: each }) => sum + each, 0);
+          if (json) printJson(around, { plan, connection: report });
+          else printLines(around, planLines(plan, report, { terminal, name }));
+          if (options.dryRun || count === 0 || terminal.signal.aborted) return false;
+          if (!json) printLines(around, wrapped(paceLine(count, options), terminal.width));
+          return agreed(around, command, `Send ${count}?`);
+        },
+        onCanary: (canary) => {
+          sending.end();
+          if (json) printJson(around, { canary });
+          else printLines(around, ['', ...canaryLines(canary, terminal)]);
+        },
+        goOn: async () => {
+          if (goOn) return true;
+          const answer = json ? undefined : await terminal.ask('Go on without knowing? [y/N] ');
+          return /^y(es)?$/i.test(answer?.trim() ?? '');
+        },
+      }).finally(() => {
+        reading.end();
+        sending.end();
+      });
+      if (json) printJson(around, { result: { ...result, plan: undefined, report: undefined } });
+      else printLines(around, resultLines(result, terminal));
+      const { failed = [], undeleted = [], setAside, cameBack } = result.counts ?? {};
+      const clean = failed.length + undeleted.length === 0 && setAside === 0 && cameBack === 0;
+      around.finish(
+        (result.ended === 'planned' && result.plan.send.length > 0) || (result.ended === 'done' && clean),
+      );
+    });
+};
+
+function rate(text: string): number {
+  const number = Number(text);
+  if (number > 0 && number <= 500) return number;
+  throw new InvalidArgumentError('It must be a number above 0, up to 500.');
+}
+
+const examples = `
+Examples:
+  sis-relay letters replay --kind unavailable --dry-run
+  sis-relay letters replay --function grade-push --kind missing-scope --reason "scope granted"
+  sis-relay letters replay --until 2026-01-31T09:30Z --rate 50 --yes
+  sis-relay letters replay --id 3f0c91aa --include-uncertain
+
+Only letters that were there when the plan was made are touched. Each is deleted after its message
+was sent: a crash between the two leaves a second copy, which the ledger knows, and never a loss.
+Ctrl-C stops after what is under way.`;

@@ -1,0 +1,104 @@
+import type { Discarded, DiscardPlan } from '../../dead-letters/discard.ts';
+import type { Difference } from '../../dead-letters/edit/change.ts';
+import type { Edited } from '../../dead-letters/edit/edit.ts';
+import { ledgerMemoryDays, type Outdated } from '../../dead-letters/import.ts';
+import type { Target } from '../../deployment/target.ts';
+import { plain } from '../../redaction/printable.ts';
+import { coloured, remarks } from './letters.ts';
+import { countOf, numberOf, tableOf, wrapped } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+export const discardPlanLines = (
+  plan: DiscardPlan,
+  { terminal, target }: { terminal: Terminal; target: Target },
+): string[] => {
+  const { groups, letters } = plan;
+  const columns = [
+    { title: 'Letters', right: true },
+    { title: 'Function' },
+    { title: 'Kind' },
+    { title: 'What failed', rest: true },
+  ];
+  const rows = groups.map((group) => [
+    numberOf(group.letters),
+    plain(group.function) || '–',
+    group.kind,
+    plain(group.error),
+  ]);
+  const [header = '', ...lines] = tableOf(columns, rows, terminal.width);
+  return [
+    terminal.style(
+      'bold',
+      `${target.prefix.slice(0, -1)}: ${countOf(letters, 'letter matches', 'letters match')} of ${numberOf(plan.seen)}`,
+    ),
+    ...(letters === 0 ? [] : ['', terminal.style('dim', header)]),
+    ...lines.map((line, at) => coloured(line, groups[at]?.kind ?? 'foreign', terminal)),
+    ...(letters === 0 ? [] : ['']),
+    ...remarks(plan),
+  ];
+};
+
+export const discardLines = ({ discarded, failed, left, archives, backLater }: Discarded): string[] => [
+  ...(archives.length > 0
+    ? [`${countOf(discarded, 'letter was', 'letters were')} discarded. Archived in:`]
+    : []),
+  ...archives.map((address) => `  ${address}`),
+  ...(failed.length > 0
+    ? [
+        `${countOf(failed.length, 'letter')} could not be deleted (${failed[0]?.reason}): archived all the same.`,
+      ]
+    : []),
+  ...(left > 0
+    ? [`Stopped: it was interrupted. ${countOf(left, 'letter was', 'letters were')} not discarded.`]
+    : []),
+  ...(backLater > 0
+    ? [`${countOf(backLater, 'letter shows', 'letters show')} up again when their lease is over.`]
+    : []),
+];
+
+export const differenceLines = (difference: Difference[], { style }: Terminal): string[] => [
+  ...difference.flatMap(({ field, before, after }) => [
+    style('bold', plain(field)),
+    ...(before === undefined ? [] : [style('red', `  - ${valueIn(before)}`)]),
+    ...(after === undefined ? [] : [style('green', `  + ${valueIn(after)}`)]),
+  ]),
+];
+
+const valueIn = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
+
+export const editedLines = (
+  { ended, original, cameBackAs }: Edited,
+  { style, width }: Terminal,
+): string[] => [
+  ...{
+    declined: [],
+    through: [
+      style('green', 'It was sent, and went through: it is done, unless something newer was done before.'),
+    ],
+    unknown: ['It was sent. Its outcome is not known yet: it may still wait on its queue.'],
+    'came back': [
+      style('red', `It was sent, and came back: ${plain(cameBackAs?.error ?? '')}`),
+      ...wrapped(`→ ${plain(cameBackAs?.remedy ?? '')}`, width, '  '),
+      `Its new letter: sis-relay letters show ${cameBackAs?.id.slice(0, 8)}`,
+    ],
+  }[ended],
+  ...(original === undefined ? [] : [`The original is kept in ${original}`]),
+];
+
+/** Before letters are imported that could undo what is newer. */
+export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string[] => [
+  ...outdated.slice(0, mostShown).map(({ line, time }) => `line ${line}: its message is of ${plain(time)}`),
+  ...(outdated.length > mostShown ? [`… and ${countOf(outdated.length - mostShown, 'line')} more`] : []),
+  ...wrapped(
+    `${countOf(outdated.length, 'message is', 'messages are')} older than ${ledgerMemoryDays} days: the ledger may have forgotten what was done since, and then a replay puts the old in the place of what is newer. Look on the platform before you replay them.`,
+    width,
+  ),
+];
+
+const mostShown = 50;
+
+/** What is wrong with the lines of a file. */
+export const problemLines = (problems: { line: number; problem: string }[]): string[] => [
+  ...problems.slice(0, mostShown).map(({ line, problem }) => `line ${line}: ${plain(problem)}`),
+  ...(problems.length > mostShown ? [`… and ${countOf(problems.length - mostShown, 'line')} more`] : []),
+];

@@ -1,0 +1,139 @@
+import { type Group, type Groups, mostWords } from '../../dead-letters/reading/groups.ts';
+import { type LetterKind, replayedOften } from '../../dead-letters/reading/letter.ts';
+import type { Listed } from '../../dead-letters/reading/list.ts';
+import type { Visit } from '../../dead-letters/reading/read.ts';
+import type { Target } from '../../deployment/target.ts';
+import { plain } from '../../redaction/printable.ts';
+import { ageOf, countOf, cut, numberOf, tableOf, wrapped } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+type Print = { target: Target; terminal: Terminal };
+
+export const groupsLines = (found: Groups, { target, terminal }: Print): string[] => {
+  const { groups, matching } = found;
+  const name = target.prefix.slice(0, -1);
+  if (matching === 0) return [nothing(found, name), ...remarks(found)];
+  const { style, width } = terminal;
+  const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
+  const newest = ageOf(Math.max(...groups.map(({ newestMs }) => newestMs)));
+  const [header = '', ...rows] = tableOf(
+    [
+      { title: 'Letters', right: true },
+      { title: 'Function' },
+      { title: 'Kind' },
+      { title: 'Oldest', right: true },
+      { title: 'Newest', right: true },
+    ],
+    groups.map((group) => [
+      numberOf(group.letters),
+      plain(group.function) || '–',
+      group.kind,
+      ageOf(group.oldestMs),
+      ageOf(group.newestMs),
+    ]),
+    width,
+  );
+  const details = groups.flatMap((group, at) => [
+    '',
+    coloured(rows[at] ?? '', group.kind, terminal),
+    ...adviceLines(group, terminal),
+  ]);
+  return [
+    style(
+      'bold',
+      `${name}: ${countOf(matching, 'dead letter')} in ${countOf(groups.length, 'group')}, the oldest ${oldest}, the newest ${newest} old`,
+    ),
+    '',
+    style('dim', header),
+    ...details.slice(1),
+    '',
+    ...remarks(found),
+    style('dim', 'One by one: sis-relay letters list --function <function> --kind <kind>'),
+    style('dim', 'Send again: sis-relay letters replay --function <function> --kind <kind> --dry-run'),
+  ];
+};
+
+const indent = ' '.repeat(9);
+
+/** What failed, and who must do what. */
+const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
+  const lines = (text: string) =>
+    wrapped(plain(text), width - indent.length, '  ').map((line) => indent + line);
+  const often = countOf(group.replayedOften, 'letter was', 'letters were');
+  return [
+    ...lines(group.error),
+    ...group.words
+      .flatMap((words, at) => lines(at < mostWords - 1 ? `“${cut(words, 300)}”` : '… and more'))
+      .map((line) => style('dim', line)),
+    ...lines(`→ ${group.remedy}`).map((line) => style('green', line)),
+    ...(group.grants.length > 1 ? lines(`Scopes to ask for: ${group.grants.join(', ')}`) : []),
+    ...(group.replayedOften > 0
+      ? [
+          style(
+            'yellow',
+            `${indent}! ${often} replayed ${replayedOften} times or more: look into the cause first.`,
+          ),
+        ]
+      : []),
+  ];
+};
+
+/** Red is what a person must see to, yellow what may heal by itself. */
+export const coloured = (text: string, kind: LetterKind, { style }: Pick<Terminal, 'style'>): string =>
+  text.replace(` ${kind} `, (each) =>
+    style(/^(credentials|throttled|unavailable)$/.test(kind) ? 'yellow' : 'red', each),
+  );
+
+export const listLines = (found: Listed, { target, terminal }: Print): string[] => {
+  const { letters, matching } = found;
+  if (matching === 0) return [nothing(found, target.prefix.slice(0, -1)), ...remarks(found)];
+  const replayed = letters.some(({ replays }) => replays > 0);
+  const [header = '', ...rows] = tableOf(
+    [
+      { title: 'Id' },
+      { title: 'Age', right: true },
+      { title: 'Function' },
+      { title: 'Kind' },
+      ...(replayed ? [{ title: 'Replays', right: true }] : []),
+      { title: 'What failed', rest: true },
+    ],
+    letters.map(({ id, sentMs, function: name, kind, replays, error, words }) => [
+      id.slice(0, 8),
+      ageOf(sentMs),
+      cut(plain(name), 24) || '–',
+      kind,
+      ...(replayed ? [replays === 0 ? '' : `${replays}${replays >= replayedOften ? '!' : ''}`] : []),
+      plain(words === undefined ? error : `${error}: ${words}`),
+    ]),
+    terminal.width,
+  );
+  return [
+    terminal.style('dim', header),
+    ...rows.map((row, at) => coloured(row, letters[at]?.kind ?? 'foreign', terminal)),
+    '',
+    ...remarks(found),
+    terminal.style(
+      'dim',
+      letters.length < matching
+        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. The whole story of one: sis-relay letters show <id>`
+        : `${countOf(matching, 'letter')}. The whole story of one: sis-relay letters show <id>`,
+    ),
+  ];
+};
+
+const nothing = ({ seen, hidden }: Visit, name: string): string =>
+  seen === 0
+    ? `${name}: there are no ${hidden > 0 ? 'other ' : ''}dead letters.`
+    : `${name}: none of ${countOf(seen, 'dead letter')} matches.`;
+
+/** What the numbers do not tell. */
+export const remarks = ({ whole, hidden, seen, limitReached }: Visit): string[] => [
+  ...(hidden > 0
+    ? [`About ${countOf(hidden, 'letter is', 'letters are')} in somebody else's hands and not counted here.`]
+    : []),
+  ...(limitReached
+    ? ['These are as many as --limit allows: no others were looked for.']
+    : whole
+      ? []
+      : [`Only ${countOf(seen, 'letter was', 'letters were')} looked at: there may be more.`]),
+];

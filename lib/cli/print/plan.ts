@@ -1,0 +1,177 @@
+import type { ConnectionReport } from '../../connection/check.ts';
+import { replayedOften } from '../../dead-letters/reading/letter.ts';
+import type { Plan, PlannedGroup } from '../../dead-letters/replay/plan.ts';
+import type { ReplayResult } from '../../dead-letters/replay/replay.ts';
+import type { Canary, RunOptions } from '../../dead-letters/replay/run.ts';
+import { plain } from '../../redaction/printable.ts';
+import { coloured, remarks } from './letters.ts';
+import { countOf, numberOf, tableOf, wrapped } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What a replay would do. */
+export const planLines = (
+  plan: Plan,
+  report: ConnectionReport | undefined,
+  { terminal, name }: { terminal: Terminal; name: string },
+): string[] => {
+  const { style, width } = terminal;
+  const say = (text: string, format?: 'green' | 'yellow') =>
+    wrapped(text, width - 11, '  ').map((line) => `${' '.repeat(9)}${format ? style(format, line) : line}`);
+  const heading = (count: number, text: string) => [
+    '',
+    style('bold', `${numberOf(count).padStart(7)}  ${text}`),
+  ];
+  const sum = (groups: PlannedGroup[]) => groups.reduce((total, { letters }) => total + letters, 0);
+  const lines = groupLines([...plan.send, ...plan.notYet, ...plan.uncertain], terminal);
+  const rowsOf = (groups: PlannedGroup[]) => groups.flatMap((group) => lines.get(group) ?? []);
+  const isRight = ({ kind }: PlannedGroup) => /^missing-(scope|permission)$/.test(kind);
+  const obstacles = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
+  return [
+    style(
+      'bold',
+      `Plan for ${name}: ${countOf(plan.matching, 'letter matches', 'letters match')} of ${numberOf(plan.seen)}`,
+    ),
+    ...heading(sum(plan.send), 'will be sent'),
+    ...rowsOf(plan.send),
+    ...(plan.send.some(isRight) && report?.reachable
+      ? say('Whether what was missing is granted now, no probe could tell: the canary will.')
+      : []),
+    ...(plan.notYet.length > 0
+      ? heading(sum(plan.notYet), 'cannot succeed yet, and stay where they are')
+      : []),
+    ...[...obstacles.values()].flatMap((groups) => [
+      ...rowsOf(groups),
+      ...say(`${groups[0]?.why}`, 'yellow'),
+      ...say(`→ ${plain(groups[0]?.todo ?? '')}`, 'green'),
+    ]),
+    ...(plan.uncertain.length > 0
+      ? [
+          ...heading(sum(plan.uncertain), 'need your decision, and stay where they are'),
+          ...rowsOf(plan.uncertain),
+          ...doubts
+            .filter(({ kind }) => plan.uncertain.some((group) => group.kind === kind))
+            .flatMap(({ why, todo }) => [...say(why), ...say(todo, 'green')]),
+        ]
+      : []),
+    ...(plan.foreign > 0
+      ? [
+          ...heading(plan.foreign, 'not from here: they have no queue to go to'),
+          ...say('→ sis-relay letters list --kind foreign', 'green'),
+        ]
+      : []),
+    ...(plan.replayedOften > 0
+      ? [
+          '',
+          style(
+            'yellow',
+            `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more: sis-relay letters list --min-replays ${replayedOften}`,
+          ),
+        ]
+      : []),
+    '',
+    ...probeLines(report, terminal),
+    ...remarks(plan),
+  ];
+};
+
+const doubts = [
+  {
+    kind: 'uncertain',
+    why: 'Nobody knows whether the uncertain ones were done, and done twice they do harm. Look on the platform for each.',
+    todo: '→ Discard those that were done; --include-uncertain sends those that were not.',
+  },
+  {
+    kind: 'outdated',
+    why: 'Since the outdated ones were said, something newer may have been done. Look on the platform for each.',
+    todo: '→ Discard those that something newer has replaced; --include-uncertain sends the others.',
+  },
+];
+
+/** Groups as rows of one table, each under the letter count that it has. */
+const groupLines = <Row extends PlannedGroup>(groups: Row[], terminal: Terminal): Map<Row, string> => {
+  const rows = groups.map(({ letters, function: name, kind, error }) => [
+    numberOf(letters).padStart(7),
+    plain(name) || '–',
+    kind,
+    plain(error),
+  ]);
+  const columns = [{ title: '', right: true }, { title: '' }, { title: '' }, { title: '', rest: true }];
+  const [, ...lines] = tableOf(columns, rows, terminal.width);
+  return new Map(groups.map((group, at) => [group, coloured(lines[at] ?? '', group.kind, terminal)]));
+};
+
+const groupRows = (groups: PlannedGroup[], terminal: Terminal): string[] => [
+  ...groupLines(groups, terminal).values(),
+];
+
+const probeLines = (report: ConnectionReport | undefined, { style }: Terminal): string[] => {
+  if (report === undefined)
+    return ['The platform was not asked (PLATFORM_URL): the canary will tell what still fails.'];
+  if (report.problems.length === 0)
+    return [`${style('green', '✓')} The platform answers, and takes the service's credential.`];
+  return report.problems.map(({ what }) => `${style('red', '✗')} ${plain(what)}`);
+};
+
+/** How it will be done. */
+export const paceLine = (letters: number, { canary, waitSeconds, rate, stopAfter }: RunOptions): string => {
+  const rest = Math.max(0, letters - canary);
+  const first =
+    canary > 0
+      ? `${numberOf(Math.min(canary, letters))} first, their outcome awaited for up to ${waitSeconds} s`
+      : '';
+  const then =
+    rest > 0
+      ? `${canary > 0 ? 'then ' : ''}${numberOf(rest)} at ${rate} a second (${durationOf(rest / rate)})`
+      : '';
+  return `${[first, then].filter(Boolean).join(', ')}; it stops when ${stopAfter} in a row come back with the same error.`;
+};
+
+const durationOf = (seconds: number): string => {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+};
+
+export const canaryLines = (canary: Canary, terminal: Terminal): string[] => {
+  const back = canary.cameBack.reduce((sum, { letters }) => sum + letters, 0);
+  const through = canary.letters - back - canary.undecided;
+  const parts = [
+    `${through} went through`,
+    ...(back > 0 ? [`${back} came back`] : []),
+    ...(canary.undecided > 0 ? [`of ${canary.undecided} nothing is known yet`] : []),
+  ];
+  return [
+    `Canary of ${canary.letters}: ${parts.join(', ')} (after ${Math.round(canary.seconds)} s)`,
+    ...groupRows(canary.cameBack, terminal),
+  ];
+};
+
+/** What was done and what was not. */
+export const resultLines = (result: ReplayResult, { style, ...terminal }: Terminal): string[] => {
+  const { counts, stoppedBecause, backLater } = result;
+  if (counts === undefined) return [];
+  const through = counts.sent - counts.cameBack;
+  const line = (count: number, text: string) =>
+    count > 0 ? [`${numberOf(count).padStart(7)}  ${text}`] : [];
+  return [
+    '',
+    ...(stoppedBecause === undefined
+      ? [style('green', 'Done.')]
+      : wrapped(`Stopped: ${plain(stoppedBecause)}.`, terminal.width).map((each) => style('red', each))),
+    ...line(
+      through,
+      counts.settled
+        ? 'were sent and went through: done, unless done before, or something newer was'
+        : 'were sent and have not come back so far; some may still wait on their queues',
+    ),
+    ...line(counts.cameBack, 'were sent and came back as letters:'),
+    ...groupRows(counts.cameBackAs, { style, ...terminal }),
+    ...line(counts.setAside, 'were not sent, as the canary of their group came back'),
+    ...line(counts.notSent, 'were not sent'),
+    ...line(counts.failed.length, `could not be sent, and stay letters (${counts.failed[0]?.reason})`),
+    ...line(
+      counts.undeleted.length,
+      'were sent, but stay letters as well: replayed again, the ledger knows them as duplicates',
+    ),
+    ...line(backLater, 'letters show up again by themselves when their lease is over'),
+  ];
+};

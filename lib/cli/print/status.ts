@@ -1,0 +1,171 @@
+import { type ConnectionReport, minuteOf, skewOf } from '../../connection/check.ts';
+import type { QueueStatus, Status } from '../../connection/status.ts';
+import type { Group } from '../../dead-letters/reading/groups.ts';
+import type { Target } from '../../deployment/target.ts';
+import { plain } from '../../redaction/printable.ts';
+import type { Incident } from '../../telemetry/incidents.ts';
+import { remarks } from './letters.ts';
+import { ageOf, countOf, numberOf, tableOf, wrapped } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+export const statusLines = (
+  status: Status,
+  { terminal, target }: { terminal: Terminal; target: Target },
+): string[] => {
+  const { style, width } = terminal;
+  const { queues, letters, connection } = status;
+  const [queueHeader = '', ...queueRows] = tableOf(
+    [
+      { title: 'Queue' },
+      { title: 'Visible', right: true },
+      { title: 'In flight', right: true },
+      { title: 'Delayed', right: true },
+      { title: 'Oldest seen', right: true },
+    ],
+    [...queues, deadLettersOf(letters)].map(({ function: name, visible, inFlight, delayed, oldestMs }) => [
+      name,
+      ...[visible, inFlight, delayed].map((count) => (count === 0 ? '–' : numberOf(count))),
+      oldestMs === undefined ? '–' : ageOf(oldestMs),
+    ]),
+    width,
+  );
+  const kinds = byKind(letters.groups);
+  const [kindHeader = '', ...kindRows] = tableOf(
+    [
+      { title: 'Letters', right: true },
+      { title: 'Kind' },
+      { title: 'Oldest', right: true },
+      { title: 'Newest', right: true },
+    ],
+    kinds.map(({ kind, letters: count, oldestMs, newestMs }) => [
+      numberOf(count),
+      kind,
+      ageOf(oldestMs),
+      ageOf(newestMs),
+    ]),
+    width,
+  );
+  return [
+    style('bold', target.prefix.slice(0, -1)),
+    '',
+    ...connectionLines(connection, terminal),
+    '',
+    style('dim', queueHeader),
+    ...queueRows,
+    ...waitingLines(status, terminal),
+    ...(status.incidents ?? []).flatMap((incident) => incidentLines(incident, terminal)),
+    '',
+    ...(kinds.length === 0
+      ? [`There are no ${letters.hidden > 0 ? 'other ' : ''}dead letters.`]
+      : [style('dim', kindHeader), ...kindRows]),
+    ...remarks(letters),
+    ...(kinds.length === 0 ? [] : [style('dim', 'What to do about them: sis-relay letters groups')]),
+  ];
+};
+
+const deadLettersOf = ({ counts, groups }: Status['letters']): QueueStatus => ({
+  function: 'dead-letters',
+  ...counts,
+  oldestMs: groups.length === 0 ? undefined : Math.min(...groups.map(({ oldestMs }) => oldestMs)),
+});
+
+/** The state of the platform and of the credential. */
+const connectionLines = (connection: ConnectionReport | undefined, { style, width }: Terminal): string[] => {
+  const problemLines = (text: string, colour: 'red' | 'green') =>
+    wrapped(plain(text), width - 2, '  ').map((line) => style(colour, `  ${line}`));
+  if (connection === undefined) return ['The platform was not asked, as PLATFORM_URL is not set.'];
+  const { reachable, clockSkewSeconds, versions, authorisationDays, problems } = connection;
+  const credential = credentialIn(connection);
+  const mark = (isWell: boolean | undefined) =>
+    isWell === undefined ? '?' : isWell ? style('green', '✓') : style('red', '✗');
+  const known = versions.map(({ component, version }) => `${component} ${version}`).join(', ');
+  return [
+    `${mark(reachable)} ${reachable ? 'The platform answers' : 'The platform does not answer'}: ${connection.platform}`,
+    ...wrapped(`${mark(credential.isWell)} ${credential.says}`, width, '  '),
+    `${mark(versions.every(({ supported }) => supported !== false))} Versions in use: ${known}`,
+    ...(Math.abs(clockSkewSeconds ?? 0) < 2 ? [] : [`  Its clock is ${skewOf(clockSkewSeconds ?? 0)} ours`]),
+    ...(authorisationDays === undefined
+      ? []
+      : [`  A person must authorise again in ${countOf(Math.max(0, authorisationDays), 'day')}`]),
+    ...problems.flatMap(({ what, remedy }) => [
+      ...problemLines(what, 'red'),
+      ...problemLines(`→ ${remedy}`, 'green'),
+    ]),
+  ];
+};
+
+/** Reading proves nothing about changes: some platforms answer a GET whose key they would refuse for a change. */
+const credentialIn = ({
+  credentialAccepted,
+  changes,
+}: ConnectionReport): { isWell: boolean | undefined; says: string } => {
+  if (credentialAccepted === false)
+    return { isWell: false, says: 'It does not take the service’s credential' };
+  if (changes?.refused === 'yes')
+    return {
+      isWell: false,
+      says: `${credentialAccepted ? 'It takes the service’s credential for reading, and' : 'It'} refuses it for changes since ${minuteOf(changes.since)}`,
+    };
+  if (credentialAccepted === undefined)
+    return { isWell: undefined, says: 'Whether it takes the service’s credential is not known' };
+  if (changes?.refused === 'untried')
+    return {
+      isWell: undefined,
+      says: `It takes the service’s credential for reading; for changes it refused the one that the secret held until ${minuteOf(changes.last)}, and the new one was not tried yet`,
+    };
+  if (changes?.refused === 'no')
+    return {
+      isWell: true,
+      says: 'It takes the service’s credential, and has refused it for no change lately',
+    };
+  return {
+    isWell: undefined,
+    says: 'It takes the service’s credential for reading; for changes it is not known',
+  };
+};
+
+const incidentLines = (
+  { function: name, kind, sinceMs, lastMs, message, remedy }: Incident,
+  { style, width }: Terminal,
+): string[] => {
+  const since = minuteOf(new Date(sinceMs).toISOString());
+  const what = `${name} (${kind}) since ${since}, last ${ageOf(lastMs)} ago: ${message}`;
+  return [
+    ...wrapped(plain(what), width, '  ').map((line) => style('red', line)),
+    ...wrapped(plain(`→ ${remedy}`), width - 2, '  ').map((line) => style('green', `  ${line}`)),
+  ];
+};
+
+/** SQS does not tell why a message is hidden; what all of them would wait for, the probe of the platform has met too. */
+const waitingLines = ({ queues, connection, incidents }: Status, { width }: Terminal): string[] => {
+  const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
+  if (count === 0) return ['Nothing waits.'];
+  const why =
+    connection === undefined
+      ? 'Why is not known, as the platform was not asked.'
+      : connection.waitingFor
+        ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
+        : incidents?.length
+          ? 'What is known of why stands below; all others are being handled, or go on at their next try, within 30 minutes.'
+          : 'A probe of the platform met nothing to wait for: they are being handled, or go on at their next try, within 30 minutes. What single calls are refused for, the log of their function tells.';
+  return wrapped(`${countOf(count, 'message is', 'messages are')} in flight. ${why}`, width);
+};
+
+const byKind = (groups: Group[]): Group[] => {
+  const kinds = Map.groupBy(groups, ({ kind }) => kind);
+  return [...kinds.values()]
+    .flatMap((each): Group[] => {
+      const [first] = each;
+      return first === undefined
+        ? []
+        : [
+            {
+              ...first,
+              letters: each.reduce((sum, { letters }) => sum + letters, 0),
+              oldestMs: Math.min(...each.map(({ oldestMs }) => oldestMs)),
+              newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
+            },
+          ];
+    })
+    .sort((one, other) => other.letters - one.letters);
+};

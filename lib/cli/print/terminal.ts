@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { styleText } from 'node:util';
+import { Refusal } from '../../deployment/command-errors.ts';
+import { namedEditor } from '../../deployment/target.ts';
+import { plain } from '../../redaction/printable.ts';
+
+/** Takes away the line that progress is shown in. */
+export const clearLine = '\r\u001B[K';
+
+type Format = Parameters<typeof styleText>[0];
+
+/** What the command speaks through; tests hand in another. */
+export type Terminal = {
+  /** The answer, to standard output. */
+  out(text: string): void;
+  /** All that is not the answer, to standard error. */
+  err(text: string): void;
+  /** Whether a line on standard error can be written over. */
+  isLive: boolean;
+  style(format: Format, text: string): string;
+  /** Columns to print in. */
+  width: number;
+  /** Undefined where there is nobody to ask. */
+  ask(question: string): Promise<string | undefined>;
+  /** Opens a text in the operator's editor; answers it as it was saved. */
+  edit(text: string): Promise<string>;
+  /** Aborted by Ctrl-C; a second one ends the process at once. */
+  signal: AbortSignal;
+};
+
+/**
+ * Whatever is said through it has nothing that a terminal obeys, whoever wrote it and whoever forgot to look: but for ends of
+ * lines, and the colours that it gave itself.
+ */
+export const guarded = (terminal: Terminal): Terminal => {
+  const colours = new Set<string>();
+  return {
+    ...terminal,
+    out: (text) => terminal.out(guardedText(text, colours)),
+    err: (text) => {
+      const begin = text.startsWith(clearLine) ? clearLine : '';
+      terminal.err(begin + guardedText(text.slice(begin.length)));
+    },
+    style: (format, text) => {
+      const styled = terminal.style(format, text);
+      for (const [each] of styled.matchAll(colour)) colours.add(each);
+      return styled;
+    },
+    ask: (question) => terminal.ask(guardedText(question)),
+  };
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one.
+const colour = /\u001B\[\d+m/g;
+
+const guardedText = (text: string, colours: ReadonlySet<string> = new Set()): string =>
+  text
+    .split(new RegExp(`(\n|${colour.source})`))
+    .map((piece) => (piece === '\n' || colours.has(piece) ? piece : plain(piece)))
+    .join('');
+
+export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal => {
+  const interrupted = new AbortController();
+  let interruptedMs = 0;
+  const onSignal = (): void => {
+    // npm passes a Ctrl-C on that the terminal has sent already: those two are one.
+    if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(130);
+    if (interrupted.signal.aborted) return;
+    interruptedMs = Date.now();
+    stderr.write('\nStopping: what is under way is finished. Once more ends at once.\n');
+    interrupted.abort();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  // A reader that has seen enough, such as `head`, closes the pipe. To end at once would hide the letters in hand from everybody
+  // until their lease is over, and break a replay off in the middle.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.exit(1);
+    interrupted.abort();
+  });
+  const isLive = stderr.isTTY === true;
+  let isMidLine = false;
+  return {
+    out: (text) => {
+      if (isMidLine) stderr.write(clearLine);
+      isMidLine = false;
+      stdout.write(text);
+    },
+    err: (text) => {
+      isMidLine = isLive && !text.endsWith('\n') && text !== clearLine;
+      stderr.write(text);
+    },
+    isLive,
+    // Colours only on a terminal, and by the wishes of NO_COLOR.
+    style: (format, text) => styleText(format, text, { stream: stdout }),
+    width: Math.min(Math.max(stdout.columns ?? 100, 60), 140),
+    ask: async (question) => {
+      if (!stdin.isTTY) return undefined;
+      const lines = createInterface({ input: stdin, output: stderr });
+      lines.on('SIGINT', onSignal);
+      try {
+        return await lines.question(question, { signal: interrupted.signal });
+      } catch {
+        return '';
+      } finally {
+        lines.close();
+      }
+    },
+    edit: (text) => edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined)),
+    signal: interrupted.signal,
+  };
+};
+
+const usualEditor = process.platform === 'win32' ? 'notepad' : 'vi';
+
+const edit = async (text: string, command: string | undefined): Promise<string> => {
+  if (command === undefined)
+    throw new Refusal(
+      'No editor can be opened here: give --set <field=value> or --unset <field>, or set EDITOR.',
+    );
+  // A message is personal data: nobody else may open the file, and it does not stay.
+  const folder = await mkdtemp(join(tmpdir(), 'sis-relay-'));
+  const file = join(folder, 'message.json');
+  try {
+    await writeFile(file, text, { mode: 0o600 });
+    const editor = spawn(`${command} "${file}"`, { stdio: 'inherit', shell: true });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      editor.once('error', reject).once('exit', resolve);
+    });
+    if (code !== 0) throw new Refusal(`The editor (${command}) ended with ${code}, so nothing was changed.`);
+    return await readFile(file, 'utf8');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,114 @@
+import { platformOptionsOf, settingsFrom } from '../config/settings.ts';
+import { createCredentials } from '../credentials/cache.ts';
+import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
+import { createSecretVersions } from '../credentials/versions.ts';
+import { Misuse } from '../deployment/command-errors.ts';
+import { asMisuse, type Target } from '../deployment/target.ts';
+import { jsonIn } from '../json.ts';
+import {
+  type Authenticator,
+  type Credential,
+  createAuthenticator,
+  credentialSchema,
+} from '../platform/auth/auth.ts';
+import { skewToldBy } from '../platform/auth/id-key.ts';
+import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
+import { isTimestampOutOfRange } from '../platform/core/error.ts';
+import { type Incident, readIncident, serviceCredential } from '../telemetry/incidents.ts';
+
+/** The platform as the functions reach it. */
+export type Connection = {
+  client: PlatformClient;
+  url: string;
+  apiRoot: string;
+  /** The versions of its components that the functions speak. */
+  versions: { lp: string; le: string };
+  /** The names of the operations that the site does otherwise. */
+  overridden: string[];
+  /** How many days a refresh token lives that nobody uses, where the site tells. */
+  refreshTokenDays: number | undefined;
+  /** How far the platform's clock is ahead of ours, by the refusal of a signature that was too old or too new, if there was one. */
+  toldSkewSeconds(): number | undefined;
+  /** Another client, which proves what it sends by this credential. */
+  clientAs(credential: Credential): PlatformClient;
+  /** Reads a secret below the prefix that is no credential. */
+  readSecret: ReadSecret;
+  secretPrefix: string;
+  /** What the service's secret holds, and since when; undefined where it is not readable as a credential. */
+  serviceCredential(): Promise<{ credential: Credential; sinceMs: number | undefined } | undefined>;
+  /** That the functions are refused changes which the service's credential signs; undefined: there is no ledger to tell it. */
+  refusedChanges: (() => Promise<Incident | undefined>) | undefined;
+};
+
+/** Undefined where the target does not tell which platform it is. */
+export const connectionOf = async (target: Target): Promise<Connection | undefined> => {
+  if (target.platform === undefined) return undefined;
+  const settings = platformSettings(target.platform, await target.deadLetterQueueUrl());
+  const secretsManager = await target.secretsManager();
+  const credentials = createCredentials({
+    client: secretsManager,
+    prefix: settings.SECRET_PREFIX,
+    timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
+    warn: () => {},
+  });
+  const { dynamodb, ledgerTable: table } = target;
+  const site = platformOptionsOf(settings);
+  const { authenticate, toldSkewSeconds } = hearingTheClock(createAuthenticator(credentials));
+  return {
+    client: createPlatformClient(site, authenticate),
+    toldSkewSeconds,
+    url: site.baseUrl,
+    apiRoot: site.apiRoot,
+    versions: site.versions,
+    overridden: Object.keys(site.overrides),
+    clientAs: (credential) =>
+      createPlatformClient(
+        site,
+        createAuthenticator({ read: async () => ({ credential, version: '' }), refuse: () => {} }),
+      ),
+    readSecret: createSecretReader({ client: secretsManager, prefix: settings.SECRET_PREFIX }),
+    secretPrefix: settings.SECRET_PREFIX,
+    refreshTokenDays: settings.REFRESH_TOKEN_DAYS,
+    refusedChanges:
+      table === undefined
+        ? undefined
+        : () => readIncident({ dynamodb, table, nowMs: Date.now }, serviceCredential),
+    serviceCredential: async () => {
+      try {
+        const secret = await createSecretVersions(secretsManager).current(
+          `${settings.SECRET_PREFIX}/service`,
+        );
+        const credential = credentialSchema.safeParse(jsonIn(secret?.text ?? '')).data;
+        return credential && { credential, sinceMs: secret?.createdMs };
+      } catch {
+        return undefined;
+      }
+    },
+  };
+};
+
+/** The clock that counts is the one that judges signatures: the header of an answer may be a proxy's. */
+const hearingTheClock = (authenticate: Authenticator) => {
+  let skewSeconds: number | undefined;
+  const listening: Authenticator = (actor) => {
+    const auth = authenticate(actor);
+    return {
+      ...auth,
+      learn: (refused) => {
+        const said = refused.detail ?? refused.title ?? '';
+        if (isTimestampOutOfRange(refused)) skewSeconds = skewToldBy(said, Date.now());
+        return auth.learn(refused);
+      },
+    };
+  };
+  return { authenticate: listening, toldSkewSeconds: () => skewSeconds };
+};
+
+/** The functions' own settings, so that a probe meets what they would meet. No queue is touched by it. */
+const platformSettings = (platform: Record<string, string>, queueUrl: string) => {
+  try {
+    return settingsFrom({ ...platform, QUEUE_URL: queueUrl, DEAD_LETTER_QUEUE_URL: queueUrl });
+  } catch (error) {
+    throw new Misuse(asMisuse(error));
+  }
+};

@@ -1,0 +1,110 @@
+import type { Queue } from '../aws/batches.ts';
+import { createGrouping, type Group } from '../dead-letters/reading/groups.ts';
+import { type Visit, type VisitOptions, visit } from '../dead-letters/reading/read.ts';
+import { type Counts, countsOf } from '../dead-letters/reading/scan.ts';
+import type { Target } from '../deployment/target.ts';
+import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
+import { type ConnectionReport, checkConnection } from './check.ts';
+import { connectionOf } from './connection.ts';
+
+export type QueueStatus = Counts & {
+  function: string;
+  /** When the oldest message was sent that could be seen; undefined: nobody looked, all are hidden, or there is none. */
+  oldestMs: number | undefined;
+};
+
+export type Status = {
+  queues: QueueStatus[];
+  letters: Visit & { counts: Counts; groups: Group[] };
+  /** Undefined where the target does not tell which platform it is. */
+  connection: ConnectionReport | undefined;
+  /** What single functions wait for until a person acts; undefined where it cannot be read. */
+  incidents: Incident[] | undefined;
+};
+
+/**
+ * How everything is: the queues, the letters by cause, and whether the platform takes our calls. Changes nothing, unless it is
+ * to look into the queues.
+ */
+export const statusOf = async (
+  target: Target,
+  { functions, look = false, ...options }: VisitOptions & { functions: string[]; look?: boolean },
+): Promise<Status> => {
+  const sqs = await target.sqs();
+  const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
+  const queueStatus = async (name: string): Promise<QueueStatus[]> => {
+    const url = await target.queueUrlOf(name);
+    if (url === undefined) return [];
+    const queue = { sqs, url };
+    const counts = await countsOf(queue);
+    const oldestMs = look && counts.visible > 0 ? await oldestSeen(queue) : undefined;
+    return [{ function: name, ...counts, oldestMs }];
+  };
+  const counts = await countsOf(deadLetters);
+  const grouping = createGrouping();
+  const [queues, connection, incidents, visited] = await Promise.all([
+    Promise.all(functions.map(queueStatus)),
+    connectionReport(target),
+    incidentsOf(target, functions),
+    visit(target, {
+      ...options,
+      look: (letter) => {
+        grouping.add(letter);
+        return true;
+      },
+    }),
+  ]);
+  return {
+    queues: queues.flat(),
+    connection,
+    incidents,
+    letters: { ...visited, counts, groups: grouping.all() },
+  };
+};
+
+const incidentsOf = async (
+  { dynamodb, ledgerTable: table }: Target,
+  functions: string[],
+): Promise<Incident[] | undefined> => {
+  if (table === undefined) return undefined;
+  const access = { dynamodb, table, nowMs: Date.now };
+  try {
+    const subjects = functions.flatMap((name) => [
+      incidentOf(name, 'aws-refused'),
+      incidentOf(name, 'credentials'),
+    ]);
+    const read = await Promise.all(subjects.map((subject) => readIncident(access, subject)));
+    return read.flatMap((incident) => incident ?? []);
+  } catch {
+    // The connection's report says why.
+    return undefined;
+  }
+};
+
+const connectionReport = async (target: Target): Promise<ConnectionReport | undefined> => {
+  const connection = await connectionOf(target);
+  if (connection === undefined) return undefined;
+  try {
+    return await checkConnection(connection);
+  } finally {
+    await connection.client.close();
+  }
+};
+
+/**
+ * A glance that hides nothing: messages received for no time at all stay where they are for their function. But it counts as a
+ * receipt of each, as if their function had been handed it.
+ */
+const oldestSeen = async ({ sqs, url }: Queue): Promise<number | undefined> => {
+  const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
+  const glance = new ReceiveMessageCommand({
+    QueueUrl: url,
+    MaxNumberOfMessages: 10,
+    VisibilityTimeout: 0,
+    MessageSystemAttributeNames: ['SentTimestamp'],
+  });
+  // Who may count messages may not always receive them.
+  const { Messages = [] } = await sqs.send(glance).catch(() => ({ Messages: [] }));
+  const times = Messages.map(({ Attributes }) => Number(Attributes?.SentTimestamp)).filter(Number.isFinite);
+  return times.length === 0 ? undefined : Math.min(...times);
+};

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { printableJson } from '../redaction/printable.ts';
+import { Refusal } from './command-errors.ts';
+import type { Target } from './target.ts';
+
+/** What an operator does, or has done. */
+export type AuditEntry = {
+  /** As typed, such as `letters replay`. */
+  command: string;
+  filter?: object | undefined;
+  reason?: string | undefined;
+  /** How many letters, by what became or will become of them. */
+  counts?: Record<string, number> | undefined;
+  /** Name of a secret that is written. */
+  secret?: string | undefined;
+  /** The ids of the letters: of those that are meant, and at the end of those that it was done to. */
+  letters?: string[] | undefined;
+};
+
+export type Audit = {
+  /** Who begins what: it is written before anything is changed, so that not even a crash leaves a change without it. */
+  begin(entry: AuditEntry): Promise<Begun>;
+};
+
+/** `letters`: those that it was done to, where these are not all that were meant. */
+type Begun = { end(counts: Record<string, number>, letters?: string[]): Promise<void> };
+
+type Moment = 'begin' | 'end';
+
+/** So many ids stand in one line: logs take no longer ones, and people read no longer ones. */
+const mostIds = 1_000;
+/** With more of them none is said aloud, where the counts tell how many they are; the bucket has them all. */
+const mostIdsSaid = 50;
+
+/**
+ * The audit log: objects of one line under `audit/` in the bucket, each moment of a change one of them, which `say` is handed, too.
+ * Where there are very many letters, further objects name the rest, as `part` of `parts`.
+ */
+export const createAudit = (target: Target, say: (line: string) => void): Audit => {
+  const write = async (moment: Moment, id: string, { letters, ...entry }: AuditEntry): Promise<void> => {
+    const at = new Date().toISOString();
+    const head = { audit: moment, id, at, who: target.who, target: target.prefix.slice(0, -1) };
+    const folder = `audit/${at.slice(0, 10).replaceAll('-', '/')}`;
+    const put = (line: object, suffix = '') =>
+      archive(
+        target,
+        `${folder}/${at.slice(11, 23)}-${id}-${moment}${suffix}.json`,
+        `${printableJson(line)}\n`,
+      );
+    const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / mostIds));
+    const idsIn = (part: number) => letters?.slice((part - 1) * mostIds, part * mostIds);
+    // The first part comes last: where it is, all of them are.
+    for (let part = parts; part > 1; part -= 1)
+      await put(
+        { ...head, command: entry.command, part, parts, letters: idsIn(part) },
+        `-${String(part).padStart(4, '0')}`,
+      );
+    const first = { ...head, ...entry, ...(parts > 1 ? { part: 1, parts } : {}) };
+    await put({ ...first, letters: idsIn(1) });
+    say(printableJson({ ...first, letters: (letters?.length ?? 0) <= mostIdsSaid ? letters : undefined }));
+  };
+  return {
+    begin: async (entry) => {
+      const id = randomUUID().slice(0, 8);
+      await write('begin', id, entry);
+      return {
+        end: (counts, letters = entry.letters) => write('end', id, { ...entry, counts, letters }),
+      };
+    },
+  };
+};
+
+/** Writes an object into the bucket; answers its address. */
+export const archive = async (target: Target, key: string, body: string): Promise<string> => {
+  const bucket = bucketOf(target);
+  const { PutObjectCommand } = await import('@aws-sdk/client-s3');
+  const s3 = await target.s3();
+  await s3.send(
+    new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentType: 'application/json' }),
+  );
+  return `s3://${bucket}/${key}`;
+};
+
+const bucketOf = ({ bucket }: Target): string => {
+  if (bucket !== undefined) return bucket;
+  throw new Refusal(
+    'Nothing is changed or revealed without a line in the audit log: give --bucket <name>, or set SIS_RELAY_BUCKET.',
+  );
+};

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import * as z from 'zod';
+import { traced } from '../aws/error.ts';
+import { once } from '../aws/once.ts';
+import { Misuse, Refusal } from './command-errors.ts';
+
+const descriptionSchema = z.looseObject({
+  platform: z.url(),
+  sqs: z.url(),
+  s3: z.url(),
+  secretsManager: z.url(),
+  /** Not told by a stack of an older version. */
+  dynamodb: z.url().optional(),
+  table: z.string().optional(),
+  region: z.string(),
+  queues: z.record(z.string(), z.url()),
+  deadLetters: z.url(),
+  bucket: z.string(),
+  secrets: z.looseObject({ service: z.string(), userPrefix: z.string() }),
+});
+
+/** The sis-relay that `npm run local` keeps up on this machine; true: the one that runs in this folder. */
+export const localTarget = (file: string | true) => {
+  const stack = read(resolve(file === true ? '.local/stack.json' : file));
+  const client = (endpoint: string) => ({
+    endpoint,
+    region: stack.region,
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+  return {
+    prefix: queueNameOf(stack.deadLetters).replace(/dead-letters$/, ''),
+    sqs: once(async () => {
+      const { SQSClient } = await import('@aws-sdk/client-sqs');
+      return traced(new SQSClient(client(stack.sqs)));
+    }),
+    s3: once(async () => {
+      const { S3Client } = await import('@aws-sdk/client-s3');
+      return traced(new S3Client({ ...client(stack.s3), forcePathStyle: true }));
+    }),
+    secretsManager: once(async () => {
+      const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
+      return traced(new SecretsManagerClient(client(stack.secretsManager)));
+    }),
+    dynamodb: once(async () => {
+      const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
+      return traced(new DynamoDBClient(client(stack.dynamodb ?? stack.sqs)));
+    }),
+    ledgerTable: stack.dynamodb === undefined ? undefined : stack.table,
+    deadLetterQueueUrl: async () => stack.deadLetters,
+    queueUrlOf: async (functionName: string) =>
+      Object.hasOwn(stack.queues, functionName) ? stack.queues[functionName] : undefined,
+    bucket: stack.bucket,
+    platform: {
+      PLATFORM_URL: stack.platform,
+      SECRET_PREFIX: stack.secrets.service.replace(/\/service$/, ''),
+    },
+  };
+};
+
+const queueNameOf = (url: string): string => url.split('/').at(-1) ?? '';
+
+const read = (file: string) => {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (missing)
+      throw new Refusal(`There is no ${file}: start \`npm run local\` first, in another terminal.`);
+    throw new Misuse(`${file} is not readable as JSON.`);
+  }
+  const parsed = descriptionSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
+  throw new Misuse(`${file} is not what \`npm run local\` writes: ${fields}`);
+};

@@ -1,0 +1,194 @@
+import { hostname, userInfo } from 'node:os';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import * as z from 'zod';
+import { traced } from '../aws/error.ts';
+import { once } from '../aws/once.ts';
+import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
+import type { OperationOverride } from '../platform/core/operation.ts';
+import { Misuse, Refusal } from './command-errors.ts';
+import { localTarget } from './local-target.ts';
+
+/** Which sis-relay an operator works on, and by what means. */
+export type Target = {
+  /** What its queues' names begin with, such as `sis-relay-prod-`. */
+  prefix: string;
+  sqs(): Promise<SQSClient>;
+  s3(): Promise<S3Client>;
+  secretsManager(): Promise<SecretsManagerClient>;
+  dynamodb(): Promise<DynamoDBClient>;
+  /** Name of the ledger's table; undefined: the functions have none. */
+  ledgerTable: string | undefined;
+  deadLetterQueueUrl(): Promise<string>;
+  /** Undefined where the function has no queue. */
+  queueUrlOf(functionName: string): Promise<string | undefined>;
+  /** Keeps the audit log, and what is archived. */
+  bucket: string | undefined;
+  /** The platform's settings under the names that the functions read; undefined: nothing can be asked of it. */
+  platform: Record<string, string> | undefined;
+  /** Of the metrics that a function writes. */
+  metricNamespace: string;
+  /** Who acts, for the audit log. */
+  who: string;
+  /** For how long letters stay hidden that a process had in hand when it died. */
+  leaseSeconds: number;
+  /** How long SQS looks for letters before it answers that there are none. */
+  pollSeconds: number;
+  /** For how long SQS' counts may still say what was. */
+  countsLagSeconds: number;
+};
+
+export type TargetOptions = {
+  stage?: string | undefined;
+  /** URL of the dead-letter queue. */
+  deadLetters?: string | undefined;
+  bucket?: string | undefined;
+  profile?: string | undefined;
+  region?: string | undefined;
+  /** Who acts; default: the user of this machine, or the function. */
+  as?: string | undefined;
+  /** A file of `npm run local`; true: the one in this folder. */
+  local?: string | true | undefined;
+  leaseSeconds?: number | undefined;
+};
+
+const environmentSchema = z.object({
+  SIS_RELAY_STAGE: z.string().optional(),
+  SIS_RELAY_BUCKET: z.string().optional(),
+  DEAD_LETTER_QUEUE_URL: z.url('must be the address of a queue').optional(),
+  SECRET_PREFIX: z.string().optional(),
+  LEDGER_TABLE: z.string().optional(),
+  PLATFORM_URL: z.string().optional(),
+  METRIC_NAMESPACE: z.string().default('sis-relay'),
+  AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
+  AWS_ENDPOINT_URL: z.string().optional(),
+  AWS_ENDPOINT_URL_S3: z.string().optional(),
+  AWS_ENDPOINT_URL_SQS: z.string().optional(),
+  VISUAL: z.string().optional(),
+  EDITOR: z.string().optional(),
+});
+
+/** What is set to nothing counts as not set, as with the AWS CLI. */
+const given = (): Record<string, string> =>
+  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]));
+
+const environment = () => {
+  const parsed = environmentSchema.safeParse(given());
+  if (parsed.success) return parsed.data;
+  throw new Misuse(parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; '));
+};
+
+export const targetFrom = (options: TargetOptions): Target => {
+  const common = {
+    metricNamespace: environment().METRIC_NAMESPACE,
+    who: options.as ?? environment().AWS_LAMBDA_FUNCTION_NAME ?? person(),
+    leaseSeconds: options.leaseSeconds ?? 300,
+  };
+  const target = options.local === undefined ? targetOnAws(options) : localTarget(options.local);
+  // Queues on this machine say at once, and exactly, what they hold.
+  const isExact =
+    options.local !== undefined || /^http:\/\/127\./.test(environment().AWS_ENDPOINT_URL_SQS ?? '');
+  return { ...target, ...common, pollSeconds: isExact ? 0 : 1, countsLagSeconds: isExact ? 0 : 10 };
+};
+
+/** What the site does otherwise than the operations declare; it needs no target. */
+export const operationOverrides = (): Record<string, OperationOverride> => {
+  try {
+    return operationOverridesFrom(given());
+  } catch (error) {
+    throw new Misuse(asMisuse(error));
+  }
+};
+
+/** The functions' own check of their settings, as it is told to a person. */
+export const asMisuse = (error: unknown): string =>
+  error instanceof Error ? error.message.replace("The function's", 'The') : String(error);
+
+/** The command line that opens a file for the operator, where one is named. */
+export const namedEditor = (): string | undefined => {
+  const { VISUAL, EDITOR } = environment();
+  return VISUAL ?? EDITOR;
+};
+
+const person = (): string => `${userInfo().username}@${hostname()}`;
+
+const targetOnAws = (options: TargetOptions) => {
+  const settings = environment();
+  const client = {
+    ...(options.profile === undefined ? {} : { profile: options.profile }),
+    ...(options.region === undefined ? {} : { region: options.region }),
+    maxAttempts: 5,
+  };
+  const sqs = once(async () => {
+    const { SQSClient } = await import('@aws-sdk/client-sqs');
+    return traced(new SQSClient(client));
+  });
+  const stage = options.stage ?? settings.SIS_RELAY_STAGE;
+  // A stage that is asked for is not overruled by what the environment says of another.
+  const url =
+    options.deadLetters ?? (options.stage === undefined ? settings.DEAD_LETTER_QUEUE_URL : undefined);
+  const prefix = prefixOf(stage, url);
+  const secretPrefix = settings.SECRET_PREFIX ?? prefix.replace(/^sis-relay-(.+)-$/, 'sis-relay/$1');
+  return {
+    prefix,
+    sqs,
+    s3: once(async () => {
+      const { S3Client } = await import('@aws-sdk/client-s3');
+      return traced(new S3Client({ ...client, forcePathStyle: hasOwnStore(settings) }));
+    }),
+    secretsManager: once(async () => {
+      const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
+      return traced(new SecretsManagerClient(client));
+    }),
+    dynamodb: once(async () => {
+      const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
+      return traced(new DynamoDBClient(client));
+    }),
+    ledgerTable: ledgerTableOf(options, prefix),
+    deadLetterQueueUrl: once(async () => {
+      const found = url ?? (await queueUrl(sqs, `${prefix}${suffix}`));
+      if (found === undefined)
+        throw new Refusal(`There is no queue ${prefix}${suffix} in this account and region.`);
+      return found;
+    }),
+    queueUrlOf: (functionName: string) => queueUrl(sqs, `${prefix}${functionName}`),
+    bucket: options.bucket ?? settings.SIS_RELAY_BUCKET,
+    platform: settings.PLATFORM_URL === undefined ? undefined : { ...given(), SECRET_PREFIX: secretPrefix },
+  };
+};
+
+/** A function knows its own; people know the stage, and with it the name that serverless.yml gives. */
+const ledgerTableOf = ({ stage }: TargetOptions, prefix: string): string | undefined => {
+  const { LEDGER_TABLE, AWS_LAMBDA_FUNCTION_NAME } = environment();
+  if (stage === undefined && (LEDGER_TABLE ?? AWS_LAMBDA_FUNCTION_NAME) !== undefined) return LEDGER_TABLE;
+  return `${prefix}ledger-by-resource`;
+};
+
+const suffix = 'dead-letters';
+
+const prefixOf = (stage: string | undefined, url: string | undefined): string => {
+  if (stage !== undefined) return `sis-relay-${stage}-`;
+  const name = url?.split('/').at(-1);
+  if (name === undefined)
+    throw new Misuse(
+      'Which sis-relay? Give --stage <name>, or set SIS_RELAY_STAGE; or --local for the one of npm run local.',
+    );
+  if (!name.endsWith(suffix))
+    throw new Misuse(
+      `${name} is not called as in sis-relay-prod-${suffix}: give --stage too, to find the other queues.`,
+    );
+  return name.slice(0, -suffix.length);
+};
+
+const queueUrl = async (sqs: Target['sqs'], name: string): Promise<string | undefined> => {
+  const { GetQueueUrlCommand } = await import('@aws-sdk/client-sqs');
+  const client = await sqs();
+  try {
+    return (await client.send(new GetQueueUrlCommand({ QueueName: name }))).QueueUrl;
+  } catch (error) {
+    if (error instanceof Error && /NonExistentQueue|QueueDoesNotExist/.test(error.name)) return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,148 @@
+import { sendAll } from '../aws/batches.ts';
+import { mostMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
+import type { Audit } from '../deployment/audit.ts';
+import { Refusal } from '../deployment/command-errors.ts';
+import type { Integrations } from '../deployment/integrations.ts';
+import type { Target } from '../deployment/target.ts';
+import { failureOf } from '../failure.ts';
+import type { Integration } from '../integration.ts';
+import { readJson } from '../json.ts';
+import { isTooOld } from '../ledger/rules.ts';
+import { parseMessage } from '../message.ts';
+import { openRows, type Row, type Source } from './rows.ts';
+
+type PublishOptions = Source & {
+  integrations: Integrations;
+  /** Checks every row and sends nothing. */
+  dryRun: boolean;
+  /** Sends what is valid, though others are not. */
+  validOnly: boolean;
+  audit: Audit;
+  signal: AbortSignal;
+  onSent?(sent: number, of: number): void;
+};
+
+export type Published = {
+  valid: number;
+  invalid: number;
+  sent: number;
+  /** How many valid messages each function has. */
+  functions: Record<string, number>;
+  /** How many of them are so old that they are sent only where the ledger still knows their resource. */
+  outdated: number;
+  /** Of what is invalid, or was not taken by SQS: the first thousand. */
+  problems: { line: number; problem: string }[];
+};
+
+const mostProblems = 1_000;
+
+/** Sends a file's messages to their queues: nothing, unless each of them would be taken by its function. */
+export const publishMessages = async (
+  target: Target,
+  { integrations, dryRun, validOnly, audit, signal, onSent, ...source }: PublishOptions,
+): Promise<Published> => {
+  const rows = await openRows(source, integrations);
+  const result: Published = { valid: 0, invalid: 0, sent: 0, functions: {}, outdated: 0, problems: [] };
+  const complain = (line: number, problem: string): void => {
+    if (result.problems.length < mostProblems) result.problems.push({ line, problem });
+  };
+  const seen = new Map<string, number>();
+  for await (const row of rows()) {
+    const checked = check(row, integrations, seen);
+    if (checked.problem !== undefined) {
+      result.invalid += 1;
+      complain(row.line, checked.problem);
+    } else {
+      result.valid += 1;
+      result.functions[checked.function] = (result.functions[checked.function] ?? 0) + 1;
+      if (checked.outdated) result.outdated += 1;
+    }
+    if (signal.aborted) return result;
+  }
+  const refused = result.invalid > 0 && !validOnly;
+  if (dryRun || refused || result.valid === 0) return result;
+
+  const sqs = await target.sqs();
+  const urls = await queuesOf(Object.keys(result.functions), target);
+  const { end } = await audit.begin({
+    command: 'publish',
+    counts: { valid: result.valid, invalid: result.invalid, ...result.functions },
+  });
+  const waiting = new Map<string, { line: number; body: string }[]>();
+  const send = async (name: string): Promise<void> => {
+    const batch = waiting.get(name) ?? [];
+    waiting.delete(name);
+    const failures = await sendAll(
+      { sqs, url: urls.get(name) ?? '' },
+      batch.map(({ body }) => ({ body, attributes: {} })),
+    );
+    for (const [at, reason] of failures) complain(batch[at]?.line ?? 0, `SQS did not take it: ${reason}`);
+    result.sent += batch.length - failures.size;
+    onSent?.(result.sent, result.valid);
+  };
+  try {
+    seen.clear();
+    for await (const row of rows()) {
+      if (signal.aborted) break;
+      const checked = check(row, integrations, seen);
+      if (checked.problem !== undefined || row.body === undefined) continue;
+      const batch = waiting.get(checked.function) ?? [];
+      waiting.set(checked.function, batch);
+      batch.push({ line: row.line, body: row.body });
+      if (batch.length >= 80) await send(checked.function);
+    }
+    if (!signal.aborted) for (const name of [...waiting.keys()]) await send(name);
+  } finally {
+    await end({ sent: result.sent, failed: result.valid - result.sent });
+  }
+  return result;
+};
+
+type Checked = { problem: string } | { function: string; outdated: boolean; problem?: undefined };
+
+const check = (
+  { body, problem: unreadable = 'is empty', line }: Row,
+  integrations: Integrations,
+  seen: Map<string, number>,
+): Checked => {
+  if (body === undefined) return { problem: unreadable };
+  const integration = integrationFor(body, integrations);
+  if (typeof integration === 'string') return { problem: integration };
+  let outdated = false;
+  try {
+    const { id, source, time } = parseMessage(body, integration, Date.now());
+    const name = `${source}\n${id}\n${time}`;
+    const first = seen.get(name);
+    if (first !== undefined)
+      return { problem: `id: is that of line ${first} too, so that one of them would be lost` };
+    seen.set(name, line);
+    outdated = isTooOld(Date.parse(time), Date.now());
+  } catch (error) {
+    return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
+  }
+  const problem = sqsProblem({ body, attributes: {} }, mostMessageBytes);
+  return problem === undefined ? { function: integration.name, outdated } : { problem };
+};
+
+/** By the type of its event. */
+const integrationFor = (body: string, integrations: Integrations): Integration<unknown> | string => {
+  const read = readJson(body);
+  if ('problem' in read) return read.problem;
+  const type = (read.json as { type?: unknown } | null)?.type;
+  const [, name = ''] = /^sis\.(.+)\.v1$/.exec(typeof type === 'string' ? type : '') ?? [];
+  const known = [...integrations.keys()].map((each) => `sis.${each}.v1`).join(', ');
+  return (
+    integrations.get(name) ?? `type: must be one of ${known}; for data without an envelope give --function`
+  );
+};
+
+const queuesOf = async (names: string[], target: Target): Promise<Map<string, string>> => {
+  const urls = new Map<string, string>();
+  for (const name of names) {
+    const url = await target.queueUrlOf(name);
+    if (url === undefined)
+      throw new Refusal(`There is no queue ${target.prefix}${name}, so nothing was sent.`);
+    urls.set(name, url);
+  }
+  return urls;
+};

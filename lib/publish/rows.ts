@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Misuse } from '../deployment/command-errors.ts';
+import type { Integrations } from '../deployment/integrations.ts';
+import type { Integration } from '../integration.ts';
+import { jsonIn, readJson } from '../json.ts';
+import { messageType } from '../message.ts';
+import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
+import { linesIn, mustBeFile, withoutMark } from './lines.ts';
+
+/** One message of a file, or why it is none; `line` counts from 1: of a JSON file, its messages. */
+export type Row = { line: number; body?: string; problem?: string };
+
+export const formats = ['json', 'jsonl', 'csv'] as const;
+export type Format = (typeof formats)[number];
+
+export type Source = {
+  file: string;
+  format?: Format | undefined;
+  /** Of what lies in the file without an envelope. */
+  function?: string | undefined;
+  /** Each counts as said now, whatever time it gives, and after those before it in the file. */
+  now?: boolean | undefined;
+};
+
+/** Reads a file as often as asked for, row by row. @throws Misuse where it is not readable as what it is said to be. */
+export const openRows = async (
+  source: Source,
+  integrations: Integrations,
+): Promise<() => AsyncGenerator<Row>> => {
+  const time = new Date().toISOString();
+  const rows = await openTimed({ ...source, time }, integrations);
+  return source.now ? () => saidAt(time, rows()) : rows;
+};
+
+async function* saidAt(time: string, rows: AsyncGenerator<Row>): AsyncGenerator<Row> {
+  for await (const row of rows) {
+    const json = row.body === undefined ? undefined : jsonIn(row.body);
+    const isEvent = typeof json === 'object' && json !== null && !Array.isArray(json);
+    yield isEvent ? { ...row, body: JSON.stringify({ ...json, time, sequence: String(row.line) }) } : row;
+  }
+}
+
+const openTimed = async (
+  { file, format, time, ...source }: Source & { time: string },
+  integrations: Integrations,
+): Promise<() => AsyncGenerator<Row>> => {
+  const integration = integrationOf(source.function, integrations);
+  const digest = await digestOf(file);
+  const kind =
+    format ??
+    ({ '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv' } as const)[
+      extname(file).toLowerCase()
+    ];
+  if (kind === undefined) throw new Misuse(`What is ${file}? Give --format ${formats.join('|')}.`);
+  const defaultsFor = (line: number) => ({
+    specversion: '1.0',
+    // The same file sent again is the same messages, and of two rows about one thing the later counts.
+    id: `${digest}-${line}`,
+    source: '/sis-relay/publish',
+    type: messageType(integration?.name ?? ''),
+    time,
+    sequence: String(line),
+  });
+  const bodyOf = (json: unknown, line: number): string => {
+    const bare = integration && typeof json === 'object' && json !== null && !('specversion' in json);
+    return JSON.stringify(bare ? { ...defaultsFor(line), data: json } : json);
+  };
+  if (kind === 'csv') {
+    if (integration === undefined)
+      throw new Misuse(
+        `A table holds messages of one function: give --function ${[...integrations.keys()].join('|')}.`,
+      );
+    return () => csvRows(file, integration, defaultsFor);
+  }
+  return kind === 'json' ? () => jsonRows(file, bodyOf) : () => lineRows(file, bodyOf);
+};
+
+const integrationOf = (name: string | undefined, integrations: Integrations) => {
+  if (name === undefined || integrations.has(name)) return integrations.get(name ?? '');
+  throw new Misuse(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
+};
+
+/** @throws Misuse where it is no UTF-8 either: umlauts read as something else would reach the platform as such. */
+const digestOf = async (file: string): Promise<string> => {
+  const hash = createHash('sha256');
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    await mustBeFile(file);
+    for await (const piece of createReadStream(file)) {
+      hash.update(piece);
+      decoder.decode(piece, { stream: true });
+    }
+    decoder.decode();
+  } catch (error) {
+    if (error instanceof Misuse) throw error;
+    if (error instanceof TypeError)
+      throw new Misuse(`${file} is not UTF-8: save it as such (in a spreadsheet, as “CSV UTF-8”).`);
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    throw new Misuse(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${code}`);
+  }
+  return hash.digest('hex').slice(0, 16);
+};
+
+type BodyOf = (json: unknown, line: number) => string;
+
+/** One message, a list of them, or an event as Lambda receives it. */
+async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
+  const read = readJson(withoutMark(await readFile(file, 'utf8')));
+  if ('problem' in read)
+    throw new Misuse(
+      `${file} ${read.problem}${read.flaw === 'too deep' ? '' : '; where each line is, give --format jsonl'}.`,
+    );
+  const { json } = read;
+  const records = (json as { Records?: unknown } | null)?.Records;
+  for (const [at, each] of [records ?? json].flat().entries()) {
+    const record =
+      records && typeof (each as { body?: unknown } | null)?.body === 'string' ? each : undefined;
+    yield { line: at + 1, body: record ? (record as { body: string }).body : bodyOf(each, at + 1) };
+  }
+}
+
+async function* lineRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
+  let line = 0;
+  for await (const text of linesIn(file)) {
+    line += 1;
+    if (text.trim() === '') continue;
+    const read = readJson(text);
+    yield 'problem' in read ? { line, problem: read.problem } : { line, body: bodyOf(read.json, line) };
+  }
+}
+
+async function* csvRows(
+  file: string,
+  integration: Integration<unknown>,
+  defaultsFor: (line: number) => object,
+): AsyncGenerator<Row> {
+  const { parse: parseCsv } = await import('csv-parse');
+  const columns = columnsOf(integration);
+  const parser = createReadStream(file).pipe(
+    parseCsv({
+      bom: true,
+      delimiter: await delimiterOf(file),
+      // Tables that were put together out of several may hold each of them.
+      record_delimiter: ['\r\n', '\n', '\r'],
+      relax_column_count: true,
+      cast: (text, { quoting }) => ({ text, quoted: quoting }),
+    }),
+  );
+  let header: string[] | undefined;
+  let next = 1;
+  try {
+    for await (const record of parser as AsyncIterable<Cell[]>) {
+      // A quoted cell may hold line breaks: a row is named by the line it begins on.
+      const line = next;
+      next += 1 + record.reduce((sum, { text }) => sum + (text.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
+      if (isEmpty(record)) continue;
+      if (header === undefined) {
+        header = record.map(({ text }) => text.trim());
+        const unknown = unknownColumns(header, columns);
+        if (unknown.length > 0)
+          throw new Misuse(
+            `${file} has columns that ${integration.name} does not know: ${unknown.map((name) => name || 'one without a name').join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
+          );
+        const [twice] = header.filter((name, at, all) => all.indexOf(name) < at);
+        if (twice !== undefined) throw new Misuse(`${file} has the column ${twice} twice: which one counts?`);
+      } else if (record.length !== header.length)
+        yield { line, problem: `has ${record.length} cells, and the header ${header.length}` };
+      else {
+        const cells = new Map(header.map((name, at) => [name, record[at] as Cell]));
+        yield { line, body: JSON.stringify(eventOf(cells, columns, defaultsFor(line))) };
+      }
+    }
+  } catch (error) {
+    if (error instanceof Misuse) throw error;
+    throw new Misuse(`${file} is not readable as CSV: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Spreadsheets leave rows of nothing but separators at the end. */
+const isEmpty = (record: Cell[]): boolean => record.every(({ text, quoted }) => text === '' && !quoted);
+
+/** Spreadsheets write commas or semicolons, as their country does. */
+const delimiterOf = async (file: string): Promise<string> => {
+  for await (const header of createInterface({ input: createReadStream(file) })) {
+    const counts = [',', ';', '\t'].map((each) => ({ each, count: header.split(each).length }));
+    return counts.reduce((best, next) => (next.count > best.count ? next : best)).each;
+  }
+  return ',';
+};

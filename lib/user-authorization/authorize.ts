@@ -1,0 +1,159 @@
+import { request } from 'undici';
+import * as z from 'zod';
+import { type Connection, connectionOf } from '../connection/connection.ts';
+import type { Audit } from '../deployment/audit.ts';
+import { Misuse, Refusal } from '../deployment/command-errors.ts';
+import type { Target } from '../deployment/target.ts';
+import { failureOf } from '../failure.ts';
+import type { IdKeyCredential } from '../platform/auth/id-key.ts';
+import { whoAmI } from '../platform/resources/users.ts';
+import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } from './auth-url.ts';
+
+/** The way in for a user: its address, and what the platform answers to whoever opens it. */
+export type WayIn = { url: string; explained: string; isClosed: boolean };
+
+/** Where a user's own credential was put. */
+export type Stored = { userId: string; secret: string; replaced: boolean };
+
+type Options = {
+  /** Where the user's browser is sent with the user's id and key. */
+  callback: string;
+  entryPath?: string | undefined;
+  /** The secret with the application's id and key, below the prefix. */
+  appSecret: string;
+  audit: Audit;
+  show(way: WayIn): void;
+  /** The address that the browser came to in the end; undefined: nobody says. */
+  returned(): Promise<string | undefined>;
+  confirm(secret: string, replaces: boolean): Promise<boolean>;
+};
+
+/**
+ * Has a user let in by the platform and puts the key that comes back into that user's secret, once the platform says that
+ * it is that user's.
+ */
+export const authorizeUser = async (target: Target, options: Options): Promise<Stored | undefined> => {
+  const connection = await connectionOf(target);
+  if (connection === undefined)
+    throw new Misuse('Which platform? Set PLATFORM_URL; or give --local for the one of npm run local.');
+  try {
+    const app = await told(
+      connection.readSecret(options.appSecret, appShape),
+      'Give --app-secret, the name of a secret below the prefix with the appId and appKey of the application.',
+    );
+    const way = await wayIn(connection, app, options);
+    options.show(way);
+    if (way.isClosed) return undefined;
+    const address = await options.returned();
+    if (!address?.trim()) return undefined;
+    const credential = credentialOf(address, app);
+    const userId = await ownerOf(connection, credential);
+    return await store(target, { userId, credential, connection, options });
+  } finally {
+    await connection.client.close();
+  }
+};
+
+const appShape = z.object({ appId: z.string().min(1), appKey: z.string().min(1) });
+
+const wayIn = async (connection: Connection, app: App, options: Options): Promise<WayIn> => {
+  const { callback, entryPath } = options;
+  const { url: baseUrl, apiRoot } = connection;
+  const url = addressOf({ ...app, baseUrl, apiRoot, entryPath, callback });
+  try {
+    const { statusCode: status, headers, body } = await request(url, { signal: AbortSignal.timeout(15_000) });
+    await body.dump();
+    const location = [headers.location ?? []].flat()[0];
+    return {
+      url,
+      explained: explainEntry({ status, location }, callback),
+      isClosed: isClosed({ status, location }),
+    };
+  } catch {
+    const explained = 'The platform does not answer from here: open the address in a browser all the same.';
+    return { url, explained, isClosed: false };
+  }
+};
+
+const addressOf = (entry: Parameters<typeof authUrl>[0]): string => {
+  try {
+    return authUrl(entry);
+  } catch (error) {
+    throw error instanceof TypeError ? new Misuse(error.message) : error;
+  }
+};
+
+const credentialOf = (address: string, app: App): IdKeyCredential => {
+  try {
+    return credentialFromCallback(address, app);
+  } catch (error) {
+    throw error instanceof Error ? new Refusal(`${error.message}\nNothing was stored.`) : error;
+  }
+};
+
+/**
+ * Whose key it is, by the platform's word: work that is signed with it is recorded under that name, and nothing could undo
+ * it. The id that comes with a key may be another than the user's own, which is a number.
+ */
+const ownerOf = async ({ clientAs }: Connection, credential: IdKeyCredential): Promise<string> => {
+  const client = clientAs(credential);
+  try {
+    const platform = client.for({
+      actor: undefined,
+      signal: AbortSignal.timeout(30_000),
+      onCall: () => {},
+    });
+    const { Identifier } = await told(whoAmI(platform), askedAnew);
+    if (!isNumber(Identifier) || (isNumber(credential.userId) && Identifier !== credential.userId))
+      throw new Refusal(
+        `The platform says that this is the key of user ${Identifier}, not of user ${credential.userId}. Nothing was stored.`,
+      );
+    return Identifier;
+  } finally {
+    await client.close();
+  }
+};
+
+const isNumber = (id: string): boolean => /^[1-9]\d*$/.test(id);
+
+const askedAnew =
+  'If it does not take the key, let the user in once more and copy the address that this leads to. Nothing was stored.';
+
+const store = async (
+  target: Target,
+  {
+    userId,
+    credential,
+    connection,
+    options,
+  }: { userId: string; credential: IdKeyCredential; connection: Connection; options: Options },
+): Promise<Stored | undefined> => {
+  const { CreateSecretCommand, DescribeSecretCommand, PutSecretValueCommand, ResourceNotFoundException } =
+    await import('@aws-sdk/client-secrets-manager');
+  const client = await target.secretsManager();
+  const secret = `${connection.secretPrefix}/users/${userId}`;
+  const replaced = await client.send(new DescribeSecretCommand({ SecretId: secret })).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ResourceNotFoundException) return false;
+      throw error;
+    },
+  );
+  if (!(await options.confirm(secret, replaced))) return undefined;
+  const audited = await options.audit.begin({ command: 'auth-url', secret });
+  const SecretString = JSON.stringify(credential);
+  if (replaced) await client.send(new PutSecretValueCommand({ SecretId: secret, SecretString }));
+  else await client.send(new CreateSecretCommand({ Name: secret, SecretString }));
+  await audited.end({ stored: 1 });
+  return { userId, secret, replaced };
+};
+
+/** What the functions would park or wait for is told to the person who asks, with what this person can do. */
+const told = async <Value>(asked: Promise<Value>, remedy: string): Promise<Value> => {
+  try {
+    return await asked;
+  } catch (error) {
+    const { kind, message } = failureOf(error);
+    throw kind === 'defect' ? error : new Refusal(`${message}. ${remedy}`);
+  }
+};

@@ -1,0 +1,713 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { styleText } from 'node:util';
+import { afterAll, describe, expect, test } from 'vitest';
+import { functionNames } from '../../../esbuild.config.ts';
+import { guarded } from '../../../lib/cli/print/terminal.ts';
+import { visit } from '../../../lib/dead-letters/reading/read.ts';
+import { eventBody, never, type Office, officesForTests } from './office.ts';
+import { documentsIn, typed as sisRelay } from './typed.ts';
+
+const offices = officesForTests();
+const folder = mkdtempSync(join(tmpdir(), 'sis-relay-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const bin = resolve(import.meta.dirname, '../../../lib/cli/sis-relay.js');
+
+const stackOf = (office: Office, server?: string): string => {
+  const file = join(folder, `${office.target.prefix}stack.json`);
+  writeFileSync(file, JSON.stringify(office.description(server)));
+  return `--stack ${file}`;
+};
+const opened = async () => {
+  const office = await offices.open();
+  return { office, stack: stackOf(office) };
+};
+
+const commands = [
+  '',
+  'letters',
+  ...['groups', 'list', 'show', 'replay', 'edit', 'discard', 'export', 'import'].map(
+    (each) => `letters ${each}`,
+  ),
+  'status',
+  'publish',
+  'scopes',
+  'auth-url',
+];
+
+describe('help', () => {
+  test.each(commands)('of “%s” has examples, fits 100 columns and ends well', async (command) => {
+    const { status, out } = await sisRelay(`${command} --help`);
+    expect(status).toBe(0);
+    expect(out).toMatch(/^Usage: sis-relay/);
+    expect(out).toMatch(/Examples:\n {2}sis-relay/);
+    expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  });
+});
+
+describe('whoever asks wrongly is told how to ask, with status 2', () => {
+  test.each([
+    ['', /^Usage:/],
+    ['lettrs', /Did you mean letters\?/],
+    ['letters grups', /Did you mean groups\?/],
+    ['letters groups now', /too many arguments/],
+    ['letters show', /missing required argument 'id'/],
+    ['letters groups --kind reject --stage x', /--kind must be one of invalid, rejected/],
+    ['letters groups --org-unit abc --stage x', /--org-unit must be a positive whole number/],
+    ['letters groups --min-replays=-1 --stage x', /--min-replays must be 0 or more/],
+    ['letters groups --local --stage prod', /'--local' cannot be used with option '--stage <name>'/],
+    ['letters list --limit 0', /whole number from 1 to 10000/],
+    ['letters replay --rate 501', /a number above 0, up to 500/],
+    ['letters replay --canary few', /whole number from 0 to 100/],
+    ['letters edit abcd', /required option '--reason <text>'/],
+    ['letters edit abcd --reason r --set points --stage x', /--set points must be as in data.grade.points=7/],
+    ['letters discard --reason r --stage x', /Which letters\? Give a condition/],
+    ['letters export', /required option '--to <file>'/],
+    ['publish nothing.json --stage x', /There is no file nothing.json/],
+    ['publish x.json --format xml', /Allowed choices are json, jsonl, csv/],
+    ['scopes grade-pish', /There is no function grade-pish\. There are: .*connection-check,/],
+    ['auth-url --local', /required option '--callback <url>'/],
+    ['letters groups --colour red', /unknown option '--colour'/],
+    ['letters discard --all --reason= --stage x', /It must say why/],
+    [`publish ${tmpdir()} --format csv --function grade-push --stage x`, /is not a file, and would be read/],
+    [`letters import ${tmpdir()} --yes --stage x`, /is not a file, and would be read twice/],
+    ['publish nothing --stage x', /There is no file nothing/],
+  ])('%s', async (line, reason) => {
+    const { status, err } = await sisRelay(line);
+    expect(status).toBe(2);
+    expect(err).toMatch(reason);
+  });
+});
+
+describe('scopes', () => {
+  test('are told of each function, with what needs them, and together as a client asks for them', async () => {
+    const { status, out, err } = await sisRelay('scopes grade-push submission-upload token-refresh');
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(out).toMatch(/^grade-push\n {2}grades:gradevalues:read {3}read-grade-value$/m);
+    expect(out).toMatch(/^submission-upload {2}signed by the user whom it is about$/m);
+    expect(out).toMatch(/^token-refresh\n {2}none/m);
+    expect(out).toMatch(
+      /for all of these\n {2}grades:gradevalues:read grades:gradevalues:write\n.*single users\n {2}dropbox:folders:read /,
+    );
+  });
+
+  test('are those of every function in JSON, and of a site that names them otherwise', async () => {
+    process.env.PLATFORM_OPERATIONS = '{"set-grade-value":{"scope":"grades:all:write"}}';
+    const { out } = await sisRelay('scopes --json');
+    delete process.env.PLATFORM_OPERATIONS;
+    const scopes = documentsIn(out)[0] as { functions: object; service: string };
+    expect(Object.keys(scopes.functions)).toEqual(functionNames);
+    expect(scopes.service.split(' ')).toEqual(expect.arrayContaining(['grades:all:write', 'core:*:*']));
+    expect(scopes.service).not.toContain('grades:gradevalues:write');
+  });
+});
+
+describe.concurrent('an answer', () => {
+  test('of groups says what failed, how often, and what to do; nothing there is status 1', async () => {
+    const { office, stack } = await opened();
+    expect(await sisRelay(`letters groups ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/there are no dead letters\.\n$/),
+    });
+    await office.park([{}, {}]);
+    const { status, out, err } = await sisRelay(`letters groups ${stack}`);
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(out).toMatch(
+      / {6}2 {2}grade-push {2}rejected +<1 min +<1 min\n {9}404 Not Found\n {9}→ Correct what the platform names, then replay\./,
+    );
+    expect(await sisRelay(`letters groups --kind foreign ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/none of 2 dead letters matches/),
+    });
+  });
+
+  test('does not say that there is no letter where somebody else has some in hand', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}]);
+    let out = '';
+    await visit(office.target, {
+      signal: never,
+      look: async () => {
+        ({ out } = await sisRelay(`letters list ${stack}`));
+        out += (await sisRelay(`status ${stack}`)).out;
+        return false;
+      },
+    });
+    expect(out).toMatch(/there are no other dead letters\.\nAbout 1 letter is in somebody else's hands/);
+    expect(out).toMatch(/There are no other dead letters\.\nAbout 1 letter is in somebody else's hands/);
+  });
+
+  test('tells of each letter what the platform said', async () => {
+    const { office, stack } = await opened();
+    await office.park([{ failure: { detail: 'User not found' } }]);
+    expect((await sisRelay(`letters list ${stack}`)).out).toMatch(
+      /rejected {2}404 Not Found: User not found$/m,
+    );
+  });
+
+  test('fits 100 columns, whatever lies in the queue', async () => {
+    const { office, stack } = await opened();
+    const long = 'a very long word '.repeat(30);
+    await office.park([
+      { failure: { title: long, remedy: long, detail: long, required: 'x:y:z', kind: 'missing-scope' } },
+    ]);
+    await office.send(
+      office.deadLetters.url,
+      [{ MessageBody: '\u001B[31mred\u0007', MessageAttributes: {} }].map((each) => ({
+        ...each,
+        MessageBody: 'garbage',
+      })),
+    );
+    for (const command of ['groups', 'list', 'replay --dry-run', 'discard --all --reason r --dry-run']) {
+      const { out } = await sisRelay(`letters ${command} ${stack}`);
+      expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+    }
+  });
+
+  test('in JSON is one document a line, and nothing else', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, { failure: { kind: 'unavailable' } }]);
+    expect(documentsIn((await sisRelay(`letters groups --json ${stack}`)).out)).toMatchObject([
+      { matching: 2, seen: 2, whole: true },
+    ]);
+    expect(documentsIn((await sisRelay(`letters list --json ${stack}`)).out)).toHaveLength(2);
+    expect(documentsIn((await sisRelay(`status --json ${stack}`)).out)).toMatchObject([
+      { letters: { counts: { visible: 2 } } },
+    ]);
+    const replayed = await sisRelay(
+      `letters replay --no-probe --yes --canary 0 --canary-wait 1 --kind rejected --json ${stack}`,
+    );
+    expect(documentsIn(replayed.out)).toMatchObject([
+      { plan: { matching: 1 } },
+      { audit: 'begin', command: 'letters replay', counts: { planned: 1 } },
+      { audit: 'end', counts: { sent: 1 } },
+      { result: { ended: 'done', counts: { sent: 1 } } },
+    ]);
+    expect(replayed.asked).toEqual([]);
+  });
+});
+
+describe.concurrent('personal data', () => {
+  const body = eventBody('grade-push', { comments: 'Dear Jane' });
+
+  test('is not shown, and revealed only to the audit log’s knowledge', async () => {
+    const { office, stack } = await opened();
+    const [id = ''] = await office.park([
+      { body, attributes: { teacher: { DataType: 'String', StringValue: 'Jim' } } },
+    ]);
+    const masked = await sisRelay(`letters show ${id.slice(0, 8)} ${stack}`);
+    expect(masked.status).toBe(0);
+    expect(masked.out).toMatch(/"userId": 301/);
+    expect(masked.out).not.toMatch(/Jane|: 8\.5|Jim/);
+    const audited = async () =>
+      [...(await office.objects('audit/')).values()]
+        .map((line) => JSON.parse(line))
+        .filter((entry) => entry.letters?.includes(id));
+    expect(await audited()).toEqual([]);
+    const revealed = await sisRelay(`letters show ${id} --reveal --as jane ${stack}`);
+    expect(revealed.out).toMatch(/Dear Jane[\s\S]*8\.5|8\.5[\s\S]*Dear Jane/);
+    expect(await audited()).toContainEqual(
+      expect.objectContaining({
+        audit: 'begin',
+        command: 'letters show --reveal',
+        who: 'jane',
+        letters: [id],
+      }),
+    );
+    await sisRelay(`letters show no-such-id --reveal ${stack}`);
+    const ends = [...(await office.objects('audit/')).values()].map((line) => JSON.parse(line));
+    expect(ends).toContainEqual(
+      expect.objectContaining({ audit: 'end', letters: ['no-such-id'], counts: { revealed: 0 } }),
+    );
+    expect(documentsIn((await sisRelay(`letters show ${id} --json ${stack}`)).out)).toMatchObject([
+      { message: { data: { comments: '•••' } } },
+    ]);
+  });
+
+  test('is not shown by a file’s name, nor by a title that repeats the message', async () => {
+    const { office, stack } = await opened();
+    const files = [
+      { uri: 's3://uploads/jane-doe.pdf', name: 'jane-doe.pdf', contentType: 'application/pdf' },
+    ];
+    const [file, title] = await office.park([
+      {
+        body: eventBody('submission-upload', { files }),
+        failure: { kind: 'invalid', message: '‹s3://uploads/jane-doe.pdf›: not there' },
+      },
+      {
+        body: eventBody('grade-push', { comments: 'Dear Jane' }),
+        failure: {
+          title: 'Dear Jane',
+          message: 'The platform answered PUT /x with 400 Dear Jane',
+          status: 400,
+        },
+      },
+    ]);
+    const shown = [`show ${file}`, `show ${title}`, 'list', 'groups', 'replay --dry-run --no-probe'];
+    for (const command of shown.flatMap((each) => [each, `${each} --json`])) {
+      const { out, err } = await sisRelay(`letters ${command} ${stack}`);
+      expect([command, out + err]).toEqual([command, expect.not.stringMatching(/jane/i)]);
+    }
+    expect((await sisRelay(`letters show ${file} ${stack}`)).out).toContain('a file: not there');
+    expect((await sisRelay(`letters show ${file} --reveal ${stack}`)).out).toContain(
+      '‹s3://uploads/jane-doe.pdf›: not there',
+    );
+  });
+
+  test('is not revealed where that could not be written down', async () => {
+    const { office } = await opened();
+    const [id] = await office.park([{ body }]);
+    const file = join(folder, 'other-bucket.json');
+    writeFileSync(file, JSON.stringify({ ...office.description(), bucket: 'no-such-bucket' }));
+    const { status, out, err } = await sisRelay(`letters show ${id} --reveal --stack ${file}`);
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(err).toMatch(/no such bucket/);
+  });
+
+  test('that is exported lies in a file that nobody else can read', async () => {
+    const { office, stack } = await opened();
+    await office.park([{ body }]);
+    const file = join(folder, 'export.jsonl');
+    expect(await sisRelay(`letters export --kind foreign --to ${file} ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/No letter matches, so .*export\.jsonl was not written\.\n$/),
+    });
+    expect(await sisRelay(`letters export --to ${file} ${stack}`)).toMatchObject({ status: 0 });
+    expect(JSON.parse(readFileSync(file, 'utf8')).body).toBe(body);
+    if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await sisRelay(`letters export --to ${file} ${stack}`)).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/is there already/),
+    });
+  });
+});
+
+describe.concurrent('before anything is changed', () => {
+  test('the plan is shown and agreed to', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, {}]);
+    const declined = await sisRelay(`letters replay --no-probe ${stack}`, { answers: ['no'] });
+    expect(declined).toMatchObject({ status: 1, asked: ['Send 2? [y/N] '] });
+    expect(declined.out).toMatch(/will be sent[\s\S]*grade-push +rejected +404 Not Found/);
+    const nobody = await sisRelay(`letters discard --kind rejected --reason r ${stack}`);
+    expect(nobody).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/Nobody can be asked here, so nothing was changed: give --yes/),
+    });
+    expect(await office.take(office.deadLetters.url)).toHaveLength(2);
+  });
+
+  test('and then it is done, and said', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+    const discarded = await sisRelay(`letters discard --kind rejected --reason "not ours" ${stack}`, {
+      answers: ['y'],
+    });
+    expect(discarded).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/2 letters were discarded\. Archived in:\n {2}s3:\/\//),
+    });
+    const address = /s3:\S+/.exec(discarded.out)?.[0];
+    const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
+    expect(imported).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/^\{"audit":"begin".*\n\{"audit":"end".*\n2 letters were imported\.\n$/),
+    });
+    expect(await office.take(office.deadLetters.url)).toHaveLength(3);
+  });
+
+  test('a replay of which some came back is not done', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, {}, {}]);
+    const worker = office.work('grade-push', () => ({}));
+    const given = '--no-probe --yes --canary 0 --canary-wait 20 --stop-after 9';
+    expect(await sisRelay(`letters replay ${given} ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/3 {2}were sent and came back as letters/),
+    });
+    await worker.stop();
+  });
+
+  test('a discard says what was not discarded, be it for its limit or for an interruption', async () => {
+    const { office, stack } = await opened();
+    await office.park(Array.from({ length: 5 }, () => ({})));
+    const discard = `letters discard --all --reason r ${stack}`;
+    const limited = await sisRelay(`${discard} --limit 2`, { answers: ['y'] });
+    expect(limited.out).toMatch(/as many as --limit allows[\s\S]+2 letters were discarded/);
+    expect(limited.out).not.toMatch(/there may be more|not discarded/);
+    const interrupted = new AbortController();
+    const stopped = await sisRelay(`${discard} --yes`, {
+      signal: interrupted.signal,
+      onOut: (piece) => {
+        if (/"audit":"begin"/.test(piece)) interrupted.abort();
+      },
+    });
+    expect(stopped).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/Stopped: it was interrupted\. 3 letters were not discarded\.\n/),
+    });
+    expect(await office.take(office.deadLetters.url)).toHaveLength(3);
+  });
+
+  test('an edit shows what changes, in an editor or without', async () => {
+    const { office, stack } = await opened();
+    const [first = '', second = ''] = await office.park([{}, {}]);
+    const set = await sisRelay(
+      `letters edit ${first} --reason r --wait 1 --set data.grade.points=7 --unset data.comments ${stack}`,
+      { answers: ['y'] },
+    );
+    expect(set.out).toMatch(/data\.grade\.points\n {2}- "•••"\n {2}\+ 7\ndata\.comments\n {2}- "•••"\n/);
+    const texts: string[] = [];
+    const typed = await sisRelay(`letters edit ${second} --reason r --wait 1 ${stack}`, {
+      answers: ['y', 'y'],
+      edit: (text) => {
+        texts.push(text);
+        return texts.length === 1 ? text.replace('8.5', '"many"') : text.replace('"many"', '6');
+      },
+    });
+    expect(typed.asked).toEqual(['Open it again? [Y/n] ', 'Send it so? [y/N] ']);
+    expect(typed.err).toMatch(/data\.grade\.points: must be a number/);
+    const points = (await office.take(office.queueOf('grade-push').url)).map(
+      ({ Body = '' }) => JSON.parse(Body).data.grade.points,
+    );
+    expect(points.sort()).toEqual([6, 7]);
+  });
+
+  test('an edit reveals what the message held only to the audit log’s knowledge', async () => {
+    const { office, stack } = await opened();
+    const [id = ''] = await office.park([{}]);
+    const edit = `letters edit ${id} --reason r --unset data.comments ${stack}`;
+    for (const json of ['', '--json']) {
+      const { out } = await sisRelay(`${edit} ${json}`);
+      expect(out).toMatch(/data\.comments/);
+      expect(out).not.toMatch(/Jane|revealed/);
+    }
+    const revealed = await sisRelay(`${edit} --reveal`, { answers: ['n'] });
+    expect(revealed.out).toMatch(/"revealed":1[\s\S]+- "Well argued, Jane"/);
+
+    let before = '';
+    let said = '';
+    const opens = await sisRelay(`letters edit ${id} --reason r ${stack}`, {
+      onOut: (piece) => {
+        said += piece;
+      },
+      edit: (text) => {
+        before = said;
+        return text;
+      },
+    });
+    expect(opens.err).toMatch(/Nothing was changed/);
+    expect(before).toMatch(/"audit":"begin".*"letters edit".*"counts":\{"revealed":1\}/);
+    const audited = [...(await office.objects('audit/')).values()].map((line) => JSON.parse(line));
+    expect(audited).toContainEqual(
+      expect.objectContaining({ audit: 'end', letters: [id], counts: { sent: 0, revealed: 1 } }),
+    );
+  });
+
+  test('an edit that is not valid sends nothing', async () => {
+    const { office, stack } = await opened();
+    const [id] = await office.park([{}]);
+    const { status, err } = await sisRelay(
+      `letters edit ${id} --reason r --yes --set data.userId=x ${stack}`,
+    );
+    expect(status).toBe(1);
+    expect(err).toMatch(
+      /Nothing was sent\. The message is not valid: data\.userId: must be a positive whole number/,
+    );
+    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+  });
+});
+
+test.concurrent('publish takes the project’s own examples, and tells errors by line', async () => {
+  const { office, stack } = await opened();
+  const example = resolve(import.meta.dirname, '../../../events/grade-push.json');
+  expect(await sisRelay(`publish ${example} ${stack}`)).toMatchObject({
+    status: 0,
+    out: expect.stringMatching(/\n1 valid message \(1 for grade-push\), 0 not valid; 1 sent\.\n$/),
+  });
+  const old = await sisRelay(`publish ${example} --dry-run ${stack}`);
+  expect(old.out).toMatch(/^1 message is older than 34 days, and will be parked as outdated/);
+  expect((await sisRelay(`publish ${example} --dry-run --now ${stack}`)).out).toMatch(/^1 valid message/);
+  const file = join(folder, 'bad.jsonl');
+  writeFileSync(file, `${eventBody()}\n{`);
+  const refused = await sisRelay(`publish ${file} ${stack}`);
+  expect(refused).toMatchObject({
+    status: 1,
+    out: expect.stringMatching(/^line 2: is not JSON\n1 valid message.*0 sent\.\nNothing is sent unless/),
+  });
+  expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
+});
+
+test.concurrent('an export is taken back, whatever line ends its messages hold', async () => {
+  const { office, stack } = await opened();
+  const bodies = ['a\u2028b\u2029c\r\u0085d\n', 'é'.repeat(100_000)];
+  await office.park(bodies.map((body) => ({ body })));
+  const file = join(folder, 'line-ends.jsonl');
+  await sisRelay(`letters export --to ${file} ${stack}`);
+  await office.take(office.deadLetters.url);
+  expect(await sisRelay(`letters import ${file} --yes ${stack}`)).toMatchObject({ status: 0, err: '' });
+  const back = await office.take(office.deadLetters.url);
+  expect(back.map(({ Body }) => Body).sort()).toEqual(bodies);
+});
+
+test.concurrent('an import says before it sends which messages are older than what the ledger remembers', async () => {
+  const { office, stack } = await opened();
+  const file = join(folder, 'outdated.jsonl');
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000).toISOString();
+  const line = (time: unknown) =>
+    JSON.stringify({ body: eventBody('grade-push', {}, { time }), attributes: {}, source: '' });
+  const old = [daysAgo(35), daysAgo(300)];
+  const lines = [...old, daysAgo(33), 'never', 7].map(line);
+  writeFileSync(file, [...lines, JSON.stringify({ body: 'no JSON', attributes: {}, source: '' })].join('\n'));
+  const warning = /2 messages are older than 34 days: .* Look on the platform before you replay them\./;
+  const asked = await sisRelay(`letters import ${file} ${stack}`, { answers: ['n'] });
+  expect(asked.asked).toEqual(['Import 6 letters? [y/N] ']);
+  expect(asked.err.replace(/\s+/g, ' ')).toMatch(warning);
+  expect(asked.err).toContain(`line 1: its message is of ${old[0]}\nline 2: its message is of ${old[1]}\n`);
+  expect(asked.err).not.toContain('line 3');
+  expect((await sisRelay(`letters import ${file} --dry-run ${stack}`)).err.replace(/\s+/g, ' ')).toMatch(
+    warning,
+  );
+  expect(await office.take(office.deadLetters.url)).toEqual([]);
+  const [first, ...others] = documentsIn(
+    (await sisRelay(`letters import ${file} --yes --json ${stack}`)).out,
+  );
+  expect(first).toEqual({
+    outdated: old.map((time, at) => ({ line: at + 1, time })),
+    ledgerMemoryDays: 34,
+  });
+  expect(others.at(-1)).toMatchObject({ imported: 6 });
+  writeFileSync(file, line(daysAgo(33)));
+  expect((await sisRelay(`letters import ${file} --dry-run ${stack}`)).err).not.toMatch(/older/);
+});
+
+test.concurrent('an import with a bad line changes nothing', async () => {
+  const { stack } = await opened();
+  const file = join(folder, 'letters.jsonl');
+  writeFileSync(file, 'x\n');
+  expect(await sisRelay(`letters import ${file} --yes ${stack}`)).toMatchObject({
+    status: 1,
+    out: expect.stringMatching(/^line 1: is not JSON\n0 letters can be imported: nothing was/),
+  });
+  expect(await sisRelay(`letters import ${join(folder, 'none')} ${stack}`)).toMatchObject({
+    status: 1,
+    err: expect.stringMatching(/There is no /),
+  });
+});
+
+describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it', () => {
+  /** The ends of our own lines are all that there is. */
+  const controls = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+  // ESC, C1, and marks that turn the direction of what follows.
+  const inSqs = '\u009B31m\u0085\u202Eevil\u2066\u200F\u{E0041}';
+  const hostile = `\u001B]0;x\u0007\u001B[2J${inSqs}`;
+
+  test('of a file to publish', async () => {
+    const { stack } = await opened();
+    const file = join(folder, 'hostile.csv');
+    writeFileSync(file, `orgUnitId,${hostile}\n1,2\n`);
+    for (const json of ['', '--json ']) {
+      const { status, out, err } = await sisRelay(`publish ${file} --function grade-push ${json}${stack}`);
+      expect(status).toBe(2);
+      expect(err.replace(/\s+/g, ' ')).toMatch(/has columns that grade-push does not know: .*evil/);
+      expect(out + err).not.toMatch(controls);
+    }
+    const said = await sisRelay(`publish ${file} --function ${hostile} ${stack}`);
+    expect(said.err).toMatch(/There is no function .*evil/);
+    expect(said.out + said.err).not.toMatch(controls);
+  });
+
+  test.each(['groups', 'list', 'show', 'show --reveal', 'replay --dry-run --no-probe', 'edit', 'discard'])(
+    'of letters, as text and as JSON: letters %s',
+    async (command) => {
+      const words = { title: 'Not Found', detail: hostile, remedy: hostile, message: hostile };
+      const attributes = { trace: { DataType: 'String', StringValue: inSqs } };
+      const body = eventBody('grade-push', {}, { extension: hostile });
+      for (const json of ['', '--json ']) {
+        const { office, stack } = await opened();
+        const [id = ''] = await office.park([{ failure: { ...words, status: 404 }, attributes, body }]);
+        const line = command
+          .replace(/^(show|edit)/, `$1 ${id}`)
+          .replace(/^edit.*/, `$& --reveal --wait 1 --set data.comments=${hostile}`)
+          .replace(/^discard/, 'discard --all')
+          .replace(/^(edit|discard).*/, `$& --yes --reason ${hostile}`);
+        const { out, err } = await sisRelay(`letters ${line} ${json}${stack}`);
+        expect(out).not.toBe('');
+        expect(out + err).not.toMatch(controls);
+        if (json !== '' && command.startsWith('show'))
+          expect(documentsIn(out).at(-1)).toMatchObject({ remedy: expect.stringContaining(inSqs) });
+      }
+    },
+  );
+
+  test('of letters in a file that was exported', async () => {
+    const { office, stack } = await opened();
+    await office.park([{ body: `"${inSqs}"` }]);
+    const file = join(folder, 'hostile.jsonl');
+    await sisRelay(`letters export --to ${file} ${stack}`);
+    expect(readFileSync(file, 'utf8')).not.toMatch(controls);
+  });
+
+  test('and colours are ours alone', () => {
+    const said: string[] = [];
+    const plainly = guarded({
+      ...{ out: (text: string) => said.push(text), err: (text: string) => said.push(text) },
+      ...{ isLive: true, width: 100, signal: never },
+      style: (format, text) => styleText(format, text, { validateStream: false }),
+      ask: async (question) => {
+        said.push(question);
+        return undefined;
+      },
+      edit: async (text) => text,
+    });
+    plainly.out(`${plainly.style('red', 'red')} \u001B[5mblinking\u001B[0m\n`);
+    plainly.err(`\r\u001B[KReading \u001B[5m1\r`);
+    plainly.ask('Who? \u001B[2J');
+    expect(said).toEqual(['\u001B[31mred\u001B[39m blinking\n', '\r\u001B[KReading 1 ', 'Who? ']);
+  });
+});
+
+describe.concurrent('what AWS says is told in a sentence, with status 1', () => {
+  test('where nothing answers', async () => {
+    const { office } = await opened();
+    const stack = stackOf(office, 'http://127.0.0.1:9');
+    const { status, err } = await sisRelay(`letters groups ${stack}`);
+    expect(status).toBe(1);
+    expect(err).toMatch(
+      /AWS does not answer \(ECONNREFUSED\)\. With --local: is `npm run local` still running\?/,
+    );
+  });
+
+  test('where something is not allowed', async () => {
+    const { office, stack } = await opened();
+    const name = office.deadLetters.url.split('/').at(-1);
+    await office.fault({ action: 'ReceiveMessage', name, status: 403, type: 'AccessDenied' });
+    expect(await sisRelay(`letters groups ${stack}`)).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/^AWS does not let you do that/),
+    });
+  });
+
+  test('where S3 does not tell what is missing from what is not allowed', async () => {
+    const { office, stack } = await opened();
+    const file = `s3://${office.bucket}/discarded/none/0001.jsonl`;
+    const name = file.slice('s3://'.length);
+    await office.fault({ action: 'GetObject', name, status: 403, type: 'AccessDenied' });
+    const { err } = await sisRelay(`letters import ${file} --yes ${stack}`);
+    expect(err).toContain(`There is no ${file}, or you may not read it.`);
+  });
+});
+
+describe.concurrent('the program itself', () => {
+  const started = (args: string[], environment: Record<string, string> = {}) =>
+    spawnSync(process.execPath, [bin, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, ...environment },
+    });
+
+  test('prints no colours into a pipe', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}]);
+    const child = spawn(process.execPath, [bin, 'letters', 'groups', ...stack.split(' ')]);
+    let out = '';
+    child.stdout.on('data', (piece) => {
+      out += piece;
+    });
+    const [status] = await once(child, 'exit');
+    expect(status).toBe(0);
+    expect(out).toMatch(/rejected/);
+    expect(out).not.toContain('\u001B');
+  });
+
+  test('needs Node 24, and says so in words', () => {
+    const older = `Object.defineProperty(process.versions, 'node', { value: '20.1.0' })`;
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(older)}`, bin],
+      { encoding: 'utf8' },
+    );
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringMatching(/^sis-relay needs Node 24 or newer/),
+    });
+  });
+
+  test('opens no editor where there is no terminal and none is named', async () => {
+    const { office, stack } = await opened();
+    const [id = ''] = await office.park([{}]);
+    const child = spawn(
+      process.execPath,
+      [bin, 'letters', 'edit', id, '--reason', 'r', ...stack.split(' ')],
+      { env: { ...process.env, EDITOR: '', VISUAL: '' }, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    let err = '';
+    child.stderr.on('data', (piece) => {
+      err += piece;
+    });
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    expect(err).toMatch(/^No editor can be opened here: give --set/);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+  });
+
+  test('tells its version', async () => {
+    const { version } = JSON.parse(
+      readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8'),
+    );
+    expect(await sisRelay('--version')).toMatchObject({ status: 0, out: `${version}\n` });
+  });
+
+  test('ends with the status of what it did', () => {
+    expect(started(['--help']).status).toBe(0);
+    expect(started(['letters', 'groups'], { SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' }).status).toBe(2);
+  });
+
+  test('stops where nobody reads on, and leaves no letter hidden', async () => {
+    const { office, stack } = await opened();
+    await office.park(Array.from({ length: 30 }, () => ({})));
+    const given = `letters replay --no-probe --yes --canary 0 --rate 10 ${stack}`;
+    const child = spawn(process.execPath, [bin, ...given.split(' ')]);
+    child.stdout.once('data', () => child.stdout.destroy());
+    const [status] = await once(child, 'exit');
+    expect(status).toBe(1);
+    const sent = await office.take(office.queueOf('grade-push').url);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(30 - sent.length);
+  });
+
+  test('stops at Ctrl-C, says what was done and what was not, and leaves no letter hidden', async () => {
+    const { office, stack } = await opened();
+    await office.park(Array.from({ length: 60 }, () => ({})));
+    const child = spawn(process.execPath, [
+      bin,
+      'letters',
+      'replay',
+      '--no-probe',
+      '--yes',
+      '--canary',
+      '0',
+      '--rate',
+      '10',
+      ...stack.split(' '),
+    ]);
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (piece) => {
+      out += piece;
+      if (/"audit":"begin"/.test(String(piece))) setTimeout(() => child.kill('SIGINT'), 500);
+    });
+    child.stderr.on('data', (piece) => {
+      err += piece;
+    });
+    const [status] = await once(child, 'exit');
+    expect(status).toBe(1);
+    expect(err).toMatch(/Stopping: what is under way is finished/);
+    const [, sent] = /(\d+) {2}were sent/.exec(out) ?? [];
+    const [, left] = /(\d+) {2}were not sent/.exec(out) ?? [];
+    expect(out).toMatch(/Stopped: it was interrupted\./);
+    expect(Number(sent) + Number(left)).toBe(60);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(Number(left));
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(Number(sent));
+  });
+});

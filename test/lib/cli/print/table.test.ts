@@ -1,0 +1,69 @@
+import { stripVTControlCharacters, styleText } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { ageOf, countOf, cut, tableOf, wrapped } from '../../../../lib/cli/print/table.ts';
+
+describe('a table', () => {
+  const columns = [
+    { title: 'Letters', right: true },
+    { title: 'Function' },
+    { title: 'What failed', rest: true },
+  ];
+
+  test('aligns its columns, numbers to the right', () => {
+    expect(
+      tableOf(
+        columns,
+        [
+          ['1,204', 'grade-push', 'short'],
+          ['7', 'enrollment-create', ''],
+        ],
+        100,
+      ),
+    ).toEqual([
+      'Letters  Function           What failed',
+      '  1,204  grade-push         short',
+      '      7  enrollment-create',
+    ]);
+  });
+
+  test('cuts its last column off where it would not fit', () => {
+    const lines = tableOf(columns, [['1', 'grade-push', 'x'.repeat(200)]], 100);
+    expect(Math.max(...lines.map((line) => line.length))).toBe(100);
+    expect(lines[1]).toMatch(/x…$/);
+  });
+
+  test('is not moved by colours', () => {
+    const red = styleText('red', '7', { validateStream: false });
+    const [, line = ''] = tableOf(columns, [[red, 'f', 'x']], 100);
+    expect(stripVTControlCharacters(line)).toBe('      7  f         x');
+  });
+});
+
+test.each([
+  [10_000, '<1 min'],
+  [60_000, '1 min'],
+  [59 * 60_000, '59 min'],
+  [3 * 3_600_000, '3 h'],
+  [47 * 3_600_000, '47 h'],
+  [49 * 3_600_000, '2 d'],
+  [-5_000, '<1 min'],
+])('%d ms ago is %s', (ms, text) => {
+  expect(ageOf(1_000_000_000_000 - ms, 1_000_000_000_000)).toBe(text);
+});
+
+test('a text is broken between words, and a word never', () => {
+  expect(wrapped('one two three averyveryverylongword four', 10, '  ')).toEqual([
+    'one two',
+    '  three',
+    '  averyveryverylongword',
+    '  four',
+  ]);
+});
+
+test('numbers have their thousands apart, and their nouns in number', () => {
+  expect([countOf(1, 'letter'), countOf(1204, 'letter'), cut('letters', 4)]).toEqual([
+    '1 letter',
+    '1,204 letters',
+    'let…',
+  ]);
+});

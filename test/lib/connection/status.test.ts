@@ -1,0 +1,97 @@
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { expect, test } from 'vitest';
+import { statusLines } from '../../../lib/cli/print/status.ts';
+import { statusOf } from '../../../lib/connection/status.ts';
+import { localOffice } from '../cli/local-office.ts';
+import { eventBody, functionNames, never, officesForTests } from '../cli/office.ts';
+
+const offices = officesForTests();
+const local = localOffice({ functions: false });
+const unused = () => {
+  throw new Error('is not used');
+};
+const unusedTerminal = { out: unused, err: unused, ask: unused, edit: unused, isLive: false, signal: never };
+
+test('each queue with what is visible, in flight and delayed, and the letters by cause', async () => {
+  const office = await offices.open();
+  const { url } = office.queueOf('grade-push');
+  await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+  await office.send(url, [{ MessageBody: eventBody() }, { MessageBody: eventBody() }]);
+  const sqs = await office.target.sqs();
+  await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'later', DelaySeconds: 60 }));
+  const beforeMs = Date.now();
+  const { queues, letters, connection } = await statusOf(office.target, {
+    functions: functionNames,
+    look: true,
+    signal: never,
+  });
+  expect(queues).toEqual([
+    { function: 'grade-push', visible: 2, inFlight: 0, delayed: 1, oldestMs: expect.any(Number) },
+    { function: 'enrollment-create', visible: 0, inFlight: 0, delayed: 0, oldestMs: undefined },
+    { function: 'submission-upload', visible: 0, inFlight: 0, delayed: 0, oldestMs: undefined },
+  ]);
+  expect(queues[0]!.oldestMs).toBeLessThanOrEqual(beforeMs);
+  expect(letters.groups.map(({ kind, letters: count }) => [kind, count])).toEqual([
+    ['rejected', 2],
+    ['invalid', 1],
+  ]);
+  expect(connection).toBeUndefined();
+  // A glance hides nothing.
+  expect(await office.take(url)).toHaveLength(2);
+});
+
+test('a function without a queue is left out, and a queue that may not be looked into has no oldest', async () => {
+  const office = await offices.open();
+  const { url } = office.queueOf('grade-push');
+  await office.send(url, [{ MessageBody: eventBody() }]);
+  await office.fault({
+    action: 'ReceiveMessage',
+    name: url.split('/').at(-1),
+    status: 403,
+    type: 'AccessDenied',
+  });
+  const { queues } = await statusOf(office.target, {
+    functions: ['grade-push', 'course-export'],
+    look: true,
+    signal: never,
+  });
+  await office.clearFaults();
+  expect(queues).toMatchObject([{ function: 'grade-push', visible: 1, oldestMs: undefined }]);
+});
+
+test('a message that is only counted is as new to its function as before', async () => {
+  const office = await offices.open();
+  const { url } = office.queueOf('grade-push');
+  await office.send(url, [{ MessageBody: eventBody() }]);
+  const { queues } = await statusOf(office.target, { functions: ['grade-push'], signal: never });
+  expect(queues).toMatchObject([{ function: 'grade-push', visible: 1, oldestMs: undefined }]);
+  const sqs = await office.target.sqs();
+  const receive = new ReceiveMessageCommand({
+    QueueUrl: url,
+    MessageSystemAttributeNames: ['ApproximateReceiveCount'],
+  });
+  const { Messages = [] } = await sqs.send(receive);
+  expect(Messages.map(({ Attributes }) => Attributes?.ApproximateReceiveCount)).toEqual(['1']);
+});
+
+test('the platform’s and the credential’s health belong to it', async () => {
+  const status = await statusOf(local.target(), { functions: ['grade-push'], signal: never });
+  expect(status.connection).toMatchObject({ reachable: true, credentialAccepted: true });
+});
+
+test('it fits the terminal, and takes a probe that met nothing for no more than that', async () => {
+  const target = local.target();
+  const status = await statusOf(target, { functions: ['grade-push'], signal: never });
+  const refused = { what: 'The key was refused. '.repeat(6), remedy: 'Rotate it. '.repeat(12) };
+  const terminal = { ...unusedTerminal, width: 60, style: (_: unknown, text: string) => text };
+  const lines = statusLines(
+    {
+      ...status,
+      connection: { ...status.connection!, problems: [refused] },
+      queues: [{ function: 'grade-push', visible: 0, inFlight: 3, delayed: 0, oldestMs: undefined }],
+    },
+    { terminal, target },
+  );
+  expect(lines.filter((line) => line.length > 60)).toEqual([]);
+  expect(lines.join(' ')).toMatch(/3 messages are in flight\. A probe .* the log of their function tells\./);
+});

@@ -1,0 +1,357 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Integrations, loadIntegrations } from '../../../lib/deployment/integrations.ts';
+import { versionOf } from '../../../lib/message.ts';
+import { publishMessages } from '../../../lib/publish/publish.ts';
+import { eventBody, never, type Office, officesForTests } from '../cli/office.ts';
+
+const offices = officesForTests();
+const folder = mkdtempSync(join(tmpdir(), 'sis-relay-publish-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let integrations: Integrations;
+beforeAll(async () => {
+  integrations = await loadIntegrations();
+});
+
+let files = 0;
+const fileOf = (content: string | Buffer, ending: string): string => {
+  files += 1;
+  const file = join(folder, `${files}${ending}`);
+  writeFileSync(file, content);
+  return file;
+};
+const publish = (
+  office: Office,
+  file: string,
+  options: Partial<Parameters<typeof publishMessages>[1]> = {},
+) =>
+  publishMessages(office.target, {
+    ...{ file, integrations, dryRun: false, validOnly: false, audit: office.audit, signal: never },
+    ...options,
+  });
+const sentTo = async (office: Office, name = 'grade-push') =>
+  (await office.take(office.queueOf(name).url)).map(({ Body = '' }) => JSON.parse(Body));
+
+describe('a file of JSON', () => {
+  test('may hold one message, a list, or an event as Lambda receives it', async () => {
+    const office = await offices.open();
+    const one = eventBody();
+    await publish(office, fileOf(one, '.json'));
+    await publish(office, fileOf(`[${eventBody()},${eventBody('enrollment-create')}]`, '.json'));
+    const event = { Records: [{ messageId: 'x', body: eventBody() }] };
+    await publish(office, fileOf(JSON.stringify(event), '.json'));
+    expect(await sentTo(office)).toContainEqual(JSON.parse(one));
+    expect(await sentTo(office, 'enrollment-create')).toHaveLength(1);
+  });
+
+  test('with what SQS would not take sends nothing, and tells each by its line', async () => {
+    const office = await offices.open();
+    const lines = [
+      eventBody('grade-push', { comments: 'line\nand \u0000, which JSON escapes' }),
+      eventBody('grade-push', { comments: 'not \uFFFE' }),
+      eventBody('grade-push', {}, { extension: 'x'.repeat(1_048_576) }),
+      eventBody('grade-push', {}, { extension: 'x'.repeat(1_032_192) }),
+    ];
+    const { sent, problems } = await publish(office, fileOf(lines.join('\n'), '.jsonl'));
+    expect({ sent, problems }).toEqual({
+      sent: 0,
+      problems: [
+        { line: 2, problem: 'holds U+FFFE, a character that SQS does not take' },
+        { line: 3, problem: 'is larger than the 1 MiB that SQS takes' },
+        { line: 4, problem: 'is larger than the 1,032,192 bytes that its queue takes' },
+      ],
+    });
+  });
+
+  test('of lines has a message on each', async () => {
+    const office = await offices.open();
+    const one = eventBody('grade-push', { comments: 'of two\u2028lines' });
+    const lines = [one, '', eventBody('enrollment-create')].join('\r\n');
+    expect(await publish(office, fileOf(lines, '.jsonl'))).toEqual({
+      valid: 2,
+      invalid: 0,
+      outdated: 0,
+      sent: 2,
+      functions: { 'grade-push': 1, 'enrollment-create': 1 },
+      problems: [],
+    });
+  });
+
+  test('may begin with a byte order mark', async () => {
+    const office = await offices.open();
+    for (const ending of ['.json', '.jsonl'])
+      expect(await publish(office, fileOf(`\uFEFF${eventBody()}\r\n`, ending))).toMatchObject({
+        sent: 1,
+        problems: [],
+      });
+    expect(await sentTo(office)).toHaveLength(2);
+  });
+
+  test('may leave the envelope out where the function is given: of two about one thing the later counts', async () => {
+    const office = await offices.open();
+    const lines = [1, 2].map((roleId) => JSON.stringify({ orgUnitId: 2001, userId: 303, roleId })).join('\n');
+    const file = fileOf(lines, '.txt');
+    await publish(office, file, { function: 'enrollment-create', format: 'jsonl' });
+    const first = (await sentTo(office, 'enrollment-create')).sort((a, b) => a.sequence - b.sequence);
+    expect(first).toMatchObject([
+      { type: 'sis.enrollment-create.v1', sequence: '1', data: { roleId: 1 } },
+      { sequence: '2', data: { roleId: 2 } },
+    ]);
+    // The same file again is the same messages.
+    await publish(office, file, { function: 'enrollment-create', format: 'jsonl' });
+    const again = (await sentTo(office, 'enrollment-create')).sort((a, b) => a.sequence - b.sequence);
+    expect(again.map(({ id }) => id)).toEqual(first.map(({ id }) => id));
+  });
+});
+
+describe('a table', () => {
+  const grades = 'orgUnitId,gradeObjectId,userId,grade.type,grade.points,grade.pass,comments';
+
+  test('has a message a row, its cells of the types that the function wants', async () => {
+    const office = await offices.open();
+    const rows = [
+      '2001,5001,301,numeric,0,,"Well, ""done"""',
+      '2001,5002,302,pass-fail,,true,""',
+      '2001,5001,303,numeric,7.5,,',
+    ];
+    const { sent } = await publish(office, fileOf(`\uFEFF${[grades, ...rows].join('\r\n')}\r\n`, '.csv'), {
+      function: 'grade-push',
+    });
+    expect(sent).toBe(3);
+    const data = (await sentTo(office)).map((message) => message.data).sort((a, b) => a.userId - b.userId);
+    expect(data).toEqual([
+      {
+        orgUnitId: 2001,
+        gradeObjectId: 5001,
+        userId: 301,
+        grade: { type: 'numeric', points: 0 },
+        comments: 'Well, "done"',
+      },
+      {
+        orgUnitId: 2001,
+        gradeObjectId: 5002,
+        userId: 302,
+        grade: { type: 'pass-fail', pass: true },
+        comments: '',
+      },
+      { orgUnitId: 2001, gradeObjectId: 5001, userId: 303, grade: { type: 'numeric', points: 7.5 } },
+    ]);
+  });
+
+  test('counts as said when it is published, but for rows with a time, which replace nothing newer', async () => {
+    const office = await offices.open();
+    const rows = ['2001,5001,301,numeric,1,2026-02-01T10:00:00Z', '2001,5001,302,numeric,2,'];
+    const table = `orgUnitId,gradeObjectId,userId,grade.type,grade.points,time\n${rows.join('\n')}`;
+    const before = new Date().toISOString();
+    await publish(office, fileOf(table, '.csv'), { function: 'grade-push' });
+    const [old, now] = (await sentTo(office)).sort((one, other) => one.data.userId - other.data.userId);
+    const newer: typeof old = { ...old, id: 'of this week', time: '2026-02-03T10:00:00Z' };
+    expect(versionOf(old, 'grade-push') < versionOf(newer, 'grade-push')).toBe(true);
+    expect(now.time >= before && now.time <= new Date().toISOString()).toBe(true);
+  });
+
+  test('with what is older than the ledger remembers says so, and is sent all the same', async () => {
+    const office = await offices.open();
+    const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000).toISOString();
+    const table = (id: string) =>
+      `orgUnitId,gradeObjectId,userId,grade.type,grade.points,id,time\n2001,5001,301,numeric,1,${id}1,${daysAgo(35)}\n2001,5001,302,numeric,2,${id}2,${daysAgo(33)}`;
+    const given = { function: 'grade-push' };
+    expect(await publish(office, fileOf(table('a'), '.csv'), given)).toMatchObject({ sent: 2, outdated: 1 });
+    const now = await publish(office, fileOf(table('b'), '.csv'), { ...given, now: true });
+    expect(now).toMatchObject({ sent: 2, outdated: 0 });
+  });
+
+  test('may be said now as a whole: what comes later in it is the newer', async () => {
+    const office = await offices.open();
+    const before = new Date().toISOString();
+    const [one, other] = [eventBody(), eventBody('grade-push', { comments: 'b' }, { sequence: '99' })];
+    const event = { Records: [{ body: one }, { body: other }] };
+    await publish(office, fileOf(JSON.stringify(event), '.json'), { now: true });
+    const [first, second] = (await sentTo(office)).sort((a, b) => a.sequence - b.sequence);
+    expect(first).toEqual({ ...JSON.parse(one), time: expect.any(String), sequence: '1' });
+    expect(second).toEqual({ ...JSON.parse(other), time: first.time, sequence: '2' });
+    expect(first.time >= before).toBe(true);
+  });
+
+  test('may hold lists, be divided by semicolons, and give ids and times of its own', async () => {
+    const office = await offices.open();
+    const header =
+      'id;time;orgUnitId;folderId;userId;files.0.uri;files.0.name;files.0.contentType;files.1.uri;files.1.name;files.1.contentType';
+    const row =
+      'my-id;2026-02-01T10:00:00Z;2001;7001;301;s3://a-bucket/1;a.pdf;application/pdf;s3://a-bucket/2;b.pdf;application/pdf';
+    await publish(office, fileOf(`${header}\n${row}\n`, '.csv'), { function: 'submission-upload' });
+    const [message] = await sentTo(office, 'submission-upload');
+    expect(message).toMatchObject({
+      id: 'my-id',
+      time: '2026-02-01T10:00:00Z',
+      type: 'sis.submission-upload.v1',
+    });
+    expect(message.data.files.map(({ name }: { name: string }) => name)).toEqual(['a.pdf', 'b.pdf']);
+  });
+
+  test('has each error told by its line', async () => {
+    const office = await offices.open();
+    const rows = [
+      '2001,5001,x,numeric,1,,',
+      '2001,5001,302,numeric,"many",,',
+      '2001,5001,303,numeric,1,,"two',
+      'lines"',
+      '2001,5001',
+      '2001,5001,,numeric,1,,',
+      '2001,5001,3.01E+02,numeric,0x10,,',
+    ];
+    const { problems, valid, sent } = await publish(office, fileOf([grades, ...rows].join('\n'), '.csv'), {
+      function: 'grade-push',
+    });
+    expect({ valid, sent }).toEqual({ valid: 1, sent: 0 });
+    expect(problems.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
+      '2 data.userId: must be a positive whole number',
+      '3 data.grade.points: must be a number',
+      '6 has 2 cells, and the header 7',
+      expect.stringMatching(/^7 data\.userId: is missing/),
+      '8 data.userId: must be a positive whole number; data.grade.points: must be a number',
+    ]);
+  });
+
+  test('has its lines counted as an editor counts them: empty ones too, and those within a cell', async () => {
+    const office = await offices.open();
+    const rows = [
+      '',
+      '2001,5001,303,numeric,1,,"two\r\nlines"',
+      '',
+      ',,,,,,',
+      '2001,5001,x,numeric,1,,',
+      '',
+      '2001',
+    ];
+    const { problems } = await publish(office, fileOf([grades, ...rows, ''].join('\r\n'), '.csv'), {
+      function: 'grade-push',
+    });
+    expect(problems.map(({ line }) => line)).toEqual([7, 9]);
+  });
+
+  test('may end its lines in more than one way', async () => {
+    const office = await offices.open();
+    const [right, wrong] = ['2001,5001,303,numeric,1,,Well done', '2001,5001,x,numeric,1,,'];
+    const table = `${grades}\n${right}\r\n\r\n${wrong}\r\n`;
+    const { problems } = await publish(office, fileOf(table, '.csv'), {
+      function: 'grade-push',
+    });
+    expect(problems.map(({ line }) => line)).toEqual([4]);
+  });
+
+  test.each([
+    [
+      'a column that the function does not know',
+      'orgUnitId,colour\n1,red',
+      /columns that grade-push does not know: colour\. It knows orgUnitId,/,
+    ],
+    ['a column without a name', 'orgUnitId,\n1,', /does not know: one without a name\./],
+    ['a column twice', 'userId,orgUnitId,userId\n1,2,3', /has the column userId twice/],
+    ['text that is not UTF-8', Buffer.from(`${grades}\n2001,5001,301,numeric,7,é`, 'latin1'), /is not UTF-8/],
+    ['text that ends within a character', Buffer.from([0x61, 0xc3]), /is not UTF-8/],
+    ['a quote that does not end', `${grades}\n"2001,1`, /not readable as CSV/],
+  ])('with %s is refused as a whole', async (_, content, reason) => {
+    const office = await offices.open();
+    await expect(publish(office, fileOf(content, '.csv'), { function: 'grade-push' })).rejects.toThrow(
+      reason,
+    );
+  });
+});
+
+describe('nothing is sent', () => {
+  const mixed = () =>
+    [
+      eventBody(),
+      eventBody('grade-push', { grade: null }),
+      '{',
+      '{"type":"sis.unknown.v1"}',
+      '{"type":{"toString":1}}',
+    ].join('\n');
+
+  test('unless every message is valid', async () => {
+    const office = await offices.open();
+    const { problems, ...counts } = await publish(office, fileOf(mixed(), '.jsonl'));
+    expect(counts).toEqual({ valid: 1, invalid: 4, sent: 0, outdated: 0, functions: { 'grade-push': 1 } });
+    expect(problems).toMatchObject([
+      { line: 2, problem: expect.stringMatching(/^data\.grade: .*cannot clear a grade/) },
+      { line: 3, problem: 'is not JSON' },
+      { line: 4, problem: expect.stringMatching(/^type: must be one of .*sis\.grade-push\.v1/) },
+      { line: 5, problem: expect.stringMatching(/^type: must be one of/) },
+    ]);
+    expect(await sentTo(office)).toEqual([]);
+    expect(office.audited).toEqual([]);
+  });
+
+  test('or only valid ones are asked for', async () => {
+    const office = await offices.open();
+    expect(await publish(office, fileOf(mixed(), '.jsonl'), { validOnly: true })).toMatchObject({
+      invalid: 4,
+      sent: 1,
+    });
+    expect(await sentTo(office)).toHaveLength(1);
+    expect(office.audited.at(-1)).toMatchObject({ command: 'publish', counts: { sent: 1, failed: 0 } });
+  });
+
+  test('in a dry run', async () => {
+    const office = await offices.open();
+    expect(await publish(office, fileOf(eventBody(), '.json'), { dryRun: true })).toMatchObject({
+      valid: 1,
+      sent: 0,
+    });
+    expect(await sentTo(office)).toEqual([]);
+  });
+
+  test('where two messages have one name: one of them would be lost', async () => {
+    const office = await offices.open();
+    const body = eventBody();
+    const { problems } = await publish(office, fileOf(`${body}\n${body}`, '.jsonl'));
+    expect(problems).toEqual([
+      { line: 2, problem: 'id: is that of line 1 too, so that one of them would be lost' },
+    ]);
+  });
+
+  test('where a function has no queue', async () => {
+    const office = await offices.open();
+    const data = { userId: 1, file: { uri: 's3://a-bucket/k', contentType: 'image/png' } };
+    const file = fileOf(eventBody('profile-image-update', data), '.json');
+    await expect(publish(office, file)).rejects.toThrow(
+      /There is no queue sis-relay-\w+-profile-image-update/,
+    );
+  });
+
+  test.each([
+    ['no such file', () => join(folder, 'nothing.json'), {}, /There is no file/],
+    ['a file of no known kind', () => fileOf('', '.xml'), {}, /Give --format json\|jsonl\|csv/],
+    ['a table of no function', () => fileOf('a,b\n1,2', '.csv'), {}, /give --function/],
+    [
+      'a function that there is not',
+      () => fileOf('{}', '.json'),
+      { function: 'grade-pull' },
+      /There is no function grade-pull; there are/,
+    ],
+    [
+      'a file that is not JSON',
+      () => fileOf('{}{}', '.json'),
+      {},
+      /is not JSON; where each line is, give --format jsonl/,
+    ],
+  ])('of %s', async (_, file, options, reason) => {
+    const office = await offices.open();
+    await expect(publish(office, file(), options)).rejects.toThrow(reason);
+  });
+});
+
+test('messages that SQS does not take are told by their line', async () => {
+  const office = await offices.open();
+  const name = office.queueOf('grade-push').url.split('/').at(-1);
+  await office.fault({ action: 'SendMessageBatch', name, failedEntries: 1 });
+  const { sent, problems } = await publish(office, fileOf([eventBody(), eventBody()].join('\n'), '.jsonl'));
+  await office.clearFaults();
+  expect({ sent, problems }).toEqual({
+    sent: 1,
+    problems: [{ line: 1, problem: 'SQS did not take it: InternalError' }],
+  });
+});
