@@ -23,7 +23,7 @@ const importsOf = (file: string): string[] =>
   );
 
 const functions = namesIn('functions', '.ts');
-const sources = [...filesIn('lib'), ...filesIn('functions')];
+const sources = [...filesIn('lib'), ...filesIn('lib', '.js'), ...filesIn('functions')];
 
 describe('one name everywhere', () => {
   test('each function has its event', () => expect(namesIn('events', '.json')).toEqual(functions));
@@ -39,6 +39,80 @@ describe('one name everywhere', () => {
     if (module.integration === undefined) return expect(event.Records).toBeUndefined();
     expect(module.integration.name).toBe(name);
     for (const { body } of event.Records) parseMessage(body, module.integration, Date.now());
+  });
+});
+
+/**
+ * The rooms from the top down, each with the rooms that it may see: imports run downwards only. A room is a folder of `lib` or a
+ * file that lies in it; `platform` and `dead-letters` have rooms within.
+ */
+const rooms: Record<string, string> = {
+  cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry dead-letter files redaction ledger json',
+  functions:
+    'dead-letters/replay connection course-export token-refresh durable deployment delivery integration message-fields config telemetry message platform/resources platform platform/core files failure',
+  'dead-letters/edit':
+    'dead-letters/replay dead-letters/reading deployment integration message failure redaction json',
+  'user-authorization': 'connection deployment platform/resources platform/auth failure',
+  'dead-letters/replay':
+    'connection dead-letters/reading deployment dead-letter message platform/core failure aws',
+  'dead-letters': 'dead-letters/reading deployment aws json',
+  connection:
+    'dead-letters/reading deployment config telemetry credentials platform/resources platform platform/auth platform/core failure json aws',
+  'dead-letters/reading': 'deployment delivery dead-letter message files failure redaction json aws',
+  publish: 'deployment integration message failure ledger json aws',
+  deployment: 'integration config platform/core redaction aws',
+  'course-export':
+    'durable delivery config telemetry message credentials platform/resources platform platform/auth platform/core files failure aws',
+  durable: 'delivery failure aws',
+  'token-refresh': 'config telemetry credentials platform/auth failure json aws',
+  delivery:
+    'integration dead-letter config telemetry message credentials files ledger platform platform/auth platform/core failure redaction json aws',
+  'message-fields': 'message platform/resources platform platform/core files',
+  integration: 'message credentials platform platform/auth platform/core files',
+  'dead-letter': 'message failure json aws',
+  config: 'platform files json',
+  telemetry: 'platform failure aws',
+  message: 'failure redaction json',
+  credentials: 'platform/auth failure redaction json aws',
+  files: 'failure aws',
+  ledger: 'aws',
+  failure: 'platform/core aws',
+  'platform/resources': 'platform platform/core',
+  platform: 'platform/auth platform/core',
+  'platform/auth': 'platform/core redaction json',
+  'platform/core': 'redaction json',
+  redaction: 'json aws',
+  aws: '',
+  json: '',
+};
+
+const roomOf = (file: string): string => {
+  const path = file.replace(/^lib\//, '').replace(/\.\w+$/, '');
+  const within = /^(?:platform|dead-letters)\/[^/]+(?=\/)/.exec(path);
+  return within?.[0] ?? path.replace(/\/.*/, '');
+};
+
+describe('rooms', () => {
+  const names = Object.keys(rooms);
+  const seenFrom = (room: string): string[] => rooms[room]?.split(' ').filter(Boolean) ?? [];
+
+  test('are those of the table', () => {
+    expect([...new Set(sources.map(roomOf))].sort()).toEqual([...names].sort());
+  });
+  test('are few enough to be known by name', () => {
+    const folders = new Set(names.map((name) => name.replace(/\/.*/, '')));
+    // With that of the configuration, which is the root.
+    expect(folders.size + 1).toBeLessThanOrEqual(26);
+  });
+  test.each(names)('%s sees only what is below it', (room) => {
+    const upwards = seenFrom(room).filter((each) => !(names.indexOf(each) > names.indexOf(room)));
+    expect(upwards).toEqual([]);
+  });
+  test.each(names)('%s imports from the rooms that it may see, and from each of them', (room) => {
+    const files = sources.filter((file) => roomOf(file) === room);
+    const imported = new Set(files.flatMap(importsOf).map(roomOf));
+    imported.delete(room);
+    expect([...imported].sort()).toEqual(seenFrom(room).sort());
   });
 });
 
