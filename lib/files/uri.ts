@@ -48,7 +48,7 @@ const locateObject = (uri: string): FileLocation | string => {
   if (!key.isWellFormed() || Buffer.byteLength(key) > 1024)
     return `The uri's key in the bucket ${bucket} is not a key: at most 1,024 bytes of UTF-8`;
   // In a path-style request such a segment could climb into another bucket.
-  if (key.split('/').some((segment) => segment === '.' || segment === '../..'))
+  if (key.split('/').some((segment) => segment === '.' || segment === '..'))
     return `The uri's key in the bucket ${bucket} has a segment of periods only, which names no object`;
   return { scheme: 's3', bucket, key, name: quoted(`s3://${bucket}/${key}`) };
 };

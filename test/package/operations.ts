@@ -47,7 +47,10 @@ export async function operationsTable(): Promise<string> {
 async function clientFunctions(): Promise<(operation: Operation<unknown>) => string[]> {
   const folder = join(root, 'lib/platform');
   const modules: Record<string, unknown>[] = await Promise.all(
-    readdirSync(folder).map((file) => import(join(folder, file))),
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .sort()
+      .map((file) => import(join(folder, file))),
   );
   return (operation) =>
     modules.flatMap((module) => {

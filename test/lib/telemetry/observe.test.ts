@@ -178,7 +178,7 @@ describe('a log line', () => {
 
   test('goes to stdout by itself', async () => {
     const script = `
-      import { createObserve } from './lib/observe.ts';
+      import { createObserve } from './lib/telemetry/observe.ts';
       const observe = createObserve({ function: 'grade-push', namespace: 'sis-relay', level: 'info' });
       observe.message(${JSON.stringify(report)});
       observe.warn('a warning', { count: 2 });
@@ -187,7 +187,7 @@ describe('a log line', () => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       ['--input-type=module-typescript', '--eval', script],
-      { cwd: `${import.meta.dirname}/../..`, env: {} },
+      { cwd: `${import.meta.dirname}/../../..`, env: {} },
     );
     expect(stderr).toBe('');
     expect(stdout).toMatch(/\n$/);

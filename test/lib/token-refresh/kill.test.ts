@@ -84,7 +84,7 @@ const renewing = async (killedAt?: Moment, prepare: (world: World) => Promise<un
   });
 
   await prepare(world);
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'token-refresh-process.ts')], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'process.ts')], {
     env: {
       PATH: process.env.PATH,
       AWS_REGION: localRegion,

@@ -367,7 +367,7 @@ describe.each(kinds)('%s that was answered with half of a success may have faile
 
 describe.skipIf(cannotFreeze)('a stale connection', () => {
   const frozen = async (url: string) => {
-    const child = fork(`${import.meta.dirname}/frozen-client.ts`, [url], { execArgv: [] });
+    const child = fork(`${import.meta.dirname}/../frozen-client.ts`, [url], { execArgv: [] });
     onTestFinished(() => void child.kill('SIGKILL'));
     await once(child, 'message');
     const call = async (wish: { repeatable: boolean; sleptMs: number }): Promise<unknown> => {

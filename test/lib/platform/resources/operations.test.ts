@@ -85,7 +85,7 @@ describe('the list of operations', () => {
 
   test('has every operation that is declared anywhere', async () => {
     const folder = join(import.meta.dirname, '../../../../lib/platform');
-    const files = (await readdir(folder)).filter((name) => name.endsWith('.ts'));
+    const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
     const modules = await Promise.all(files.map((name) => import(join(folder, name))));
     const declared = modules
       .flatMap((module: object) => Object.values(module))
