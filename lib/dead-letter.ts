@@ -1,6 +1,6 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { bytesOf, mostAttributes, mostBytes, withoutRefused } from './aws/sqs-limits.ts';
+import { bytesOf, maxAttributes, maxBytes, withoutRefused } from './aws/sqs-limits.ts';
 import { dispositions, type Failure, type FailureKind } from './failure.ts';
 import { jsonIn } from './json.ts';
 import { eventIdIn } from './message.ts';
@@ -37,7 +37,7 @@ const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole'];
 /** The letter as SQS takes it: its story is cut until the whole fits, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
   const { body } = letter;
-  const fitting = stories(letter).find((attributes) => bytesOf({ body, attributes }) <= mostBytes);
+  const fitting = stories(letter).find((attributes) => bytesOf({ body, attributes }) <= maxBytes);
   // A body that leaves no room for its story is still a letter: SQS' own would carry no more.
   return { MessageBody: body, MessageAttributes: fitting ?? {} };
 };
@@ -111,7 +111,7 @@ const stories = ({ source, replays, failure, attributes, whole }: DeadLetter): A
   const told = failureTexts(failure).map((json) => ({ ...untold, failure: text(json) }));
   const carried = Object.entries(carriedOf(attributes));
   const withCarried = (own: Attributes): Attributes => ({
-    ...Object.fromEntries(carried.slice(0, mostAttributes - Object.keys(own).length)),
+    ...Object.fromEntries(carried.slice(0, maxAttributes - Object.keys(own).length)),
     ...own,
   });
   return [...told.map(withCarried), ...told, withCarried(untold), untold, address];

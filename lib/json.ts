@@ -2,9 +2,9 @@
  * JSON of others is read no deeper. The deepest message that a function takes has five levels; and what has 64 is far from the
  * thousands at which whatever walks it by calling itself, such as zod and `JSON.stringify`, runs out of stack.
  */
-const mostLevels = 64;
+const maxLevels = 64;
 
-export const tooDeep = `is nested deeper than ${mostLevels} levels`;
+export const tooDeep = `is nested deeper than ${maxLevels} levels`;
 
 /** `cut off`: it begins as JSON and ends before its end. */
 type Flaw = 'cut off' | 'too deep' | 'not JSON';
@@ -41,12 +41,12 @@ const parse = (text: string): { json: unknown } | undefined => {
 
 /** It costs next to nothing where there are few brackets, as in every message that is taken. */
 const isTooDeep = (text: string): boolean =>
-  countOf('{', text) + countOf('[', text) > mostLevels && nestingOf(text).deepest > mostLevels;
+  countOf('{', text) + countOf('[', text) > maxLevels && nestingOf(text).deepest > maxLevels;
 
 /** Counts no further than is of interest. */
 const countOf = (bracket: string, text: string): number => {
   let count = 0;
-  for (let at = text.indexOf(bracket); at >= 0 && count <= mostLevels; at = text.indexOf(bracket, at + 1))
+  for (let at = text.indexOf(bracket); at >= 0 && count <= maxLevels; at = text.indexOf(bracket, at + 1))
     count += 1;
   return count;
 };

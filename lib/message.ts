@@ -124,7 +124,7 @@ const invalid = (problems: string[]): MessageFailure =>
 /** Only with its input does an issue tell a field that is missing from one that is wrong. */
 const reporting = { reportInput: true };
 
-const mostProblems = 10;
+const maxProblems = 10;
 
 const problemsOf = ({ issues }: z.ZodError): string[] => {
   // Of a message of another kind, its data say nothing.
@@ -136,8 +136,8 @@ const problemsOf = ({ issues }: z.ZodError): string[] => {
     const missing = issue.input === undefined ? 'is missing: ' : '';
     return [`${fieldOf(issue.path)}: ${missing}${sentenceOf(issue.message)}`];
   });
-  const more = problems.length - mostProblems;
-  return more > 0 ? [...problems.slice(0, mostProblems), `and ${more} more`] : problems;
+  const more = problems.length - maxProblems;
+  return more > 0 ? [...problems.slice(0, maxProblems), `and ${more} more`] : problems;
 };
 
 /** A field by the names on the way to it, as in `data.files[0].uri`. */

@@ -174,7 +174,7 @@ const breakages: Breakage[] = [
     title: 'deaths are not counted',
     file: 'lib/ledger/rules.ts',
     code: 'if (deaths >= maxDeaths)',
-    by: 'if (deaths >= 1_000 * mostDeaths)',
+    by: 'if (deaths >= 1_000 * maxDeaths)',
   },
   {
     title: 'a newer message supersedes before it is known to be done',

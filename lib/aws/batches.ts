@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
 import { errorName } from './error.ts';
-import { bytesOf, mostBytes, type Outgoing } from './sqs-limits.ts';
+import { bytesOf, maxBytes, type Outgoing } from './sqs-limits.ts';
 
 /** A queue, and the client that speaks to it. */
 export type Queue = { sqs: SQSClient; url: string };
@@ -10,7 +10,7 @@ export type Queue = { sqs: SQSClient; url: string };
 export type Failures = Map<number, string>;
 
 /** The most that SQS takes in one batch call. */
-const mostEntries = 10;
+const maxEntries = 10;
 
 export const sendAll = async ({ sqs, url }: Queue, messages: Outgoing[]): Promise<Failures> => {
   const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
@@ -53,7 +53,7 @@ const attempts = 3;
 /** So many batch calls are under way at once. */
 const parallel = 8;
 /** After so many calls in a row that got no answer, no more are made: the SDK has tried each of them several times. */
-const mostUnanswered = 16;
+const maxUnanswered = 16;
 
 type Call<Item> = (batch: Item[]) => Promise<BatchResultErrorEntry[] | undefined>;
 
@@ -73,7 +73,7 @@ const givingUp = <Item>(call: Call<Item>): Call<Item> => {
   let unanswered = 0;
   let lastError: unknown;
   return async (batch) => {
-    if (unanswered >= mostUnanswered) throw lastError;
+    if (unanswered >= maxUnanswered) throw lastError;
     try {
       const failed = await call(batch);
       unanswered = 0;
@@ -92,7 +92,7 @@ const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {
   for (const [at, item] of items.entries()) {
     const size = typeof item === 'object' && item !== null && 'body' in item ? bytesOf(item as never) : 0;
     const batch = batches.at(-1);
-    if (batch === undefined || batch.items.length === mostEntries || bytes + size > mostBytes) {
+    if (batch === undefined || batch.items.length === maxEntries || bytes + size > maxBytes) {
       batches.push({ from: at, items: [item] });
       bytes = size;
     } else {

@@ -1,11 +1,11 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 
 /** Bytes of one message with its attributes, and of one batch call. */
-export const mostBytes = 1_048_576;
+export const maxBytes = 1_048_576;
 /** Of one message that a queue of sis-relay takes: so much less that its letter has room for why it failed. */
-export const mostMessageBytes = 1_032_192;
+export const maxMessageBytes = 1_032_192;
 /** Attributes of one message. */
-export const mostAttributes = 10;
+export const maxAttributes = 10;
 
 export type Outgoing = { body: string; attributes: Record<string, MessageAttributeValue> };
 
@@ -23,13 +23,13 @@ const refused = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 export const withoutRefused = (text: string): string => text.replace(refused, '\uFFFD');
 
 /** Why SQS would not take a message, or a queue that takes no more than so many bytes; undefined: it would. */
-export const sqsProblem = (message: Outgoing, most = mostBytes): string | undefined => {
+export const sqsProblem = (message: Outgoing, most = maxBytes): string | undefined => {
   const { body, attributes } = message;
-  if (bytesOf(message) > mostBytes) return 'is larger than the 1 MiB that SQS takes';
+  if (bytesOf(message) > maxBytes) return 'is larger than the 1 MiB that SQS takes';
   if (bytesOf(message) > most)
     return `is larger than the ${most.toLocaleString('en-US')} bytes that its queue takes`;
-  if (Object.keys(attributes).length > mostAttributes)
-    return `has more than the ${mostAttributes} attributes that SQS takes`;
+  if (Object.keys(attributes).length > maxAttributes)
+    return `has more than the ${maxAttributes} attributes that SQS takes`;
   for (const text of [body, ...Object.values(attributes).map(({ StringValue = '' }) => StringValue)]) {
     const [character] = text.match(refused) ?? [];
     if (character !== undefined) return `holds ${signNameOf(character)}, a character that SQS does not take`;

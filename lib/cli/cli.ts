@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { Misuse } from '../deployment/command-errors.ts';
+import { UsageError } from '../deployment/command-errors.ts';
 import { type Around, globalOptions } from './command-context.ts';
 import { addChangeCommands } from './commands/change-commands.ts';
 import { addLetterCommands } from './commands/letter-commands.ts';
@@ -56,7 +56,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
         .flatMap((line) => wrapped(line, terminal.width))
         .join('\n')}\n`,
     );
-    return error instanceof Misuse ? 2 : 1;
+    return error instanceof UsageError ? 2 : 1;
   }
 };
 

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
 import { letterKinds } from '../dead-letters/reading/letter.ts';
 import { type Audit, createAudit } from '../deployment/audit.ts';
-import { Misuse, Refusal } from '../deployment/command-errors.ts';
+import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { type Target, targetFrom } from '../deployment/target.ts';
 import { printableJson } from '../redaction/printable.ts';
 import { createProgress, type Progress } from './print/progress.ts';
@@ -75,7 +75,7 @@ export const addFilterOptions = (command: Command): Command =>
     .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages')
     .optionsGroup('Options:');
 
-/** @throws Misuse naming the option that is wrong. */
+/** @throws UsageError naming the option that is wrong. */
 export const filterOf = (command: Command): Filter => {
   const given = command.opts();
   const named = Object.fromEntries(
@@ -84,7 +84,7 @@ export const filterOf = (command: Command): Filter => {
   const parsed = filterSchema.safeParse(named);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => `${optionOf(String(path[0]))} ${message}`);
-  throw new Misuse(problems.join('\n'));
+  throw new UsageError(problems.join('\n'));
 };
 
 const optionOf = (name: string): string =>
@@ -94,12 +94,12 @@ const optionOf = (name: string): string =>
 export const auditOf = ({ terminal }: Around, target: Target, command: Command): Audit =>
   createAudit(target, (line) => terminal.out(`${isJson(command) ? line : terminal.style('dim', line)}\n`));
 
-/** Asks before something is changed; whoever gave --yes is not asked. @throws Refusal where nobody can be asked. */
+/** Asks before something is changed; whoever gave --yes is not asked. @throws RefusedError where nobody can be asked. */
 export const agreed = async ({ terminal }: Around, command: Command, question: string): Promise<boolean> => {
   if (command.opts().yes) return true;
   const answer = isJson(command) ? undefined : await terminal.ask(`${question} [y/N] `);
   if (answer === undefined)
-    throw new Refusal('Nobody can be asked here, so nothing was changed: give --yes.');
+    throw new RefusedError('Nobody can be asked here, so nothing was changed: give --yes.');
   const agrees = /^y(es)?$/i.test(answer.trim());
   if (!agrees) terminal.err('Nothing was changed.\n');
   return agrees;

@@ -1,10 +1,10 @@
-import { Misuse, Refusal } from '../deployment/command-errors.ts';
+import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { safeText } from '../telemetry/log-facts.ts';
 
 /** What went wrong, as a sentence for whoever typed the command. */
 export const sentenceOf = (error: unknown, { profile }: { profile?: string } = {}): string => {
   if (!(error instanceof Error)) return `It failed: ${typeof error}`;
-  if (error instanceof Misuse || error instanceof Refusal) return error.message;
+  if (error instanceof UsageError || error instanceof RefusedError) return error.message;
   const { name } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (

@@ -20,8 +20,8 @@ export type ConnectionReport = {
   /** How far the platform's clock is ahead of ours; undefined where it does not tell. */
   clockSkewSeconds: number | undefined;
   versions: { component: string; version: string; supported: boolean | undefined }[];
-  /** Until a person must authorise again; undefined where nobody must, or nobody can tell when. */
-  authorisationDays: number | undefined;
+  /** Until a person must authorize again; undefined where nobody must, or nobody can tell when. */
+  authorizationDays: number | undefined;
   /** The scopes that the token is asked for; undefined: whatever the client was granted, or it is no token. */
   scopes: string[] | undefined;
   /** What is wrong, and who must do what; empty if all is well. */
@@ -73,7 +73,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     clockSkewSeconds:
       connection.toldSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
     versions,
-    authorisationDays: daysLeft(credential?.credential, connection.refreshTokenDays),
+    authorizationDays: daysLeft(credential?.credential, connection.refreshTokenDays),
     scopes: credential?.credential.type === 'oauth' ? credential.credential.scopes : undefined,
   };
   const problems = problemsOf(report, { user: user.failure, listed: listed.failure });
@@ -138,7 +138,7 @@ const problemsOf = (
   report: Omit<ConnectionReport, 'problems'>,
   { user, listed }: { user: Failure | undefined; listed: Failure | undefined },
 ): ConnectionReport['problems'] => {
-  const { reachable, versions, clockSkewSeconds = 0, authorisationDays = Number.POSITIVE_INFINITY } = report;
+  const { reachable, versions, clockSkewSeconds = 0, authorizationDays = Number.POSITIVE_INFINITY } = report;
   return [
     ...(listed && !reachable ? [{ what: listed.message, remedy: listed.remedy }] : []),
     // Who cannot be reached cannot say who we are either; only that the secret could not be read is other news.
@@ -163,11 +163,11 @@ const problemsOf = (
           },
         ]
       : []),
-    ...(authorisationDays < fewDays
+    ...(authorizationDays < fewDays
       ? [
           {
-            what: `The authorisation ends in ${Math.max(0, authorisationDays)} days`,
-            remedy: 'A person must authorise sis-relay again on the platform.',
+            what: `The authorization ends in ${Math.max(0, authorizationDays)} days`,
+            remedy: 'A person must authorize sis-relay again on the platform.',
           },
         ]
       : []),

@@ -2,7 +2,7 @@ import { platformOptionsOf, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
-import { Misuse } from '../deployment/command-errors.ts';
+import { UsageError } from '../deployment/command-errors.ts';
 import { asMisuse, type Target } from '../deployment/target.ts';
 import { jsonIn } from '../json.ts';
 import {
@@ -109,6 +109,6 @@ const platformSettings = (platform: Record<string, string>, queueUrl: string) =>
   try {
     return settingsFrom({ ...platform, QUEUE_URL: queueUrl, DEAD_LETTER_QUEUE_URL: queueUrl });
   } catch (error) {
-    throw new Misuse(asMisuse(error));
+    throw new UsageError(asMisuse(error));
   }
 };

@@ -4,13 +4,13 @@ import type { ConnectionReport } from './check.ts';
 /** The report as lines of CloudWatch's embedded metric format, without what is not known. */
 export const metricLinesOf = (report: ConnectionReport, namespace: string): string[] => {
   const known = report.versions.flatMap(({ supported }) => supported ?? []);
-  const { reachable, clockSkewSeconds, authorisationDays } = report;
+  const { reachable, clockSkewSeconds, authorizationDays } = report;
   const values = {
     PlatformReachable: Number(reachable),
     CredentialAccepted: acceptedIn(report),
     ClockSkew: clockSkewSeconds === undefined ? undefined : Math.abs(clockSkewSeconds),
     VersionsSupported: known.length === 0 ? undefined : Number(known.every(Boolean)),
-    AuthorisationDays: authorisationDays,
+    AuthorizationDays: authorizationDays,
   };
   const tally = createTally(namespace);
   for (const [name, value] of Object.entries(values))

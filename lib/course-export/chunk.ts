@@ -55,18 +55,18 @@ export type ChunkResult = {
 };
 
 /** An org unit that begins with less time left would most likely be cut off. */
-const leastTurnMs = 10_000;
+const minTurnMs = 10_000;
 /** So many org units in a row are unlucky alone; more of them, and it is the platform. */
-const mostUnlucky = 8;
+const maxUnlucky = 8;
 /** So often in a row an org unit may outlast an invocation. */
-const mostCuts = 3;
+const maxCuts = 3;
 
 /** Exports org units one after the other, until the time is up or everybody has to pause. */
 export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Promise<ChunkResult> => {
   const { request, runId, services } = run;
   const { store, observe, limits } = services;
   const timeMs = Math.max(1, run.leftMs() - limits.reserveMs);
-  const lastBeginMs = Date.now() + timeMs - Math.min(leastTurnMs, timeMs / 10);
+  const lastBeginMs = Date.now() + timeMs - Math.min(minTurnMs, timeMs / 10);
   const signal = AbortSignal.timeout(timeMs);
   // Every call that is under way listens.
   setMaxListeners(0, signal);
@@ -136,7 +136,7 @@ const fateOf = ({ orgUnitId, sinceMs, cuts = 0 }: Task, turn: Turn, run: Run): F
   if (left.length === 0) return { is: 'done' };
   if (failure === undefined) {
     const task = { orgUnitId, left, cuts: answered ? 1 : cuts + 1 };
-    return task.cuts < mostCuts
+    return task.cuts < maxCuts
       ? { is: 'cut off', task }
       : { is: 'given up', task, failure: outlasted, withAll: false };
   }
@@ -144,7 +144,7 @@ const fateOf = ({ orgUnitId, sinceMs, cuts = 0 }: Task, turn: Turn, run: Run): F
   const task = { orgUnitId, left, sinceMs: answered ? nowMs : (sinceMs ?? nowMs) };
   const { kind } = failure;
   // These meet everybody.
-  const isGeneral = kind === 'throttled' || needsPerson(kind) || run.unlucky >= mostUnlucky;
+  const isGeneral = kind === 'throttled' || needsPerson(kind) || run.unlucky >= maxUnlucky;
   // What nobody has had for so long need not be asked for one by one.
   if (nowMs - run.answeredMs >= maxWaitMs || (isGeneral && !run.mayWait()))
     return { is: 'given up', task, failure, withAll: true };

@@ -7,7 +7,7 @@ import { listOrgUnits } from '../platform/resources/org-units.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { ExportServices, Run } from './chunk.ts';
 import { exportOperations } from './parts.ts';
-import { exportAll, mostOperationsForWaits } from './passes.ts';
+import { exportAll, maxOperationsForWaits } from './passes.ts';
 import { type Asked, askedIn } from './request.ts';
 import { type ExportTotals, incompleteIn } from './totals.ts';
 
@@ -84,7 +84,7 @@ const exportCourses = async (
   });
   const run: Run = {
     ...{ request, runId, services, answeredMs: startedMs, unlucky: 0, leftMs: engine.leftMs },
-    mayWait: () => engine.operations() < mostOperationsForWaits,
+    mayWait: () => engine.operations() < maxOperationsForWaits,
   };
   const orgUnitIds =
     request.orgUnitIds ??

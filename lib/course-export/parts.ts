@@ -97,7 +97,7 @@ export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): 
 };
 
 /** So many users refused in a row are not unlucky alone: then the query is wrong for all. */
-const mostRefused = 20;
+const maxRefused = 20;
 
 /** A user whom the platform refuses, such as one who cannot be assessed, does not take the others along. */
 async function* assessmentsOf(
@@ -115,7 +115,7 @@ async function* assessmentsOf(
     } catch (error) {
       const failure = failureOf(error);
       inARow += 1;
-      if (failure.kind !== 'rejected' || inARow >= mostRefused) throw error;
+      if (failure.kind !== 'rejected' || inARow >= maxRefused) throw error;
       refused(`user ${userId}`, failure);
     }
   }

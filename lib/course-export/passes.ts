@@ -1,4 +1,4 @@
-import { type Engine, isInterrupted, mostOperations } from '../durable/job.ts';
+import { type Engine, isInterrupted, maxOperations } from '../durable/job.ts';
 import { exportChunk, givenUp, type Run } from './chunk.ts';
 import type { Task } from './org-unit.ts';
 import { addTotals, type ExportTotals, noTotals } from './totals.ts';
@@ -9,8 +9,8 @@ import { addTotals, type ExportTotals, noTotals } from './totals.ts';
  * waits any more, as a pause takes two operations of each of those that work at once; until then there can be 180 pauses of
  * four. The rest is for the turn, for steps that are tried again, and for org units on which the function dies.
  */
-export const mostChunks = { first: 500, further: 25 };
-export const mostOperationsForWaits = (mostOperations * 2) / 3;
+export const maxChunks = { first: 500, further: 25 };
+export const maxOperationsForWaits = (maxOperations * 2) / 3;
 
 type Outcome = {
   totals: ExportTotals;
@@ -25,7 +25,7 @@ export const exportAll = async (orgUnitIds: number[], run: Run, engine: Engine):
   const totals = noTotals();
   let tasks: Task[] = orgUnitIds.map((orgUnitId) => ({ orgUnitId }));
   for (let pass = 1; tasks.length > 0; pass += 1) {
-    const chunks = dividedInto(pass === 1 ? mostChunks.first : mostChunks.further, tasks);
+    const chunks = dividedInto(pass === 1 ? maxChunks.first : maxChunks.further, tasks);
     const outcomes = await engine.map(`pass ${pass}`, chunks, {
       concurrency: run.services.limits.concurrency,
       work: (chunk, itsEngine) => exportOne(chunk, { pass, run, engine: itsEngine }),
@@ -96,8 +96,8 @@ const stepNameOf = ([first, ...others]: Task[]): string =>
     ? `org unit ${first?.orgUnitId}`
     : `org units ${first?.orgUnitId} to ${others.at(-1)?.orgUnitId}`;
 
-const dividedInto = (mostParts: number, tasks: Task[]): Task[][] => {
-  const parts = Math.min(mostParts, tasks.length);
+const dividedInto = (maxParts: number, tasks: Task[]): Task[][] => {
+  const parts = Math.min(maxParts, tasks.length);
   return Array.from({ length: parts }, (_, at) =>
     tasks.slice(Math.floor((at * tasks.length) / parts), Math.floor(((at + 1) * tasks.length) / parts)),
   );

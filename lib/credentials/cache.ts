@@ -39,7 +39,7 @@ const refusedForMs = 60_000;
 /** How often a secret is looked at that is refused, or that could not be read. */
 const lookAgainMs = 5_000;
 /** As many credentials as a container keeps: of learners there may be tens of thousands. */
-const mostEntries = 1_000;
+const maxEntries = 1_000;
 
 /** Credentials from Secrets Manager: cached per container, one read for concurrent readers, read again when refused. */
 export const createCredentials = (options: SecretsOptions): Credentials => {
@@ -97,7 +97,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
     entries.delete(name);
     entries.set(name, entry);
     const oldest = entries.keys().next().value;
-    if (entries.size > mostEntries && oldest !== undefined) entries.delete(oldest);
+    if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
     return entry;
   };
 
@@ -131,16 +131,16 @@ const refused = (name: string, { type }: Credential): MessageFailure =>
 
 /** What to do about a secret whose credential the platform refuses. */
 export const remedyOfRefusal = (name: string, type: Credential['type'] | undefined): string =>
-  `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}, which says whether a person must authorise again' : `Put a valid credential into the secret ${name}`}; waiting messages then go on by themselves.`;
+  `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}, which says whether a person must authorize again' : `Put a valid credential into the secret ${name}`}; waiting messages then go on by themselves.`;
 
 /** A token that is over is not sent: the answer is known. The function token-refresh renews it, or says why it cannot. */
 const noToken = (name: string, credential: Credential): MessageFailure => {
   const why =
     credential.type === 'oauth' && credential.refused
-      ? ': a person must authorise again'
+      ? ': a person must authorize again'
       : ' until it is refreshed';
   return new MessageFailure('credentials', `The secret ${name} has no valid access token${why}`, {
-    remedy: `See what token-refresh says of the secret ${name}: authorise again where it asks for that. Waiting messages then go on by themselves.`,
+    remedy: `See what token-refresh says of the secret ${name}: authorize again where it asks for that. Waiting messages then go on by themselves.`,
   });
 };
 

@@ -87,8 +87,8 @@ export const discardLetters = async (
   return { ...result, left, backLater };
 };
 
-const mostLetters = 500;
-const mostBytes = 4 * 1024 ** 2;
+const maxLetters = 500;
+const maxBytes = 4 * 1024 ** 2;
 
 /** Few enough to be in memory at once. */
 const chunksOf = (letters: Selected[]): Selected[][] => {
@@ -96,7 +96,7 @@ const chunksOf = (letters: Selected[]): Selected[][] => {
   let bytes = 0;
   for (const letter of letters) {
     const chunk = chunks.at(-1);
-    if (chunk === undefined || chunk.length === mostLetters || bytes + letter.place.bytes > mostBytes) {
+    if (chunk === undefined || chunk.length === maxLetters || bytes + letter.place.bytes > maxBytes) {
       chunks.push([letter]);
       bytes = 0;
     } else chunk.push(letter);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { printableJson } from '../redaction/printable.ts';
-import { Refusal } from './command-errors.ts';
+import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';
 
 /** What an operator does, or has done. */
@@ -28,9 +28,9 @@ type Begun = { end(counts: Record<string, number>, letters?: string[]): Promise<
 type Moment = 'begin' | 'end';
 
 /** So many ids stand in one line: logs take no longer ones, and people read no longer ones. */
-const mostIds = 1_000;
+const maxIds = 1_000;
 /** With more of them none is said aloud, where the counts tell how many they are; the bucket has them all. */
-const mostIdsSaid = 50;
+const maxIdsSaid = 50;
 
 /**
  * The audit log: objects of one line under `audit/` in the bucket, each moment of a change one of them, which `say` is handed, too.
@@ -47,8 +47,8 @@ export const createAudit = (target: Target, say: (line: string) => void): Audit 
         `${folder}/${at.slice(11, 23)}-${id}-${moment}${suffix}.json`,
         `${printableJson(line)}\n`,
       );
-    const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / mostIds));
-    const idsIn = (part: number) => letters?.slice((part - 1) * mostIds, part * mostIds);
+    const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / maxIds));
+    const idsIn = (part: number) => letters?.slice((part - 1) * maxIds, part * maxIds);
     // The first part comes last: where it is, all of them are.
     for (let part = parts; part > 1; part -= 1)
       await put(
@@ -57,7 +57,7 @@ export const createAudit = (target: Target, say: (line: string) => void): Audit 
       );
     const first = { ...head, ...entry, ...(parts > 1 ? { part: 1, parts } : {}) };
     await put({ ...first, letters: idsIn(1) });
-    say(printableJson({ ...first, letters: (letters?.length ?? 0) <= mostIdsSaid ? letters : undefined }));
+    say(printableJson({ ...first, letters: (letters?.length ?? 0) <= maxIdsSaid ? letters : undefined }));
   };
   return {
     begin: async (entry) => {
@@ -83,7 +83,7 @@ export const archive = async (target: Target, key: string, body: string): Promis
 
 const bucketOf = ({ bucket }: Target): string => {
   if (bucket !== undefined) return bucket;
-  throw new Refusal(
+  throw new RefusedError(
     'Nothing is changed or revealed without a line in the audit log: give --bucket <name>, or set SIS_RELAY_BUCKET.',
   );
 };

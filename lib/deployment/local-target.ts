@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { traced } from '../aws/error.ts';
 import { once } from '../aws/once.ts';
-import { Misuse, Refusal } from './command-errors.ts';
+import { RefusedError, UsageError } from './command-errors.ts';
 
 const descriptionSchema = z.looseObject({
   platform: z.url(),
@@ -67,11 +67,11 @@ const read = (file: string) => {
   } catch (error) {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (missing)
-      throw new Refusal(`There is no ${file}: start \`npm run local\` first, in another terminal.`);
-    throw new Misuse(`${file} is not readable as JSON.`);
+      throw new RefusedError(`There is no ${file}: start \`npm run local\` first, in another terminal.`);
+    throw new UsageError(`${file} is not readable as JSON.`);
   }
   const parsed = descriptionSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
-  throw new Misuse(`${file} is not what \`npm run local\` writes: ${fields}`);
+  throw new UsageError(`${file} is not what \`npm run local\` writes: ${fields}`);
 };

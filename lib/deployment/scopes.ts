@@ -25,6 +25,6 @@ export const scopesByFunction = (
 ): Record<string, NeededScope[]> =>
   Object.fromEntries(functions.map((each) => [each.name, scopesOf(each, overrides)]));
 
-/** What one client needs that serves several functions, as an authorisation server takes it. */
+/** What one client needs that serves several functions, as an authorization server takes it. */
 export const scopeText = (needed: readonly NeededScope[][]): string =>
   [...new Set(needed.flat().map(({ scope }) => scope))].sort().join(' ');

@@ -8,7 +8,7 @@ import { traced } from '../aws/error.ts';
 import { once } from '../aws/once.ts';
 import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
-import { Misuse, Refusal } from './command-errors.ts';
+import { RefusedError, UsageError } from './command-errors.ts';
 import { localTarget } from './local-target.ts';
 
 /** Which sis-relay an operator works on, and by what means. */
@@ -77,7 +77,9 @@ const given = (): Record<string, string> =>
 const environment = () => {
   const parsed = environmentSchema.safeParse(given());
   if (parsed.success) return parsed.data;
-  throw new Misuse(parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; '));
+  throw new UsageError(
+    parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; '),
+  );
 };
 
 export const targetFrom = (options: TargetOptions): Target => {
@@ -98,7 +100,7 @@ export const operationOverrides = (): Record<string, OperationOverride> => {
   try {
     return operationOverridesFrom(given());
   } catch (error) {
-    throw new Misuse(asMisuse(error));
+    throw new UsageError(asMisuse(error));
   }
 };
 
@@ -150,7 +152,7 @@ const targetOnAws = (options: TargetOptions) => {
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(sqs, `${prefix}${suffix}`));
       if (found === undefined)
-        throw new Refusal(`There is no queue ${prefix}${suffix} in this account and region.`);
+        throw new RefusedError(`There is no queue ${prefix}${suffix} in this account and region.`);
       return found;
     }),
     queueUrlOf: (functionName: string) => queueUrl(sqs, `${prefix}${functionName}`),
@@ -172,11 +174,11 @@ const prefixOf = (stage: string | undefined, url: string | undefined): string =>
   if (stage !== undefined) return `sis-relay-${stage}-`;
   const name = url?.split('/').at(-1);
   if (name === undefined)
-    throw new Misuse(
+    throw new UsageError(
       'Which sis-relay? Give --stage <name>, or set SIS_RELAY_STAGE; or --local for the one of npm run local.',
     );
   if (!name.endsWith(suffix))
-    throw new Misuse(
+    throw new UsageError(
       `${name} is not called as in sis-relay-prod-${suffix}: give --stage too, to find the other queues.`,
     );
   return name.slice(0, -suffix.length);

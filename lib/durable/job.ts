@@ -12,7 +12,7 @@ import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
 
 /** So many operations AWS allows an execution: a job divides its work by it. */
-export const mostOperations = 3_000;
+export const maxOperations = 3_000;
 
 /**
  * Work that outlasts an invocation. The engine begins it anew after each wait and each death of its process, and answers what
@@ -85,10 +85,10 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
       // So that a death counts as an attempt: else a step that always dies would be begun until the execution's time is up.
       semantics: StepSemantics.AtMostOncePerRetry,
       retryStrategy: (error, attempt) => {
-        if (backoff && error.name === interrupted && attempt < mostAttemptsAfterDeath)
+        if (backoff && error.name === interrupted && attempt < maxAttemptsAfterDeath)
           return { shouldRetry: true, delay: { seconds: waitSeconds({ receiveCount: attempt }, backoff) } };
         const failure = failureOf(error);
-        if (!backoff || dispositions[failure.kind] !== 'wait' || attempt >= mostAttempts)
+        if (!backoff || dispositions[failure.kind] !== 'wait' || attempt >= maxAttempts)
           return { shouldRetry: false };
         shared.tell(failure);
         const { retryAfterSeconds } = failure;
@@ -117,9 +117,9 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
 });
 
 /** So often the same step is tried at most: a day of waits of half an hour, and the short ones before. */
-const mostAttempts = 100;
+const maxAttempts = 100;
 /** And so often after its process died, which takes an hour. */
-const mostAttemptsAfterDeath = 10;
+const maxAttemptsAfterDeath = 10;
 
 /** Whether a step's process died while it was under way. */
 export const isInterrupted = (error: unknown): boolean =>

@@ -4,7 +4,7 @@ import type { AnySerdes, SerdesContext } from '@aws/durable-execution-sdk-js';
  * The engine takes 256 KB for one result and 100 MB for all of an execution, and is paid by the gigabyte. With at most so much
  * in each, 3,000 operations have 12 MB, whatever their results hold.
  */
-const mostBytes = 4 * 1024;
+const maxBytes = 4 * 1024;
 
 type ResultStore = {
   writeJson(key: string, value: unknown): Promise<void>;
@@ -16,7 +16,7 @@ export const createResults = (store: ResultStore, prefix: string): AnySerdes => 
   serialize: async (value: unknown, { entityId, durableExecutionArn }: SerdesContext) => {
     if (value === undefined) return undefined;
     const text = JSON.stringify({ value });
-    if (Buffer.byteLength(text) <= mostBytes) return text;
+    if (Buffer.byteLength(text) <= maxBytes) return text;
     const liesAt = `${prefix}${durableExecutionArn.split('/').at(-1)}/${entityId}.json`;
     await store.writeJson(liesAt, value);
     return JSON.stringify({ liesAt });

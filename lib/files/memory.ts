@@ -18,7 +18,7 @@ export const collectGarbage = (type: 'minor' | 'major'): void => {
 };
 
 const mebibyte = 1024 ** 2;
-let mostBytes = 0;
+let maxBytes = 0;
 
 /**
  * Collects everything once there is more than so much of it. V8 lets garbage pile up as long as the machine has memory,
@@ -29,8 +29,8 @@ export const keepMemoryBelow = (limitMb: number): void => {
     const { used_heap_size, external_memory } = v8().getHeapStatistics();
     return used_heap_size + external_memory;
   };
-  if (bytesInUse() < Math.max(mostBytes, limitMb * mebibyte)) return;
+  if (bytesInUse() < Math.max(maxBytes, limitMb * mebibyte)) return;
   collectGarbage('major');
   // What is in use and no garbage must not be collected over and over again.
-  mostBytes = 1.5 * bytesInUse();
+  maxBytes = 1.5 * bytesInUse();
 };

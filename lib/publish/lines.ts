@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { Misuse } from '../deployment/command-errors.ts';
+import { UsageError } from '../deployment/command-errors.ts';
 
-/** @throws Misuse for a pipe: files are checked as a whole before anything is sent, and a pipe would be empty the second time. */
+/** @throws UsageError for a pipe: files are checked as a whole before anything is sent, and a pipe would be empty the second time. */
 export const mustBeFile = async (file: string): Promise<void> => {
   const found = await stat(file);
   if (!found.isFile())
-    throw new Misuse(`${file} is not a file, and would be read twice: save it as one first.`);
+    throw new UsageError(`${file} is not a file, and would be read twice: save it as one first.`);
 };
 
 /** The lines of a file of JSON Lines. Node's own reader ends a line at U+2028 too, which JSON may hold as it is. */

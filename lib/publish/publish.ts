@@ -1,7 +1,7 @@
 import { sendAll } from '../aws/batches.ts';
-import { mostMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
+import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
 import type { Audit } from '../deployment/audit.ts';
-import { Refusal } from '../deployment/command-errors.ts';
+import { RefusedError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import type { Target } from '../deployment/target.ts';
 import { failureOf } from '../failure.ts';
@@ -34,7 +34,7 @@ export type Published = {
   problems: { line: number; problem: string }[];
 };
 
-const mostProblems = 1_000;
+const maxProblems = 1_000;
 
 /** Sends a file's messages to their queues: nothing, unless each of them would be taken by its function. */
 export const publishMessages = async (
@@ -44,7 +44,7 @@ export const publishMessages = async (
   const rows = await openRows(source, integrations);
   const result: Published = { valid: 0, invalid: 0, sent: 0, functions: {}, outdated: 0, problems: [] };
   const complain = (line: number, problem: string): void => {
-    if (result.problems.length < mostProblems) result.problems.push({ line, problem });
+    if (result.problems.length < maxProblems) result.problems.push({ line, problem });
   };
   const seen = new Map<string, number>();
   for await (const row of rows()) {
@@ -120,7 +120,7 @@ const check = (
   } catch (error) {
     return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
   }
-  const problem = sqsProblem({ body, attributes: {} }, mostMessageBytes);
+  const problem = sqsProblem({ body, attributes: {} }, maxMessageBytes);
   return problem === undefined ? { function: integration.name, outdated } : { problem };
 };
 
@@ -141,7 +141,7 @@ const queuesOf = async (names: string[], target: Target): Promise<Map<string, st
   for (const name of names) {
     const url = await target.queueUrlOf(name);
     if (url === undefined)
-      throw new Refusal(`There is no queue ${target.prefix}${name}, so nothing was sent.`);
+      throw new RefusedError(`There is no queue ${target.prefix}${name}, so nothing was sent.`);
     urls.set(name, url);
   }
   return urls;

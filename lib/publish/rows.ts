@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Misuse } from '../deployment/command-errors.ts';
+import { UsageError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import type { Integration } from '../integration.ts';
 import { jsonIn, readJson } from '../json.ts';
@@ -26,7 +26,7 @@ export type Source = {
   now?: boolean | undefined;
 };
 
-/** Reads a file as often as asked for, row by row. @throws Misuse where it is not readable as what it is said to be. */
+/** Reads a file as often as asked for, row by row. @throws UsageError where it is not readable as what it is said to be. */
 export const openRows = async (
   source: Source,
   integrations: Integrations,
@@ -55,7 +55,7 @@ const openTimed = async (
     ({ '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv' } as const)[
       extname(file).toLowerCase()
     ];
-  if (kind === undefined) throw new Misuse(`What is ${file}? Give --format ${formats.join('|')}.`);
+  if (kind === undefined) throw new UsageError(`What is ${file}? Give --format ${formats.join('|')}.`);
   const defaultsFor = (line: number) => ({
     specversion: '1.0',
     // The same file sent again is the same messages, and of two rows about one thing the later counts.
@@ -71,7 +71,7 @@ const openTimed = async (
   };
   if (kind === 'csv') {
     if (integration === undefined)
-      throw new Misuse(
+      throw new UsageError(
         `A table holds messages of one function: give --function ${[...integrations.keys()].join('|')}.`,
       );
     return () => csvRows(file, integration, defaultsFor);
@@ -81,10 +81,10 @@ const openTimed = async (
 
 const integrationOf = (name: string | undefined, integrations: Integrations) => {
   if (name === undefined || integrations.has(name)) return integrations.get(name ?? '');
-  throw new Misuse(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
+  throw new UsageError(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
 };
 
-/** @throws Misuse where it is no UTF-8 either: umlauts read as something else would reach the platform as such. */
+/** @throws UsageError where it is no UTF-8 either: umlauts read as something else would reach the platform as such. */
 const digestOf = async (file: string): Promise<string> => {
   const hash = createHash('sha256');
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -96,11 +96,11 @@ const digestOf = async (file: string): Promise<string> => {
     }
     decoder.decode();
   } catch (error) {
-    if (error instanceof Misuse) throw error;
+    if (error instanceof UsageError) throw error;
     if (error instanceof TypeError)
-      throw new Misuse(`${file} is not UTF-8: save it as such (in a spreadsheet, as “CSV UTF-8”).`);
+      throw new UsageError(`${file} is not UTF-8: save it as such (in a spreadsheet, as “CSV UTF-8”).`);
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    throw new Misuse(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${code}`);
+    throw new UsageError(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${code}`);
   }
   return hash.digest('hex').slice(0, 16);
 };
@@ -111,7 +111,7 @@ type BodyOf = (json: unknown, line: number) => string;
 async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
   const read = readJson(withoutMark(await readFile(file, 'utf8')));
   if ('problem' in read)
-    throw new Misuse(
+    throw new UsageError(
       `${file} ${read.problem}${read.flaw === 'too deep' ? '' : '; where each line is, give --format jsonl'}.`,
     );
   const { json } = read;
@@ -162,11 +162,12 @@ async function* csvRows(
         header = record.map(({ text }) => text.trim());
         const unknown = unknownColumns(header, columns);
         if (unknown.length > 0)
-          throw new Misuse(
+          throw new UsageError(
             `${file} has columns that ${integration.name} does not know: ${unknown.map((name) => name || 'one without a name').join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
           );
         const [twice] = header.filter((name, at, all) => all.indexOf(name) < at);
-        if (twice !== undefined) throw new Misuse(`${file} has the column ${twice} twice: which one counts?`);
+        if (twice !== undefined)
+          throw new UsageError(`${file} has the column ${twice} twice: which one counts?`);
       } else if (record.length !== header.length)
         yield { line, problem: `has ${record.length} cells, and the header ${header.length}` };
       else {
@@ -175,8 +176,8 @@ async function* csvRows(
       }
     }
   } catch (error) {
-    if (error instanceof Misuse) throw error;
-    throw new Misuse(`${file} is not readable as CSV: ${error instanceof Error ? error.message : error}`);
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${file} is not readable as CSV: ${error instanceof Error ? error.message : error}`);
   }
 }
 

@@ -1,11 +1,11 @@
 import { readAs, undone } from './escapes.ts';
 
 /** So many characters in a row that are a secret's are no chance. */
-const leastPiece = 12;
+const minPiece = 12;
 /** And so many are none where they are all of it. */
-const leastWord = 6;
+const minWord = 6;
 /** Beyond this nothing is looked at, nor kept: more than anybody is told of an answer. */
-const mostRead = 4_000;
+const maxRead = 4_000;
 
 /** Of a word, letters and digits alone: the rest is what encodings change. */
 const bareOf = (word: string): string =>
@@ -29,7 +29,7 @@ const piecesOf = (words: readonly string[]): Pieces => {
   const known = knownPieces.get(words);
   if (known) return known;
   const bare = [...new Set(words.flatMap(spellings).map(bareOf))];
-  const short = bare.filter((each) => each.length >= leastWord && each.length < leastPiece);
+  const short = bare.filter((each) => each.length >= minWord && each.length < minPiece);
   const pieces = { all: bare.join('\n'), short };
   knownPieces.set(words, pieces);
   return pieces;
@@ -40,8 +40,8 @@ const piecesOf = (words: readonly string[]): Pieces => {
  * encoded in whatever way, alone or within something else.
  */
 export const withoutEchoes = (text: string, words: readonly string[]): string => {
-  if (words.length === 0 || text.length < leastWord) return text;
-  const read = text.slice(0, mostRead);
+  if (words.length === 0 || text.length < minWord) return text;
+  const read = text.slice(0, maxRead);
   const signs = undone(read);
   const places = [...signs.read.matchAll(/[a-z\d]/gi)].map(({ index }) => index);
   const bare = places
@@ -50,8 +50,8 @@ export const withoutEchoes = (text: string, words: readonly string[]): string =>
     .toLowerCase();
   const { all, short } = piecesOf(words);
   const echoes = new Uint8Array(bare.length);
-  for (let at = 0; at + leastPiece <= bare.length; at += 1)
-    if (all.includes(bare.slice(at, at + leastPiece))) echoes.fill(1, at, at + leastPiece);
+  for (let at = 0; at + minPiece <= bare.length; at += 1)
+    if (all.includes(bare.slice(at, at + minPiece))) echoes.fill(1, at, at + minPiece);
   for (const word of short)
     for (let at = bare.indexOf(word); at >= 0; at = bare.indexOf(word, at + 1))
       echoes.fill(1, at, at + word.length);

@@ -1,4 +1,4 @@
-import { mostBytes } from '../aws/sqs-limits.ts';
+import { maxBytes } from '../aws/sqs-limits.ts';
 import { endOfString, isJson, shallowJsonIn } from '../json.ts';
 
 /** A body that may be kept, and the names of the fields whose values were taken from it. */
@@ -16,17 +16,17 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
   if (names.length === 0) return { body, fields: [] };
   const found = find(body, { names, mask: ellipsis, isTaken });
   const masked = changed(body, found.changes);
-  const fits = Buffer.byteLength(masked) <= Math.max(Buffer.byteLength(body), mostBytes - mostStory);
+  const fits = Buffer.byteLength(masked) <= Math.max(Buffer.byteLength(body), maxBytes - maxStory);
   return {
     body: fits ? masked : changed(body, find(body, { names, mask: nothing, isTaken }).changes),
-    fields: [...found.fields].slice(0, mostFields),
+    fields: [...found.fields].slice(0, maxFields),
   };
 };
 
 /** Kept free for why the message failed, which lies beside it. */
-const mostStory = 16_384;
+const maxStory = 16_384;
 /** One message may spell a field in thousands of ways, each as long as it likes: people are told of so much. */
-const mostFields = 10;
+const maxFields = 10;
 const longestField = 40;
 
 /** What stands in the place of a value: within the quotation marks of a text, for any other, and for what is no JSON. */

@@ -49,7 +49,7 @@ export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
   const hasWord = (word: string): boolean => {
     const bare = bareOf(word);
     return (
-      (isLong(word) && all.includes(`\n${bare}\n`)) || (lengthOf(word) >= leastPiece && all.includes(bare))
+      (isLong(word) && all.includes(`\n${bare}\n`)) || (lengthOf(word) >= minPiece && all.includes(bare))
     );
   };
   const hasPair = (word: string): boolean =>
@@ -64,15 +64,15 @@ export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
       hasPair(token) ||
       // Names are put together: `JaneDoe`, `doe2`.
       (token.match(parts) ?? []).some((part) => part !== token && hasWord(part)),
-    hasStart: (token) => lengthOf(token) >= leastEnd && all.includes(`\n${bareOf(token)}`),
-    hasEnd: (token) => lengthOf(token) >= leastEnd && all.includes(`${bareOf(token)}\n`),
+    hasStart: (token) => lengthOf(token) >= minEnd && all.includes(`\n${bareOf(token)}`),
+    hasEnd: (token) => lengthOf(token) >= minEnd && all.includes(`${bareOf(token)}\n`),
   };
 };
 
 /** A word that is cut off is still somebody's, where so much of it is left. */
-const leastPiece = 4;
+const minPiece = 4;
 /** Where the text itself says that it is cut off there, less is enough. */
-const leastEnd = 2;
+const minEnd = 2;
 
 /** Of two letters, only what may be a name: `Li` and not `is`. */
 const isLong = (word: string): boolean => lengthOf(word) >= 3 || /^(?:\p{Lu}\p{L}|\p{Lo}{2})$/u.test(word);

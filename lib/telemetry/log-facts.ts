@@ -77,7 +77,7 @@ export const errorFactsOf = (error: unknown): ErrorFacts => {
   const frames = String(error.stack).indexOf('\n    at ');
   return {
     ...headOf(error),
-    ...(frames < 0 ? {} : { stack: safeText(String(error.stack).slice(frames + 1), mostStack) }),
+    ...(frames < 0 ? {} : { stack: safeText(String(error.stack).slice(frames + 1), maxStack) }),
     ...(error.cause instanceof Error ? { cause: headOf(error.cause) } : {}),
   };
 };
@@ -91,14 +91,14 @@ const headOf = (error: Error): ErrorFacts => ({
 const isWord = (value: unknown): value is string =>
   typeof value === 'string' && /^[\w.$-]{1,80}$/.test(value);
 
-const mostText = 500;
-const mostStack = 4_000;
+const maxText = 500;
+const maxStack = 4_000;
 /** Beyond this nothing is looked at: long enough that what is cut off here could not be logged anyway. */
-const mostRead = 8_000;
+const maxRead = 8_000;
 
 /** A text as it may be logged: bounded, and without what has the shape of a secret, a query or a quoted body. */
-export const safeText = (text: string, most = mostText): string => {
-  const read = text.length > mostRead ? text.slice(0, mostRead) : text;
+export const safeText = (text: string, most = maxText): string => {
+  const read = text.length > maxRead ? text.slice(0, maxRead) : text;
   const masked = suspect.test(read)
     ? masks.reduce((masking, [shape, mask]) => masking.replace(shape, mask), read)
     : read;

@@ -18,7 +18,7 @@ export const metricDefinitions = {
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },
   /** OAuth credentials whose tokens were due, by what came of it. */
   TokenRefreshes: { unit: 'Count', dimensions: [['outcome']] },
-  /** OAuth credentials that no refresh can help any more, told with every run until a person has authorised again. */
+  /** OAuth credentials that no refresh can help any more, told with every run until a person has authorized again. */
   AuthorizationsNeeded: { unit: 'Count', dimensions: [['function']] },
   /**
    * Exports by how they ended: `complete`, `incomplete` where something was not had, or `empty` where no course is listed. Of one
@@ -36,8 +36,8 @@ export const metricDefinitions = {
   VersionsSupported: { unit: 'None', dimensions: [['function']] },
   /** How far apart the platform's clock and ours are, whichever is ahead. */
   ClockSkew: { unit: 'Seconds', dimensions: [['function']] },
-  /** Days until a person must authorise again. */
-  AuthorisationDays: { unit: 'Count', dimensions: [['function']] },
+  /** Days until a person must authorize again. */
+  AuthorizationDays: { unit: 'Count', dimensions: [['function']] },
 } as const;
 
 type MetricName = keyof typeof metricDefinitions;
@@ -84,14 +84,14 @@ const isSame = (one: Dimensions, other: Dimensions): boolean => {
 };
 
 /** The most values of one metric that CloudWatch reads from a line. */
-const mostValues = 100;
+const maxValues = 100;
 
 const sliced = (series: Series): Series[] =>
-  series.values.length <= mostValues
+  series.values.length <= maxValues
     ? [series]
-    : Array.from({ length: Math.ceil(series.values.length / mostValues) }, (_, at) => ({
+    : Array.from({ length: Math.ceil(series.values.length / maxValues) }, (_, at) => ({
         ...series,
-        values: series.values.slice(at * mostValues, (at + 1) * mostValues),
+        values: series.values.slice(at * maxValues, (at + 1) * maxValues),
       }));
 
 type Packed = { metrics: Map<MetricName, number[]>; dimensions: Dimensions };

@@ -122,7 +122,7 @@ const levelOf = {
 
 type Lines = { add(line: string, atOnce?: boolean): void; release(): void };
 
-const mostHeld = 100;
+const maxHeld = 100;
 
 /**
  * A write costs as much as all else about a line, so that lines are held until the end of the invocation. What goes wrong
@@ -140,7 +140,7 @@ const createLines = (write?: (line: string) => void): Lines => {
   return {
     add: (line, atOnce = false) => {
       held.push(line);
-      if (atOnce || held.length >= mostHeld) release();
+      if (atOnce || held.length >= maxHeld) release();
     },
     release,
   };

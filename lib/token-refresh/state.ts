@@ -34,14 +34,14 @@ export const stateOf = ({ credential, version }: OAuthSecret): string =>
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** At least two runs of a schedule of 5 minutes before the end. */
-const leastLeadMs = 600_000;
+const minLeadMs = 600_000;
 
 /** From when on an access token is renewed: with a third of its life left, so that several runs may fail. */
 export const dueAtMs = ({ accessToken, obtainedAt, expiresAt }: OAuthCredential): number => {
   if (accessToken === undefined || expiresAt === undefined) return 0;
   const endMs = Date.parse(expiresAt);
   const lifeMs = obtainedAt === undefined ? 0 : endMs - Date.parse(obtainedAt);
-  return endMs - Math.max(leastLeadMs, lifeMs / 3);
+  return endMs - Math.max(minLeadMs, lifeMs / 3);
 };
 
 /** A staged note that tokens are being asked for with this state of a secret. It holds nothing that is secret. */

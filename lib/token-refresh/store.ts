@@ -17,7 +17,7 @@ import {
 export type Staged = { version: string; fields: Record<string, unknown> };
 
 /** More claims than other runs can have made since the last one was read. */
-const mostTaken = 200;
+const maxTaken = 200;
 
 /** What one run leaves in a secret for the next: claims, tokens that are not current yet, and that a person is needed. */
 export const createTokenStore = ({
@@ -40,7 +40,7 @@ export const createTokenStore = ({
     const state = stateOf(secret);
     let before = last?.state === state ? last : undefined;
     const first = before ? before.attempt + 1 : 0;
-    for (let attempt = first; attempt < first + mostTaken; attempt += 1) {
+    for (let attempt = first; attempt < first + maxTaken; attempt += 1) {
       if (before && nowMs() < nextAttemptMs(before)) return undefined;
       const at = new Date(nowMs()).toISOString();
       const until = new Date(deadlineMs).toISOString();
@@ -74,7 +74,7 @@ export const createTokenStore = ({
     }
     unstored.delete(name);
     if (await adopt(name, { version, fields })) return true;
-    const text = 'new tokens are dropped: the secret was given another authorisation meanwhile';
+    const text = 'new tokens are dropped: the secret was given another authorization meanwhile';
     observe.warn(text, { secret: name });
     return false;
   };

@@ -15,7 +15,7 @@ import { createTokenStore } from './store.ts';
  * 3. The new pair is staged. From here on nothing can be lost.
  * 4. The pair is made current in the place of the version that it was asked with. A later run does it if this one dies.
  *
- * Only between the server's answer and step 3 a pair can be lost, and then a person must authorise again. To ask again
+ * Only between the server's answer and step 3 a pair can be lost, and then a person must authorize again. To ask again
  * after silence is right all the same: nobody else can tell, and all it can cost is the rest of the old access token.
  */
 
@@ -121,7 +121,7 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     const before = `, after ${attempt} requests that brought no tokens, one of which may have spent the refresh token`;
     const reason = `${error.message}${attempt > 0 ? before : ''}`;
     const facts = { secret: name, reason };
-    observe.error('a person must authorise again and put the new refresh token into the secret', facts);
+    observe.error('a person must authorize again and put the new refresh token into the secret', facts);
     await tokenStore.refuse(name, secret, reason);
     return 'authorize';
   };

@@ -2,7 +2,7 @@ import { request } from 'undici';
 import * as z from 'zod';
 import { type Connection, connectionOf } from '../connection/connection.ts';
 import type { Audit } from '../deployment/audit.ts';
-import { Misuse, Refusal } from '../deployment/command-errors.ts';
+import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import type { Target } from '../deployment/target.ts';
 import { failureOf } from '../failure.ts';
 import type { IdKeyCredential } from '../platform/auth/id-key.ts';
@@ -35,7 +35,7 @@ type Options = {
 export const authorizeUser = async (target: Target, options: Options): Promise<Stored | undefined> => {
   const connection = await connectionOf(target);
   if (connection === undefined)
-    throw new Misuse('Which platform? Set PLATFORM_URL; or give --local for the one of npm run local.');
+    throw new UsageError('Which platform? Set PLATFORM_URL; or give --local for the one of npm run local.');
   try {
     const app = await told(
       connection.readSecret(options.appSecret, appShape),
@@ -79,7 +79,7 @@ const addressOf = (entry: Parameters<typeof authUrl>[0]): string => {
   try {
     return authUrl(entry);
   } catch (error) {
-    throw error instanceof TypeError ? new Misuse(error.message) : error;
+    throw error instanceof TypeError ? new UsageError(error.message) : error;
   }
 };
 
@@ -87,7 +87,7 @@ const credentialOf = (address: string, app: App): IdKeyCredential => {
   try {
     return credentialFromCallback(address, app);
   } catch (error) {
-    throw error instanceof Error ? new Refusal(`${error.message}\nNothing was stored.`) : error;
+    throw error instanceof Error ? new RefusedError(`${error.message}\nNothing was stored.`) : error;
   }
 };
 
@@ -105,7 +105,7 @@ const ownerOf = async ({ clientAs }: Connection, credential: IdKeyCredential): P
     });
     const { Identifier } = await told(whoAmI(platform), askedAnew);
     if (!isNumber(Identifier) || (isNumber(credential.userId) && Identifier !== credential.userId))
-      throw new Refusal(
+      throw new RefusedError(
         `The platform says that this is the key of user ${Identifier}, not of user ${credential.userId}. Nothing was stored.`,
       );
     return Identifier;
@@ -154,6 +154,6 @@ const told = async <Value>(asked: Promise<Value>, remedy: string): Promise<Value
     return await asked;
   } catch (error) {
     const { kind, message } = failureOf(error);
-    throw kind === 'defect' ? error : new Refusal(`${message}. ${remedy}`);
+    throw kind === 'defect' ? error : new RefusedError(`${message}. ${remedy}`);
   }
 };

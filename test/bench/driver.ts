@@ -26,7 +26,7 @@ export type DriveAnswered = {
   heapBytes: number;
 };
 
-const mostAtOnce = 1_000;
+const maxAtOnce = 1_000;
 
 type Subject = {
   handler(event: SQSEvent, context: object): Promise<SQSBatchResponse>;
@@ -49,9 +49,9 @@ const context = {
 
 answerParent(async (asked: DriveAsked): Promise<DriveAnswered> => {
   const total = { cpuMs: 0, wallMs: 0, failed: 0, grownBytes: 0 };
-  for (let left = asked.messages; left > 0; left -= mostAtOnce) {
+  for (let left = asked.messages; left > 0; left -= maxAtOnce) {
     // Made beforehand, as Lambda makes them before the handler runs, and in portions, as they take memory.
-    const messages = Math.min(left, mostAtOnce);
+    const messages = Math.min(left, maxAtOnce);
     const events = eventsOf({ ...asked, messages });
     const beforeBytes = process.memoryUsage.rss();
     forgetPeak();

@@ -66,7 +66,7 @@ const circumstancesOf = ({ at, node, machine, loadAverages }: Results): string =
 export const summaryOf = (results: Results): string => {
   const rows = results.sections.flatMap(({ title, figures }) =>
     figures.flatMap(({ name, floors }) => {
-      const shown = floors.length > 3 ? [leastGood(floors)] : floors;
+      const shown = floors.length > 3 ? [minGood(floors)] : floors;
       return shown.map(
         (floor) =>
           `| ${title}: ${lowered(name)} | ${floor.name}${floors.length > 3 ? `, the least good of ${floors.length}` : ''} | ${number(floor.measured.median)}${range(floor.measured)} | ${verdictOf(floor)} |`,
@@ -86,7 +86,7 @@ export const summaryOf = (results: Results): string => {
   ].join('\n');
 };
 
-const leastGood = (floors: Floor[]): Floor =>
+const minGood = (floors: Floor[]): Floor =>
   floors.reduce((worst, floor) =>
     floor.measured.median / floor.limit > worst.measured.median / worst.limit ? floor : worst,
   );

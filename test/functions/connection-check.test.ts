@@ -59,15 +59,15 @@ test('the days that the site gives a refresh token are counted down', async () =
     ...{ type: 'oauth', grant: 'refresh_token', tokenUrl: 'https://auth.example.edu/token' },
     ...{ clientId: 'c', clientSecret: 's', refreshToken: 'r', accessToken: 'none', obtainedAt },
   });
-  expect(await handler()).toMatchObject({ authorisationDays: 19 });
+  expect(await handler()).toMatchObject({ authorizationDays: 19 });
   expect(JSON.parse(lines[1] ?? '')).toMatchObject({
-    AuthorisationDays: [19],
+    AuthorizationDays: [19],
     _aws: {
       CloudWatchMetrics: expect.arrayContaining([
         {
           Namespace: 'sis-relay/local',
           Dimensions: [['function']],
-          Metrics: [{ Name: 'AuthorisationDays', Unit: 'Count' }],
+          Metrics: [{ Name: 'AuthorizationDays', Unit: 'Count' }],
         },
       ]),
     },

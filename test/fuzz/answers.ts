@@ -372,8 +372,8 @@ export const answerOf = (random: Random): Made => {
 };
 
 /** One answer may take so long: the longest are read in less, and a search that runs away takes minutes. */
-const mostMs = 2_000;
-const mostMegabytes = 1_500;
+const maxMs = 2_000;
+const maxMegabytes = 1_500;
 
 /** So many generated answers. @throws Error where one breaks what all must keep to */
 export const fuzzAnswers = (count: number, seed: number): { told: string; came: Map<string, number> } => {
@@ -388,8 +388,7 @@ export const fuzzAnswers = (count: number, seed: number): { told: string; came: 
     came.set(outcome, (came.get(outcome) ?? 0) + 1);
     if (at % 1_000 === 0) measure.sampleMemory();
   }
-  if (measure.worstMs() > mostMs) throw new Error(`too slow: ${measure.told(count, 'answers')}`);
-  if (measure.mostMegabytes() > mostMegabytes)
-    throw new Error(`too large: ${measure.told(count, 'answers')}`);
+  if (measure.worstMs() > maxMs) throw new Error(`too slow: ${measure.told(count, 'answers')}`);
+  if (measure.maxMegabytes() > maxMegabytes) throw new Error(`too large: ${measure.told(count, 'answers')}`);
   return { told: measure.told(count, 'answers'), came };
 };

@@ -8,7 +8,7 @@ const computedMs = (): number => {
 export const createMeasure = () => {
   let worstMs = 0;
   let worst = '';
-  let mostBytes = 0;
+  let maxBytes = 0;
   const startedMs = performance.now();
   return {
     /** Times a piece of work, which `what` names if it is the slowest. */
@@ -22,11 +22,11 @@ export const createMeasure = () => {
       }
     },
     sampleMemory: (): void => {
-      mostBytes = Math.max(mostBytes, process.memoryUsage.rss());
+      maxBytes = Math.max(maxBytes, process.memoryUsage.rss());
     },
     worstMs: () => worstMs,
-    mostMegabytes: () => Math.round(mostBytes / 1e6),
+    maxMegabytes: () => Math.round(maxBytes / 1e6),
     told: (count: number, what: string): string =>
-      `${count} ${what} in ${((performance.now() - startedMs) / 1000).toFixed(0)} s; the slowest computed for ${worstMs.toFixed(1)} ms (${worst}); most memory ${Math.round(mostBytes / 1e6)} MB`,
+      `${count} ${what} in ${((performance.now() - startedMs) / 1000).toFixed(0)} s; the slowest computed for ${worstMs.toFixed(1)} ms (${worst}); most memory ${Math.round(maxBytes / 1e6)} MB`,
   };
 };

@@ -1,5 +1,5 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { mostBytes, sqsProblem } from '../../lib/aws/sqs-limits.ts';
+import { maxBytes, sqsProblem } from '../../lib/aws/sqs-limits.ts';
 import { storyLines, storyOf } from '../../lib/cli/print/story.ts';
 import type { Terminal } from '../../lib/cli/print/terminal.ts';
 import { type DeadLetter, type LetterFailure, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
@@ -37,7 +37,7 @@ const kinds = Object.keys(dispositions) as FailureKind[];
 const controls = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 /** Beyond so many nothing new is learnt. */
-const mostProblems = 20;
+const maxProblems = 20;
 
 /**
  * Leads generated messages the whole way from their queue into a letter, and through what operators do with it: nothing may throw
@@ -52,7 +52,7 @@ export const fuzzMessages = async (count: number, seed: number): Promise<FuzzRep
   };
   const startedMs = performance.now();
   const before = process.cpuUsage();
-  for (let at = 0; at < count && report.problems.length < mostProblems; at += 1) {
+  for (let at = 0; at < count && report.problems.length < maxProblems; at += 1) {
     const made = bodyOf(seed + at);
     const thisMs = performance.now();
     try {
@@ -160,7 +160,7 @@ const checkLetter = (
   claim(sent.body === masked.body, 'a letter has another body');
   claim(!isTaken || sqsProblem(sent) === undefined, 'SQS does not take the letter');
   const back = letterOf({ Body: sent.body, MessageAttributes: sent.attributes });
-  const isShort = Buffer.byteLength(sent.body) < mostBytes - 16_384;
+  const isShort = Buffer.byteLength(sent.body) < maxBytes - 16_384;
   claim(back.body === masked.body && back.source === written.source, 'a letter is read as another');
   claim(!isShort || back.failure?.kind === failure.kind, 'a letter has lost its failure');
   claim(back.whole === undefined, 'a producer says where a letter lies');

@@ -55,7 +55,7 @@ export async function live(history: History): Promise<Life> {
     newerWith(message, part).some((other) => handedOutTwice.has(other) && hasLetter(other));
   /** The newer message came back each time, and the ledger could not be told of it for as long as it waits to be. */
   const isUnheard = (message: number, part: string) =>
-    newerWith(message, part).some((other) => isThere(other) && world.mostUnheardOf(other) >= 3);
+    newerWith(message, part).some((other) => isThere(other) && world.maxUnheardOf(other) >= 3);
   const excuses = [
     { holds: isExcused, says: 'a letter: SQS handed it out twice' },
     { holds: isUnheard, says: 'what waits: for 45 minutes the ledger was out of its reach' },

@@ -93,7 +93,7 @@ export function createWorld(history: History, watch: Watch) {
   /** By message: its receipts since the ledger last took something of it. */
   const unheard = new Map<number, number>();
   /** The most that there ever were: whoever was misled by them is acknowledged later. */
-  const mostUnheard = new Map<number, number>();
+  const maxUnheard = new Map<number, number>();
 
   const befall = (batch: Copy[] | undefined) => {
     for (const { messageId } of batch ?? [])
@@ -259,7 +259,7 @@ export function createWorld(history: History, watch: Watch) {
       reports.delete(messageId);
       const receipts = (unheard.get(message) ?? 0) + 1;
       unheard.set(message, receipts);
-      mostUnheard.set(message, Math.max(receipts, mostUnheard.get(message) ?? 0));
+      maxUnheard.set(message, Math.max(receipts, maxUnheard.get(message) ?? 0));
     }
     container.invoke({ Records: batch.map(queue.receive) }, context).then(
       (response) => {
@@ -278,7 +278,7 @@ export function createWorld(history: History, watch: Watch) {
     mended,
     misfortunesOf,
     ledgerFaults: () => ledgerFaults,
-    mostUnheardOf: (message: number) => mostUnheard.get(message) ?? 0,
+    maxUnheardOf: (message: number) => maxUnheard.get(message) ?? 0,
     reached,
     befall,
     invoke,

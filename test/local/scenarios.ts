@@ -200,7 +200,7 @@ export const invocations = async (): Promise<Invocation[]> => [
     },
     answers: { refreshed: 1, correct: 0, authorize: 0 },
     tells: ({ refreshed, authorize }) =>
-      `refreshed: ${refreshed}, to be authorised by a person: ${authorize}`,
+      `refreshed: ${refreshed}, to be authorized by a person: ${authorize}`,
     enables: {
       title: 'attributes, proved by the new token',
       function: 'user-attributes-update',

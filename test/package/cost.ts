@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { mostChunks } from '../../lib/course-export/passes.ts';
+import { maxChunks } from '../../lib/course-export/passes.ts';
 import { optionsOf } from '../options.ts';
 import { writeIntoReadme } from '../readme.ts';
 import { alarmsIn, type Deployment, deploy } from './cloudformation.ts';
@@ -105,7 +105,7 @@ const anExport = {
 /** Dollars for an export of so many courses. */
 export const exportCostOf = (courses: number, latencyMs: number) => {
   const { requests, atOnce, memoryMb, otherOperations, recordBytes, retentionDays } = anExport;
-  const operations = otherOperations + Math.min(courses, mostChunks.first);
+  const operations = otherOperations + Math.min(courses, maxChunks.first);
   const gigabytes = (operations * recordBytes) / 1e9;
   const seconds = (courses * requests * latencyMs) / 1000 / atOnce;
   const cost = {

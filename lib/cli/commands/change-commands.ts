@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { discardLetters } from '../../dead-letters/discard.ts';
 import { exportLetters } from '../../dead-letters/export.ts';
 import { importLetters, ledgerMemoryDays, type Outdated } from '../../dead-letters/import.ts';
-import { Misuse, Refusal } from '../../deployment/command-errors.ts';
+import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
 import { outdatedAfterDays } from '../../ledger/rules.ts';
 import { memoryDays } from '../../ledger/table.ts';
@@ -51,7 +51,9 @@ const addDiscardCommand = (letters: Command, around: Around): void => {
       const target = targetOf(command);
       const filter = filterOf(command);
       if (!all && Object.keys(filter).length === 0)
-        throw new Misuse('Which letters? Give a condition, such as --kind foreign, or --all for every one.');
+        throw new UsageError(
+          'Which letters? Give a condition, such as --kind foreign, or --all for every one.',
+        );
       const discarded = await withProgress(around, 'Letters', (show) =>
         discardLetters(target, {
           ...{ filter, limit, reason, dryRun, signal },
@@ -89,7 +91,7 @@ const addExportCommand = (letters: Command, around: Around): void => {
       const target = targetOf(command);
       const filter = filterOf(command);
       const file = await open(to, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-        throw new Refusal(
+        throw new RefusedError(
           error.code === 'EEXIST'
             ? `${to} is there already: name another file.`
             : `${to} cannot be written: ${error.code}`,
@@ -168,7 +170,7 @@ const addImportCommand = (letters: Command, around: Around): void => {
     });
 };
 
-/** @throws Refusal where there is no such file. */
+/** @throws RefusedError where there is no such file. */
 async function* linesOf(file: string, target: Target): AsyncGenerator<string> {
   const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(file) ?? [];
   try {
@@ -180,12 +182,12 @@ async function* linesOf(file: string, target: Target): AsyncGenerator<string> {
       yield* ((await Body?.transformToString()) ?? '').split('\n');
     }
   } catch (error) {
-    if (error instanceof Misuse) throw error;
+    if (error instanceof UsageError) throw error;
     const { name, code } = error as { name?: string; code?: string };
-    if (code === 'ENOENT' || name === 'NoSuchKey') throw new Refusal(`There is no ${file}.`);
-    if (bucket === undefined) throw new Refusal(`${file} cannot be read: ${code}`);
+    if (code === 'ENOENT' || name === 'NoSuchKey') throw new RefusedError(`There is no ${file}.`);
+    if (bucket === undefined) throw new RefusedError(`${file} cannot be read: ${code}`);
     // Who may not list a bucket is not told that an object is not there.
-    if (name === 'AccessDenied') throw new Refusal(`There is no ${file}, or you may not read it.`);
+    if (name === 'AccessDenied') throw new RefusedError(`There is no ${file}, or you may not read it.`);
     throw error;
   }
 }

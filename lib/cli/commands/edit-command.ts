@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { changed, changeFrom, removalOf } from '../../dead-letters/edit/change.ts';
 import { type EditOptions, editLetter } from '../../dead-letters/edit/edit.ts';
-import { Refusal } from '../../deployment/command-errors.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
 import { readJson } from '../../json.ts';
 import {
   type Around,
@@ -53,7 +53,7 @@ export const addEditCommand = (letters: Command, around: Around): void => {
         audit: auditOf(around, target, command),
         change: async (body, problem) => {
           if (changes.length === 0) return inEditor(body, problem, terminal);
-          if (problem !== undefined) throw new Refusal(`Nothing was sent. ${problem}`);
+          if (problem !== undefined) throw new RefusedError(`Nothing was sent. ${problem}`);
           return changed(body, changes);
         },
         confirm: async (difference) => {
@@ -77,7 +77,7 @@ const inEditor = async (body: string, problem: string | undefined, terminal: Ter
     terminal.err(`${problem}\n`);
     const answer = await terminal.ask('Open it again? [Y/n] ');
     if (answer === undefined || /^n/i.test(answer.trim()) || terminal.signal.aborted)
-      throw new Refusal('Nothing was changed.');
+      throw new RefusedError('Nothing was changed.');
   }
   const before = pretty(body);
   const after = await terminal.edit(before);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { Misuse, Refusal } from '../../deployment/command-errors.ts';
+import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import { type DeclaredFunction, loadFunctions } from '../../deployment/integrations.ts';
 import { type NeededScope, scopesByFunction, scopeText } from '../../deployment/scopes.ts';
 import { operationOverrides } from '../../deployment/target.ts';
@@ -20,7 +20,7 @@ export const addPlatformCommands = (program: Command, around: Around): void => {
       const all = await loadFunctions();
       const unknown = names.filter((name) => !all.some((each) => each.name === name));
       if (unknown.length > 0)
-        throw new Misuse(
+        throw new UsageError(
           `There is no function ${unknown.join(', ')}. There are: ${all.map(({ name }) => name).join(', ')}`,
         );
       const functions = names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
@@ -32,7 +32,7 @@ export const addPlatformCommands = (program: Command, around: Around): void => {
 
   program
     .command('auth-url')
-    .description('lets a user authorise sis-relay with an ID and key, and keeps them in the user’s secret')
+    .description('lets a user authorize sis-relay with an ID and key, and keeps them in the user’s secret')
     .requiredOption('--callback <url>', 'where the platform sends the user’s browser with the id and key')
     .option('--returned <file>', 'do not ask for the address the browser came to: it is in this file')
     .option('--app-secret <name>', 'the secret, below the prefix, with appId and appKey', 'service')
@@ -114,7 +114,7 @@ const textOf = async (file: string): Promise<string> => {
   try {
     return await readFile(file, 'utf8');
   } catch {
-    throw new Refusal(`The file ${file} cannot be read.`);
+    throw new RefusedError(`The file ${file} cannot be read.`);
   }
 };
 

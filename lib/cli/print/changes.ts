@@ -87,18 +87,18 @@ export const editedLines = (
 
 /** Before letters are imported that could undo what is newer. */
 export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string[] => [
-  ...outdated.slice(0, mostShown).map(({ line, time }) => `line ${line}: its message is of ${plain(time)}`),
-  ...(outdated.length > mostShown ? [`… and ${countOf(outdated.length - mostShown, 'line')} more`] : []),
+  ...outdated.slice(0, maxShown).map(({ line, time }) => `line ${line}: its message is of ${plain(time)}`),
+  ...(outdated.length > maxShown ? [`… and ${countOf(outdated.length - maxShown, 'line')} more`] : []),
   ...wrapped(
     `${countOf(outdated.length, 'message is', 'messages are')} older than ${ledgerMemoryDays} days: the ledger may have forgotten what was done since, and then a replay puts the old in the place of what is newer. Look on the platform before you replay them.`,
     width,
   ),
 ];
 
-const mostShown = 50;
+const maxShown = 50;
 
 /** What is wrong with the lines of a file. */
 export const problemLines = (problems: { line: number; problem: string }[]): string[] => [
-  ...problems.slice(0, mostShown).map(({ line, problem }) => `line ${line}: ${plain(problem)}`),
-  ...(problems.length > mostShown ? [`… and ${countOf(problems.length - mostShown, 'line')} more`] : []),
+  ...problems.slice(0, maxShown).map(({ line, problem }) => `line ${line}: ${plain(problem)}`),
+  ...(problems.length > maxShown ? [`… and ${countOf(problems.length - maxShown, 'line')} more`] : []),
 ];

@@ -1,4 +1,4 @@
-import { type Group, type Groups, mostWords } from '../../dead-letters/reading/groups.ts';
+import { type Group, type Groups, maxWords } from '../../dead-letters/reading/groups.ts';
 import { type LetterKind, replayedOften } from '../../dead-letters/reading/letter.ts';
 import type { Listed } from '../../dead-letters/reading/list.ts';
 import type { Visit } from '../../dead-letters/reading/read.ts';
@@ -63,7 +63,7 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   return [
     ...lines(group.error),
     ...group.words
-      .flatMap((words, at) => lines(at < mostWords - 1 ? `“${cut(words, 300)}”` : '… and more'))
+      .flatMap((words, at) => lines(at < maxWords - 1 ? `“${cut(words, 300)}”` : '… and more'))
       .map((line) => style('dim', line)),
     ...lines(`→ ${group.remedy}`).map((line) => style('green', line)),
     ...(group.grants.length > 1 ? lines(`Scopes to ask for: ${group.grants.join(', ')}`) : []),

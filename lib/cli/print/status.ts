@@ -74,7 +74,7 @@ const connectionLines = (connection: ConnectionReport | undefined, { style, widt
   const problemLines = (text: string, colour: 'red' | 'green') =>
     wrapped(plain(text), width - 2, '  ').map((line) => style(colour, `  ${line}`));
   if (connection === undefined) return ['The platform was not asked, as PLATFORM_URL is not set.'];
-  const { reachable, clockSkewSeconds, versions, authorisationDays, problems } = connection;
+  const { reachable, clockSkewSeconds, versions, authorizationDays, problems } = connection;
   const credential = credentialIn(connection);
   const mark = (isWell: boolean | undefined) =>
     isWell === undefined ? '?' : isWell ? style('green', '✓') : style('red', '✗');
@@ -84,9 +84,9 @@ const connectionLines = (connection: ConnectionReport | undefined, { style, widt
     ...wrapped(`${mark(credential.isWell)} ${credential.says}`, width, '  '),
     `${mark(versions.every(({ supported }) => supported !== false))} Versions in use: ${known}`,
     ...(Math.abs(clockSkewSeconds ?? 0) < 2 ? [] : [`  Its clock is ${skewOf(clockSkewSeconds ?? 0)} ours`]),
-    ...(authorisationDays === undefined
+    ...(authorizationDays === undefined
       ? []
-      : [`  A person must authorise again in ${countOf(Math.max(0, authorisationDays), 'day')}`]),
+      : [`  A person must authorize again in ${countOf(Math.max(0, authorizationDays), 'day')}`]),
     ...problems.flatMap(({ what, remedy }) => [
       ...problemLines(what, 'red'),
       ...problemLines(`→ ${remedy}`, 'green'),

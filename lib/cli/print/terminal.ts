@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
-import { Refusal } from '../../deployment/command-errors.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
 import { namedEditor } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 
@@ -118,7 +118,7 @@ const usualEditor = process.platform === 'win32' ? 'notepad' : 'vi';
 
 const edit = async (text: string, command: string | undefined): Promise<string> => {
   if (command === undefined)
-    throw new Refusal(
+    throw new RefusedError(
       'No editor can be opened here: give --set <field=value> or --unset <field>, or set EDITOR.',
     );
   // A message is personal data: nobody else may open the file, and it does not stay.
@@ -130,7 +130,8 @@ const edit = async (text: string, command: string | undefined): Promise<string> 
     const code = await new Promise<number | null>((resolve, reject) => {
       editor.once('error', reject).once('exit', resolve);
     });
-    if (code !== 0) throw new Refusal(`The editor (${command}) ended with ${code}, so nothing was changed.`);
+    if (code !== 0)
+      throw new RefusedError(`The editor (${command}) ended with ${code}, so nothing was changed.`);
     return await readFile(file, 'utf8');
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { Misuse, Refusal } from '../../deployment/command-errors.ts';
+import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import { readJson } from '../../json.ts';
 import { fieldOf } from '../../message.ts';
 import { maskedField, maskedText } from '../../redaction/mask.ts';
@@ -6,10 +6,10 @@ import { maskedField, maskedText } from '../../redaction/mask.ts';
 /** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */
 export type Change = { path: string[]; value?: unknown };
 
-/** @throws Misuse where it does not say which field. */
+/** @throws UsageError where it does not say which field. */
 export const changeFrom = (text: string): Change => {
   const [, field = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (field === '') throw new Misuse(`--set ${text} must be as in data.grade.points=7`);
+  if (field === '') throw new UsageError(`--set ${text} must be as in data.grade.points=7`);
   return { path: pathOf(field), value: jsonOrText(value ?? '') };
 };
 
@@ -22,7 +22,7 @@ const pathOf = (field: string): string[] => {
     .replace(/\[(\d+)\]/g, '.$1')
     .split('.');
   if (path.some((part) => part === '' || part === '__proto__'))
-    throw new Misuse(`${field} must be as in data.grade.points`);
+    throw new UsageError(`${field} must be as in data.grade.points`);
   return path;
 };
 
@@ -32,11 +32,11 @@ const jsonOrText = (text: string): unknown => {
   return 'json' in read ? read.json : text;
 };
 
-/** The body with its changes. @throws Refusal where there is no such place in it. */
+/** The body with its changes. @throws RefusedError where there is no such place in it. */
 export const changed = (body: string, changes: Change[]): string => {
   const read = readJson(body);
   if ('problem' in read)
-    throw new Refusal(
+    throw new RefusedError(
       `The message ${read.problem}, so that no field of it can be set: open it in an editor, without --set.`,
     );
   const { json } = read;
@@ -44,10 +44,10 @@ export const changed = (body: string, changes: Change[]): string => {
     const last = path.at(-1) ?? '';
     const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, path), json);
     if (typeof parent !== 'object' || parent === null)
-      throw new Refusal(`The message has no ${path.slice(0, -1).join('.')} that could hold ${last}.`);
+      throw new RefusedError(`The message has no ${path.slice(0, -1).join('.')} that could hold ${last}.`);
     const fields = parent as Record<string, unknown>;
     if ('value' in change) fields[last] = change.value;
-    else if (!Object.hasOwn(fields, last)) throw new Refusal(`The message has no ${path.join('.')}.`);
+    else if (!Object.hasOwn(fields, last)) throw new RefusedError(`The message has no ${path.join('.')}.`);
     else if (Array.isArray(fields)) fields.splice(Number(last), 1);
     else delete fields[last];
   }
@@ -57,7 +57,7 @@ export const changed = (body: string, changes: Change[]): string => {
 const inside = (at: unknown, part: string, path: string[]): unknown => {
   if (typeof at === 'object' && at !== null && Object.hasOwn(at, part))
     return (at as Record<string, unknown>)[part];
-  throw new Refusal(`The message has no ${path.slice(0, -1).join('.')}.`);
+  throw new RefusedError(`The message has no ${path.slice(0, -1).join('.')}.`);
 };
 
 export type Difference = { field: string; before: unknown; after: unknown };

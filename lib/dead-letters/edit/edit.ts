@@ -1,5 +1,5 @@
 import { type Audit, archive } from '../../deployment/audit.ts';
-import { Refusal } from '../../deployment/command-errors.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
 import { integrationNamed } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
 import { failureOf, needsDecision } from '../../failure.ts';
@@ -52,7 +52,7 @@ export const editLetter = async (target: Target, options: EditOptions): Promise<
     const letter = await findLetter(desk, target, options);
     // Whoever sends it again has looked what the platform holds, and the ledger believes it.
     if (needsDecision(letter.failure?.kind) && !options.includeUncertain)
-      throw new Refusal(letter.failure?.kind === 'outdated' ? maybeOlder : maybeDone);
+      throw new RefusedError(letter.failure?.kind === 'outdated' ? maybeOlder : maybeDone);
     // An editor may stay open for long, and the others are nobody's hostages.
     await desk.hold.giveBack([letter.id]);
     return await editWith(desk, target, { ...options, letter });
@@ -80,7 +80,7 @@ const editWith = async (
     const body = await validBody(letter, options);
     const difference = differences(letter.body, body, options);
     if (difference.length === 0)
-      throw new Refusal('Nothing was changed, so nothing was sent: `letters replay` does that.');
+      throw new RefusedError('Nothing was changed, so nothing was sent: `letters replay` does that.');
     if (!(await options.confirm(difference, letter))) return { id, difference, ended: 'declined' };
 
     const at = new Date().toISOString();
@@ -101,7 +101,7 @@ const editWith = async (
       const outcome = await sendBack(desk, [edited]);
       sent = outcome.sent.length;
       if (sent === 0)
-        throw new Refusal(`It could not be sent: ${outcome.failed.get(id)}. The letter is as it was.`);
+        throw new RefusedError(`It could not be sent: ${outcome.failed.get(id)}. The letter is as it was.`);
       const out = await outcomeOf([edited], { desk, target, returns, signal, waitSeconds });
       const cameBackAs = returns.returned.get(id);
       return {
@@ -125,10 +125,10 @@ const withoutStory = ({ attributes }: Letter) =>
 /** Changes the body until its function would take it. */
 const validBody = async (letter: Letter, { change }: EditOptions): Promise<string> => {
   if (letter.missing !== undefined)
-    throw new Refusal(`There is nothing to edit, as ${letter.error}. ${letter.remedy}`);
+    throw new RefusedError(`There is nothing to edit, as ${letter.error}. ${letter.remedy}`);
   const integration = await integrationNamed(letter.function);
   if (letter.queueUrl === undefined || integration === undefined)
-    throw new Refusal(
+    throw new RefusedError(
       'This letter is of no function that is known here: it can be exported or discarded only.',
     );
   let body = letter.body;

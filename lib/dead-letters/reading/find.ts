@@ -1,4 +1,4 @@
-import { Misuse, Refusal } from '../../deployment/command-errors.ts';
+import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import type { Letter } from './letter.ts';
@@ -6,14 +6,15 @@ import { type Desk, openDesk, type VisitOptions, visitWith } from './read.ts';
 
 /**
  * The one letter with this id, held on the desk; the beginning of the id is enough.
- * @throws Refusal where there is none, or more than one.
+ * @throws RefusedError where there is none, or more than one.
  */
 export const findLetter = async (
   desk: Desk,
   target: Target,
   { id, ...options }: VisitOptions & { id: string },
 ): Promise<Letter> => {
-  if (id.length < 4) throw new Misuse(`${id} is too short for an id: give its first 4 characters or more.`);
+  if (id.length < 4)
+    throw new UsageError(`${id} is too short for an id: give its first 4 characters or more.`);
   const filter: Filter = { id: [id] };
   const found: Letter[] = [];
   const { hidden } = await visitWith(desk, target, {
@@ -27,11 +28,11 @@ export const findLetter = async (
   });
   const [letter, ...others] = found;
   if (letter === undefined)
-    throw new Refusal(
+    throw new RefusedError(
       `There is no letter ${id}.${hidden > 0 ? ` ${hidden} letters are in somebody else's hands: try again later.` : ''}`,
     );
   if (others.length > 0)
-    throw new Refusal(
+    throw new RefusedError(
       `${id} is the beginning of ${found.map((each) => each.id).join(', ')}: give more of it.`,
     );
   return letter;

@@ -8,7 +8,7 @@ export type Group = {
   function: string;
   kind: LetterKind;
   error: string;
-  /** The platform's own words to them, without what is personal: of different ones each, but not more than `mostWords`. */
+  /** The platform's own words to them, without what is personal: of different ones each, but not more than `maxWords`. */
   words: string[];
   /** What to do about each of them; ids stand as `<id>` where they differ. */
   remedy: string;
@@ -22,10 +22,10 @@ export type Group = {
 };
 
 /** Errors beyond so many are counted together, so that no flood of them fills the memory or the screen. */
-const mostGroups = 200;
+const maxGroups = 200;
 
 /** One error may be told in many words: “User not found” and “Role not found” are both a 404. */
-export const mostWords = 6;
+export const maxWords = 6;
 
 /** Counts letters by function, kind and error. */
 export const createGrouping = () => {
@@ -35,7 +35,7 @@ export const createGrouping = () => {
   const addWords = (group: Group, letter: Letter): void => {
     const { failure } = letter;
     if (failure?.detail === undefined || letter.kind === 'unreadable') return;
-    if (group.words.length === mostWords) return;
+    if (group.words.length === maxWords) return;
     const before = known.get(group) ?? new Set();
     known.set(group, before);
     const words = withoutNumbers(failure.detail);
@@ -49,7 +49,7 @@ export const createGrouping = () => {
     add: (letter: Letter): Group => {
       const key = JSON.stringify([letter.function, letter.kind, letter.cause]);
       const others = JSON.stringify([letter.function, letter.kind]);
-      const full = groups.size >= mostGroups && !groups.has(key);
+      const full = groups.size >= maxGroups && !groups.has(key);
       const group = groups.get(full ? others : key) ?? newGroup(letter, full ? 'other errors' : letter.error);
       groups.set(full ? others : key, group);
       addWords(group, letter);

@@ -1,5 +1,5 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { mostAttributes, type Outgoing, sqsProblem } from '../../aws/sqs-limits.ts';
+import { maxAttributes, type Outgoing, sqsProblem } from '../../aws/sqs-limits.ts';
 import { ownOf, pointerBody } from '../../dead-letter.ts';
 import { lineOf as lineOfWhole, type WholeLetter, wholeIn } from '../../delivery/whole-letter.ts';
 import type { Letter } from './letter.ts';
@@ -28,7 +28,7 @@ export const letterIn = (line: string): Outgoing => {
   // SQS tells the source of a letter that it moved by itself, and will not tell it of one that is sent. Without it there would
   // be no replay, which has no room for a tenth attribute of the producer either.
   const { source: _, ...others } = attributes;
-  const carried = Object.entries(others).slice(0, mostAttributes - 1);
+  const carried = Object.entries(others).slice(0, maxAttributes - 1);
   const told: MessageAttributeValue = { DataType: 'String', StringValue: source };
   return { body, attributes: { ...Object.fromEntries(carried), source: told } };
 };

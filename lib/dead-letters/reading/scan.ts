@@ -13,11 +13,11 @@ export type ScanOptions = {
 };
 
 /** Of the 120,000 messages that SQS lets a queue have in flight, some are left to others. */
-export const mostHeld = 110_000;
+export const maxHeld = 110_000;
 /** So many ask at once. SQS may answer that it has none while it has some: only when all of them hear that does it count. */
 const receivers = 8;
 /** And then not more often than so, where SQS' own count says that there are more. */
-const mostLooks = 5;
+const maxLooks = 5;
 
 /**
  * Receives every letter that nobody else has in hand, and holds it. `whole` is false where the scan ended before: nobody
@@ -26,7 +26,7 @@ const mostLooks = 5;
 export const scan = async (options: ScanOptions): Promise<{ whole: boolean }> => {
   const { queue, hold, signal } = options;
   let enough = false;
-  const over = () => enough || signal.aborted || hold.size() >= mostHeld;
+  const over = () => enough || signal.aborted || hold.size() >= maxHeld;
 
   const receiveUntilEmpty = async (): Promise<void> => {
     for (let messages: Message[] | undefined; messages?.length !== 0 && !over(); ) {
@@ -38,7 +38,7 @@ export const scan = async (options: ScanOptions): Promise<{ whole: boolean }> =>
     }
   };
 
-  for (let look = 0; look < mostLooks && !over(); look += 1) {
+  for (let look = 0; look < maxLooks && !over(); look += 1) {
     // All must have ended before anything is given back, also where one of them failed.
     const ends = await Promise.allSettled(Array.from({ length: receivers }, receiveUntilEmpty));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;

@@ -64,7 +64,7 @@ const secretsThatAreMissing = async (target: Target, selection: Selection): Prom
   if (names.length === 0) return missing;
   const { DescribeSecretCommand } = await import('@aws-sdk/client-secrets-manager');
   const client = await target.secretsManager();
-  const asked = names.slice(0, mostSecrets);
+  const asked = names.slice(0, maxSecrets);
   const worker = async (): Promise<void> => {
     for (let name = asked.pop(); name; name = asked.pop())
       try {
@@ -79,8 +79,8 @@ const secretsThatAreMissing = async (target: Target, selection: Selection): Prom
   return missing;
 };
 
-const mostSecrets = 500;
-const mostProbes = 20;
+const maxSecrets = 500;
+const maxProbes = 20;
 
 /**
  * Reads, for each cause that is a missing right, what one of its letters wanted to change: who may not even read it may
@@ -92,7 +92,7 @@ const groupsStillRefused = async (
 ): Promise<Set<Group>> => {
   const samples = new Map<Group, Selected>();
   for (const letter of selection.letters)
-    if (/^missing-(scope|permission)$/.test(letter.kind) && samples.size < mostProbes)
+    if (/^missing-(scope|permission)$/.test(letter.kind) && samples.size < maxProbes)
       samples.set(letter.group, samples.get(letter.group) ?? letter);
   const refused = new Set<Group>();
   await Promise.all(

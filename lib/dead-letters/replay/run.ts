@@ -52,7 +52,7 @@ export type RunHooks = {
 type Parts = { selection: Selection; toSend: Selected[]; options: RunOptions; hooks: RunHooks };
 
 /** So many messages in a row that SQS does not take stop a replay. */
-const mostFailuresInARow = 20;
+const maxFailuresInARow = 20;
 
 /** One run of a replay; `perform` answers why it stopped before its end, if it did. */
 export const createReplayRun = (target: Target, { selection, toSend, options, hooks }: Parts) => {
@@ -84,7 +84,7 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
     if (returns.broken() !== undefined) return 'the dead-letter queue could not be read any more';
     const error = returns.errorOfRow(options.stopAfter);
     if (error !== undefined) return `${options.stopAfter} in a row came back with the same error: ${error}`;
-    if (failuresInARow >= mostFailuresInARow)
+    if (failuresInARow >= maxFailuresInARow)
       return `SQS took none of ${failuresInARow} messages in a row: ${failed.at(-1)?.reason}`;
     return undefined;
   };

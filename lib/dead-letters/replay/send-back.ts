@@ -1,5 +1,5 @@
 import { sendAll } from '../../aws/batches.ts';
-import { bytesOf, mostAttributes, mostBytes, type Outgoing } from '../../aws/sqs-limits.ts';
+import { bytesOf, maxAttributes, maxBytes, type Outgoing } from '../../aws/sqs-limits.ts';
 import type { DeadLetter } from '../../dead-letter.ts';
 import { needsDecision } from '../../failure.ts';
 import type { Letter } from '../reading/letter.ts';
@@ -45,9 +45,9 @@ export const messageFor = ({ body, attributes, replays, failure }: DeadLetter): 
     ...(failure &&
       needsDecision(failure.kind) && { kind: { DataType: 'String', StringValue: failure.kind } }),
   };
-  const room = mostAttributes - Object.keys(counted).length;
+  const room = maxAttributes - Object.keys(counted).length;
   const carried = Object.fromEntries(Object.entries(attributes).slice(0, room));
   const tellings = [{ ...carried, ...counted }, counted, {}];
-  const fitting = tellings.find((each) => bytesOf({ body, attributes: each }) <= mostBytes);
+  const fitting = tellings.find((each) => bytesOf({ body, attributes: each }) <= maxBytes);
   return { body, attributes: fitting ?? {} };
 };

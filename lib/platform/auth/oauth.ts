@@ -28,7 +28,7 @@ export const oauthCredential = z
     /** To ask for; default: all that the client was granted. */
     scopes: z.array(scope).optional(),
 
-    /** Single-use: each refresh answers the next one. The first is a person's authorisation. */
+    /** Single-use: each refresh answers the next one. The first is a person's authorization. */
     refreshToken: text.optional(),
     accessToken: z.string().regex(accessTokenForm, 'must be a bearer token').optional(),
     obtainedAt: time.optional(),
@@ -42,7 +42,7 @@ export const oauthCredential = z
     const problem = (path: string, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message });
     if (credential.grant === 'refresh_token' && !credential.refreshToken)
-      problem('refreshToken', 'is missing: a person must authorise');
+      problem('refreshToken', 'is missing: a person must authorize');
     if (!credential.clientSecret === !credential.privateKey)
       problem('clientSecret', 'there must be either this or a privateKey');
     if (credential.privateKey && !credential.keyId) problem('keyId', 'is missing');

@@ -16,7 +16,7 @@ export type Tokens = { accessToken: string; refreshToken?: string; obtainedAt: s
 /** A token request that brought no tokens. */
 export class TokenError extends Error {
   override name = 'TokenError';
-  /** A person must authorise again, or correct the secret or the client; or it is tried again later. */
+  /** A person must authorize again, or correct the secret or the client; or it is tried again later. */
   readonly cure: 'authorize' | 'correct' | 'wait';
   /** For how long the server is better left alone, whoever asks. */
   readonly quietSeconds: number | undefined;
@@ -32,7 +32,7 @@ export type TokenRequestOptions = { signal: AbortSignal; timeoutMs: number };
 
 const usualQuietSeconds = 60;
 /** A clock that is off by less is within what any server allows for. */
-const leastSkewSeconds = 5;
+const minSkewSeconds = 5;
 
 /**
  * Asks once for tokens, by the credential's grant.
@@ -47,9 +47,7 @@ export const requestTokens = async (
     const skewSeconds = first.skewSeconds ?? 0;
     // A server looks at the client's assertion before anything else: where the clocks differ, nothing was spent.
     const isOutOfTime =
-      credential.privateKey &&
-      errorIn(first) === 'invalid_client' &&
-      Math.abs(skewSeconds) >= leastSkewSeconds;
+      credential.privateKey && errorIn(first) === 'invalid_client' && Math.abs(skewSeconds) >= minSkewSeconds;
     return tokensIn(isOutOfTime ? await ask(credential, { ...options, skewSeconds }) : first, credential);
   } catch (error) {
     if (error instanceof UnusableKey) throw new TokenError(error.message, 'correct');
@@ -131,7 +129,7 @@ const transport =
   };
 
 /** Ten years. */
-const mostSeconds = 10 * 365 * 24 * 3_600;
+const maxSeconds = 10 * 365 * 24 * 3_600;
 
 const tokenAnswer = z.looseObject({
   access_token: z.string().regex(accessTokenForm),
@@ -142,7 +140,7 @@ const tokenAnswer = z.looseObject({
     .number()
     .positive()
     .catch(3_600)
-    .transform((seconds) => Math.min(seconds, mostSeconds)),
+    .transform((seconds) => Math.min(seconds, maxSeconds)),
 });
 
 /** Read leniently, whatever the answer calls itself: tokens that are not taken because of a flaw of it would be lost. */

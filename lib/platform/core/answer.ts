@@ -45,7 +45,7 @@ export const receive = (
   const { maximumBytes, signal } = receiver;
   let control: Dispatcher.DispatchController | undefined;
   let head: { status: number; headers: Headers } | undefined;
-  let mostBytes = maximumErrorBytes;
+  let maxBytes = maximumErrorBytes;
   let bytes = 0;
   let isOver = false;
   const pieces: Buffer[] = [];
@@ -53,7 +53,7 @@ export const receive = (
     if (isOver || !head) return;
     isOver = true;
     signal.removeEventListener('abort', abort);
-    const text = startOf(pieces, how.isTooLong ? maximumErrorBytes : mostBytes);
+    const text = startOf(pieces, how.isTooLong ? maximumErrorBytes : maxBytes);
     receiver.onAnswer({ ...head, text, ...how });
   };
   const fail = (error: unknown): void => {
@@ -83,14 +83,14 @@ export const receive = (
       // What comes before the answer is none.
       if (status < 200) return;
       head = { status, headers };
-      if (isSuccess(status)) mostBytes = maximumBytes;
+      if (isSuccess(status)) maxBytes = maximumBytes;
       receiver.onHead?.(status, headers);
     },
     onResponseData: (controller, piece) => {
       pieces.push(piece);
       bytes += piece.length;
       const isTooLong = head !== undefined && isSuccess(head.status);
-      if (isTooLong ? bytes <= mostBytes : bytes < mostBytes) return;
+      if (isTooLong ? bytes <= maxBytes : bytes < maxBytes) return;
       end(isTooLong ? { isTooLong } : {});
       controller.abort(new Error('enough was read'));
     },
@@ -99,8 +99,8 @@ export const receive = (
   });
 };
 
-const startOf = (pieces: Buffer[], mostBytes: number): string =>
-  pieces.length === 0 ? '' : Buffer.concat(pieces).subarray(0, mostBytes).toString('utf8');
+const startOf = (pieces: Buffer[], maxBytes: number): string =>
+  pieces.length === 0 ? '' : Buffer.concat(pieces).subarray(0, maxBytes).toString('utf8');
 
 /** The start of an answer that comes as a stream. */
 export const readStart = async ({

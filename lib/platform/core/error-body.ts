@@ -46,7 +46,7 @@ const likenessOfAll = (values: unknown[]): Likeness | undefined => {
 /** The words of JSON that is no success, whatever it is. */
 export const errorWords = (value: object): ErrorWords => {
   const likeness = likenessToError(value);
-  if (Array.isArray(value) && likeness) return wordsOfAll(value.slice(0, mostPieces));
+  if (Array.isArray(value) && likeness) return wordsOfAll(value.slice(0, maxPieces));
   const told = known(value);
   const { errors, error } = told;
   const ownTitle = stringOf(told.title) ?? stringOf(error);
@@ -79,15 +79,15 @@ const wordsOfAll = (values: object[]): ErrorWords => {
 };
 
 /** More than any letter holds. */
-const mostPieces = 1_000;
+const maxPieces = 1_000;
 
 const joined = (values: unknown[]): string | undefined => {
   const pieces = new Set<string>();
   const gather = (value: unknown, name = ''): void => {
-    if (pieces.size >= mostPieces) return;
+    if (pieces.size >= maxPieces) return;
     const text = stringOf(value);
     if (text !== undefined) pieces.add(name === '' || messageName.test(name) ? text : `${name}: ${text}`);
-    else if (Array.isArray(value)) for (const each of value.slice(0, mostPieces)) gather(each, name);
+    else if (Array.isArray(value)) for (const each of value.slice(0, maxPieces)) gather(each, name);
     else if (isObject(value)) for (const [each, within] of Object.entries(value)) gather(within, each);
   };
   for (const value of values) gather(value);

@@ -5,20 +5,20 @@ export const shapeOf = (value: unknown, depth = 0): string => {
   if (value === null) return 'null';
   if (Array.isArray(value)) {
     if (value.length === 0) return 'an empty array';
-    return depth < mostDepth ? `an array of ${shapeOf(value[0], depth + 1)}` : 'an array';
+    return depth < maxDepth ? `an array of ${shapeOf(value[0], depth + 1)}` : 'an array';
   }
   if (typeof value !== 'object') return typeof value;
   const fields = Object.keys(value);
-  if (depth === mostDepth || fields.length === 0) return fields.length === 0 ? '{}' : 'an object';
-  const told = fields.slice(0, mostFields).map((name) => {
+  if (depth === maxDepth || fields.length === 0) return fields.length === 0 ? '{}' : 'an object';
+  const told = fields.slice(0, maxFields).map((name) => {
     const each = (value as Record<string, unknown>)[name];
     return `${/^[A-Za-z_]\w{0,39}$/.test(name) ? name : '…'}: ${shapeOf(each, depth + 1)}`;
   });
-  return `{ ${told.join(', ')}${fields.length > mostFields ? ', …' : ''} }`;
+  return `{ ${told.join(', ')}${fields.length > maxFields ? ', …' : ''} }`;
 };
 
-const mostDepth = 3;
-const mostFields = 20;
+const maxDepth = 3;
+const maxFields = 20;
 
 type Schema = { def: Definition };
 type Definition = {

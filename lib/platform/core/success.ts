@@ -99,14 +99,14 @@ const unexpected = (
   return new PlatformError({
     operation,
     call,
-    refused: { ...about, form: 'shape', title: 'Unexpected Answer', detail: detail.slice(0, mostDetail) },
+    refused: { ...about, form: 'shape', title: 'Unexpected Answer', detail: detail.slice(0, maxDetail) },
     sent: true,
     unexpected: true,
     message: `the answer ${message}`,
   });
 };
 
-const mostDetail = 2_000;
+const maxDetail = 2_000;
 
 const declaredBy = ({ answer }: Operation<unknown>): string => {
   if (answer === 'acknowledged') return 'nothing, or what was asked for';

@@ -38,7 +38,7 @@ describe('the connection', () => {
         { component: 'lp', version: '1.49', supported: true },
         { component: 'le', version: '1.82', supported: true },
       ],
-      authorisationDays: undefined,
+      authorizationDays: undefined,
       scopes: undefined,
       problems: [],
     });
@@ -141,7 +141,7 @@ describe('the connection', () => {
   });
 });
 
-describe('the authorisation', () => {
+describe('the authorization', () => {
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
   const oauth = (more: object) => ({
     type: 'oauth',
@@ -183,8 +183,8 @@ describe('the authorisation', () => {
   ])('%s', async (_, more, lifeDays, expected) => {
     await office.controls().secret('sis-relay/local/service', oauth(more));
     const report = await check(lifeDays === undefined ? {} : { REFRESH_TOKEN_DAYS: `${lifeDays}` });
-    expect(report.authorisationDays).toBe(expected);
-    const told = report.problems.some(({ what }) => what.startsWith('The authorisation ends'));
+    expect(report.authorizationDays).toBe(expected);
+    const told = report.problems.some(({ what }) => what.startsWith('The authorization ends'));
     expect(told).toBe(expected !== undefined);
   });
 });
@@ -201,7 +201,7 @@ test('its metrics are one line for CloudWatch; what is not known is not in it', 
     VersionsSupported: [1],
     ClockSkew: [expect.any(Number)],
   });
-  expect(line).not.toHaveProperty('AuthorisationDays');
+  expect(line).not.toHaveProperty('AuthorizationDays');
   const told = { Namespace: 'sis-relay/test', Dimensions: [['function']] };
   expect(line._aws.CloudWatchMetrics).toContainEqual({
     ...told,

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { DurableOperationError } from '@aws/durable-execution-sdk-js';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Run } from '../../../lib/course-export/chunk.ts';
-import { exportAll, mostOperationsForWaits } from '../../../lib/course-export/passes.ts';
+import { exportAll, maxOperationsForWaits } from '../../../lib/course-export/passes.ts';
 import { askedIn } from '../../../lib/course-export/request.ts';
 import { incompleteIn } from '../../../lib/course-export/totals.ts';
-import { type Engine, mostOperations } from '../../../lib/durable/job.ts';
+import { type Engine, maxOperations } from '../../../lib/durable/job.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
 import type { PlatformClient } from '../../../lib/platform/client.ts';
 
@@ -107,7 +107,7 @@ const exportOf = async (count: number, world: World) => {
   const { engine, until } = engineIn(world);
   const run: Run = {
     ...{ request: askedIn({}).request, runId: 'run', answeredMs: 0, unlucky: 0, leftMs: engine.leftMs },
-    mayWait: () => engine.operations() < mostOperationsForWaits,
+    mayWait: () => engine.operations() < maxOperationsForWaits,
     services: {
       platform: { for: () => platform } as unknown as PlatformClient,
       store: {
@@ -189,7 +189,7 @@ describe('10,000 org units take no more operations than AWS allows an execution'
       expect(kinds.rejected).toBeGreaterThan(2_000);
       expect((kinds.rejected ?? 0) + (kinds[kind] ?? 0)).toBe(all);
       expect(incompleteIn(totals)).toBe(all);
-      expect(operations).toBeLessThan(mostOperations - 400);
+      expect(operations).toBeLessThan(maxOperations - 400);
     },
   );
 

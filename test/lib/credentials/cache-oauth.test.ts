@@ -96,7 +96,7 @@ describe('an access token', () => {
   test('is said to need a person where its secret says so', async () => {
     const refused = { state: 'x', at: '2026-01-31T09:30:00Z', reason: 'invalid_grant' };
     const { platform, failing } = await readingWorld({ expiresAt: '2020-01-01T00:00:00Z', refused });
-    expect((await failing(whoAmI(platform))).message).toContain('a person must authorise again');
+    expect((await failing(whoAmI(platform))).message).toContain('a person must authorize again');
   });
 
   test('that is not there yet is waited for', async () => {

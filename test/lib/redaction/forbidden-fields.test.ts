@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mostBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
+import { maxBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
 import { withoutFields } from '../../../lib/redaction/forbidden-fields.ts';
 
 const names = ['key', 'plainSecret'];
@@ -193,7 +193,7 @@ describe('what is left of a body', () => {
         const masked = withoutFields(each, names);
         expect(masked.fields).toEqual(['key']);
         expect(problemOf(masked.body)).toBeUndefined();
-        expect(Buffer.byteLength(masked.body)).toBeLessThanOrEqual(mostBytes - 16_384);
+        expect(Buffer.byteLength(masked.body)).toBeLessThanOrEqual(maxBytes - 16_384);
         expect(masked.body).not.toMatch(/:\\?"k/);
       }
     }

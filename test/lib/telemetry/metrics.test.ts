@@ -122,7 +122,7 @@ test('each metric is published as its definition says', () => {
   tally.add('CredentialAccepted', { function: 'f' }, 1);
   tally.add('VersionsSupported', { function: 'f' }, 1);
   tally.add('ClockSkew', { function: 'f' }, 1);
-  tally.add('AuthorisationDays', { function: 'f' }, 1);
+  tally.add('AuthorizationDays', { function: 'f' }, 1);
   const published = taken(tally).flatMap((line) => line._aws.CloudWatchMetrics);
   expect(
     Object.fromEntries(

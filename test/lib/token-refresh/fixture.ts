@@ -59,7 +59,7 @@ export const tokenWorld = async () => {
     return JSON.parse(SecretString ?? '');
   };
 
-  /** As if a person had authorised: a refresh token of this user. */
+  /** As if a person had authorized: a refresh token of this user. */
   const authorize = async (userId = 100): Promise<string> => {
     const grant = { clientId: 'local-client', userId };
     return (await tell<{ refreshToken: string }>('POST oauth/refreshTokens', grant)).refreshToken;

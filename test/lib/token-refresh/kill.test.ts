@@ -134,7 +134,7 @@ describe('a run that is killed', () => {
       expect(await world.userOf(secret.accessToken)).toBe('100');
       if (lossAt.includes(moment)) {
         expect(errors).toEqual([
-          'a person must authorise again and put the new refresh token into the secret',
+          'a person must authorize again and put the new refresh token into the secret',
         ]);
         expect(secret.refused).toBeDefined();
         await world.put(service, { ...secret, refreshToken: await world.authorize() });
@@ -165,7 +165,7 @@ describe('a run that is killed while it calls a person', () => {
       tell('DELETE oauth/refreshTokens'),
     );
     expect(signal).toBe('SIGKILL');
-    const told = [...output.matchAll(/a person must authorise again/g), ...(await laterRuns(world))];
+    const told = [...output.matchAll(/a person must authorize again/g), ...(await laterRuns(world))];
     expect(told.length).toBeGreaterThanOrEqual(1);
     expect(told.length).toBeLessThanOrEqual(2);
     const asked = (await world.counts()).total;

@@ -277,7 +277,7 @@ describe('a refresh token that is refused', () => {
     expect(another.errors()).toEqual([]);
     expect(errors()).toMatchObject([
       {
-        message: 'a person must authorise again and put the new refresh token into the secret',
+        message: 'a person must authorize again and put the new refresh token into the secret',
         secret: service,
         reason: 'the token endpoint answered 400 invalid_grant',
       },
@@ -390,11 +390,11 @@ describe('a secret that a person changes while its tokens are renewed', () => {
     expect(await world.userOf(after.accessToken)).toBe('100');
   });
 
-  test('keeps the other authorisation that the person put there', async () => {
+  test('keeps the other authorization that the person put there', async () => {
     const { refresher, changed, after } = await renewedMeanwhile((world) => world.byRefreshToken(301));
     expect(after).toEqual(changed);
     expect(refresher.warnings()).toMatchObject([
-      { message: expect.stringContaining('another authorisation') },
+      { message: expect.stringContaining('another authorization') },
     ]);
   });
 });
@@ -428,7 +428,7 @@ test('no token, secret or key is ever logged', async () => {
   refresher.errors();
   for (const word of [secret.refreshToken, secret.clientSecret, first.refreshToken, first.accessToken])
     expect(refresher.text()).not.toContain(word);
-  expect(refresher.text()).toContain('authorise again');
+  expect(refresher.text()).toContain('authorize again');
 });
 
 describe('what AWS refuses', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { editLetter } from '../../../../lib/dead-letters/edit/edit.ts';
-import { Refusal } from '../../../../lib/deployment/command-errors.ts';
+import { RefusedError } from '../../../../lib/deployment/command-errors.ts';
 import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
@@ -101,7 +101,7 @@ describe('a message is sent only when its function would take it', () => {
   });
 
   test.each([
-    ['it gives up', { change: async () => Promise.reject(new Refusal('given up')) }, 'given up'],
+    ['it gives up', { change: async () => Promise.reject(new RefusedError('given up')) }, 'given up'],
     ['nothing was changed', { change: async (body: string) => body }, /Nothing was changed/],
   ])('where %s, the letter stays as it was', async (_, options, reason) => {
     const office = await offices.open();

@@ -13,7 +13,7 @@ export const oauthControls: Controls = {
     world.oauth.clients.set(client.clientId, client);
   },
 
-  // As if a person had authorised the client in a browser.
+  // As if a person had authorized the client in a browser.
   'POST oauth/refreshTokens': ({ world: { oauth }, body }) => {
     const shape = exactly({ clientId: string, userId: optional(id), scopes: optional(list(string)) });
     const { clientId, userId, scopes } = shape(body, '');

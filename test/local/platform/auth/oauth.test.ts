@@ -80,7 +80,7 @@ describe('client credentials', () => {
 describe('refresh tokens', () => {
   const refresh = (refresh_token: unknown) =>
     ask({ grant_type: 'refresh_token', refresh_token: String(refresh_token) }, { Authorization: basic });
-  const authorise = async (grant = {}) => {
+  const authorize = async (grant = {}) => {
     const answer = await platform.control('POST oauth/refreshTokens', {
       clientId: 'local-client',
       ...grant,
@@ -89,7 +89,7 @@ describe('refresh tokens', () => {
   };
 
   test('are good once; the next pair is another', async () => {
-    const first = await authorise({ userId: 200, scopes: ['grades:*:*'] });
+    const first = await authorize({ userId: 200, scopes: ['grades:*:*'] });
     const second = await refresh(first);
     expect(second).toMatchObject({ status: 200, scope: 'grades:*:*', expires_in: 3600 });
     expect(await jsonOf(await get(whoami, second.access_token))).toMatchObject({ Identifier: '200' });
@@ -102,7 +102,7 @@ describe('refresh tokens', () => {
   });
 
   test('are spent even if the answer is lost', async () => {
-    const token = await authorise();
+    const token = await authorize();
     const then = { reset: 'after' };
     await platform.control('POST faults', { match: { path: 'token' }, then });
     await expect(refresh(token)).rejects.toThrow();
@@ -111,15 +111,15 @@ describe('refresh tokens', () => {
 
   test('belong to one client, and can be revoked', async () => {
     await platform.control('POST oauth/clients', { clientId: 'other', clientSecret: 's', userId: 100 });
-    const token = await authorise({ clientId: 'other' });
+    const token = await authorize({ clientId: 'other' });
     expect(await refresh(token)).toMatchObject({ error: 'invalid_grant' });
-    const own = await authorise();
+    const own = await authorize();
     await platform.control('DELETE oauth/refreshTokens');
     expect(await refresh(own)).toMatchObject({ error: 'invalid_grant' });
   });
 
   test('may be narrowed and never widened', async () => {
-    const token = await authorise({ scopes: ['grades:*:*'] });
+    const token = await authorize({ scopes: ['grades:*:*'] });
     const form = { grant_type: 'refresh_token', refresh_token: token };
     const scopes = (scope: string) => ask({ ...form, scope }, { Authorization: basic });
     expect(await scopes('news:newsitems:manage')).toMatchObject({ error: 'invalid_scope' });
