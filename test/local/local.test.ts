@@ -17,6 +17,9 @@ import { acts, event, invocations } from './scenarios.ts';
 import type { StackDescription } from './stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
+const { scripts }: { scripts: Record<string, string> } = JSON.parse(
+  await readFile(join(root, 'package.json'), 'utf8'),
+);
 let project: string;
 
 // A checkout of its own: a developer's stack may be up in this one.
@@ -61,7 +64,8 @@ function run(command: string, ...parameters: string[]) {
   return { child, said, ended, up };
 }
 
-const local = (...options: string[]) => run(process.execPath, 'test/local/local.js', ...options);
+const local = (...options: string[]) =>
+  run(process.execPath, 'test/run.js', 'test/local/local.ts', ...options);
 const stackFile = () => join(project, '.local/stack.json');
 
 /** What /proc tells of the living processes, where there is one. */
@@ -251,7 +255,7 @@ describe('npm run local', () => {
 });
 
 describe('npm start', () => {
-  const start = (...words: string[]) => run(process.execPath, 'test/local/start.js', ...words);
+  const start = (...words: string[]) => run(process.execPath, 'test/run.js', 'test/local/start.ts', ...words);
   const last = (text: string) => text.trimEnd().split('\n').at(-1);
 
   test('ends with status 0 where each message ended as expected, in plain lines without a terminal', async () => {
@@ -309,21 +313,26 @@ describe('npm start', () => {
 });
 
 describe('a node below 24, called directly', () => {
-  test.for(['test/local/start.js', 'test/local/local.js', 'test/local/chaos.js', 'test/all.js'])(
-    '%s fails with a sentence that says what to run',
-    async (program, { skip }) => {
+  test.for(Object.entries(scripts).filter(([, line]) => line.includes('test/run.js')))(
+    'npm run %s ends with a sentence that says what to run',
+    async ([, line], { skip }) => {
       const node = await oldNode();
       if (node === undefined) return skip('there is no node below 24 on this machine');
-      const { said, ended } = run(node, program);
+      const [, ...words] = line.split(' ');
+      const { said, ended } = run(node, ...words);
       expect(await ended).toEqual([1, null]);
       expect(said).toEqual({
         out: '',
         err: expect.stringMatching(
-          /^sis-relay needs Node 24 or newer, and this is v\d+\.\d+\.\d+\. Run `npm .*`: it brings its own\.\n$/,
+          /^sis-relay needs Node 24 or newer, and this is v\d+\.\d+\.\d+\. Run `npm .*`: it brings its own on Linux, macOS and Windows \(x64\)\.\n$/,
         ),
       });
     },
   );
+
+  test('no npm script needs more of a shell than every shell has', () => {
+    for (const line of Object.values(scripts)) expect(line).not.toMatch(/^(exec |\w+=)|[';|$]/);
+  });
 });
 
 /** The machine's own node, if it is an old one. */

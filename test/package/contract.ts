@@ -75,9 +75,10 @@ function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
 }
 
 // `npm run generate` writes the files anew.
-if (import.meta.main) {
+/** `npm run generate` */
+export const command = async (): Promise<void> => {
   rmSync(contractFolder, { recursive: true, force: true });
   mkdirSync(contractFolder, { recursive: true });
   for (const [name, content] of Object.entries(await contractFiles()))
     writeFileSync(join(contractFolder, name), `${JSON.stringify(content, null, 2)}\n`);
-}
+};

@@ -210,7 +210,8 @@ export const countedIn = (deployment: Deployment): Counted => {
   return { eachAlarms: each / triggered.length, ownAlarms, ownWatched, causes };
 };
 
-if (import.meta.main) {
+/** `npm run costs` */
+export const command = async (): Promise<void> => {
   const [{ measure, measureSchedules, latencyMs }, { packagedProject }, { cpus }] = await Promise.all([
     import('./cost-measure.ts'),
     import('./packaged.ts'),
@@ -230,4 +231,4 @@ if (import.meta.main) {
   }
   const counted = countedIn(deploy((await packagedProject()).template));
   writeIntoReadme('costs', tablesOf(await readMeasurement(), counted));
-}
+};

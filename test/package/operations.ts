@@ -139,4 +139,5 @@ const errorsOf = (name: string): string[] =>
   ].sort();
 
 // `npm run generate` writes the table anew.
-if (import.meta.main) writeIntoReadme('operations', await operationsTable());
+/** `npm run generate` */
+export const command = async (): Promise<void> => writeIntoReadme('operations', await operationsTable());

@@ -1,4 +1,0 @@
-import '../node-24.js';
-
-const { command } = await import('./chaos.ts');
-await command(process.argv.slice(2));

@@ -1,3 +1,0 @@
-import '../node-24.js';
-
-await import('./local.ts');

@@ -1,0 +1,21 @@
+// What npm scripts run, in words that every shell takes: `node test/run.js [NAME=value …] FILE [OPTION …]`.
+// It is JavaScript, and checks first, because an older Node cannot read the TypeScript that follows.
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [major] = process.versions.node.split('.').map(Number);
+if (major < 24) {
+  console.error(
+    `sis-relay needs Node 24 or newer, and this is ${process.version}. Run \`npm start\`, \`npm test\` or \`npm run …\`: it brings its own on Linux, macOS and Windows (x64).`,
+  );
+  process.exit(1);
+}
+const [node, , ...words] = process.argv;
+while (/^[A-Z_]+=/.test(words[0] ?? '')) {
+  const [name, value] = words.shift().split('=');
+  process.env[name] ??= value;
+}
+const file = resolve(import.meta.dirname, '..', words.shift() ?? '');
+process.argv = [node, file, ...words];
+const { command } = await import(pathToFileURL(file).href);
+await command?.(words);
