@@ -10,6 +10,16 @@ if (major < 24) {
   );
   process.exit(1);
 }
+// The shell between npm and this process does not pass on the signal that ends npm: that the shell is gone tells as much.
+const { ppid, env } = process;
+if (env.npm_lifecycle_event !== undefined && process.platform !== 'win32') {
+  const watch = setInterval(() => {
+    if (process.ppid === ppid) return;
+    clearInterval(watch);
+    process.kill(process.pid, 'SIGTERM');
+  }, 300).unref();
+}
+
 const [node, , ...words] = process.argv;
 while (/^[A-Z_]+=/.test(words[0] ?? '')) {
   const [name, value] = words.shift().split('=');

@@ -124,6 +124,14 @@ describe('npm run local', () => {
     expect(existsSync(stackFile())).toBe(false);
   });
 
+  test('ends with npm, where a signal reaches npm alone', async () => {
+    const stack = run('npm', 'run', '--silent', 'local', '--', '--no-functions');
+    await stack.up();
+    stack.child.kill('SIGTERM');
+    await expect.poll(() => signalAll(stack.child, 0), { timeout: 20_000 }).toBe(false);
+    expect(existsSync(stackFile())).toBe(false);
+  });
+
   test('serves plain clients of AWS: what they put in its queues is done, and what they invoke runs', async () => {
     const stack = local();
     const description = await stack.up();
