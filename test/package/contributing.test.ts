@@ -69,6 +69,7 @@ const run = (command: string, ...options: string[]) =>
       ...process.env,
       PATH: `${join(project, 'node_modules/.bin')}${delimiter}${process.env.PATH}`,
       NO_COLOR: '1',
+      PERMISSIONS_OF: 'configuration-update',
     },
   });
 

@@ -106,7 +106,7 @@ export async function serverless(
   options: string[],
   environment: Record<string, string> = {},
 ): Promise<string> {
-  const { PATH, SystemRoot } = process.env;
+  const { PATH, SystemRoot, NODE_COMPILE_CACHE } = process.env;
   const run = promisify(execFile)(
     process.execPath,
     [join(project, 'node_modules/serverless/bin/serverless.js'), ...options],
@@ -117,6 +117,7 @@ export async function serverless(
         HOME: project,
         AWS_EC2_METADATA_DISABLED: 'true',
         ...(SystemRoot && { SystemRoot }),
+        ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
         ...environment,
       },
     },

@@ -87,6 +87,8 @@ const renewing = async (killedAt?: Moment, prepare: (world: World) => Promise<un
   const child = spawn(process.execPath, [join(import.meta.dirname, 'process.ts')], {
     env: {
       PATH: process.env.PATH,
+      // Where compiled code is kept: one process a moment would compile the same again.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       AWS_REGION: localRegion,
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
