@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { partOfReadme } from '../readme.ts';
+import { partOfReadme } from '../documents.ts';
 import { bench } from './bench.ts';
 import { startDriver } from './drivers.ts';
 import { atMostTimes } from './figures.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { optionsOf } from '../options.ts';
-import { writeIntoReadme } from '../readme.ts';
+import { writeIntoReadme } from '../documents.ts';
 import { measureColdStart } from './cold-start.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import type { Section } from './figures.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { partOfReadme } from '../readme.ts';
+import { partOfReadme } from '../documents.ts';
 import { deploy } from './cloudformation.ts';
 import { billedMs, costOf, countedIn, exportCostOf, pipeCost, readMeasurement, tablesOf } from './cost.ts';
 import { packagedProject, slowMs } from './packaged.ts';

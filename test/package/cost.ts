@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxChunks } from '../../lib/course-export/passes.ts';
 import { optionsOf } from '../options.ts';
-import { writeIntoReadme } from '../readme.ts';
+import { writeIntoReadme } from '../documents.ts';
 import { alarmsIn, type Deployment, deploy } from './cloudformation.ts';
 
 /**

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { askedIn } from '../../lib/course-export/request.ts';
 import * as grades from '../../lib/platform/resources/grades.ts';
 import { refusedOperations } from '../../lib/platform/resources/operations.ts';
-import { partOfReadme } from '../readme.ts';
+import { partOfReadme } from '../documents.ts';
 import { operationsTable } from './operations.ts';
 
 const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');

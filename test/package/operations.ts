@@ -10,7 +10,7 @@ import { documentedErrors, refusalsEverywhere, routeOf } from '../lib/platform/d
 import { controlsOf } from '../local/controls.ts';
 import type { Route } from '../local/platform/route.ts';
 import { type Stack, startStack } from '../local/stack.ts';
-import { writeIntoReadme } from '../readme.ts';
+import { writeIntoReadme } from '../documents.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** The README's table of operations as the code says it. */
