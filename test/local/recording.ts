@@ -57,10 +57,12 @@ ${texts.join('\n')}
 /** When each line is shown: as it was printed, but that no wait is long and no line comes too soon. */
 function timesOf(lines: Line[]): number[] {
   let shownMs = 0;
+  let printedMs = lines[0]?.atMs ?? 0;
   return lines.map(({ atMs, text }, index) => {
-    const before = lines[index - 1];
     // An empty line comes with the one before it.
-    if (before && text !== '') shownMs += Math.min(gapMs.max, Math.max(gapMs.min, atMs - before.atMs));
+    if (index === 0 || text === '') return shownMs;
+    shownMs += Math.min(gapMs.max, Math.max(gapMs.min, atMs - printedMs));
+    printedMs = atMs;
     return shownMs;
   });
 }
