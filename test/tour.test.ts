@@ -11,7 +11,7 @@ const blocks = [...tour.matchAll(/^```(sh|text)\n(.*?)^```$/gms)].map(([, kind, 
   kind,
   text,
 }));
-const lines = blocks.flatMap(({ kind, text }) => (kind === 'sh' ? text.trim().split('\n') : []));
+const lines = blocks.flatMap(({ kind, text }) => (kind === 'sh' ? text.trim().split(/\n(?! )/) : []));
 const [shown] = blocks.flatMap(({ kind, text }) => (kind === 'text' ? [text] : []));
 
 const office = localOffice({ functions: ['enrollment-create', 'grade-push'] });
