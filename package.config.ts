@@ -7,8 +7,8 @@ type Serverless = {
   serviceDir: string;
   processedInput: { commands: string[] };
   service: {
-    functions: Record<string, { package?: { artifact: string }; role: string; environment?: Environment }>;
-    resources: Pick<Template, 'Resources'>;
+    functions: Record<string, Stanza & { package?: { artifact: string }; environment?: Environment }>;
+    resources: Parts;
     provider: {
       stage: string;
       environment: Environment;
@@ -22,6 +22,9 @@ type Serverless = {
 };
 type Utils = { writeText(text: string): void };
 type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): Promise<string> };
+/** What of a function's stanza leads to other parts of serverless.yml. */
+type Stanza = { role: string; events?: { sqs?: { arn: { 'Fn::GetAtt': string[] } } }[] };
+type Parts = Pick<Template, 'Resources'> & { Mappings: { Changes: Record<string, unknown> } };
 /** Addresses of what the stack makes are known to CloudFormation alone. */
 type Environment = Record<string, string | number | object>;
 type Template = {
@@ -43,7 +46,10 @@ export default class Packaging {
     Object.assign(service.resources, writeOut(service.resources));
     fillAlarms(service.resources.Resources);
     this.hooks = {
-      'before:package:initialize': () => checkSettings(serverless),
+      'before:package:initialize': () => {
+        checkParts(service.functions, service.resources);
+        checkSettings(serverless);
+      },
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
       'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
       'before:package:finalize': () => {
@@ -74,6 +80,30 @@ export default class Packaging {
 export const checkStage = (stage: string): void => {
   if (!/^[a-z0-9]{1,19}$/.test(stage))
     throw new Error(`The stage ${stage} must be of at most 19 lower-case letters and digits`);
+};
+
+/**
+ * osls packages a function whose queue or role nobody creates, and only CloudFormation would refuse it.
+ * @throws Error naming the entries of serverless.yml that are missing.
+ */
+export const checkParts = (
+  functions: Record<string, Stanza>,
+  { Resources, Mappings }: { Resources: Record<string, unknown>; Mappings: Parts['Mappings'] },
+): void => {
+  const problems = Object.entries(functions).flatMap(([name, { role, events = [] }]) => {
+    const queues = events.flatMap(({ sqs }) => sqs?.arn['Fn::GetAtt'][0] ?? []);
+    const absent = [role, ...queues].filter((id) => Resources[id] === undefined);
+    const list = queues.length > 0 ? 'custom.integrations' : 'custom.scheduled';
+    return [
+      ...(absent.length > 0
+        ? [`${name} uses ${absent.join(' and ')}, which nothing creates: add ${name} to ${list}`]
+        : []),
+      ...(queues.length > 0 && Mappings.Changes[name] === undefined
+        ? [`${name} may write no item of the ledger: add ${name} to resources.Mappings.Changes`]
+        : []),
+    ];
+  });
+  if (problems.length > 0) throw new Error(`serverless.yml is incomplete: ${problems.join('; ')}`);
 };
 
 /** What the stack will have made: any text that settings take for an address. */

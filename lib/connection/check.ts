@@ -130,7 +130,11 @@ const misspelt = ({ overridden }: Connection): ConnectionReport['problems'] => {
   if (unknown.length === 0) return [];
   const what = `PLATFORM_OPERATIONS names what is no operation: ${unknown.join(', ')}`;
   return [
-    { what, remedy: 'Write the name as in README’s table of all operations; until then it changes nothing.' },
+    {
+      what,
+      remedy:
+        'Write the name as in the table of lib/platform/README.md. Until then the setting has no effect.',
+    },
   ];
 };
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { partOfReadme } from '../readme.ts';
+import { writtenPart } from '../documents.ts';
 import { bench } from './bench.ts';
 import { startDriver } from './drivers.ts';
 import { atMostTimes } from './figures.ts';
@@ -61,7 +61,7 @@ describe('the benchmarks, in their smallest form', () => {
     }
   });
 
-  test('the README has a line for each of them', () =>
+  test('test/README.md has a line for each of them', () =>
     expect(summaryOf(results).match(/\| (holds|\*\*does not hold\*\*) \|$/gm)).toHaveLength(8));
 
   test('the picture draws them all', () => {
@@ -72,9 +72,9 @@ describe('the benchmarks, in their smallest form', () => {
   });
 });
 
-test('the README shows the results that are kept', async () => {
+test('test/README.md shows the results that are kept', async () => {
   const kept: Results = JSON.parse(await readFile(new URL('results/bench.json', import.meta.url), 'utf8'));
-  expect(partOfReadme('benchmarks')).toBe(summaryOf(kept));
+  expect(writtenPart('benchmarks')).toBe(summaryOf(kept));
 });
 
 describe('what is compared', () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writePart } from '../documents.ts';
 import { optionsOf } from '../options.ts';
-import { writeIntoReadme } from '../readme.ts';
 import { measureColdStart } from './cold-start.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import type { Section } from './figures.ts';
@@ -38,8 +38,7 @@ export const bench = async (scale: Scale, print: (text: string) => void): Promis
   return resultsOf(sections, loadAverages);
 };
 
-/** `npm run bench`: writes what the README shows; `--quick` only looks. The exit status is 0 exactly if every floor holds. */
-/** `npm run bench` */
+/** `npm run bench`: writes what test/README.md shows; `--quick` only looks. The exit status is 0 exactly if every floor holds. */
 export const command = async (): Promise<void> => {
   const isQuick = optionsOf({ quick: { type: 'boolean' } }, { usage: 'npm run bench -- --quick' }).quick;
   const results = await bench(isQuick ? quick : full, console.log);
@@ -49,7 +48,7 @@ export const command = async (): Promise<void> => {
     writeFileSync(join(folder, 'bench.json'), `${JSON.stringify(results, null, 2)}\n`);
     writeFileSync(join(folder, 'bench.md'), markdownOf(results));
     writeFileSync(join(folder, 'bench.svg'), plotOf(results));
-    writeIntoReadme('benchmarks', summaryOf(results));
+    writePart('benchmarks', summaryOf(results));
   }
   const floors = floorsOf(results);
   const held = floors.filter(({ holds }) => holds).length;

@@ -62,20 +62,20 @@ export const markdownOf = (results: Results): string =>
 const circumstancesOf = ({ at, node, machine, loadAverages }: Results): string =>
   `${at.slice(0, 10)} with Node ${node.slice(1)} on ${machine}, load average ${Math.min(...loadAverages)} to ${Math.max(...loadAverages)}`;
 
-/** For the README: each floor, and of a figure that has one for each function the least good of them. */
+/** For test/README.md: each floor, and of a figure that has one for each function the worst of them. */
 export const summaryOf = (results: Results): string => {
   const rows = results.sections.flatMap(({ title, figures }) =>
     figures.flatMap(({ name, floors }) => {
       const shown = floors.length > 3 ? [minGood(floors)] : floors;
       return shown.map(
         (floor) =>
-          `| ${title}: ${lowered(name)} | ${floor.name}${floors.length > 3 ? `, the least good of ${floors.length}` : ''} | ${number(floor.measured.median)}${range(floor.measured)} | ${verdictOf(floor)} |`,
+          `| ${title}: ${lowered(name)} | ${floor.name}${floors.length > 3 ? `, the worst of ${floors.length}` : ''} | ${number(floor.measured.median)}${range(floor.measured)} | ${verdictOf(floor)} |`,
       );
     }),
   );
   return [
     '',
-    '![CPU a message, import, memory of an upload and growth, each beside its peers](test/bench/results/bench.svg)',
+    '![CPU a message, import, memory of an upload and growth, each beside its peers](bench/results/bench.svg)',
     '',
     '| what | floor | measured | |',
     '| --- | --- | --- | --- |',

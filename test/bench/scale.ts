@@ -14,7 +14,7 @@ export type Scale = {
   ownConnection: OwnConnectionScale;
 };
 
-/** What the README shows: under five minutes on two cores. */
+/** What test/README.md shows: under five minutes on two cores. */
 export const full: Scale = {
   messages: { launches: 3, rounds: 10, warmUps: 40, messages: { 0: 1_000, 20: 200, ledger: 200 } },
   coldStart: { functions: functionNames, repeats: 9 },

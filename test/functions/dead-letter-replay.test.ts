@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/dead-letter-replay.ts';
 import { type LetterFailure, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { listLetters } from '../../lib/dead-letters/reading/list.ts';
+import { documentOf } from '../documents.ts';
 import { localOffice } from '../lib/cli/local-office.ts';
 import { eventBody, failureOf, never } from '../lib/cli/office.ts';
 import { documentsIn, typed } from '../lib/cli/typed.ts';
@@ -184,10 +185,10 @@ describe('for an operator', () => {
     expect(await graded()).toEqual([506]);
   });
 
-  test('it takes what the README shows', async () => {
+  test('it takes what the runbook shows', async () => {
     await park([{ userId: 500, kind: 'rejected' }]);
-    const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
-    const [, payload = ''] = /dead-letter-replay --cli[^']+--payload '([^']+)'/.exec(readme) ?? [];
+    const [, payload = ''] =
+      /dead-letter-replay --cli[^']+--payload '([^']+)'/.exec(documentOf('lib/cli/README.md')) ?? [];
     expect(await handler(JSON.parse(payload), context)).toMatchObject({
       ended: 'planned',
       plan: { send: [{ kind: 'rejected', letters: 1 }] },

@@ -33,7 +33,6 @@ beforeAll(async () => {
   ];
   for (const name of [
     ...parts,
-    'README.md',
     'package.json',
     'package-lock.json',
     'vitest.config.ts',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { partOfReadme } from '../readme.ts';
+import { writtenPart } from '../documents.ts';
 import { deploy } from './cloudformation.ts';
 import { billedMs, costOf, countedIn, exportCostOf, pipeCost, readMeasurement, tablesOf } from './cost.ts';
 import { packagedProject, slowMs } from './packaged.ts';
@@ -39,12 +39,12 @@ test('computing takes longer with a part of a CPU, and waiting does not', () => 
   expect(billedMs({ ...measured, cpuMs: 100, memoryMb: 4000 })).toBe(1000);
 });
 
-test('the README’s costs are those of the measurement and of the packaged template', {
+test('the costs in lib/config/README.md are those of the measurement and of the packaged template', {
   timeout: slowMs,
 }, async () => {
   const deployment = deploy((await packagedProject()).template);
   const measurement = await readMeasurement();
-  expect(partOfReadme('costs')).toBe(tablesOf(measurement, countedIn(deployment)));
+  expect(writtenPart('costs')).toBe(tablesOf(measurement, countedIn(deployment)));
   for (const [name, { memoryMb, batchSize }] of Object.entries(measurement.functions)) {
     const lambda = deployment
       .ofType('AWS::Lambda::Function')

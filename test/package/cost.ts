@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxChunks } from '../../lib/course-export/passes.ts';
+import { writePart } from '../documents.ts';
 import { optionsOf } from '../options.ts';
-import { writeIntoReadme } from '../readme.ts';
 import { alarmsIn, type Deployment, deploy } from './cloudformation.ts';
 
 /**
  * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
- * the README's chapter on costs is computed from.
+ * the chapter on costs in lib/config/README.md is computed from.
  */
 const prices = {
   /** A million of each. */
@@ -121,7 +121,7 @@ export const exportCostOf = (courses: number, latencyMs: number) => {
 /** Alarms that each integration brings along, all others with the metrics that they are billed for, and those made of others. */
 export type Counted = { eachAlarms: number; ownAlarms: number; ownWatched: number; causes: number };
 
-/** The README's tables. */
+/** The tables of lib/config/README.md. */
 export function tablesOf(measurement: Measurement, counted: Counted): string {
   const { functions, scheduleMetrics, latencyMs, machine, date } = measurement;
   const rows = Object.entries(functions).map(([name, measured]) => {
@@ -162,13 +162,26 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
       ],
       rows,
     ),
-    `Measured ${date} on ${machine}, the platform answering after ${latencyMs} ms, in the packaged functions and the`,
-    'local Lambda; everything succeeds at once. Computing is counted as long as it would take with the part of a CPU that',
-    'the function’s memory buys.',
+    `Measured on ${date} on ${machine} with the packaged functions in the local Lambda. The platform answers after`,
+    `${latencyMs} ms, and everything succeeds at once. CPU time is scaled to the part of a CPU that the function’s memory buys.`,
     '',
-    `A month costs, whatever is sent: ${counted.ownAlarms} alarms on ${counted.ownWatched} metrics, ${counted.causes} that are made of others, the dashboard and ${ofSchedules} metrics of the`,
-    `schedules ${dollars(own)}; each integration ${counted.eachAlarms} more alarms and, once in use, up to ${metrics} metrics while all is well,`,
-    `${dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric)}; each secret ${dollars(prices.secret)}, so that those of a thousand learners cost ${dollars(1000 * prices.secret)}.`,
+    'Fixed costs a month:',
+    '',
+    table(
+      ['what', 'cost'],
+      [
+        [
+          `${counted.ownAlarms} alarms on ${counted.ownWatched} metrics, ${counted.causes} composite alarms, the dashboard, ${ofSchedules} metrics of the schedules`,
+          dollars(own),
+        ],
+        [
+          `each integration: ${counted.eachAlarms} alarms, and up to ${metrics} metrics while nothing fails`,
+          dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric),
+        ],
+        ['each secret', dollars(prices.secret)],
+        ['the secrets of 1,000 learners', dollars(1000 * prices.secret)],
+      ],
+    ),
     '',
     table(
       ['an export of', 'operations', 'Lambda', 'durable execution', 'files', '**together**'],
@@ -181,8 +194,8 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
         ];
       }),
     ),
-    `Computed: ${anExport.requests} requests a course of ${latencyMs} ms, ${anExport.atOnce} at once, and as many files; nothing has to wait. Each wait is two operations`,
-    `more. Of durable executions we assume $${prices.durableOperation} a million operations, $${prices.durableGigabyteWritten} a gigabyte written and $${prices.durableGigabyte} a month of one kept.`,
+    `Computed for ${anExport.requests} requests and files per course, ${latencyMs} ms per request, ${anExport.atOnce} requests at once, and no waiting. Each wait is two more`,
+    `operations. Prices of durable executions: $${prices.durableOperation} a million operations, $${prices.durableGigabyteWritten} a gigabyte written, $${prices.durableGigabyte} a gigabyte kept for a month.`,
     '',
   ].join('\n');
 }
@@ -230,5 +243,5 @@ export const command = async (): Promise<void> => {
     await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
   }
   const counted = countedIn(deploy((await packagedProject()).template));
-  writeIntoReadme('costs', tablesOf(await readMeasurement(), counted));
+  writePart('costs', tablesOf(await readMeasurement(), counted));
 };

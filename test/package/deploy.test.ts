@@ -1,13 +1,13 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
+import { sectionOf } from '../documents.ts';
 import type { Template } from './cloudformation.ts';
 import { startEmptyAccount } from './empty-account.ts';
 import { copyOfProject, ofProd, packagedProject, serverless, slowMs } from './packaged.ts';
 import { unzip } from './zip.ts';
 
-const readme = await readFile(resolve(import.meta.dirname, '../../README.md'), 'utf8');
 const zips = functionNames.map((name) => `${name}.zip`);
 
 let packaged: Buffer[];
@@ -73,11 +73,12 @@ describe('a deployment', () => {
     expect(files.map(({ data }) => `${data}`).join('\n')).toContain('what was added');
   });
 
-  test('for prod is removed by what the README says and by no less, and no message, letter or file goes with it', {
+  test('for prod is removed by what the deployment guide says and by no less, and no message, letter or file goes with it', {
     timeout: slowMs,
   }, async () => {
-    const chapter = /^### Take it away.*?^```sh\n(.*?)^```/ms.exec(readme)?.[1] ?? '';
-    const [unprotect = '', remove = ''] = chapter.trim().split('\n').slice(-2);
+    const section = sectionOf('lib/config/README.md', '## Remove a stage');
+    const commands = /^```sh\n(.*?)^```/ms.exec(section)?.[1] ?? '';
+    const [unprotect = '', remove = ''] = commands.trim().split('\n').slice(-2);
     const removal = remove.replace('npx serverless ', '').split(' ');
     const early = serverless(project, removal, account.environment);
     await expect(early).rejects.toThrow('deletion protection is enabled');

@@ -1,19 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { operationOverridesFrom } from '../../lib/config/settings.ts';
 import { askedIn } from '../../lib/course-export/request.ts';
 import * as grades from '../../lib/platform/resources/grades.ts';
-import { refusedOperations } from '../../lib/platform/resources/operations.ts';
-import { partOfReadme } from '../readme.ts';
+import { operations, refusedOperations } from '../../lib/platform/resources/operations.ts';
+import { examplesIn, sectionOf, writtenPart } from '../documents.ts';
 import { operationsTable } from './operations.ts';
 
-const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-const chapter = (title: string): string => readme.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
-const examplesIn = (text: string): unknown[] =>
-  [...text.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
-
-test('the README’s table of operations is what the code says: else npm run generate', async () => {
-  expect(partOfReadme('operations')).toBe(await operationsTable());
+test('the table of operations in lib/platform/README.md is what the code says: else npm run generate', async () => {
+  expect(writtenPart('operations')).toBe(await operationsTable());
 });
 
 test('what it says to throw does', () => {
@@ -22,7 +16,15 @@ test('what it says to throw does', () => {
   for (const refuse of Object.values(refusing)) expect(refuse).toThrow(/405 Method Not Allowed/);
 });
 
-test('the README’s example of an export is asked for so', () => {
-  const [request] = examplesIn(chapter('Export courses'));
+test('the example of overrides is one that the functions take, of operations that there are', () => {
+  const [overrides] = examplesIn(sectionOf('lib/platform/README.md', '## Versions and paths'));
+  const read = operationOverridesFrom({ PLATFORM_OPERATIONS: JSON.stringify(overrides) });
+  const names = operations.map(({ name }) => name);
+  expect(Object.keys(read ?? {}).filter((name) => !names.includes(name))).toEqual([]);
+  expect(read).toEqual(overrides);
+});
+
+test('the runbook’s example of an export is asked for so', () => {
+  const [request] = examplesIn(sectionOf('lib/cli/README.md', '## Export courses'));
   expect(askedIn(request).request).toMatchObject({ orgUnitIds: [2001, 2002], orgUnitType: 3 });
 });

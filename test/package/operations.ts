@@ -4,16 +4,16 @@ import { join, resolve } from 'node:path';
 import { loadFunctions } from '../../lib/deployment/integrations.ts';
 import type { Operation } from '../../lib/platform/core/operation.ts';
 import { operations, refusedOperations } from '../../lib/platform/resources/operations.ts';
+import { writePart } from '../documents.ts';
 import { typed } from '../lib/cli/typed.ts';
 import { calledOperations } from '../lib/platform/called-operations.ts';
 import { documentedErrors, refusalsEverywhere, routeOf } from '../lib/platform/documented-errors.ts';
 import { controlsOf } from '../local/controls.ts';
 import type { Route } from '../local/platform/route.ts';
 import { type Stack, startStack } from '../local/stack.ts';
-import { writeIntoReadme } from '../readme.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-/** The README's table of operations as the code says it. */
+/** The table of operations in lib/platform/README.md, as the code says it. */
 export async function operationsTable(): Promise<string> {
   const [clients, users, places] = await Promise.all([clientFunctions(), usersByOperation(), routeFiles()]);
   const rows = operations.map((operation) => {
@@ -123,7 +123,7 @@ async function routeFiles(): Promise<Map<Route, string>> {
     const module: Record<string, Route[]> = await import(join(folder, file));
     return Object.values(module)
       .flat()
-      .map((route): [Route, string] => [route, `[${file}](test/local/platform/routes/${file})`]);
+      .map((route): [Route, string] => [route, `[${file}](../../test/local/platform/routes/${file})`]);
   });
   return new Map((await Promise.all(found)).flat());
 }
@@ -138,6 +138,5 @@ const errorsOf = (name: string): string[] =>
     ),
   ].sort();
 
-// `npm run generate` writes the table anew.
-/** `npm run generate` */
-export const command = async (): Promise<void> => writeIntoReadme('operations', await operationsTable());
+/** `npm run generate` writes the table anew. */
+export const command = async (): Promise<void> => writePart('operations', await operationsTable());

@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { TemplateModel } from '@aws/cloudformation-validate';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checkAddresses, checkStage, writeOut } from '../../package.config.ts';
+import { checkAddresses, checkParts, checkStage, writeOut } from '../../package.config.ts';
+import { documentOf } from '../documents.ts';
 import { mistakes } from './mistakes.ts';
 import { copyOfProject, type Packaged, packagedProject, serverless, slowMs } from './packaged.ts';
 import { brokenRules, rules } from './rules.ts';
 
-const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
+const runbook = documentOf('lib/cli/README.md');
 
 let packaged: Packaged;
 let broken: Record<string, string[]>;
@@ -26,11 +26,11 @@ test('no rule is broken by a stage that is protected', { timeout: slowMs }, asyn
   expect(await brokenRules((await packagedProject('prod')).template)).toEqual({});
 });
 
-test('the README tells of each of its alarms, and of no other', async () => {
+test('the runbook tells of each of its alarms, and of no other', async () => {
   const alarms = Object.entries(packaged.template.Resources).flatMap(([id, { Type }]) =>
     Type.startsWith('AWS::CloudWatch::') && Type.endsWith('Alarm') ? [id] : [],
   );
-  const rows = [...readme.matchAll(/^\| (`…?[A-Z]\w+…?`(?:, `…?[A-Z]\w+…?`)*) \|/gm)];
+  const rows = [...runbook.matchAll(/^\| (`…?[A-Z]\w+…?`(?:, `…?[A-Z]\w+…?`)*) \|/gm)];
   const told = rows.flatMap(([, names = '']) =>
     [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
   );
@@ -105,6 +105,51 @@ test.each([
 ])('a stage of %s whose alarms go to %s is not deployed', (platform, mail, problem) => {
   expect(() => checkAddresses([platform], [mail], { examples: false })).toThrow(problem);
   expect(() => checkAddresses([platform], ['operations@university.edu'], { examples: true })).not.toThrow();
+});
+
+const whole = {
+  functions: {
+    'grade-push': {
+      role: 'gradepushRole',
+      events: [{ sqs: { arn: { 'Fn::GetAtt': ['gradepushQueue', 'Arn'] } } }],
+    },
+    'token-refresh': { role: 'tokenrefreshRole' },
+  },
+  Resources: { gradepushRole: {}, gradepushQueue: {}, tokenrefreshRole: {} } as Record<string, object>,
+  Mappings: { Changes: { 'grade-push': {} } as Record<string, object> },
+};
+test.each([
+  [
+    'whose integration is not listed',
+    ({ Resources }: typeof whole) => {
+      delete Resources.gradepushRole;
+      delete Resources.gradepushQueue;
+    },
+    'grade-push uses gradepushRole and gradepushQueue, which nothing creates: add grade-push to custom.integrations',
+  ],
+  [
+    'whose schedule is not listed',
+    ({ Resources }: typeof whole) => delete Resources.tokenrefreshRole,
+    'token-refresh uses tokenrefreshRole, which nothing creates: add token-refresh to custom.scheduled',
+  ],
+  [
+    'without a right to the ledger',
+    ({ Mappings }: typeof whole) => delete Mappings.Changes['grade-push'],
+    'grade-push may write no item of the ledger: add grade-push to resources.Mappings.Changes',
+  ],
+])('a function %s is not packaged', (_, mistake, problem) => {
+  expect(() => checkParts(whole.functions, whole)).not.toThrow();
+  const broken = structuredClone(whole);
+  mistake(broken);
+  expect(() => checkParts(broken.functions, broken)).toThrow(`serverless.yml is incomplete: ${problem}`);
+});
+
+test('a function without a queue is not packaged', { timeout: slowMs }, async () => {
+  const project = await copyOfProject();
+  const file = join(project, 'serverless.yml');
+  await writeFile(file, (await readFile(file, 'utf8')).replace('    - org-unit-move\n', ''));
+  await expect(serverless(project, ['package'])).rejects.toThrow('add org-unit-move to custom.integrations');
+  await rm(project, { recursive: true });
 });
 
 test('settings that no function would take are not packaged', { timeout: slowMs }, async () => {

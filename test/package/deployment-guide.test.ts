@@ -1,18 +1,19 @@
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { credentialSchema } from '../../lib/platform/auth/auth.ts';
+import { documentOf, examplesIn, sectionOf } from '../documents.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const [chapter = ''] =
-  /^## Deploy it.*?(?=^## )/ms.exec(await readFile(join(root, 'README.md'), 'utf8')) ?? [];
+const guide = documentOf('lib/config/README.md');
 const stanzas = await readFile(join(root, 'serverless.yml'), 'utf8');
 
 const linkSecret = z.strictObject({ key: z.string(), plainSecret: z.string() });
 
-test('each secret that the README shows is one that the functions take', () => {
-  const secrets = [...chapter.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => JSON.parse(text));
+test('each secret that the deployment guide shows is one that the functions take', () => {
+  const secrets = examplesIn(guide).map((secret) => z.looseObject({}).parse(secret));
   expect(secrets.map(({ type, grant }) => [type, grant].join(' ').trim())).toEqual([
     'id-key',
     'oauth client_credentials',
@@ -25,12 +26,21 @@ test('each secret that the README shows is one that the functions take', () => {
   expect(wrong).toEqual([]);
 });
 
-test('the README’s parameters are those of serverless.yml', () => {
+test('the deployment guide’s parameters are those of serverless.yml', () => {
   const [, defaults = ''] = /^params:\n {2}default:\n(.*?)^ {2}\w/ms.exec(stanzas) ?? [];
   const parameters = [...defaults.matchAll(/^ {4}(\w+):/gm)].map(([, name]) => name);
-  const rows = [...chapter.matchAll(/^\| (`\w+`.*?) \|/gm)].map(([, names = '']) => names);
+  const section = sectionOf('lib/config/README.md', '### The parameters');
+  const rows = [...section.matchAll(/^\| (`\w+`.*?) \|/gm)].map(([, names = '']) => names);
   const told = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   expect(told.sort()).toEqual(parameters.sort());
+});
+
+test('workflows name the actions of others by their commits', () => {
+  const used = globSync('.github/workflows/*.yml', { cwd: root }).flatMap((file) =>
+    [...documentOf(file).matchAll(/\buses: (.*)$/gm)].map(([, action = '']) => action),
+  );
+  expect(used.length).toBeGreaterThan(0);
+  expect(used.filter((action) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
 });
 
 test('the workflow deploys nothing before it is switched on, by no key, and keeps the source maps', async () => {
@@ -45,5 +55,5 @@ test('the workflow deploys nothing before it is switched on, by no key, and keep
   // What somebody types is no part of a command.
   expect(/npx serverless deploy .*\n.*/.exec(workflow)?.[0]).not.toContain('${{');
   const asked = [...workflow.matchAll(/\bvars\.(\w+)/g)].map(([, name = '']) => name);
-  expect([...new Set(asked)].filter((name) => !chapter.includes(name))).toEqual([]);
+  expect([...new Set(asked)].filter((name) => !guide.includes(name))).toEqual([]);
 });

@@ -1,0 +1,89 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { integrationNamed } from '../lib/deployment/integrations.ts';
+import { dispositions } from '../lib/failure.ts';
+import { messageType, parseMessage } from '../lib/message.ts';
+import { documentOf, examplesIn, sectionOf } from './documents.ts';
+import { example } from './local/examples.ts';
+import { contracts } from './package/contract.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const documents = globSync(['**/*.md', '.github/*.md'], {
+  cwd: root,
+  exclude: (name) => /^(node_modules|\.serverless|\.local)$/.test(name),
+});
+
+/** A document without its blocks of code, in which nothing is a link or a heading. */
+const textOf = (path: string): string => documentOf(path).replace(/^ *```.*?^ *```$/gms, '');
+
+/** The anchors that GitHub gives to the headings of a document. */
+const anchorsIn = (path: string): string[] => {
+  const seen = new Map<string, number>();
+  return [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
+    const anchor = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-');
+    const before = seen.get(anchor) ?? 0;
+    seen.set(anchor, before + 1);
+    return before === 0 ? anchor : `${anchor}-${before}`;
+  });
+};
+
+/** Links within the project that lead nowhere. */
+const brokenLinksIn = (path: string): string[] =>
+  [...textOf(path).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => {
+    if (/^[a-z]+:/.test(link)) return [];
+    const [file = '', anchor] = link.split('#');
+    const target = file === '' ? path : join(dirname(path), file);
+    const isThere =
+      existsSync(join(root, target)) && (anchor === undefined || anchorsIn(target).includes(anchor));
+    return isThere ? [] : [link];
+  });
+
+/** The first cells of a table's rows, taken apart at their code. */
+const namesIn = (section: string): string[] =>
+  [...section.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+
+describe('documents', () => {
+  test.each(documents)('%s has no link that leads nowhere', (path) => {
+    expect(brokenLinksIn(path)).toEqual([]);
+  });
+
+  test('the README is at most 250 lines, and leads to each of the others', () => {
+    expect(documentOf('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(250);
+    const others = documents.filter((path) => path.endsWith('README.md') && path !== 'README.md');
+    expect(
+      others.filter((path) => !documentOf('README.md').includes(`](${path.replaceAll('\\', '/')})`)),
+    ).toEqual([]);
+  });
+
+  test('the README and the producers’ guide name each type of message, and no other', async () => {
+    const types = (await contracts()).map(({ type }) => type).sort();
+    expect(namesIn(sectionOf('README.md', '## A message')).sort()).toEqual(types);
+    expect(namesIn(sectionOf('events/README.md', '## The types')).sort()).toEqual(types);
+  });
+
+  test('the README names each kind of failure, and no other', () => {
+    const named = namesIn(sectionOf('README.md', '## What happens to a failure'));
+    expect(named.sort()).toEqual(Object.keys(dispositions).sort());
+  });
+
+  test.each(['README.md', 'events/README.md'])('the message that %s shows is valid', async (path) => {
+    const integration = await integrationNamed('grade-push');
+    const [message] = examplesIn(documentOf(path));
+    expect(message).toMatchObject({ type: messageType('grade-push') });
+    expect(() => parseMessage(JSON.stringify(message), integration!, Date.now())).not.toThrow();
+    expect(message).toMatchObject({ id: JSON.parse(await example('grade-push')).id });
+  });
+
+  test('lib/README.md has each room in its table, in the order in which they may import', () => {
+    const table = /^const rooms: .*?^};$/ms.exec(readFileSync(join(root, 'test/house.test.ts'), 'utf8'))?.[0];
+    const rooms = [...(table ?? '').matchAll(/^ {2}'?([\w/-]+)'?:/gm)].map(([, room]) => room);
+    expect(namesIn(sectionOf('lib/README.md', '## Rooms'))).toEqual(rooms);
+  });
+});

@@ -1,0 +1,42 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+
+/** Where each part of a document lies that a program writes: between two comments with its name. */
+const files = {
+  operations: 'lib/platform/README.md',
+  costs: 'lib/config/README.md',
+  benchmarks: 'test/README.md',
+};
+type Part = keyof typeof files;
+
+const placeOf = (part: Part): RegExp =>
+  new RegExp(`(?<=<!-- ${part}: [^\\n]* -->\\n).*?(?=<!-- ${part}: end -->)`, 's');
+
+/** A document of the project, by its path from the root. */
+export const documentOf = (path: string): string =>
+  readFileSync(join(root, path), 'utf8').replaceAll('\r', '');
+
+export const writtenPart = (part: Part): string => {
+  const [text] = placeOf(part).exec(documentOf(files[part])) ?? [];
+  if (text === undefined) throw new Error(`${files[part]} has no place for ${part}`);
+  return text;
+};
+
+export const writePart = (part: Part, text: string): void =>
+  writeFileSync(
+    join(root, files[part]),
+    documentOf(files[part]).replace(placeOf(part), () => text),
+  );
+
+/** A chapter or a section of a document, without its heading. */
+export const sectionOf = (path: string, heading: string): string => {
+  const [marks = ''] = heading.split(' ');
+  const [, ...after] = documentOf(path).split(`\n${heading}\n`);
+  if (after.length !== 1) throw new Error(`${path} has ${after.length} sections ${heading}`);
+  return after[0]?.split(new RegExp(`^#{1,${marks.length}} `, 'm'))[0] ?? '';
+};
+
+export const examplesIn = (text: string): unknown[] =>
+  [...text.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
