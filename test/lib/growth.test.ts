@@ -5,9 +5,9 @@ import { unspeakable } from '../../lib/platform/auth/auth-parameters.ts';
 import { piecesOf } from '../../lib/platform/core/html.ts';
 import { parseRefusal } from '../../lib/platform/core/refused-call.ts';
 import { plainText } from '../../lib/platform/core/rich-text.ts';
-import { scrub, withoutEchoes } from '../../lib/redaction/echo.ts';
-import { withoutFields } from '../../lib/redaction/forbidden-fields.ts';
-import { maskedText } from '../../lib/redaction/mask.ts';
+import { withoutFields } from '../../lib/redaction/letter-body.ts';
+import { scrub, withoutEchoes } from '../../lib/redaction/request-secrets.ts';
+import { maskedText } from '../../lib/redaction/shown-message.ts';
 import { safeText } from '../../lib/telemetry/log-facts.ts';
 
 /*

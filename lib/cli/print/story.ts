@@ -4,8 +4,8 @@ import { type Letter, replayedOften, unnamed } from '../../dead-letters/reading/
 import { withoutFileNames } from '../../files/uri.ts';
 import { jsonIn } from '../../json.ts';
 import { hidden } from '../../redaction/hidden.ts';
-import { maskedBody } from '../../redaction/mask.ts';
 import { plain } from '../../redaction/printable.ts';
+import { maskedBody } from '../../redaction/shown-message.ts';
 import { ageOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -4,7 +4,7 @@ import { dispositions, type FailureKind } from '../../failure.ts';
 import { withoutFileNames } from '../../files/uri.ts';
 import { readJson, tooDeep } from '../../json.ts';
 import { hidden } from '../../redaction/hidden.ts';
-import { maskedText } from '../../redaction/mask.ts';
+import { maskedText } from '../../redaction/shown-message.ts';
 import { type Bucket, withWhole } from './whole.ts';
 
 /**

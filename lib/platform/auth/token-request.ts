@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { jsonIn } from '../../json.ts';
-import { withoutEchoes } from '../../redaction/echo.ts';
+import { withoutEchoes } from '../../redaction/request-secrets.ts';
 import type { Answer } from '../core/answer.ts';
 import { PlatformError } from '../core/error.ts';
 import { createExchange, wholePayload } from '../core/exchange.ts';

@@ -1,5 +1,5 @@
 import { jsonIn, readJson } from '../../json.ts';
-import { scrub } from '../../redaction/echo.ts';
+import { scrub } from '../../redaction/request-secrets.ts';
 import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './error.ts';
 import { anchorOf, type ErrorWords, errorWords, likenessToError } from './error-body.ts';
 import { hasTags, piecesOf } from './html.ts';

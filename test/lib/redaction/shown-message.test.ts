@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { columnsOf } from '../../../lib/publish/columns.ts';
-import { maskedBody, maskedText } from '../../../lib/redaction/mask.ts';
+import { maskedBody, maskedText } from '../../../lib/redaction/shown-message.ts';
 import { eventBody } from '../cli/office.ts';
 
 describe('a message without what is personal', () => {
