@@ -8,7 +8,7 @@ import {
   type Credential,
   type Credentials,
   credentialSchema,
-  provesAlike,
+  isSameToPlatform,
   usableUntilMs,
 } from '../platform/auth/auth.ts';
 import { hidden } from '../redaction/hidden.ts';
@@ -68,7 +68,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
         return known;
       }
       const entry: Entry = { credential: parse(name, secret.SecretString), version, lookAgainAtMs: 0 };
-      if (known?.refusedAtMs !== undefined && provesAlike(known.credential, entry.credential))
+      if (known?.refusedAtMs !== undefined && isSameToPlatform(known.credential, entry.credential))
         entry.refusedAtMs = known.refusedAtMs;
       entry.lookAgainAtMs = nextLookMs(entry);
       return remember(name, entry);

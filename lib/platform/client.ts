@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
+import { sensitiveValues } from '../redaction/request-secrets.ts';
 import type { Actor, Auth, Authenticator } from './auth/auth.ts';
-import { type Proof, provedPath, unspeakable } from './auth/auth-parameters.ts';
+import { type AuthParameters, signedPath } from './auth/auth-parameters.ts';
 import type { Headers } from './core/answer.ts';
 import { fileIn, type Use, useFile } from './core/download.ts';
 import { PlatformError } from './core/error.ts';
@@ -65,18 +66,15 @@ export type PlatformOptions = {
 
 export type PlatformClient = { for(attempt: Attempt): Platform; close(): Promise<void> };
 
-/** The API client: proves each call as its actor, sends it once, and once more where a refusal taught how to prove it. */
-export const createPlatformClient = (
-  options: PlatformOptions,
-  authenticate: Authenticator,
-): PlatformClient => {
+/** The API client: authenticates each call as its actor and sends it once; once more where a refusal corrected the clock or the key. */
+export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
   let clockOffsetMs: number | undefined;
 
   let lastDate: string | string[] | undefined;
 
-  const learnClock = (date: string | string[] | undefined): void => {
-    // It tells whole seconds: the first answer of each has told more closely than the others can.
+  const measureClockOffset = (date: string | string[] | undefined): void => {
+    // The header has whole seconds, so the first answer within a second is the most exact.
     if (date === lastDate) return;
     lastDate = date;
     const toldMs = Date.parse(String(date));
@@ -105,10 +103,10 @@ export const createPlatformClient = (
     const operation = asConfigured(declared);
     const request = requestOf(operation, input, options);
     const about = { operation, call: request.call };
-    const auth = operation.anonymous ? anonymous : authenticate(attempt.actor);
+    const auth = operation.anonymous ? anonymous : authOf(attempt.actor);
 
-    const send = async (proof: Proof): Promise<Result> => {
-      const path = provedPath(request, proof);
+    const send = async (parameters: AuthParameters): Promise<Result> => {
+      const path = signedPath(request, parameters);
       const payload = input.payload
         ? await input.payload()
         : input.json === undefined
@@ -122,11 +120,11 @@ export const createPlatformClient = (
           operation,
           call: about.call,
           path,
-          headers: proof.headers,
+          headers: parameters.headers,
           payload,
           onHead: (told: number, headers: Headers): void => {
             status = told;
-            learnClock(headers.date);
+            measureClockOffset(headers.date);
           },
         };
         const answer = take
@@ -140,7 +138,8 @@ export const createPlatformClient = (
             )
           : await exchange.send(outgoing, attempt.signal);
         if ('taken' in answer) return answer.taken;
-        return resultOf({ ...about, input, unspeakable: () => unspeakable(proof, input.secrets) }, answer);
+        const asked = { ...about, input, sensitiveValues: () => sensitiveValues(parameters, input.secrets) };
+        return resultOf(asked, answer);
       } catch (error) {
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
@@ -152,22 +151,22 @@ export const createPlatformClient = (
       }
     };
 
-    /** Tells the auth of a refusal: true where it taught something, so that the next proof will differ, and may be sent. */
-    const learn = (error: unknown): boolean =>
+    /** Whether the refusal corrected the clock or the credential, and the call may be sent again. */
+    const isCorrectedBy = (error: unknown): boolean =>
       error instanceof PlatformError &&
       error.refused !== undefined &&
-      auth.learn(error.refused) &&
+      auth.correctAfter(error.refused) &&
       (operation.repeatable || !error.mayHaveActed);
 
-    const proof = await auth.prove(request);
+    const parameters = await auth.authenticate(request);
     try {
-      return await send(proof);
+      return await send(parameters);
     } catch (first) {
-      if (!learn(first)) throw first;
-      // Where no other proof can be had, the refusal is the news, not what failed while looking for one.
-      const next = await auth.prove(request).catch(() => Promise.reject(first));
-      return await send(next).catch((second: unknown) => {
-        learn(second);
+      if (!isCorrectedBy(first)) throw first;
+      // Where no other credential can be read, report the refusal, and not why the reading failed.
+      const corrected = await auth.authenticate(request).catch(() => Promise.reject(first));
+      return await send(corrected).catch((second: unknown) => {
+        isCorrectedBy(second);
         throw second;
       });
     }
@@ -195,4 +194,7 @@ type Take<Result> = (
   about: { operation: Operation<unknown>; call: string },
 ) => Promise<Result>;
 
-const anonymous: Auth = { prove: async () => ({ query: {}, headers: {} }), learn: () => false };
+const anonymous: Auth = {
+  authenticate: async () => ({ query: {}, headers: {} }),
+  correctAfter: () => false,
+};

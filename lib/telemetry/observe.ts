@@ -1,5 +1,6 @@
 import { type FailureKind, needsPerson, type Outcome } from '../failure.ts';
-import { type Facts, lineOf, safeText } from './log-facts.ts';
+import { safeText } from '../redaction/log-text.ts';
+import { type Facts, lineOf } from './log-facts.ts';
 import { createTally, type Tally } from './metrics.ts';
 
 export type MessageReport = {

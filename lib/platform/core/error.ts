@@ -30,7 +30,7 @@ export type RefusedCall = {
  */
 type Form = 'error' | 'fault' | 'json' | 'shape' | 'text' | 'page' | 'redirect' | 'nothing';
 
-/** A call of the platform that did not succeed. Built from the request as it was before it was proved: nothing to redact. */
+/** A call of the platform that did not succeed. It knows the request only without its authentication, so that there is nothing to redact. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
   readonly operation: Operation<unknown>;
@@ -100,7 +100,7 @@ export const isForeign = ({ form, status }: RefusedCall): boolean =>
 export const absentIn = (refused: RefusedCall): string =>
   refused.form === 'page'
     ? ''
-    : wordsOf(refused)
+    : refusalText(refused)
         .replace(/\/\S*/g, ' ')
         .replace(wordsAboutPaths, ' ')
         .replace(/[^\p{L}]+/gu, ' ')
@@ -110,25 +110,28 @@ const wordsAboutPaths =
   /\b(?:unreadable|json|http|errors?|an?|the|th(?:at|is|ose)|no|such|not|found|was|is|be|does|could|cannot|exists?|on|for|with|of|here|pages?|resources?|paths?|routes?|ur[il]s?|apis?|endpoints?|methods?|get|put|post|delete|versions?|supported|server|values|request(?:ed)?|match(?:e[sd])?)\b/gi;
 
 export const isTimestampOutOfRange = (refused: RefusedCall): boolean =>
-  speaksOfProof(refused) && /timestamp\s+out\s+of\s+range/i.test(wordsOf(refused));
+  isAboutAuthentication(refused) && /timestamp\s+out\s+of\s+range/i.test(refusalText(refused));
 
 /** The platform refuses the keys themselves: told as 401, or as a 403 that says so (any other 403 is about rights). */
 export const isInvalidToken = (refused: RefusedCall): boolean =>
   refusesCredential(refused) || (refused.status === 401 && isApiOwn(refused));
 
 const refusesCredential = (refused: RefusedCall): boolean =>
-  speaksOfProof(refused) &&
+  isAboutAuthentication(refused) &&
   refused.missing === undefined &&
-  (refused.type === 'invalid-token' || invalidToken.test(wordsOf(refused)));
+  (refused.type === 'invalid-token' || invalidToken.test(refusalText(refused)));
 
 const invalidToken =
   /\b(invalid|expired)(\s{1,4}|[_-])?token\b|\btoken\s{1,4}((is|has)\s{1,4})?(invalid|expired)\b/i;
 
-/** The statuses of a refused proof; or a success that says nothing but that, and no text that holds such words. */
-const speaksOfProof = (refused: RefusedCall): boolean =>
+/** It has a status of refused authentication; or it is a success whose short text says nothing else. */
+const isAboutAuthentication = (refused: RefusedCall): boolean =>
   refused.status === 401 ||
   refused.status === 403 ||
-  (refused.status < 300 && /^(error|fault|text)$/.test(refused.form ?? '') && wordsOf(refused).length < 100);
+  (refused.status < 300 &&
+    /^(error|fault|text)$/.test(refused.form ?? '') &&
+    refusalText(refused).length < 100);
 
-/** Half of what a platform says may stand in the title. */
-const wordsOf = ({ title = '', detail = '' }: RefusedCall): string => readAs(`${title}\n${detail}`);
+/** All that a refusal says, without escapes: platforms put parts of it into the title. */
+export const refusalText = ({ title = '', detail = '' }: RefusedCall): string =>
+  readAs(`${title}\n${detail}`);

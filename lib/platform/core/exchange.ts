@@ -16,7 +16,7 @@ type Outgoing = {
   operation: Operation<unknown>;
   /** `METHOD /path`, for errors. */
   call: string;
-  /** With its query, the proof included. */
+  /** With its query, signatures included. */
   path: string;
   headers: Record<string, string>;
   payload: Payload | undefined;

@@ -1,5 +1,5 @@
 import { jsonIn, readJson } from '../../json.ts';
-import { scrub } from '../../redaction/request-secrets.ts';
+import { redact } from '../../redaction/request-secrets.ts';
 import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './error.ts';
 import { anchorOf, type ErrorWords, errorWords, likenessToError } from './error-body.ts';
 import { hasTags, piecesOf } from './html.ts';
@@ -20,15 +20,15 @@ type Words = Omit<ErrorWords, 'form'> & Pick<RefusedCall, 'form'>;
 
 /**
  * Parses any answer that is not the success which was declared, whatever its status: both JSON forms, plain text, HTML,
- * nothing, half of something, a redirect. `proof` are words of the request that no text may bring back.
+ * nothing, half of something, a redirect. `sensitiveValues` are those of the request: no text may repeat them.
  */
-export const parseRefusal = (answer: RawAnswer, proof: string[] = []): RefusedCall => {
+export const parseRefusal = (answer: RawAnswer, sensitiveValues: string[] = []): RefusedCall => {
   const header = (name: string): string | undefined => [answer.headers[name] ?? []].flat()[0];
   const contentType = header('content-type') ?? '';
   const said = wordsOf(answer, contentType, header('location'));
   const clean = (text: string | undefined, maximum: number): string | undefined =>
-    // Cut before it is searched for secrets, which takes time, and after, so that none is cut and not found.
-    text === undefined ? undefined : cut(scrub(excerpt(text, maximum), proof), maximum);
+    // Shortened before it is searched for secrets, as that takes time.
+    text === undefined ? undefined : redact(excerpt(text, maximum), sensitiveValues, maximum);
   const title = clean(said.title, 200);
   const detail = clean(said.detail, maximumDetail);
   const status = isSuccess(answer.status) ? (said.status ?? answer.status) : answer.status;
@@ -136,9 +136,6 @@ const excerpt = (text: string, maximum: number): string => {
   const at = start.length > maximum ? start.search(tellingWords) : -1;
   return at < maximum / 2 ? start : `…${start.slice(at)}`;
 };
-
-const cut = (text: string, maximum: number): string =>
-  text.length > maximum ? `${text.slice(0, maximum - 1)}…` : text;
 
 /** Seconds to wait: Retry-After as a number or a date, else the rate limit's reset. */
 const retryAfter = (value: string | undefined, reset: string | undefined, date: string | undefined) => {

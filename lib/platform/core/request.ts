@@ -15,7 +15,7 @@ export type CallInput = {
   payload?: () => Promise<Payload>;
 };
 
-/** One call as it is proved, its query still without the proof. */
+/** One call before it is authenticated: its query has no signatures yet. */
 export type Request = {
   method: string;
   path: string;
@@ -38,13 +38,13 @@ export const requestOf = (operation: Configured<unknown>, input: CallInput, site
   return { method, call, path, query: Object.entries(input.query ?? {}) };
 };
 
-/** What proves a request by its query: in an address that the platform gives, it would be somebody's old proof. */
-const proofName = 'x_[a-et]';
-const isProof = new RegExp(`^${proofName}$`);
-const proofsWithin = new RegExp(`(?<=[?&])${proofName}=[^&]*&?`, 'g');
+/** Query parameters that authenticate. In an address that the platform gives, they are those of an older request. */
+const authName = 'x_[a-et]';
+const isAuthName = new RegExp(`^${authName}$`);
+const authWithin = new RegExp(`(?<=[?&])${authName}=[^&]*&?`, 'g');
 
-/** The same for two addresses that lead to the same page, whenever they were asked for. */
-export const withoutProof = (address: string): string => address.replace(proofsWithin, '');
+/** The same for two addresses of the same page, whenever they were signed. */
+export const withoutAuthParameters = (address: string): string => address.replace(authWithin, '');
 
 /**
  * An address that the platform gives: none of another host or port, or beside the API. What is asked for is its path, by our
@@ -64,7 +64,7 @@ const followed = (
     url.pathname.startsWith(`${site.apiRoot}/`) &&
     /^(\/[\w.~-]+)+\/?$/.test(url.pathname) &&
     about.operation.method === 'GET';
-  // Without the address: its query may be a proof.
+  // Without the address: its query may hold signatures.
   if (!isOurs)
     throw new PlatformError({
       ...about,
@@ -72,5 +72,5 @@ const followed = (
       unexpected: true,
       message: 'its next page lies outside the API: not followed',
     });
-  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isProof.test(name)) };
+  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isAuthName.test(name)) };
 };

@@ -13,8 +13,8 @@ export type Asked<Result> = {
   /** `METHOD /path`, without query. */
   call: string;
   input: CallInput;
-  /** Words of the request that no error may repeat. */
-  unspeakable(): string[];
+  /** Values of the request that no error may repeat. */
+  sensitiveValues(): string[];
 };
 
 /**
@@ -74,7 +74,7 @@ const cutOff = ({ operation, call }: Asked<unknown>): PlatformError =>
   new PlatformError({ operation, call, sent: true, message: 'cut off before the answer was complete' });
 
 const wordsOf = (asked: Asked<unknown>, answer: Answer): RefusedCall =>
-  parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, asked.unspeakable());
+  parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, asked.sensitiveValues());
 
 /** What the body says decides. A success in words that are no known error may be one, or none. */
 const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {

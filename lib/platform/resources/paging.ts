@@ -3,7 +3,7 @@ import type { Platform } from '../client.ts';
 import { PlatformError } from '../core/error.ts';
 import { identifier } from '../core/identifier.ts';
 import type { Operation } from '../core/operation.ts';
-import { type CallInput, withoutProof } from '../core/request.ts';
+import { type CallInput, withoutAuthParameters } from '../core/request.ts';
 import { describedAs, expectedBy, respelled } from '../core/shape.ts';
 
 /** One page of a list, whichever of the platform's forms it came in; neither bookmark nor next: it is the last. */
@@ -67,8 +67,8 @@ export async function* itemsOf<Item>(
     yield* items;
     const onwards = next ?? bookmark;
     if (onwards === undefined) return;
-    // An address may hold the proof that it was asked with, which is another each second.
-    const place = withoutProof(onwards);
+    // An address may repeat the signatures it was asked for with, which differ each second.
+    const place = withoutAuthParameters(onwards);
     if (place === '' || seen.has(place)) {
       // A platform that has nothing more, and yet says so: the list is whole.
       if (items.length === 0) return;

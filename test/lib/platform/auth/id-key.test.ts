@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { idKeyCredential, signature, signedQuery, skewToldBy } from '../../../../lib/platform/auth/id-key.ts';
+import { clockSkewIn } from '../../../../lib/platform/auth/clock-skew.ts';
+import { idKeyCredential, signature, signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 
 const credential = { type: 'id-key', appId: 'foo', appKey: 'bar', userId: 'baz', userKey: 'quux' } as const;
 // The vectors' product segment, which is no word of this project: its escapes must be decoded, and its capitals made small.
@@ -77,11 +78,13 @@ describe('the skew', () => {
     ['another text', 'Invalid token 1397500300', undefined],
     ['nothing', '', undefined],
   ])('is told by the refusal: %s', (_, text, skew) => {
-    expect(skewToldBy(text, nowMs)).toBe(skew);
+    expect(clockSkewIn({ status: 403, detail: text }, nowMs)).toBe(skew);
   });
 
   test('counts whole seconds of our clock', () => {
-    expect(skewToldBy('Timestamp out of range\r\n1397500300', nowMs + 999)).toBe(100);
+    expect(clockSkewIn({ status: 403, detail: 'Timestamp out of range\r\n1397500300' }, nowMs + 999)).toBe(
+      100,
+    );
   });
 });
 
