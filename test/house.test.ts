@@ -47,7 +47,7 @@ describe('one name everywhere', () => {
  * file that lies in it; `platform` and `dead-letters` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry dead-letter files redaction ledger json',
+  cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry dead-letter redaction ledger json',
   functions:
     'dead-letters/replay connection course-export token-refresh durable deployment delivery integration message-fields config telemetry message platform/resources platform platform/core files failure',
   'dead-letters/edit':
@@ -58,7 +58,7 @@ const rooms: Record<string, string> = {
   'dead-letters': 'dead-letters/reading deployment aws json',
   connection:
     'dead-letters/reading deployment config telemetry credentials platform/resources platform platform/auth platform/core failure json aws',
-  'dead-letters/reading': 'deployment delivery dead-letter message files failure redaction json aws',
+  'dead-letters/reading': 'deployment delivery dead-letter message failure redaction json aws',
   publish: 'deployment integration message failure ledger json aws',
   deployment: 'integration config platform/core redaction aws',
   'course-export':
@@ -74,7 +74,7 @@ const rooms: Record<string, string> = {
   telemetry: 'platform failure redaction aws',
   message: 'failure redaction json',
   credentials: 'platform/auth failure redaction json aws',
-  files: 'failure aws',
+  files: 'failure redaction aws',
   ledger: 'aws',
   failure: 'platform/core aws',
   'platform/resources': 'platform platform/core',

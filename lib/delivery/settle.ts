@@ -8,10 +8,10 @@ import {
   needsPerson,
   type Outcome,
 } from '../failure.ts';
-import { withoutFileNames } from '../files/uri.ts';
 import type { Integration } from '../integration.ts';
 import { eventIdIn, parseMessage } from '../message.ts';
 import type { CallReport } from '../platform/client.ts';
+import { withoutFileNames } from '../redaction/file-name.ts';
 import { withoutFields } from '../redaction/letter-body.ts';
 import { type Attempt, attempt, type Failed, hasTime, noTime, type Waiting } from './attempt.ts';
 import { patientReceipts, waitSeconds } from './backoff.ts';

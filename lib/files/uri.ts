@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { MessageFailure } from '../failure.ts';
+import { fileName, storable } from '../redaction/file-name.ts';
 
 /** Where files may come from: host names as in `files.example.org`, `files.example.org:8443` or `*.example.org`. */
 export type FileRules = {
@@ -8,7 +9,7 @@ export type FileRules = {
   allowLoopback: boolean;
 };
 
-/** `name` is what errors and logs may show of it: no query, as pre-signed URLs carry their signature there. */
+/** `name` is what errors may show: without the query, as pre-signed URLs have their signature there. */
 export type FileLocation = { name: string } & (
   | { scheme: 's3'; bucket: string; key: string }
   | { scheme: 'https'; url: URL }
@@ -50,7 +51,7 @@ const locateObject = (uri: string): FileLocation | string => {
   // In a path-style request such a segment could climb into another bucket.
   if (key.split('/').some((segment) => segment === '.' || segment === '..'))
     return `The uri's key in the bucket ${bucket} has a segment of periods only, which names no object`;
-  return { scheme: 's3', bucket, key, name: quoted(`s3://${bucket}/${key}`) };
+  return { scheme: 's3', bucket, key, name: fileName(`s3://${bucket}/${key}`) };
 };
 
 const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | string => {
@@ -58,11 +59,11 @@ const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | st
   if (!url) return 'The uri is neither s3://bucket/key nor a URL';
   const plain = url.protocol === 'http:' && (rules?.allowLoopback ?? true) && isLoopbackHost(url.hostname);
   if (url.protocol !== 'https:' && !plain)
-    return `The uri's scheme is ${printable(url.protocol)} and files are taken from s3:// and https:// alone`;
+    return `The uri's scheme is ${storable(url.protocol)} and files are taken from s3:// and https:// alone`;
   if (url.username || url.password) return `The uri holds a user name or a password for ${url.host}`;
   if (rules && !rules.hosts.some((host) => matches(url.host, listedHost(host))))
     return `The uri's host ${url.host} is not on the list of file hosts`;
-  return { scheme: 'https', url, name: quoted(`${url.origin}${url.pathname}`) };
+  return { scheme: 'https', url, name: fileName(`${url.origin}${url.pathname}`) };
 };
 
 /** `*.example.org` stands for every name below example.org, and not for example.org itself. */
@@ -87,12 +88,3 @@ export const addressIn = (hostname: string): string | undefined => {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) ? bare : undefined;
 };
-
-/** A text without the names of files, also where it was cut within one. */
-export const withoutFileNames = (text: string): string => text.replace(/‹[^›]*(?:›|$)/g, 'a file');
-
-/** In ‹›, as a file's name may be a person's: logs and what is shown of letters leave it out, letters do not. */
-const quoted = (name: string): string => `‹${printable(name).replaceAll('›', '>')}›`;
-
-// SQS refuses a letter with such characters in an attribute, and a terminal obeys some of them.
-const printable = (text: string): string => text.replace(/[\p{Cc}\p{Noncharacter_Code_Point}]/gu, '\u{fffd}');

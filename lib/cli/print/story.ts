@@ -1,8 +1,8 @@
 import type { LetterFailure } from '../../dead-letter.ts';
 import { editedAttribute } from '../../dead-letters/edit/edit.ts';
 import { type Letter, replayedOften, unnamed } from '../../dead-letters/reading/letter.ts';
-import { withoutFileNames } from '../../files/uri.ts';
 import { jsonIn } from '../../json.ts';
+import { withoutFileNames } from '../../redaction/file-name.ts';
 import { hidden } from '../../redaction/hidden.ts';
 import { plain } from '../../redaction/printable.ts';
 import { maskedBody } from '../../redaction/shown-message.ts';

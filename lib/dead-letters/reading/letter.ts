@@ -1,8 +1,8 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf, nowhere, ownOf } from '../../dead-letter.ts';
 import { dispositions, type FailureKind } from '../../failure.ts';
-import { withoutFileNames } from '../../files/uri.ts';
 import { readJson, tooDeep } from '../../json.ts';
+import { withoutFileNames } from '../../redaction/file-name.ts';
 import { hidden } from '../../redaction/hidden.ts';
 import { maskedText } from '../../redaction/shown-message.ts';
 import { type Bucket, withWhole } from './whole.ts';
