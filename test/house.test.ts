@@ -49,7 +49,7 @@ describe('one name everywhere', () => {
 const rooms: Record<string, string> = {
   cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry dead-letter redaction ledger json',
   functions:
-    'dead-letters/replay connection course-export token-refresh durable deployment delivery integration message-fields config telemetry message platform/resources platform platform/core files failure',
+    'dead-letters/replay connection course-export token-refresh durable deployment delivery integration message-fields config telemetry message platform/resources platform platform/core files failure redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment integration message failure redaction json',
   'user-authorization': 'connection deployment platform/resources platform/auth failure',

@@ -7,8 +7,8 @@ import { plainText } from '../../lib/platform/core/rich-text.ts';
 import { withoutFileNames } from '../../lib/redaction/file-name.ts';
 import { withoutFields } from '../../lib/redaction/letter-body.ts';
 import { safeText } from '../../lib/redaction/log-text.ts';
+import { maskedText } from '../../lib/redaction/platform-words.ts';
 import { redact, sensitiveValues, withoutEchoes } from '../../lib/redaction/request-secrets.ts';
-import { maskedText } from '../../lib/redaction/shown-message.ts';
 
 /*
  * Whoever writes the texts that are searched must not decide how long that takes. So four times as much text may take four

@@ -4,7 +4,7 @@ import { dispositions, type FailureKind } from '../../failure.ts';
 import { readJson, tooDeep } from '../../json.ts';
 import { withoutFileNames } from '../../redaction/file-name.ts';
 import { hidden } from '../../redaction/hidden.ts';
-import { maskedText } from '../../redaction/shown-message.ts';
+import { maskedText } from '../../redaction/platform-words.ts';
 import { type Bucket, withWhole } from './whole.ts';
 
 /**

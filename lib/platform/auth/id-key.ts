@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
 import * as z from 'zod';
+import { privacy, secret } from '../../redaction/privacy.ts';
 
 /** An application's and a user's ID/key pair; the platform attributes what a call does to that user. */
 export const idKeyCredential = z.strictObject({
   type: z.literal('id-key'),
   appId: z.string().min(1),
-  appKey: z.string().min(1),
+  appKey: z.string().min(1).register(privacy, secret),
   userId: z.string().min(1),
-  userKey: z.string().min(1),
+  userKey: z.string().min(1).register(privacy, secret),
 });
 
 export type IdKeyCredential = z.infer<typeof idKeyCredential>;

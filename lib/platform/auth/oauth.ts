@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { privacy, secret } from '../../redaction/privacy.ts';
 
 /** Tokens go over the wire in clear, so only over TLS, but to a server of this machine. */
 const tokenUrl = z
@@ -10,6 +11,7 @@ export const accessTokenForm = /^[!-~]+$/;
 const scope = z.string().regex(/^[!#-[\]-~]+$/, 'must be a scope');
 const time = z.iso.datetime({ offset: true });
 const text = z.string().min(1);
+const secretText = z.string().min(1).register(privacy, secret);
 
 /** An OAuth client with its tokens. People write the first half; the second is token-refresh's, which alone asks for tokens. */
 export const oauthCredential = z
@@ -18,19 +20,26 @@ export const oauthCredential = z
     grant: z.enum(['client_credentials', 'refresh_token']),
     tokenUrl,
     clientId: text,
-    clientSecret: text.optional(),
+    clientSecret: secretText.optional(),
     /** How the client secret is sent; default: basic. */
     clientSecretIn: z.enum(['basic', 'form']).optional(),
     /** Instead of a client secret: RSA or P-256, as PEM or as a JWK, for RS256 or ES256. */
-    privateKey: z.union([text, z.record(z.string(), z.unknown())]).optional(),
+    privateKey: z
+      .union([text, z.record(z.string(), z.unknown())])
+      .register(privacy, secret)
+      .optional(),
     /** The id of its public half in the key set that is published. */
     keyId: text.optional(),
     /** To ask for; default: all that the client was granted. */
     scopes: z.array(scope).optional(),
 
     /** Single-use: each refresh answers the next one. The first is a person's authorization. */
-    refreshToken: text.optional(),
-    accessToken: z.string().regex(accessTokenForm, 'must be a bearer token').optional(),
+    refreshToken: secretText.optional(),
+    accessToken: z
+      .string()
+      .regex(accessTokenForm, 'must be a bearer token')
+      .register(privacy, secret)
+      .optional(),
     obtainedAt: time.optional(),
     expiresAt: time.optional(),
     /** Which state of this secret the tokens were obtained from (`stateOf`). */

@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { credentialSchema } from '../../../lib/platform/auth/auth.ts';
 import { safeText } from '../../../lib/redaction/log-text.ts';
 import { redact } from '../../../lib/redaction/request-secrets.ts';
+import { fieldsTagged } from '../../package/shown-ids.ts';
 
 const secret = 'Zq3xYh0rT5uV';
+
+test('what is secret in a credential is tagged', () => {
+  const fields = ['accessToken', 'appKey', 'clientSecret', 'privateKey', 'refreshToken', 'userKey'];
+  expect(fieldsTagged(credentialSchema, 'secret')).toEqual(fields);
+});
 
 describe.each([
   ['a log line', (text: string) => safeText(text)],
@@ -24,6 +31,11 @@ describe.each([
     `private-key = '${secret}'`,
   ])('does not show the secret in %s', (text) => {
     expect(hide(text)).not.toContain(secret);
+  });
+
+  test.each(fieldsTagged(credentialSchema, 'secret'))('does not show %s of a credential', (field) => {
+    for (const text of [JSON.stringify({ [field]: secret }), `${field}=${secret}`])
+      expect(hide(text)).not.toContain(secret);
   });
 
   test.each([
