@@ -1,4 +1,5 @@
 import { awsTroubleIn, errorName } from './aws/error.ts';
+import { errorNameIn } from './platform/core/known-error-names.ts';
 import {
   absentIn,
   isApiOwn,
@@ -7,8 +8,7 @@ import {
   isTimestampOutOfRange,
   PlatformError,
   type RefusedCall,
-} from './platform/core/error.ts';
-import { errorNameIn } from './platform/core/error-names.ts';
+} from './platform/core/platform-error.ts';
 
 /** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
 export const dispositions = {

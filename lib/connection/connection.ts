@@ -13,7 +13,7 @@ import {
 } from '../platform/auth/auth.ts';
 import { clockSkewIn } from '../platform/auth/clock-skew.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
-import { isTimestampOutOfRange } from '../platform/core/error.ts';
+import { isTimestampOutOfRange } from '../platform/core/platform-error.ts';
 import { type Incident, readIncident, serviceCredential } from '../telemetry/incidents.ts';
 
 /** The platform as the functions reach it. */

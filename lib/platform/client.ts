@@ -2,9 +2,8 @@ import type { Dispatcher } from 'undici';
 import { sensitiveValues } from '../redaction/request-secrets.ts';
 import type { Actor, Auth, Authenticator } from './auth/auth.ts';
 import { type AuthParameters, signedPath } from './auth/auth-parameters.ts';
-import type { Headers } from './core/answer.ts';
+import { resultOf } from './core/check-answer.ts';
 import { fileIn, type Use, useFile } from './core/download.ts';
-import { PlatformError } from './core/error.ts';
 import { createExchange, wholePayload } from './core/exchange.ts';
 import {
   type Configured,
@@ -14,8 +13,9 @@ import {
   type OperationOverride,
   type Versions,
 } from './core/operation.ts';
+import { PlatformError } from './core/platform-error.ts';
+import type { Headers } from './core/receive-answer.ts';
 import { type CallInput, requestOf } from './core/request.ts';
-import { resultOf } from './core/success.ts';
 
 /** The platform as one actor sees it within one attempt. */
 export type Platform = {

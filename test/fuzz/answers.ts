@@ -1,11 +1,11 @@
 import { letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { type Failure, failureOf } from '../../lib/failure.ts';
-import type { Answer, Headers } from '../../lib/platform/core/answer.ts';
-import { PlatformError } from '../../lib/platform/core/error.ts';
+import { resultOf } from '../../lib/platform/core/check-answer.ts';
 import type { Operation } from '../../lib/platform/core/operation.ts';
-import { maximumErrorBytes } from '../../lib/platform/core/refused-call.ts';
+import { maximumErrorBytes } from '../../lib/platform/core/parse-refusal.ts';
+import { PlatformError } from '../../lib/platform/core/platform-error.ts';
+import type { Answer, Headers } from '../../lib/platform/core/receive-answer.ts';
 import type { CallInput } from '../../lib/platform/core/request.ts';
-import { resultOf } from '../../lib/platform/core/success.ts';
 import { operations } from '../../lib/platform/resources/operations.ts';
 import { sensitiveValues } from '../../lib/redaction/request-secrets.ts';
 import { createMeasure } from './measure.ts';

@@ -1,6 +1,6 @@
 import type { Attempt, Platform, PlatformClient } from '../../lib/platform/client.ts';
-import { PlatformError, type RefusedCall } from '../../lib/platform/core/error.ts';
 import type { Operation } from '../../lib/platform/core/operation.ts';
+import { PlatformError, type RefusedCall } from '../../lib/platform/core/platform-error.ts';
 import type { CallInput } from '../../lib/platform/core/request.ts';
 import type { Copy } from './queue.ts';
 import type { Actor, Stage } from './stage.ts';

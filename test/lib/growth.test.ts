@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fileUriProblem } from '../../lib/files/uri.ts';
 import { readJson } from '../../lib/json.ts';
 import { piecesOf } from '../../lib/platform/core/html.ts';
-import { parseRefusal } from '../../lib/platform/core/refused-call.ts';
+import { parseRefusal } from '../../lib/platform/core/parse-refusal.ts';
 import { plainText } from '../../lib/platform/core/rich-text.ts';
 import { withoutFileNames } from '../../lib/redaction/file-name.ts';
 import { withoutFields } from '../../lib/redaction/letter-body.ts';

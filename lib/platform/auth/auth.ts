@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from '../core/error.ts';
+import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from '../core/platform-error.ts';
 import type { AuthParameters } from './auth-parameters.ts';
 import { clockSkewIn } from './clock-skew.ts';
 import { idKeyCredential, signedQuery } from './id-key.ts';

@@ -1,4 +1,4 @@
-import { isTimestampOutOfRange, type RefusedCall, refusalText } from '../core/error.ts';
+import { isTimestampOutOfRange, type RefusedCall, refusalText } from '../core/platform-error.ts';
 
 /**
  * How far the platform's clock is ahead of ours, in seconds. A refused timestamp tells it (`Timestamp out of range\r\n<server

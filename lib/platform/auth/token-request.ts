@@ -2,11 +2,11 @@ import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { jsonIn } from '../../json.ts';
 import { withoutEchoes } from '../../redaction/request-secrets.ts';
-import type { Answer } from '../core/answer.ts';
-import { PlatformError } from '../core/error.ts';
 import { createExchange, wholePayload } from '../core/exchange.ts';
 import { acknowledged } from '../core/operation.ts';
-import { isSuccess, parseRefusal } from '../core/refused-call.ts';
+import { isSuccess, parseRefusal } from '../core/parse-refusal.ts';
+import { PlatformError } from '../core/platform-error.ts';
+import type { Answer } from '../core/receive-answer.ts';
 import { clientAuthentication, UnusableKey } from './client-authentication.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
 

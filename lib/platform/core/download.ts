@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { type Answer, readStart } from './answer.ts';
-import { PlatformError } from './error.ts';
-import { codeOf, reasonOf } from './no-answer.ts';
+import { codeOf, reasonOf } from './connection-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
-import { isKnownError, maximumErrorBytes } from './refused-call.ts';
+import { isKnownError, maximumErrorBytes } from './parse-refusal.ts';
+import { PlatformError } from './platform-error.ts';
+import { type Answer, readStart } from './receive-answer.ts';
 
 /** A file as it comes from the platform. */
 export type Download = {

@@ -1,8 +1,8 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import { type Answer, type Headers, maximumAnswerBytes, receive } from './answer.ts';
-import { PlatformError } from './error.ts';
-import { codeOf, reasonOf } from './no-answer.ts';
+import { codeOf, reasonOf } from './connection-error.ts';
 import type { Operation } from './operation.ts';
+import { PlatformError } from './platform-error.ts';
+import { type Answer, type Headers, maximumAnswerBytes, receive } from './receive-answer.ts';
 
 /** A body of known size, whole or as a stream; `complete` tells whether a stream was handed over to its last byte. */
 export type Payload = {

@@ -1,4 +1,4 @@
-import { absentIn, isApiOwn, PlatformError } from './error.ts';
+import { absentIn, isApiOwn, PlatformError } from './platform-error.ts';
 
 /** The API itself says, in one of its own forms, that there is no such thing, or that it knows no such path. */
 export const isAbsence = (error: unknown): error is PlatformError =>

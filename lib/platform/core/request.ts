@@ -1,6 +1,6 @@
-import { PlatformError } from './error.ts';
 import type { Payload } from './exchange.ts';
 import { type Configured, pathOf, type Versions } from './operation.ts';
+import { PlatformError } from './platform-error.ts';
 
 export type CallInput = {
   /** Values of the path's placeholders: positive integers, or plain words. */

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
-import { PlatformError } from '../core/error.ts';
 import { identifier } from '../core/identifier.ts';
 import type { Operation } from '../core/operation.ts';
+import { PlatformError } from '../core/platform-error.ts';
 import { type CallInput, withoutAuthParameters } from '../core/request.ts';
-import { describedAs, expectedBy, respelled } from '../core/shape.ts';
+import { describedAs, expectedBy, respelled } from '../core/respell.ts';
 
 /** One page of a list, whichever of the platform's forms it came in; neither bookmark nor next: it is the last. */
 export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: string | undefined };

@@ -12,8 +12,8 @@ import { createLedger } from '../../../lib/ledger/ledger.ts';
 import type { LedgerTable } from '../../../lib/ledger/table.ts';
 import { identityOf } from '../../../lib/message.ts';
 import type { CallReport, Attempt as PlatformAttempt } from '../../../lib/platform/client.ts';
-import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
 import { acknowledged } from '../../../lib/platform/core/operation.ts';
+import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import type { MessageReport } from '../../../lib/telemetry/observe.ts';
 import { createTableModel } from '../../history/table.ts';
 

@@ -19,9 +19,9 @@ import { dispositions, type FailureKind, MessageFailure } from '../../../lib/fai
 import type { Integration, World } from '../../../lib/integration.ts';
 import type { Claim } from '../../../lib/ledger/ledger.ts';
 import type { Attempt, Platform } from '../../../lib/platform/client.ts';
-import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
 import { acknowledged, type Operation } from '../../../lib/platform/core/operation.ts';
-import { parseRefusal } from '../../../lib/platform/core/refused-call.ts';
+import { parseRefusal } from '../../../lib/platform/core/parse-refusal.ts';
+import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 

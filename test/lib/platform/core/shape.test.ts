@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { expectedBy, respelled, shapeOf } from '../../../../lib/platform/core/shape.ts';
+import { expectedBy, respelled, shapeOf } from '../../../../lib/platform/core/respell.ts';
 import { pageOf } from '../../../../lib/platform/resources/paging.ts';
 
 const thing = z.looseObject({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { RefusedCall } from '../../../../lib/platform/core/error.ts';
-import { maximumErrorBytes, parseRefusal } from '../../../../lib/platform/core/refused-call.ts';
+import { maximumErrorBytes, parseRefusal } from '../../../../lib/platform/core/parse-refusal.ts';
+import type { RefusedCall } from '../../../../lib/platform/core/platform-error.ts';
 import { sensitiveValues } from '../../../../lib/redaction/request-secrets.ts';
 import { answering, clientAt, credential, errorOf, handling, operations, raw } from '../servers.ts';
 

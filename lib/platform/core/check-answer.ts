@@ -1,11 +1,11 @@
 import { readJson } from '../../json.ts';
-import type { Answer } from './answer.ts';
-import { PlatformError, type RefusedCall } from './error.ts';
-import { likenessToError } from './error-body.ts';
+import { likenessToError } from './json-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
-import { isSuccess, parseRefusal } from './refused-call.ts';
+import { isSuccess, parseRefusal } from './parse-refusal.ts';
+import { PlatformError, type RefusedCall } from './platform-error.ts';
+import type { Answer } from './receive-answer.ts';
 import type { CallInput } from './request.ts';
-import { expectedBy, respelled, shapeOf } from './shape.ts';
+import { expectedBy, respelled, shapeOf } from './respell.ts';
 
 /** A call as its answer is judged by it. */
 export type Asked<Result> = {

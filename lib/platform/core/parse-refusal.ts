@@ -1,8 +1,8 @@
 import { jsonIn, readJson } from '../../json.ts';
 import { redact } from '../../redaction/request-secrets.ts';
-import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './error.ts';
-import { anchorOf, type ErrorWords, errorWords, likenessToError } from './error-body.ts';
 import { hasTags, piecesOf } from './html.ts';
+import { anchorOf, type ErrorWords, errorWords, likenessToError } from './json-error.ts';
+import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './platform-error.ts';
 
 /** At most this much of an error's body is read, in bytes. */
 export const maximumErrorBytes = 64 * 1024;

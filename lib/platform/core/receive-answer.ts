@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { isSuccess, maximumErrorBytes } from './refused-call.ts';
+import { isSuccess, maximumErrorBytes } from './parse-refusal.ts';
 
 /** By their names in lower case. */
 export type Headers = Record<string, string | string[] | undefined>;
