@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Failure, failureOf } from '../failure.ts';
 import { platformId } from '../message.ts';
 import type { Platform } from '../platform/client.ts';
-import { unlessAbsent } from '../platform/core/not-found.ts';
+import { undefinedIfNotFound } from '../platform/core/not-found.ts';
 import type { Operation } from '../platform/core/operation.ts';
 import { getAssessment, readAssessment } from '../platform/resources/assessments.ts';
 import { getClasslistPages, listClasslist } from '../platform/resources/classlists.ts';
@@ -109,7 +109,7 @@ async function* assessmentsOf(
   for await (const { Identifier } of listClasslist(platform, orgUnitId)) {
     const userId = Number(Identifier);
     try {
-      const assessment = await unlessAbsent(readAssessment(platform, orgUnitId, { ...query, userId }));
+      const assessment = await undefinedIfNotFound(readAssessment(platform, orgUnitId, { ...query, userId }));
       inARow = 0;
       if (assessment !== undefined) yield { userId, ...query, assessment };
     } catch (error) {
@@ -159,7 +159,7 @@ const storeImage = (
   orgUnitId: number,
   { platform, store }: { platform: Platform; store: ExportStore },
 ): Promise<Stored | undefined> =>
-  unlessAbsent(
+  undefinedIfNotFound(
     readCourseImage(platform, orgUnitId, async ({ contentType, stream }) => {
       const known = contentType.replace(/;.*/s, '').trim().toLowerCase();
       const ending = endings[known];

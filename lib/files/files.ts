@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { awsTroubleIn } from '../aws/error.ts';
 import { MessageFailure } from '../failure.ts';
+import { errorCode } from '../redaction/log-text.ts';
 import type { HttpsFileOptions } from './https.ts';
-import { codeOf, type FileSource, type OpenedFile, openedFile, within } from './source.ts';
+import { type FileSource, type OpenedFile, openedFile, within } from './source.ts';
 import { checkFileHosts, type FileRules, parseFileUri } from './uri.ts';
 
 export type { OpenedFile } from './source.ts';
@@ -103,7 +104,7 @@ const s3Failure = (name: string, error: unknown): MessageFailure => {
   const trouble = awsTroubleIn(error);
   if (trouble?.kind === 'aws-refused')
     return new MessageFailure(trouble.kind, `${name}: ${trouble.message}`, { remedy: trouble.remedy });
-  return new MessageFailure('unavailable', `${name}: S3 did not answer (${status ?? codeOf(error)})`, {
+  return new MessageFailure('unavailable', `${name}: S3 did not answer (${status ?? errorCode(error)})`, {
     cause: error,
   });
 };

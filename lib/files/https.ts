@@ -3,7 +3,8 @@ import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Client, type Dispatcher } from 'undici';
 import { MessageFailure } from '../failure.ts';
-import { codeOf, type FileSource } from './source.ts';
+import { errorCode } from '../redaction/log-text.ts';
+import type { FileSource } from './source.ts';
 import { addressIn } from './uri.ts';
 
 export type HttpsFileOptions = {
@@ -141,5 +142,5 @@ const refusal = (name: string, status: number): MessageFailure => {
 
 const noAnswer = (name: string, error: unknown): MessageFailure => {
   if (error instanceof MessageFailure) return error;
-  return new MessageFailure('unavailable', `${name}: no answer (${codeOf(error)})`, { cause: error });
+  return new MessageFailure('unavailable', `${name}: no answer (${errorCode(error)})`, { cause: error });
 };

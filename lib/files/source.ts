@@ -1,5 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import { MessageFailure } from '../failure.ts';
+import { errorCode } from '../redaction/log-text.ts';
 import { collectGarbage } from './memory.ts';
 
 /** A file whose size is known and whose bytes may come when `stream` is read, which it can be once. */
@@ -54,7 +55,7 @@ async function* exactly(source: FileSource, reading: Reading): AsyncGenerator<Ui
     isWhole = true;
   } catch (error) {
     if (error instanceof MessageFailure) throw error;
-    throw new MessageFailure('unavailable', `${name}: cut off while it was read (${codeOf(error)})`, {
+    throw new MessageFailure('unavailable', `${name}: cut off while it was read (${errorCode(error)})`, {
       cause: error,
     });
   } finally {
@@ -106,10 +107,4 @@ export const within = async <Result>(
   } finally {
     clearTimeout(timer);
   }
-};
-
-/** A word for an error that is safe in any log: messages of libraries may repeat what was asked for. */
-export const codeOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return typeof error;
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 };

@@ -17,13 +17,13 @@ import { PlatformError } from './core/platform-error.ts';
 import type { Headers } from './core/receive-answer.ts';
 import { type CallInput, requestOf } from './core/request.ts';
 
-/** The platform as one actor sees it within one attempt. */
+/** The platform as one actor calls it within one attempt at a message. */
 export type Platform = {
   /** @throws PlatformError where the platform refuses, or where no usable answer comes. */
   call<Answer>(operation: Operation<Answer>, input?: CallInput): Promise<Answer>;
-  /** Calls an operation whose answer is a file, and has it used while it comes. */
+  /** Calls an operation whose answer is a file; `use` gets it as a stream. */
   download<Result>(operation: Operation<never>, input: CallInput, use: Use<Result>): Promise<Result>;
-  /** How far the platform's clock is ahead of ours, to about a second, by its last answer; undefined if none told. */
+  /** How far the platform's clock is ahead of ours, to about a second, by the Date header of its answers; undefined without one. */
   clockOffsetMs(): number | undefined;
 };
 
@@ -32,17 +32,18 @@ export type CallReport = {
   operation: string;
   /** `METHOD /path`, without query. */
   call: string;
-  /** Undefined where no answer came; of one that is not usable it is told all the same. */
+  /** Undefined where no answer came. */
   status: number | undefined;
   durationMs: number;
-  /** False only if the platform certainly did not change anything because of it. */
+  /** False only if it is certain that the call changed nothing on the platform. */
   mayHaveActed: boolean;
 };
 
-export type Attempt = {
+/** Who calls, what they may call, and until when. */
+export type CallContext = {
   actor: Actor;
   signal: AbortSignal;
-  /** What may be called; without it, everything. */
+  /** The operations that may be called; default: all. */
   operations?: readonly Operation<unknown>[];
   onCall(report: CallReport): void;
 };
@@ -53,18 +54,18 @@ export type PlatformOptions = {
   /** The path before the components, such as `/svc/api`. */
   apiRoot: string;
   versions: Versions;
-  /** What a site does otherwise, by operation name. */
+  /** What differs on this site, by operation name. */
   overrides: Record<string, OperationOverride>;
   connectTimeoutMs: number;
   /** From the end of the request to the answer's headers. */
   headersTimeoutMs: number;
   /** Between two pieces of the answer's body. */
   bodyTimeoutMs: number;
-  /** Of a success that is parsed; more of it is not read. */
-  maximumAnswerBytes?: number;
+  /** At most this much of a success is read. */
+  maxAnswerBytes?: number;
 };
 
-export type PlatformClient = { for(attempt: Attempt): Platform; close(): Promise<void> };
+export type PlatformClient = { for(context: CallContext): Platform; close(): Promise<void> };
 
 /** The API client: authenticates each call as its actor and sends it once; once more where a refusal corrected the clock or the key. */
 export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
@@ -81,7 +82,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
   };
 
-  /** Each operation as this site does it, once. */
+  /** Each operation as this site is configured to call it, computed once. */
   const known = new Map<Operation<unknown>, Configured<unknown>>();
   const asConfigured = <Answer>(declared: Operation<Answer>): Configured<Answer> => {
     const operation = known.get(declared) ?? configured(declared, options.overrides[declared.name]);
@@ -89,21 +90,21 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     return operation as Configured<Answer>;
   };
 
-  /** `take` is for a file: it ends with what is done with it while it comes. */
+  /** `take` is given for a file: it handles the answer as a stream. */
   const call = async <Result>(
     declared: Operation<Result>,
     input: CallInput,
-    { attempt, take }: { attempt: Attempt; take?: Take<Result> },
+    { context, take }: { context: CallContext; take?: Take<Result> },
   ): Promise<Result> => {
     const { name } = declared;
-    if (attempt.operations?.includes(declared) === false)
+    if (context.operations?.includes(declared) === false)
       throw new TypeError(`${name} is not among the operations that the integration declares`);
     if (isFileAnswer(declared.answer) !== (take !== undefined))
       throw new TypeError(`${name}: a file is downloaded, and nothing else is`);
     const operation = asConfigured(declared);
     const request = requestOf(operation, input, options);
     const about = { operation, call: request.call };
-    const auth = operation.anonymous ? anonymous : authOf(attempt.actor);
+    const auth = operation.anonymous ? anonymous : authOf(context.actor);
 
     const send = async (parameters: AuthParameters): Promise<Result> => {
       const path = signedPath(request, parameters);
@@ -134,9 +135,9 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
                 const file = await fileIn(operation, incoming);
                 return 'body' in file ? { taken: await take(file, about) } : file;
               },
-              attempt.signal,
+              context.signal,
             )
-          : await exchange.send(outgoing, attempt.signal);
+          : await exchange.send(outgoing, context.signal);
         if ('taken' in answer) return answer.taken;
         const asked = { ...about, input, sensitiveValues: () => sensitiveValues(parameters, input.secrets) };
         return resultOf(asked, answer);
@@ -145,9 +146,9 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
-        // Further digits are noise, and each is written to the logs and paid for.
+        // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
-        attempt.onCall({ operation: name, call: about.call, status, durationMs, mayHaveActed });
+        context.onCall({ operation: name, call: about.call, status, durationMs, mayHaveActed });
       }
     };
 
@@ -173,11 +174,11 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
   };
 
   return {
-    for: (attempt) => ({
-      call: (operation, input = {}) => call(operation, input, { attempt }),
+    for: (context) => ({
+      call: (operation, input = {}) => call(operation, input, { context }),
       download: async (operation, input, use) => {
         const settled = await call(operation, input, {
-          attempt,
+          context,
           take: (incoming, about) => useFile(incoming, about, use),
         });
         if (settled.status === 'rejected') throw settled.reason;

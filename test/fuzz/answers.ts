@@ -2,7 +2,7 @@ import { letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { type Failure, failureOf } from '../../lib/failure.ts';
 import { resultOf } from '../../lib/platform/core/check-answer.ts';
 import type { Operation } from '../../lib/platform/core/operation.ts';
-import { maximumErrorBytes } from '../../lib/platform/core/parse-refusal.ts';
+import { maxErrorBytes } from '../../lib/platform/core/parse-refusal.ts';
 import { PlatformError } from '../../lib/platform/core/platform-error.ts';
 import type { Answer, Headers } from '../../lib/platform/core/receive-answer.ts';
 import type { CallInput } from '../../lib/platform/core/request.ts';
@@ -363,7 +363,7 @@ export const answerOf = (random: Random): Made => {
     answer: {
       status,
       headers,
-      text: status < 300 ? text : text.slice(0, maximumErrorBytes),
+      text: status < 300 ? text : text.slice(0, maxErrorBytes),
       isTooLong,
       ...cutBy,
     },

@@ -1,32 +1,32 @@
 import { readAs } from '../../redaction/escapes.ts';
 import type { Operation } from './operation.ts';
 
-/** An answer that is not the success which its operation declares, parsed from whichever of the platform's forms it came in. */
+/** An answer that is not the success which its operation declares, parsed from any of the platform's forms. */
 export type RefusedCall = {
-  /** Of HTTP; of an error that came as a success, the one that the error tells, if it tells any. */
+  /** The status of HTTP; of an error that came as a success, the status in the error's body, if there is one. */
   status: number;
-  /** The status of HTTP, where the error tells another. */
+  /** The status of HTTP, where the error's body has another. */
   sentAs?: number;
   form?: Form;
-  /** What the answer says that it is, such as `text/html`. */
+  /** Its content type, such as `text/html`. */
   contentType?: string | undefined;
   /** The anchor of the problem's type, such as `not-authorized`. */
   type?: string | undefined;
   title?: string | undefined;
   detail?: string | undefined;
-  /** Which of the two a 403 says is missing, where its text tells. */
+  /** What is missing, where the text of a 403 tells. */
   missing?: 'scope' | 'permission' | undefined;
-  /** The name of the missing scope or permission, where the text tells. */
+  /** The name of the missing scope or permission, where the text tells it. */
   required?: string | undefined;
-  /** The answer was cut off: what its text would have told may be missing. */
+  /** The answer was cut off: a part of its text is missing. */
   cutOff?: true;
   requestId?: string | undefined;
   retryAfterSeconds?: number | undefined;
 };
 
 /**
- * `error`: one of the API's own forms in JSON. `fault`: an error in JSON of another form. `shape`: a success that is none, told
- * by names and types. `page`: tags, be they HTML or XML.
+ * `error`: one of the API's own forms in JSON. `fault`: an error in JSON of another form. `shape`: a success that is not the
+ * expected one, described by names and types. `page`: HTML or XML.
  */
 type Form = 'error' | 'fault' | 'json' | 'shape' | 'text' | 'page' | 'redirect' | 'nothing';
 
@@ -36,13 +36,13 @@ export class PlatformError extends Error {
   readonly operation: Operation<unknown>;
   /** `METHOD /path`, without query. */
   readonly call: string;
-  /** The platform's answer; undefined where no usable one came. */
+  /** The platform's answer; undefined where no usable answer came. */
   readonly refused: RefusedCall | undefined;
-  /** False only if the platform cannot have acted: never connected, or the body was not handed over to its end. */
+  /** False only if the platform cannot have acted: it was never connected, or the body was not sent to its end. */
   readonly sent: boolean;
-  /** It was answered with a success, and its effect was not seen. */
+  /** The answer was a success, but its effect was not seen. */
   readonly taken: boolean;
-  /** It was answered with what is neither the success that its operation declares nor any known error. */
+  /** The answer is neither the success that the operation declares nor a known error. */
   readonly unexpected: boolean;
 
   constructor(facts: {
@@ -65,8 +65,8 @@ export class PlatformError extends Error {
   }
 
   /**
-   * Of what may be sent again, only a success that is none and an error of the server, or of a proxy before it, can come after
-   * the effect; else only what the API itself refuses is sure to come before it.
+   * Whether the call may have taken effect. Of a repeatable call, only an unexpected success and an error of the server, or of
+   * a proxy before it, can come after the effect. Of any other call, only a refusal by the API itself surely comes before it.
    */
   get mayHaveActed(): boolean {
     if (this.refused === undefined) return this.sent;
@@ -77,14 +77,14 @@ export class PlatformError extends Error {
   }
 }
 
-/** Without 402, 407, 408 and 409, and without 503, which a proxy gives as well when it is tired of waiting. */
+/** Without 402, 407, 408 and 409, and without 503, which a proxy also sends when it stops waiting. */
 const refusalsBeforeEffect = new Set([
   ...[400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431],
 ]);
 
 /**
- * Whether the API itself has given this answer: pages and redirects are given by what stands before it, such as a login, and
- * so is many a 403 in words of its own.
+ * Whether the API itself sent this answer. Pages and redirects come from what stands before it, such as a login page, and so
+ * do many a 403 with other words.
  */
 export const isApiOwn = (refused: RefusedCall): boolean => {
   if (refusesCredential(refused) || isTimestampOutOfRange(refused)) return true;
@@ -92,12 +92,12 @@ export const isApiOwn = (refused: RefusedCall): boolean => {
   return refused.status !== 403 || Boolean(refused.form === 'error' || refused.missing || refused.cutOff);
 };
 
-/** Certainly given by what stands before the API. */
+/** Certainly sent by something that stands before the API. */
 export const isForeign = ({ form, status }: RefusedCall): boolean =>
   form === 'page' || form === 'redirect' || status === 407;
 
-/** The words by which a 404 tells what is not there; none where it speaks of the path alone, or not at all. */
-export const absentIn = (refused: RefusedCall): string =>
+/** The words in which a 404 says what does not exist; empty where it names only the path, or says nothing. */
+export const notFoundWords = (refused: RefusedCall): string =>
   refused.form === 'page'
     ? ''
     : refusalText(refused)
@@ -112,7 +112,7 @@ const wordsAboutPaths =
 export const isTimestampOutOfRange = (refused: RefusedCall): boolean =>
   isAboutAuthentication(refused) && /timestamp\s+out\s+of\s+range/i.test(refusalText(refused));
 
-/** The platform refuses the keys themselves: told as 401, or as a 403 that says so (any other 403 is about rights). */
+/** The platform refuses the keys themselves: by 401, or by a 403 that says so (any other 403 is about permissions). */
 export const isInvalidToken = (refused: RefusedCall): boolean =>
   refusesCredential(refused) || (refused.status === 401 && isApiOwn(refused));
 

@@ -6,12 +6,12 @@ export type CallInput = {
   /** Values of the path's placeholders: positive integers, or plain words. */
   path?: Record<string, number | string>;
   query?: Record<string, string>;
-  /** Where the platform says that a list goes on: instead of the operation's own path and query. */
+  /** The address of a list's next page, as the platform gives it: replaces the operation's own path and query. */
   next?: string;
   json?: unknown;
-  /** Words of the body that no error may repeat. */
+  /** Values in the body that no error may repeat. */
   secrets?: string[];
-  /** Makes the body anew for each time it is sent, as a stream can be read only once. */
+  /** Creates the body each time it is sent, as a stream can be read only once. */
   payload?: () => Promise<Payload>;
 };
 
@@ -20,7 +20,7 @@ export type Request = {
   method: string;
   path: string;
   query: [string, string][];
-  /** `METHOD /path` for errors, by the operation's own path: that of a page may hold any word of the request. */
+  /** `METHOD /path` for errors: the operation's own path, as the address of a next page may repeat values of the request. */
   call: string;
 };
 
@@ -47,8 +47,8 @@ const authWithin = new RegExp(`(?<=[?&])${authName}=[^&]*&?`, 'g');
 export const withoutAuthParameters = (address: string): string => address.replace(authWithin, '');
 
 /**
- * An address that the platform gives: none of another host or port, or beside the API. What is asked for is its path, by our
- * own scheme: behind a proxy a platform may not know that it is asked by https.
+ * An address that the platform gives: it must be of the same host and port, and within the API. It is requested by our own
+ * scheme: behind a proxy, the platform may not know that it is called by https.
  */
 const followed = (
   next: string,

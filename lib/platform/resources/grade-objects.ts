@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
-import { unlessAbsent } from '../core/not-found.ts';
+import { undefinedIfNotFound } from '../core/not-found.ts';
 import { reading } from '../core/operation.ts';
 import { asTaken, type TextContent } from '../core/rich-text.ts';
 import { itemsOf, pageOf } from './paging.ts';
@@ -89,7 +89,7 @@ export const requireGradeObject = (platform: Platform, ids: GradeObjectIds) =>
 
 /** A grade object; undefined where there is none. */
 export const readGradeObject = (platform: Platform, ids: GradeObjectIds) =>
-  unlessAbsent(platform.call(getGradeObject, { path: ids }));
+  undefinedIfNotFound(platform.call(getGradeObject, { path: ids }));
 
 export const putGradeObject = reading({
   ...item,

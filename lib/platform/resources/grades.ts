@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
-import { unlessAbsent } from '../core/not-found.ts';
+import { undefinedIfNotFound } from '../core/not-found.ts';
 import { acknowledged, reading } from '../core/operation.ts';
 import { plainText, richText, textContent } from '../core/rich-text.ts';
 
@@ -66,7 +66,7 @@ export const setGradeValue = (
 
 /** A user's grade value; undefined where the platform says that there is none yet. */
 export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
-  unlessAbsent(platform.call(getGradeValue, { path: ids }), /grade|value/i);
+  undefinedIfNotFound(platform.call(getGradeValue, { path: ids }), /grade|value/i);
 
 /** A user's grade as a PUT takes it, and its comments; undefined where the platform does not tell. */
 export type ShownGrade = {

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
+import { describedAs, expectedBy } from '../core/describe-schema.ts';
 import { identifier } from '../core/identifier.ts';
 import type { Operation } from '../core/operation.ts';
 import { PlatformError } from '../core/platform-error.ts';
 import { type CallInput, withoutAuthParameters } from '../core/request.ts';
-import { describedAs, expectedBy, respelled } from '../core/respell.ts';
+import { respelled } from '../core/respell.ts';
 
 /** One page of a list, whichever of the platform's forms it came in; neither bookmark nor next: it is the last. */
 export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: string | undefined };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maximumErrorBytes, parseRefusal } from '../../../../lib/platform/core/parse-refusal.ts';
+import { maxErrorBytes, parseRefusal } from '../../../../lib/platform/core/parse-refusal.ts';
 import type { RefusedCall } from '../../../../lib/platform/core/platform-error.ts';
 import { sensitiveValues } from '../../../../lib/redaction/request-secrets.ts';
 import { answering, clientAt, credential, errorOf, handling, operations, raw } from '../servers.ts';
@@ -359,7 +359,7 @@ describe('an error body without end', () => {
   ])(
     'is read within the time of a test, whatever it repeats: %s',
     async (piece) => {
-      const body = `insufficient scope ${piece.repeat(Math.ceil(maximumErrorBytes / piece.length))}`;
+      const body = `insufficient scope ${piece.repeat(Math.ceil(maxErrorBytes / piece.length))}`;
       const refused = await refusedBy({ status: 403, headers: html, body });
       expect(refused?.status).toBe(403);
     },
