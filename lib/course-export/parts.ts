@@ -16,7 +16,7 @@ import type { ExportStore } from './store.ts';
 const ids = z.array(platformId).transform((all) => [...new Set(all)]);
 const word = z.string().regex(/^\w+$/, 'must be one word');
 
-/** What is exported of an org unit beside what each has: the platform does not list these, so somebody has to name them. */
+/** Additional parts of an org unit. The platform does not list them, so the request must name them. */
 export const exportDetails = z.strictObject({
   groupCategoryIds: ids.default([]),
   quizIds: ids.default([]),
@@ -44,14 +44,14 @@ export type Part = {
   file: string;
   /** It is the org unit itself. */
   isOrgUnit: boolean;
-  /** Stores it under this key, to which it adds the ending; undefined where there is no such thing. */
+  /** Stores it under this key plus an ending; undefined where it does not exist. */
   store(key: string, reach: PartReach): Promise<Stored | undefined>;
 };
 
 export type PartReach = {
   platform: Platform;
   store: ExportStore;
-  /** Told of one item that the platform refuses, where the others are exported all the same. */
+  /** Called for one item that the platform refuses; the others are exported all the same. */
   refused(item: string, failure: Failure): void;
 };
 
@@ -96,10 +96,10 @@ export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): 
   ];
 };
 
-/** So many users refused in a row are not unlucky alone: then the query is wrong for all. */
+/** If this many users are refused in a row, the query is wrong for all. */
 const maxRefused = 20;
 
-/** A user whom the platform refuses, such as one who cannot be assessed, does not take the others along. */
+/** A user who is refused, such as one who cannot be assessed, does not stop the others. */
 async function* assessmentsOf(
   orgUnitId: number,
   query: ExportDetails['assessments'][number],
@@ -125,7 +125,7 @@ async function* inOrgUnit(orgUnitId: number, items: AsyncIterable<object>): Asyn
   for await (const item of items) yield { orgUnitId, ...item };
 }
 
-/** So many characters of lines are joined before they are handed on. */
+/** Lines are joined up to this many characters. */
 const pieceCharacters = 64 * 1024;
 
 const storeLines = async (key: string, items: AsyncIterable<object>, store: ExportStore): Promise<Stored> => {

@@ -20,7 +20,7 @@ export type ExportStore = {
   addressOf(key: string): string;
 };
 
-/** In addition to the 120 MB of a container that has just started. With it 2,000 org units take less than 200 MB instead of 340. */
+/** Beside the 120 MB of a container that has just started. With it, 2,000 org units take less than 200 MB instead of 340. */
 const garbageMb = 64;
 
 type StoreOptions = {

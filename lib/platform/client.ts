@@ -23,7 +23,7 @@ export type Platform = {
   call<Answer>(operation: Operation<Answer>, input?: CallInput): Promise<Answer>;
   /** Calls an operation whose answer is a file; `use` gets it as a stream. */
   download<Result>(operation: Operation<never>, input: CallInput, use: Use<Result>): Promise<Result>;
-  /** How far the platform's clock is ahead of ours, to about a second, by the Date header of its answers; undefined without one. */
+  /** How far the platform's clock is ahead of ours, to about a second, by the Date header of its answers. */
   clockOffsetMs(): number | undefined;
 };
 
@@ -67,7 +67,7 @@ export type PlatformOptions = {
 
 export type PlatformClient = { for(context: CallContext): Platform; close(): Promise<void> };
 
-/** The API client: authenticates each call as its actor and sends it once; once more where a refusal corrected the clock or the key. */
+/** The API client: authenticates each call and sends it once; once more where a refusal corrected the clock or the credential. */
 export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
   let clockOffsetMs: number | undefined;

@@ -22,7 +22,7 @@ type About = {
  * One flat object, as Powertools' Logger writes it. Only these facts reach a log line, whatever object is given. They are
  * written out because a loop over their names costs half a microsecond more: a fifth of the cost of a line.
  */
-export const lineOf = (about: About, given: Record<string, unknown>) => ({
+export const logLine = (about: About, given: Record<string, unknown>) => ({
   level: about.level.toUpperCase(),
   timestamp: new Date(about.atMs).toISOString(),
   message: safeText(about.message),
@@ -58,7 +58,7 @@ export const lineOf = (about: About, given: Record<string, unknown>) => ({
 
 /** To log a further fact, add it to the list above. */
 export type Facts = {
-  [Name in Exclude<keyof ReturnType<typeof lineOf>, 'level' | 'timestamp' | 'message' | 'invocationId'>]?:
+  [Name in Exclude<keyof ReturnType<typeof logLine>, 'level' | 'timestamp' | 'message' | 'invocationId'>]?:
     | string
     | number
     | undefined;

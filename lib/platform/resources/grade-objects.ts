@@ -96,7 +96,7 @@ export const putGradeObject = reading({
   name: 'update-grade-object',
   method: 'PUT',
   scope: 'grades:gradeobjects:write',
-  // The whole of it, as a GET tells it afterwards.
+  // The whole grade object, as a GET returns it.
   answer: gradeObject,
 });
 
@@ -110,19 +110,19 @@ export const replaceGradeObject = (
 const ofAll = ['Name', 'ShortName', 'CategoryId', 'Description'];
 const ofPoints = [...ofAll, 'MaxPoints', 'IsBonus', 'ExcludeFromFinalGradeCalculation'];
 
-/** What an update must give, by type: what it leaves out is lost. */
+/** The settings that an update must contain, by type: the platform resets the others. */
 const wholeSettings: Record<string, readonly string[]> = {
   Numeric: [...ofPoints, 'CanExceedMaxPoints', 'GradeSchemeId'],
   PassFail: ofPoints,
   SelectBox: [...ofPoints, 'GradeSchemeId'],
   Text: ofAll,
 };
-/** What goes along where it is there. */
+/** Settings that are sent where they are set. */
 const further = ['IsBonus', 'ExcludeFromFinalGradeCalculation', 'GradeSchemeId', 'ScoreDenominator'];
 
 /**
- * All settings of a grade object as a PUT takes them, with these changes. `untold`: those that the platform does not tell, so
- * that a PUT would reset them. What is linked to it is none of them: that is a setting of the dropbox folder.
+ * All settings of a grade object as a PUT takes them, with these changes. `untold`: settings that the platform did not return, so
+ * that a PUT would reset them. The linked dropbox folder is not among them: the link is a setting of the folder.
  */
 export const changedSettings = (shown: GradeObject, changes: Record<string, unknown>) => {
   const { GradeType } = shown;

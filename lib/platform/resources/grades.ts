@@ -31,9 +31,9 @@ const gradeValue = z.looseObject({
   Text: z.string().nullish(),
   PointsDenominator: z.number().nullish(),
   LastModified: z.string().nullish(),
-  // Be it null: of a comment that cannot be read it is not known what the PUT would wipe out.
+  // Required, if only as null: a PUT would delete a comment that could not be read.
   Comments: richText.nullable(),
-  // Not told by every platform.
+  // Not every platform returns them.
   PrivateComments: richText.nullish(),
 });
 
@@ -68,7 +68,7 @@ export const setGradeValue = (
 export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
   undefinedIfNotFound(platform.call(getGradeValue, { path: ids }), /grade|value/i);
 
-/** A user's grade as a PUT takes it, and its comments; undefined where the platform does not tell. */
+/** A user's grade as a PUT takes it, and its comments; undefined where the platform does not return them. */
 export type ShownGrade = {
   grade: Grade | undefined;
   comments: string;

@@ -72,7 +72,7 @@ export const deleteParent = acknowledged({
   component: 'lp',
   path: '/orgstructure/{orgUnitId}/parents/{parentOrgUnitId}',
   scope: 'organizations:organization:delete',
-  // Asked for again it finds nothing to remove.
+  // A second call finds nothing to remove.
   repeatable: true,
 });
 

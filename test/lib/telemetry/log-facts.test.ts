@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lineOf } from '../../../lib/telemetry/log-facts.ts';
+import { logLine } from '../../../lib/telemetry/log-facts.ts';
 
 describe('a line', () => {
   const about = { level: 'info', atMs: 0, message: 'told', function: 'grade-push', error: undefined };
@@ -20,10 +20,10 @@ describe('a line', () => {
       reason: undefined,
       grade: 0,
     };
-    expect(lineOf(about, given)).toEqual({ ...head, messageId: 'm', status: 200, durationMs: 1.3 });
+    expect(logLine(about, given)).toEqual({ ...head, messageId: 'm', status: 200, durationMs: 1.3 });
   });
 
   test('keeps a zero and an empty text', () => {
-    expect(lineOf(about, { replays: 0, reason: '' })).toEqual({ ...head, replays: 0, reason: '' });
+    expect(logLine(about, { replays: 0, reason: '' })).toEqual({ ...head, replays: 0, reason: '' });
   });
 });
