@@ -11,7 +11,7 @@ import {
   isSameToPlatform,
   usableUntilMs,
 } from '../platform/auth/auth.ts';
-import { hidden } from '../redaction/hidden.ts';
+import { secretFieldName } from '../redaction/hidden.ts';
 
 type Entry = {
   credential: Credential;
@@ -178,10 +178,10 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
   return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
 };
 
-/** Names unknown fields only where the names are words: where somebody wrote the value instead of the name, it is the secret. */
+/** What is wrong with a field of a secret, without its value. */
 export const flawOf = (issue: core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
-    ? `not known: ${issue.keys.map((name) => (/^[a-z_]{1,20}$/i.test(name) ? name : hidden)).join(', ')}`
+    ? `not known: ${issue.keys.map(secretFieldName).join(', ')}`
     : issue.message;
 
 /** A secret that is scheduled for deletion answers InvalidRequestException. */

@@ -1,4 +1,7 @@
-/** A name and its value, also in JSON, within another text, or percent-encoded: `name=`, `"name":"`, `name%3D`. */
+/** The query parameters that sign a request to the platform. */
+export const signatureName = 'x_[a-et]';
+
+/** Between a name and its value, also in JSON, within another text, or percent-encoded: `name=`, `"name":"`, `name%3D`. */
 const equals = String.raw`(\\?["']?\s*(?:[=:]|%(?:25)*3d)\s*\\?["']?)`;
 /** A value ends where the next pair begins, also where `&` is percent-encoded. */
 const noNext = '(?!%(?:25)*26)';
@@ -9,7 +12,7 @@ const patterns: [RegExp, string][] = [
   [/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…'],
   [
     new RegExp(
-      `(x_[a-et]|access_token|refresh_token|client_secret)${equals}(?:${noNext}[^\\s&"'<>\\\\])+`,
+      `(${signatureName}|access_token|refresh_token|client_secret)${equals}(?:${noNext}[^\\s&"'<>\\\\])+`,
       'gi',
     ),
     '$1$2…',
@@ -34,6 +37,9 @@ const patterns: [RegExp, string][] = [
 
 /** Each pattern needs one of these to match. Ids, words and paths have none of them and are not searched further. */
 const suspect = /[?=:%]|eyJ|(?:bearer|basic)[\s+]/i;
+
+/** An address without query and fragment. */
+export const withoutQuery = (address: string): string => address.replace(/[?#].*$/s, '');
 
 /** A text without what looks like a secret. It is cut to a length only afterwards, so that no secret is cut and then missed. */
 export const withoutSecrets = (text: string, maxLength: number): string => {

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { jsonIn } from '../../json.ts';
-import { withoutEchoes } from '../../redaction/request-secrets.ts';
+import { redact } from '../../redaction/request-secrets.ts';
 import { createExchange, wholePayload } from '../core/exchange.ts';
 import { acknowledged } from '../core/operation.ts';
 import { isSuccess, parseRefusal } from '../core/parse-refusal.ts';
@@ -180,7 +180,5 @@ const errorIn = ({ text }: Told): string | undefined =>
     ?.error;
 
 /** Whether an error's name repeats a secret: it is logged, and stored in the secret as the reason. */
-const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean => {
-  const secrets = [refreshToken, clientSecret].filter(Boolean);
-  return secrets.includes(error) || withoutEchoes(error, secrets) !== error;
-};
+const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean =>
+  redact(error, [refreshToken, clientSecret].filter(Boolean), 60) !== error;

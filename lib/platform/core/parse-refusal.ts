@@ -1,5 +1,6 @@
 import { jsonIn, readJson } from '../../json.ts';
 import { redact } from '../../redaction/request-secrets.ts';
+import { withoutQuery } from '../../redaction/secrets.ts';
 import { hasTags, piecesOf } from './html.ts';
 import { anchorOf, type ErrorWords, errorWords, likenessToError } from './json-error.ts';
 import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './platform-error.ts';
@@ -120,8 +121,6 @@ const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
   const permission = named(/securityVariableName:\s*([\w.-]+)(?=[^\w.…-])/i);
   return permission ? { missing: 'permission', required: permission } : {};
 };
-
-const withoutQuery = (location: string): string => location.replace(/[?#].*$/s, '');
 
 /** Only the type itself: its parameters, or a text that is too long for a type, may repeat the request. */
 export const typeIn = (contentType: string): string | undefined =>

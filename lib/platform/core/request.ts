@@ -1,3 +1,4 @@
+import { signatureName } from '../../redaction/secrets.ts';
 import type { Payload } from './exchange.ts';
 import { type Configured, pathOf, type Versions } from './operation.ts';
 import { PlatformError } from './platform-error.ts';
@@ -38,13 +39,12 @@ export const requestOf = (operation: Configured<unknown>, input: CallInput, site
   return { method, call, path, query: Object.entries(input.query ?? {}) };
 };
 
-/** Query parameters that authenticate. In an address that the platform gives, they are those of an older request. */
-const authName = 'x_[a-et]';
-const isAuthName = new RegExp(`^${authName}$`);
-const authWithin = new RegExp(`(?<=[?&])${authName}=[^&]*&?`, 'g');
+/** In an address that the platform gives, signatures are those of an older request. */
+const isSignature = new RegExp(`^${signatureName}$`);
+const signatures = new RegExp(`(?<=[?&])${signatureName}=[^&]*&?`, 'g');
 
 /** The same for two addresses of the same page, whenever they were signed. */
-export const withoutAuthParameters = (address: string): string => address.replace(authWithin, '');
+export const withoutSignatures = (address: string): string => address.replace(signatures, '');
 
 /**
  * An address that the platform gives: it must be of the same host and port, and within the API. It is requested by our own
@@ -72,5 +72,5 @@ const followed = (
       unexpected: true,
       message: 'its next page lies outside the API: not followed',
     });
-  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isAuthName.test(name)) };
+  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isSignature.test(name)) };
 };

@@ -4,7 +4,7 @@ import { describedAs, expectedBy } from '../core/describe-schema.ts';
 import { identifier } from '../core/identifier.ts';
 import type { Operation } from '../core/operation.ts';
 import { PlatformError } from '../core/platform-error.ts';
-import { type CallInput, withoutAuthParameters } from '../core/request.ts';
+import { type CallInput, withoutSignatures } from '../core/request.ts';
 import { respelled } from '../core/respell.ts';
 
 /** One page of a list, from any of the platform's forms. The last page has neither bookmark nor next. */
@@ -69,7 +69,7 @@ export async function* itemsOf<Item>(
     const onwards = next ?? bookmark;
     if (onwards === undefined) return;
     // An address may repeat the signatures it was asked for with, which differ each second.
-    const place = withoutAuthParameters(onwards);
+    const place = withoutSignatures(onwards);
     if (place === '' || seen.has(place)) {
       // Some platforms point to a next page after the last one: the list is complete.
       if (items.length === 0) return;
