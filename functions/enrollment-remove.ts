@@ -4,7 +4,7 @@ import { unlessSeen } from '../lib/delivery/seen.ts';
 import { failureOf, MessageFailure } from '../lib/failure.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
-import { isAbsence } from '../lib/platform/core/not-found.ts';
+import { isNotFound } from '../lib/platform/core/not-found.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
 import { deleteEnrollment, removeEnrollment } from '../lib/platform/resources/enrollments.ts';
 
@@ -36,7 +36,7 @@ export const integration: Integration<Enrollment> = {
     } catch (error) {
       // A 404 is also the answer of a proxy, and of the API to a wrong path or version: it must be the API that says it, and
       // only the classlist tells that nobody is enrolled.
-      if (!isAbsence(error)) throw error;
+      if (!isNotFound(error)) throw error;
       if (await isEnrolled()) throw stillThere(error);
       note('The user was not enrolled');
     }

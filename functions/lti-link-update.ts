@@ -50,9 +50,9 @@ export const integration: Integration<z.infer<typeof data>> = {
   operations: [putLtiLink],
   repeatable: true,
   run: async ({ linkId, send, customParameters, ...link }, { platform, readSecret }) => {
-    const proof = await readSecret(`lti-links/${linkId}`, secret);
+    const keys = await readSecret(`lti-links/${linkId}`, secret);
     await updateLtiLink(platform, linkId, {
-      ...capitalised({ ...link, ...proof }),
+      ...capitalised({ ...link, ...keys }),
       CustomParameters: customParameters?.map(capitalised) ?? null,
       ...sent(send),
     });

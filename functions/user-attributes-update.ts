@@ -5,10 +5,12 @@ import { identityOf, platformId } from '../lib/message.ts';
 import { capitalised } from '../lib/platform/core/capitalised.ts';
 import { createDemographicsField, postDemographicsField } from '../lib/platform/resources/demographics.ts';
 import { putUserAttributes, updateUserAttributes } from '../lib/platform/resources/user-attributes.ts';
+import { id, privacy } from '../lib/redaction/privacy.ts';
 
 const may = z.exactOptional;
 const text = z.string().regex(/\S/, 'must not be empty');
-const attribute = z.strictObject({ attributeId: text, value: z.array(z.string()) });
+const attributeId = text.clone().register(privacy, id);
+const attribute = z.strictObject({ attributeId, value: z.array(z.string()) });
 const attributes = z
   .array(attribute)
   .refine((all) => new Set(all.map(({ attributeId }) => attributeId)).size === all.length, {
@@ -17,7 +19,7 @@ const attributes = z
 const field = z.strictObject({
   name: text,
   description: z.string(),
-  dataTypeId: z.guid('must be a GUID as in 6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01'),
+  dataTypeId: z.guid('must be a GUID as in 6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01').register(privacy, id),
 });
 const data = z
   .strictObject({ userId: may(platformId), attributes: may(attributes), field: may(field) })

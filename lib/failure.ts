@@ -1,14 +1,14 @@
 import { awsTroubleIn, errorName } from './aws/error.ts';
+import { errorNameIn } from './platform/core/known-error-names.ts';
 import {
-  absentIn,
   isApiOwn,
   isForeign,
   isInvalidToken,
   isTimestampOutOfRange,
+  notFoundWords,
   PlatformError,
   type RefusedCall,
-} from './platform/core/error.ts';
-import { errorNameIn } from './platform/core/error-names.ts';
+} from './platform/core/platform-error.ts';
 
 /** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
 export const dispositions = {
@@ -198,7 +198,9 @@ const permissionRemedy = ({ operation: { scope } }: PlatformError): string =>
 /** Of these, nothing in the message is the cause: the call itself is not where the platform looks for it. */
 const isMisled = (refused: RefusedCall): boolean => {
   const { status } = refused;
-  return status === 405 || (status >= 300 && status < 400) || (status === 404 && absentIn(refused) === '');
+  return (
+    status === 405 || (status >= 300 && status < 400) || (status === 404 && notFoundWords(refused) === '')
+  );
 };
 
 const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { MessageFailure } from './failure.ts';
 import { readJson, shallowJsonIn } from './json.ts';
 import { fieldName } from './redaction/hidden.ts';
+import { id, privacy } from './redaction/privacy.ts';
 
 /** What the SIS sent: a CloudEvents 1.0 event whose data has the shape that its integration declares. */
 export type Message<Data> = {
@@ -44,7 +45,8 @@ const orderedSequence = (sequence: string): string => {
 /** An id of the platform: org unit, user, grade object, … */
 export const platformId = z
   .int('must be a positive whole number')
-  .positive('must be a positive whole number');
+  .positive('must be a positive whole number')
+  .register(privacy, id);
 
 /** How far ahead of our clock a producer's may be, in milliseconds. */
 const aheadMs = 3_600_000;

@@ -68,7 +68,7 @@ const breakages: Breakage[] = [
   {
     title: 'a reset is taken for a refusal',
     chaos: true,
-    file: 'lib/platform/core/error.ts',
+    file: 'lib/platform/core/platform-error.ts',
     code: 'if (this.refused === undefined) return this.sent;',
     by: 'if (this.refused === undefined) return false;',
   },
@@ -166,7 +166,7 @@ const breakages: Breakage[] = [
   },
   {
     title: 'a 503 is thought to come before the effect',
-    file: 'lib/platform/core/error.ts',
+    file: 'lib/platform/core/platform-error.ts',
     code: 'return status >= 500 || status === 408;',
     by: 'return (status >= 500 && status !== 503) || status === 408;',
   },

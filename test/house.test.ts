@@ -119,9 +119,9 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform` and `dead-letters` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry dead-letter files redaction ledger json',
+  cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry dead-letter redaction ledger json',
   functions:
-    'dead-letters/replay connection course-export token-refresh durable deployment delivery integration message-fields config telemetry message platform/resources platform platform/core files failure',
+    'dead-letters/replay connection course-export token-refresh durable deployment delivery integration message-fields config telemetry message platform/resources platform platform/core files failure redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment integration message failure redaction json',
   'user-authorization': 'connection deployment platform/resources platform/auth failure',
@@ -130,7 +130,7 @@ const rooms: Record<string, string> = {
   'dead-letters': 'dead-letters/reading deployment aws json',
   connection:
     'dead-letters/reading deployment config telemetry credentials platform/resources platform platform/auth platform/core failure json aws',
-  'dead-letters/reading': 'deployment delivery dead-letter message files failure redaction json aws',
+  'dead-letters/reading': 'deployment delivery dead-letter message failure redaction json aws',
   publish: 'deployment integration message failure ledger json aws',
   deployment: 'integration config platform/core redaction aws',
   'course-export':
@@ -143,14 +143,14 @@ const rooms: Record<string, string> = {
   integration: 'message credentials platform platform/auth platform/core files',
   'dead-letter': 'message failure json aws',
   config: 'platform files json',
-  telemetry: 'platform failure aws',
+  telemetry: 'platform failure redaction aws',
   message: 'failure redaction json',
   credentials: 'platform/auth failure redaction json aws',
-  files: 'failure aws',
+  files: 'failure redaction aws',
   ledger: 'aws',
   failure: 'platform/core aws',
   'platform/resources': 'platform platform/core',
-  platform: 'platform/auth platform/core',
+  platform: 'platform/auth platform/core redaction',
   'platform/auth': 'platform/core redaction json',
   'platform/core': 'redaction json',
   redaction: 'json aws',

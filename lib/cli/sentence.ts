@@ -1,5 +1,5 @@
 import { RefusedError, UsageError } from '../deployment/command-errors.ts';
-import { safeText } from '../telemetry/log-facts.ts';
+import { safeText } from '../redaction/log-text.ts';
 
 /** What went wrong, as a sentence for whoever typed the command. */
 export const sentenceOf = (error: unknown, { profile }: { profile?: string } = {}): string => {

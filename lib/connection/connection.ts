@@ -11,9 +11,9 @@ import {
   createAuthenticator,
   credentialSchema,
 } from '../platform/auth/auth.ts';
-import { skewToldBy } from '../platform/auth/id-key.ts';
+import { clockSkewIn } from '../platform/auth/clock-skew.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
-import { isTimestampOutOfRange } from '../platform/core/error.ts';
+import { isTimestampOutOfRange } from '../platform/core/platform-error.ts';
 import { type Incident, readIncident, serviceCredential } from '../telemetry/incidents.ts';
 
 /** The platform as the functions reach it. */
@@ -29,7 +29,7 @@ export type Connection = {
   refreshTokenDays: number | undefined;
   /** How far the platform's clock is ahead of ours, by the refusal of a signature that was too old or too new, if there was one. */
   toldSkewSeconds(): number | undefined;
-  /** Another client, which proves what it sends by this credential. */
+  /** Another client, which authenticates with this credential. */
   clientAs(credential: Credential): PlatformClient;
   /** Reads a secret below the prefix that is no credential. */
   readSecret: ReadSecret;
@@ -94,10 +94,9 @@ const hearingTheClock = (authenticate: Authenticator) => {
     const auth = authenticate(actor);
     return {
       ...auth,
-      learn: (refused) => {
-        const said = refused.detail ?? refused.title ?? '';
-        if (isTimestampOutOfRange(refused)) skewSeconds = skewToldBy(said, Date.now());
-        return auth.learn(refused);
+      correctAfter: (refused) => {
+        if (isTimestampOutOfRange(refused)) skewSeconds = clockSkewIn(refused, Date.now());
+        return auth.correctAfter(refused);
       },
     };
   };

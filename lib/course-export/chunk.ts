@@ -14,61 +14,61 @@ export type ExportServices = {
   store: ExportStore;
   observe: Observe;
   limits: {
-    /** All keys begin with it. */
+    /** Prefix of all keys. */
     prefix: string;
-    /** So many org units are exported at once. */
+    /** How many org units are exported at the same time. */
     concurrency: number;
-    /** Kept at the end of an invocation for what is under way. */
+    /** Reserved at the end of an invocation, for calls that are in progress. */
     reserveMs: number;
     backoff: BackoffLimits;
-    /** What has not been had for so long is given up. */
+    /** An org unit that has failed for this long is given up. */
     maxWaitMs: number;
   };
 };
 
-/** What the steps of one run know. */
+/** State that the steps of one run share. */
 export type Run = {
   request: ExportRequest;
   runId: string;
   services: ExportServices;
-  /** When the platform last answered. What follows from it is recorded with a step's result, so that a replay decides nothing. */
+  /** When the platform last answered. Decisions based on it are recorded with a step's result, so a replay decides the same. */
   answeredMs: number;
-  /** So many org units in a row could not be had. */
+  /** How many org units in a row have failed. */
   unlucky: number;
   leftMs(): number;
   /** Whether the engine has operations left for waits. */
   mayWait(): boolean;
 };
 
-/** Org units of one step: how often it has paused in a row, and the how manieth pass through what is left it is. */
+/** The org units of one step, how often it has paused in a row, and the number of the pass. */
 type Chunk = { tasks: Task[]; attempt: number; pass: number };
 
 export type ChunkResult = {
   totals: ExportTotals;
-  /** To be gone on with after a pause: the platform's, for everybody, or until the next invocation. */
+  /** To be continued after a pause: one that the platform asked for, or until the next invocation. */
   again: Task[];
   pauseSeconds: number;
-  /** What cannot be had for the time being, while other org units can. */
+  /** Org units that fail for now, while others succeed. */
   later: Task[];
   laterSeconds: number;
   answeredMs: number;
 };
 
-/** An org unit that begins with less time left would most likely be cut off. */
+/** With less time left, an org unit would most likely be cut off. */
 const minTurnMs = 10_000;
-/** So many org units in a row are unlucky alone; more of them, and it is the platform. */
+/** If more org units than this fail in a row, the platform is the cause. */
 const maxUnlucky = 8;
-/** So often in a row an org unit may outlast an invocation. */
+/** How often in a row an org unit may take longer than an invocation. */
 const maxCuts = 3;
 
-/** Exports org units one after the other, until the time is up or everybody has to pause. */
+/** Exports org units one after the other, until the time is over or all have to pause. */
 export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Promise<ChunkResult> => {
   const { request, runId, services } = run;
   const { store, observe, limits } = services;
   const timeMs = Math.max(1, run.leftMs() - limits.reserveMs);
   const lastBeginMs = Date.now() + timeMs - Math.min(minTurnMs, timeMs / 10);
   const signal = AbortSignal.timeout(timeMs);
-  // Every call that is under way listens.
+  // Every call in progress adds a listener.
   setMaxListeners(0, signal);
   const result: ChunkResult = { ...nothing(), answeredMs: run.answeredMs };
   const { totals, again, later } = result;
@@ -111,7 +111,7 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   }
   if (waitsFor !== undefined)
     observe.warn(`the course export ${runId} waits: ${waitsFor}`, { count: again.length + later.length });
-  // What the end of the time cut off. A wait shorter than what is left of the invocation would end within it.
+  // These were cut off by the end of the invocation. A wait shorter than the rest of it would end within it.
   if (again.length > 0 && result.pauseSeconds === 0) result.pauseSeconds = run.leftMs() / 1000 + 1;
   result.answeredMs = run.answeredMs;
   observe.flush();
@@ -125,9 +125,14 @@ const nothing = (): Omit<ChunkResult, 'answeredMs'> => ({
 type Fate =
   | { is: 'done' }
   | { is: 'cut off'; task: Task }
-  | { is: 'given up' | 'waits'; task: Task; failure: Failure /** The others with it. */; withAll: boolean };
+  | {
+      is: 'given up' | 'waits';
+      task: Task;
+      failure: Failure /** The others are given up, too. */;
+      withAll: boolean;
+    };
 
-/** What becomes of an org unit after its turn. */
+/** What happens to an org unit after its turn. */
 const fateOf = ({ orgUnitId, sinceMs, cuts = 0 }: Task, turn: Turn, run: Run): Fate => {
   const { left, failure, answered } = turn;
   const { maxWaitMs } = run.services.limits;
@@ -143,9 +148,9 @@ const fateOf = ({ orgUnitId, sinceMs, cuts = 0 }: Task, turn: Turn, run: Run): F
   if (!answered) run.unlucky += 1;
   const task = { orgUnitId, left, sinceMs: answered ? nowMs : (sinceMs ?? nowMs) };
   const { kind } = failure;
-  // These meet everybody.
+  // These failures concern all org units.
   const isGeneral = kind === 'throttled' || needsPerson(kind) || run.unlucky >= maxUnlucky;
-  // What nobody has had for so long need not be asked for one by one.
+  // If nothing has succeeded for so long, the others need not be tried one by one.
   if (nowMs - run.answeredMs >= maxWaitMs || (isGeneral && !run.mayWait()))
     return { is: 'given up', task, failure, withAll: true };
   if (nowMs - task.sinceMs >= maxWaitMs || !run.mayWait())
@@ -153,7 +158,7 @@ const fateOf = ({ orgUnitId, sinceMs, cuts = 0 }: Task, turn: Turn, run: Run): F
   return { is: 'waits', task, failure, withAll: isGeneral };
 };
 
-/** Of an org unit on which the function dies. */
+/** The failure of an org unit on which the function crashes. */
 export const givenUp = (task: Task, { request }: Run): ExportTotals => {
   const totals = noTotals();
   addFailure(totals, filesOf(task, request), outlived);

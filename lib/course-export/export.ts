@@ -11,9 +11,9 @@ import { exportAll, maxOperationsForWaits } from './passes.ts';
 import { type Asked, askedIn } from './request.ts';
 import { type ExportTotals, incompleteIn } from './totals.ts';
 
-/** What came of a run that came to its end; one that could not throws, and the engine tells that its execution has failed. */
+/** The result of a run that came to its end. Otherwise it throws, and the engine reports a failed execution. */
 export type ExportAnswer = {
-  /** `incomplete`: something of some org units failed; the manifest says what, and why. `empty`: no course is listed. */
+  /** `incomplete`: some files failed; the manifest says which, and why. `empty`: no course is listed. */
   outcome: 'complete' | 'incomplete' | 'empty';
   /** In words. */
   message: string;
@@ -40,7 +40,7 @@ export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportA
       observe.flush();
     });
     try {
-      // Before its turn: what the schedule has begun is not silent, however long others take.
+      // Counted before its turn comes, so that a long wait for others does not look like a missing run.
       if (asked.isNightly) await engine.step('nightly', { work: async () => countNightly(observe) });
       await waitForTurn(engine, { running: world.running, backoff: limits.backoff });
       return await exportCourses(asked.request, engine, world);
@@ -61,7 +61,7 @@ const countNightly = (observe: Observe): void => {
   observe.flush();
 };
 
-/** What executions need themselves, and nobody else. */
+/** Files that only executions need. */
 const folderOf = (prefix: string): string => `${prefix}executions/`;
 
 const exportCourses = async (
@@ -72,7 +72,7 @@ const exportCourses = async (
   const { limits, store } = services;
   const { backoff } = limits;
   const { runId, startedMs } = await engine.step('begin', {
-    // Before anything is asked of the platform: there must be a bucket that can be written to.
+    // Before the first call of the platform: the bucket must be writable.
     work: async () => {
       const startedMs = Date.now();
       const begun = { runId: runIdAt(startedMs), startedMs };
@@ -96,11 +96,11 @@ const exportCourses = async (
   });
 };
 
-/** They sort as they began. */
+/** Ids that sort by when the runs began. */
 const runIdAt = (nowMs: number): string =>
   `${new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`;
 
-/** Those of which somebody wants details are among them, as a course that is gone would else be left out without a word. */
+/** Includes those whose details were requested: otherwise a course that is gone would be omitted without notice. */
 const listCourses = async ({ request, services }: Run, untilMs: number): Promise<number[]> => {
   const { observe } = services;
   const platform = services.platform.for({
@@ -114,7 +114,7 @@ const listCourses = async ({ request, services }: Run, untilMs: number): Promise
   } catch (error) {
     const { kind, message, remedy } = failureOf(error);
     if (kind === 'defect' || (dispositions[kind] === 'wait' && Date.now() < untilMs)) throw error;
-    // It would be refused again, and without a list there is nothing to go on with.
+    // It would be refused again, and without the list nothing can be exported.
     throw new Error(`The courses could not be listed: ${message}. ${remedy}`);
   } finally {
     observe.flush();
@@ -123,7 +123,7 @@ const listCourses = async ({ request, services }: Run, untilMs: number): Promise
   return [...ids];
 };
 
-/** Each outcome is told each time, so that an alarm about one hears when it is over. */
+/** Every outcome is reported each time, so that an alarm about one of them ends. */
 const countRun = (outcome: ExportAnswer['outcome'], { count }: Observe): void => {
   for (const each of ['complete', 'incomplete', 'empty'])
     count('ExportRuns', { outcome: each }, each === outcome ? 1 : 0);

@@ -6,42 +6,42 @@ import type { ExportRequest } from './request.ts';
 import type { ExportStore } from './store.ts';
 import { addFailure, addFile, type ExportTotals } from './totals.ts';
 
-/** An org unit, or what is left of it. */
+/** An org unit, or the rest of it. */
 export type Task = {
   orgUnitId: number;
-  /** The files that are left, in this order; all of them where this is undefined. */
+  /** The files that are still to be exported, in this order; undefined: all. */
   left?: string[];
-  /** When it first failed for the time being, and has not ceased since. */
+  /** Since when it has failed without a success. */
   sinceMs?: number;
-  /** How often in a row an invocation ended before anything more of it was had. */
+  /** How often in a row an invocation ended without progress. */
   cuts?: number;
 };
 
-/** What came of an org unit's turn. */
+/** The result of an org unit's turn. */
 export type Turn = {
-  /** What is left without a failure was cut off by the end of the time. */
+  /** If files are left without a failure, the end of the time cut them off. */
   left: string[];
   failure?: Failure;
-  /** Something was had, or refused: the platform is there. */
+  /** Something was exported or refused: the platform answers. */
   answered: boolean;
 };
 
 type Reach = {
   request: ExportRequest;
-  /** What all keys of the run begin with. */
+  /** Prefix of all keys of the run. */
   folder: string;
   platform: Platform;
   store: ExportStore;
   observe: Observe;
   totals: ExportTotals;
-  /** Of the end of the time. */
+  /** Fires at the end of the time. */
   signal: AbortSignal;
 };
 
 export const filesOf = ({ orgUnitId, left }: Task, { details }: ExportRequest): string[] =>
   left ?? partsOf(orgUnitId, details[orgUnitId]).map(({ file }) => file);
 
-/** Stores one part after the other. What is refused is written down, and what cannot be had now is left, that one last. */
+/** Stores one part after the other. Refused parts are recorded; parts that fail for now are left, the failed one last. */
 export const exportOrgUnit = async (task: Task, reach: Reach): Promise<Turn> => {
   const { request, folder, platform, store, observe, totals, signal } = reach;
   const all = partsOf(task.orgUnitId, request.details[task.orgUnitId]);
@@ -65,7 +65,7 @@ export const exportOrgUnit = async (task: Task, reach: Reach): Promise<Turn> => 
       if (failure.kind === 'defect') observe.error('a defect of sis-relay', {}, error);
       else answered = true;
       addFailure(totals, [file], failure);
-      // Of what does not exist there is nothing to ask.
+      // The org unit does not exist, so it has no further parts.
       if (isOrgUnit && failure.status === 404) return { left: [], answered };
     }
   }

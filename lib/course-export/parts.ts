@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Failure, failureOf } from '../failure.ts';
 import { platformId } from '../message.ts';
 import type { Platform } from '../platform/client.ts';
-import { unlessAbsent } from '../platform/core/not-found.ts';
+import { undefinedIfNotFound } from '../platform/core/not-found.ts';
 import type { Operation } from '../platform/core/operation.ts';
 import { getAssessment, readAssessment } from '../platform/resources/assessments.ts';
 import { getClasslistPages, listClasslist } from '../platform/resources/classlists.ts';
@@ -16,7 +16,7 @@ import type { ExportStore } from './store.ts';
 const ids = z.array(platformId).transform((all) => [...new Set(all)]);
 const word = z.string().regex(/^\w+$/, 'must be one word');
 
-/** What is exported of an org unit beside what each has: the platform does not list these, so somebody has to name them. */
+/** Additional parts of an org unit. The platform does not list them, so the request must name them. */
 export const exportDetails = z.strictObject({
   groupCategoryIds: ids.default([]),
   quizIds: ids.default([]),
@@ -44,14 +44,14 @@ export type Part = {
   file: string;
   /** It is the org unit itself. */
   isOrgUnit: boolean;
-  /** Stores it under this key, to which it adds the ending; undefined where there is no such thing. */
+  /** Stores it under this key plus an ending; undefined where it does not exist. */
   store(key: string, reach: PartReach): Promise<Stored | undefined>;
 };
 
 export type PartReach = {
   platform: Platform;
   store: ExportStore;
-  /** Told of one item that the platform refuses, where the others are exported all the same. */
+  /** Called for one item that the platform refuses; the others are exported all the same. */
   refused(item: string, failure: Failure): void;
 };
 
@@ -96,10 +96,10 @@ export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): 
   ];
 };
 
-/** So many users refused in a row are not unlucky alone: then the query is wrong for all. */
+/** If this many users are refused in a row, the query is wrong for all. */
 const maxRefused = 20;
 
-/** A user whom the platform refuses, such as one who cannot be assessed, does not take the others along. */
+/** A user who is refused, such as one who cannot be assessed, does not stop the others. */
 async function* assessmentsOf(
   orgUnitId: number,
   query: ExportDetails['assessments'][number],
@@ -109,7 +109,7 @@ async function* assessmentsOf(
   for await (const { Identifier } of listClasslist(platform, orgUnitId)) {
     const userId = Number(Identifier);
     try {
-      const assessment = await unlessAbsent(readAssessment(platform, orgUnitId, { ...query, userId }));
+      const assessment = await undefinedIfNotFound(readAssessment(platform, orgUnitId, { ...query, userId }));
       inARow = 0;
       if (assessment !== undefined) yield { userId, ...query, assessment };
     } catch (error) {
@@ -125,7 +125,7 @@ async function* inOrgUnit(orgUnitId: number, items: AsyncIterable<object>): Asyn
   for await (const item of items) yield { orgUnitId, ...item };
 }
 
-/** So many characters of lines are joined before they are handed on. */
+/** Lines are joined up to this many characters. */
 const pieceCharacters = 64 * 1024;
 
 const storeLines = async (key: string, items: AsyncIterable<object>, store: ExportStore): Promise<Stored> => {
@@ -159,7 +159,7 @@ const storeImage = (
   orgUnitId: number,
   { platform, store }: { platform: Platform; store: ExportStore },
 ): Promise<Stored | undefined> =>
-  unlessAbsent(
+  undefinedIfNotFound(
     readCourseImage(platform, orgUnitId, async ({ contentType, stream }) => {
       const known = contentType.replace(/;.*/s, '').trim().toLowerCase();
       const ending = endings[known];

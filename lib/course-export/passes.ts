@@ -4,10 +4,10 @@ import type { Task } from './org-unit.ts';
 import { addTotals, type ExportTotals, noTotals } from './totals.ts';
 
 /**
- * How the operations of an execution are divided, of which AWS allows 3,000: at most 500 are steps of the first pass, so that up to
- * 500 org units have one each, and 100,000 share them by 200; at most 25 are steps of each further pass. From 2,000 on nothing
- * waits any more, as a pause takes two operations of each of those that work at once; until then there can be 180 pauses of
- * four. The rest is for the turn, for steps that are tried again, and for org units on which the function dies.
+ * How the 3,000 operations that AWS allows an execution are used. The first pass has at most 500 steps: up to 500 org units have
+ * one each, and of 100,000 each step has 200. Each further pass has at most 25 steps. After 2,000 operations there are no more
+ * pauses, as a pause costs each concurrent worker two operations; until then there can be 180 pauses of four workers. The rest
+ * is for the turn, for repeated steps, and for org units on which the function crashes.
  */
 export const maxChunks = { first: 500, further: 25 };
 export const maxOperationsForWaits = (maxOperations * 2) / 3;
@@ -16,11 +16,11 @@ type Outcome = {
   totals: ExportTotals;
   later: Task[];
   laterSeconds: number;
-  /** One of these may have killed the function. */
+  /** One of these may have crashed the function. */
   suspects: Task[][];
 };
 
-/** Exports all of these: again and again those that cannot be had for the time being, until they are had or given up. */
+/** Exports all of these, and repeats those that fail for now until they succeed or are given up. */
 export const exportAll = async (orgUnitIds: number[], run: Run, engine: Engine): Promise<ExportTotals> => {
   const totals = noTotals();
   let tasks: Task[] = orgUnitIds.map((orgUnitId) => ({ orgUnitId }));
@@ -49,7 +49,7 @@ const exportOne = async (chunk: Task[], { pass, run, engine }: Reach): Promise<O
     const now = { tasks, attempt, pass };
     try {
       const result = await engine.step(stepNameOf(tasks), { work: () => exportChunk(now, run) });
-      // As a replay must know it too.
+      // In a step, as a replay must get the same value.
       run.answeredMs = Math.max(run.answeredMs, result.answeredMs);
       addTotals(outcome.totals, result.totals);
       outcome.later.push(...result.later);
@@ -66,8 +66,8 @@ const exportOne = async (chunk: Task[], { pass, run, engine }: Reach): Promise<O
 };
 
 /**
- * What was under way when the function died is exported while nothing else is, in ever smaller parts, so that the one org unit
- * on which it dies is found, and the others lose nothing.
+ * Org units that were in progress when the function crashed are exported while nothing else is, in ever smaller groups. That
+ * finds the one org unit that causes the crash, and the others are exported.
  */
 const exportAlone = async (chunk: Task[], reach: Reach): Promise<Outcome> => {
   const outcome = await exportOne(chunk, reach);
@@ -82,7 +82,7 @@ const exportAlone = async (chunk: Task[], reach: Reach): Promise<Outcome> => {
   if (only === undefined) return outcome;
   if (others.length > 0) for (const part of dividedInto(10, suspects)) add(await exportAlone(part, reach));
   else {
-    // It died with others, then alone; and now?
+    // It crashed with others, then alone.
     const last = await exportOne([only], reach);
     add(last);
     if (last.suspects.length > 0) addTotals(outcome.totals, givenUp(only, reach.run));
@@ -90,7 +90,7 @@ const exportAlone = async (chunk: Task[], reach: Reach): Promise<Outcome> => {
   return outcome;
 };
 
-/** The same for the same, as the engine asks for each time it begins anew. */
+/** Deterministic, as the engine calls it again with each replay. */
 const stepNameOf = ([first, ...others]: Task[]): string =>
   others.length === 0
     ? `org unit ${first?.orgUnitId}`

@@ -26,10 +26,10 @@ const exportRequest = z
 
 export type ExportRequest = z.infer<typeof exportRequest>;
 
-/** A schedule that has no input of its own tells about itself. */
+/** A schedule without an input sends an event about itself. */
 const schedule = z.looseObject({ 'detail-type': z.string() });
 
-/** What is asked for, and by whom. */
+/** The request, and who made it. */
 export type Asked = { request: ExportRequest; isNightly: boolean };
 
 /** @throws Error that names what is wrong with the event. */

@@ -14,11 +14,11 @@ const awsClient = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
 };
 
-/** The real world of a container that exports. */
+/** The services of a container that exports. */
 export const createExportServices = async (
   settings: ExportSettings,
 ): Promise<ExportServices & { running: RunningExecutions }> => {
-  // Loaded when there is something to export: a third of what the function's start would cost.
+  // Loaded for the first export: it would be a third of the function's cold start.
   const [{ S3Client }, { createExportStore }, running] = await Promise.all([
     import('@aws-sdk/client-s3'),
     import('./store.ts'),

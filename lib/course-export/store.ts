@@ -14,19 +14,19 @@ import { keepMemoryBelow } from '../files/memory.ts';
 export type ExportStore = {
   readJson(key: string): Promise<unknown>;
   writeJson(key: string, value: unknown): Promise<void>;
-  /** Stores what comes as one object: as a whole, or not at all. No more than one part of it is held. */
+  /** Stores the pieces as one object, completely or not at all. At most one part is held in memory. */
   upload(key: string, contentType: string, pieces: AsyncIterable<Uint8Array>): Promise<{ bytes: number }>;
-  /** As people write it. */
+  /** The address of an object, for people. */
   addressOf(key: string): string;
 };
 
-/** Beside the 120 MB that a container has before it begins, so that 2,000 org units take less than 200 MB, and not 340. */
+/** Beside the 120 MB of a container that has just started. With it, 2,000 org units take less than 200 MB instead of 340. */
 const garbageMb = 64;
 
 type StoreOptions = {
   s3: S3Client;
   bucket: string;
-  /** Default: the least that S3 takes for any part but the last, in bytes. */
+  /** Default: the minimum of S3 for any part but the last, in bytes. */
   partBytes?: number;
 };
 
@@ -35,7 +35,10 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
     await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body, ContentType }));
   };
 
-  /** An upload in parts: nothing of it is seen before its end. */
+  /**
+   * An upload in parts: the object appears only when it is complete. Not by `Upload` of @aws-sdk/lib-storage (3.1162): that does
+   * not abort an upload whose completion fails, and adds 10 KB to the artefact.
+   */
   const multipart = async (key: string, ContentType: string) => {
     const object = { Bucket: bucket, Key: key };
     const begun = await s3.send(new CreateMultipartUploadCommand({ ...object, ContentType }));
@@ -84,7 +87,7 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
           await parts.end();
         }
       } catch (error) {
-        // What cannot be given up now, the bucket's own rule for unfinished uploads removes.
+        // If this fails, too, the bucket's rule for unfinished uploads removes the parts.
         await parts?.abort().catch(() => {});
         throw error;
       }

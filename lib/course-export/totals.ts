@@ -1,15 +1,15 @@
 import type { Failure } from '../failure.ts';
 import type { Stored } from './parts.ts';
 
-/** One failure and every part that has failed with it. */
+/** One failure, and all parts that failed because of it. */
 type FailureGroup = Failure & {
   part: string;
   count: number;
-  /** `classlists/2001`, `quiz-attempts/2001-9201`: what would have been the files. */
+  /** The files that are missing, such as `classlists/2001`, `quiz-attempts/2001-9201`. */
   files: string[];
 };
 
-/** What was stored, by the kind of part, and what was not, by why. */
+/** What was stored, by kind of part, and what failed, by cause. */
 export type ExportTotals = {
   parts: Record<string, { files: number; lines: number; bytes: number }>;
   failures: FailureGroup[];
@@ -31,9 +31,9 @@ export const addStored = (
 export const addFile = (totals: ExportTotals, file: string, stored: Stored): void =>
   addStored(totals, partOf(file), { files: 1, ...stored });
 
-/** Puts a failure beside those that are alike, as one cause may meet thousands of org units. */
+/** Groups equal failures, as one cause may concern thousands of org units. */
 export const addFailure = ({ failures }: ExportTotals, files: string[], failure: Failure): void => {
-  // There is no letter to replay: the export is asked for again.
+  // There is no letter to replay: the remedy is another export.
   const remedy = failure.remedy.replace(/\b(then )?replay\b/, '$1export again');
   for (const [part, some] of Map.groupBy(files, partOf)) {
     const isAlike = (group: FailureGroup) =>
@@ -55,6 +55,6 @@ export const addTotals = (totals: ExportTotals, { parts, failures }: ExportTotal
   for (const { part, count, files, ...failure } of failures) addFailure(totals, files, failure);
 };
 
-/** Org units of which anything failed. */
+/** Org units with at least one failure. */
 export const incompleteIn = ({ failures }: ExportTotals): number =>
   new Set(failures.flatMap(({ files }) => files.map((file) => /\/(\d+)/.exec(file)?.[1]))).size;

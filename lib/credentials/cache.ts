@@ -8,15 +8,15 @@ import {
   type Credential,
   type Credentials,
   credentialSchema,
-  provesAlike,
+  isSameToPlatform,
   usableUntilMs,
 } from '../platform/auth/auth.ts';
-import { hidden } from '../redaction/hidden.ts';
+import { secretFieldName } from '../redaction/hidden.ts';
 
 type Entry = {
   credential: Credential;
   version: string;
-  /** From when on its secret is looked at again before it is used. */
+  /** From this time on, the secret is read again before it is used. */
   lookAgainAtMs: number;
   /** When the platform refused this version. */
   refusedAtMs?: number;
@@ -28,17 +28,17 @@ export type SecretsOptions = {
   prefix: string;
   /** For how long a credential is used before its secret is read again. */
   timeToLiveMs: number;
-  /** The client's own limits end with an answer's headers: one that stops half-way would hold all messages up. */
+  /** The client's own limits end with the headers of an answer: a body that stops half-way would block all messages. */
   readTimeoutMs?: number;
   warn(text: string, facts: Record<string, string>): void;
   nowMs?: () => number;
 };
 
-/** For how long a refused credential is left alone, unless its secret changes. */
+/** For how long a refused credential is not used, unless its secret changes. */
 const refusedForMs = 60_000;
-/** How often a secret is looked at that is refused, or that could not be read. */
+/** How often a secret is read again that was refused, or could not be read. */
 const lookAgainMs = 5_000;
-/** As many credentials as a container keeps: of learners there may be tens of thousands. */
+/** How many credentials a container keeps: there may be tens of thousands of learners. */
 const maxEntries = 1_000;
 
 /** Credentials from Secrets Manager: cached per container, one read for concurrent readers, read again when refused. */
@@ -68,7 +68,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
         return known;
       }
       const entry: Entry = { credential: parse(name, secret.SecretString), version, lookAgainAtMs: 0 };
-      if (known?.refusedAtMs !== undefined && provesAlike(known.credential, entry.credential))
+      if (known?.refusedAtMs !== undefined && isSameToPlatform(known.credential, entry.credential))
         entry.refusedAtMs = known.refusedAtMs;
       entry.lookAgainAtMs = nextLookMs(entry);
       return remember(name, entry);
@@ -76,7 +76,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       if (isMissing(error)) entries.delete(name);
       const failure = unreadable(name, actor, error);
       if (failure.kind !== 'unavailable' || known === undefined) throw failure;
-      // The last good one serves while Secrets Manager is down; it is asked again a little later, not for each message.
+      // While Secrets Manager is down, the last value is used. It is read again a little later, not for each message.
       options.warn('a secret could not be read again: its last value serves', {
         secret: name,
         error: errorName(error),
@@ -86,7 +86,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
     }
   };
 
-  /** What cannot be used is looked at often; what can, when its time to live or its own time is over. */
+  /** A credential that cannot be used is read again soon; any other when its time to live, or its token, is over. */
   const nextLookMs = ({ credential, refusedAtMs }: Entry): number => {
     const soonestMs = nowMs() + lookAgainMs;
     if (refusedAtMs !== undefined) return soonestMs;
@@ -133,7 +133,7 @@ const refused = (name: string, { type }: Credential): MessageFailure =>
 export const remedyOfRefusal = (name: string, type: Credential['type'] | undefined): string =>
   `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}, which says whether a person must authorize again' : `Put a valid credential into the secret ${name}`}; waiting messages then go on by themselves.`;
 
-/** A token that is over is not sent: the answer is known. The function token-refresh renews it, or says why it cannot. */
+/** An expired token is not sent: the platform would refuse it. The function token-refresh renews it, or says why it cannot. */
 const noToken = (name: string, credential: Credential): MessageFailure => {
   const why =
     credential.type === 'oauth' && credential.refused
@@ -168,20 +168,20 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
         cause: error,
       },
     );
-  // A role that may read this one name is refused, too, as long as nothing has that name: IAM judges first.
+  // A role that may read only this name is refused while no secret has it: IAM checks first.
   if (isRefusal(error))
     return new MessageFailure('credentials', `The secret ${name} may not be read: ${errorName(error)}`, {
       remedy: `Create the secret ${name} where there is none in this region, or let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
       cause: error,
     });
-  // Without its cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
+  // Without its cause: the SDK's error has the text of an answer that it cannot parse, and so the secret.
   return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
 };
 
-/** Unknown fields by their names, where these are words: a value that was put into the place of its name is the secret itself. */
+/** What is wrong with a field of a secret, without its value. */
 export const flawOf = (issue: core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
-    ? `not known: ${issue.keys.map((name) => (/^[a-z_]{1,20}$/i.test(name) ? name : hidden)).join(', ')}`
+    ? `not known: ${issue.keys.map(secretFieldName).join(', ')}`
     : issue.message;
 
 /** A secret that is scheduled for deletion answers InvalidRequestException. */

@@ -6,15 +6,15 @@ import { jsonIn } from '../json.ts';
 import { isMissing, isRefusal } from './cache.ts';
 
 /**
- * Reads a secret that is no credential of ours, by its name below the prefix, such as `lti-links/9001`: JSON with the
- * fields of the shape.
+ * Reads a secret that is not a credential for the platform, by its name below the prefix, such as `lti-links/9001`: JSON with
+ * the fields of the shape.
  * @throws MessageFailure that names the secret and never what it holds.
  */
 export type ReadSecret = <Shape extends z.ZodObject>(name: string, shape: Shape) => Promise<z.infer<Shape>>;
 
 type Options = { client: SecretsManagerClient; prefix: string; readTimeoutMs?: number };
 
-/** It is read anew for each message: such a secret is needed seldom, and the newest is wanted. */
+/** Not cached: such a secret is rarely needed, and must be the newest. */
 export const createSecretReader =
   ({ client, prefix, readTimeoutMs = 10_000 }: Options): ReadSecret =>
   async (name, shape) => {
@@ -39,7 +39,7 @@ export const createSecretReader =
 
 const fieldsOf = (shape: z.ZodObject): string => Object.keys(shape.shape).join(' and ');
 
-// Without their cause: the SDK hangs the text of an answer that it cannot parse on its error, and with it the secret.
+// Without their cause: the SDK's error has the text of an answer that it cannot parse, and so the secret.
 const unreadable = (secret: string, error: unknown, fields: string): MessageFailure => {
   if (isMissing(error))
     return new MessageFailure('missing-credential', `There is no secret ${secret}`, {

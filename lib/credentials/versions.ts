@@ -13,7 +13,7 @@ export type SecretVersion = {
   createdMs?: number | undefined;
 };
 
-/** The versions of secrets, for their one writer: a value is staged first, and made current when it is safe. */
+/** The versions of secrets, for token-refresh: it stages a value first, and makes it current when that is safe. */
 export const createSecretVersions = (client: SecretsManagerClient) => {
   const read = async (name: string, which: { VersionId?: string; VersionStage?: string }) => {
     try {
@@ -33,7 +33,7 @@ export const createSecretVersions = (client: SecretsManagerClient) => {
   return {
     current: (name: string): Promise<SecretVersion | undefined> => read(name, { VersionStage: 'AWSCURRENT' }),
 
-    /** What was staged last, which may be current by now. */
+    /** The version that was staged last. It may be current by now. */
     pending: (name: string): Promise<SecretVersion | undefined> => read(name, { VersionStage: 'AWSPENDING' }),
 
     withId: (name: string, version: string): Promise<SecretVersion | undefined> =>
@@ -57,7 +57,7 @@ export const createSecretVersions = (client: SecretsManagerClient) => {
       }
     },
 
-    /** Makes a version current in the place of another; false where that is not the current one any more. */
+    /** Makes a version current instead of another; false where that one is no longer current. */
     promote: async (name: string, { to, from }: { to: string; from: string }): Promise<boolean> => {
       try {
         await client.send(
@@ -75,7 +75,7 @@ export const createSecretVersions = (client: SecretsManagerClient) => {
       }
     },
 
-    /** The secrets whose names begin so, each with the id of its current version, as far as the list knows it. */
+    /** The secrets whose names have this prefix, each with the id of its current version if the list has it. */
     async *list(
       prefix: string,
     ): AsyncGenerator<{ name: string; version: string | undefined }, void, undefined> {

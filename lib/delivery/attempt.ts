@@ -4,7 +4,7 @@ import type { Integration, World } from '../integration.ts';
 import type { Claim, Doubt, Ending, Entry, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
 import { identityOf, type Message, versionOf } from '../message.ts';
 import type { CallReport } from '../platform/client.ts';
-import { PlatformError } from '../platform/core/error.ts';
+import { PlatformError } from '../platform/core/platform-error.ts';
 import type { Services } from './services.ts';
 
 /** What the records of one invocation share. */

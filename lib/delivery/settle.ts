@@ -8,11 +8,11 @@ import {
   needsPerson,
   type Outcome,
 } from '../failure.ts';
-import { withoutFileNames } from '../files/uri.ts';
 import type { Integration } from '../integration.ts';
 import { eventIdIn, parseMessage } from '../message.ts';
 import type { CallReport } from '../platform/client.ts';
-import { withoutFields } from '../redaction/forbidden-fields.ts';
+import { withoutFileNames } from '../redaction/file-name.ts';
+import { withoutFields } from '../redaction/letter-body.ts';
 import { type Attempt, attempt, type Failed, hasTime, noTime, type Waiting } from './attempt.ts';
 import { patientReceipts, waitSeconds } from './backoff.ts';
 import { attributesOf, isDecided, type Story, storyOf } from './delivery.ts';

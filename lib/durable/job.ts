@@ -11,16 +11,16 @@ import {
 import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
 
-/** So many operations AWS allows an execution: a job divides its work by it. */
+/** AWS allows an execution this many operations: a job divides its work accordingly. */
 export const maxOperations = 3_000;
 
 /**
- * Work that outlasts an invocation. The engine begins it anew after each wait and each death of its process, and answers what
- * was done before from its records. So what depends on the time, on chance or on the world belongs into a step, and the same
- * steps must come in the same order each time.
+ * Work that is longer than an invocation. The engine starts it again after each wait and each crash, and replays the results of
+ * earlier steps from its records. So everything that depends on time, chance or the outside world must be in a step, and the
+ * same steps must come in the same order each time.
  */
 export type Job<Request, Result> = {
-  /** @throws Error where the event is none. */
+  /** @throws Error where the event is not valid. */
   requestIn(event: unknown): Request;
   run(request: Request, engine: Engine): Promise<Result>;
 };
@@ -28,28 +28,28 @@ export type Job<Request, Result> = {
 export type Engine = {
   /** `arn:…:function:<name>:<version>/durable-execution/<name>/<id>` */
   executionArn: string;
-  /** Of this invocation, as is the next. */
+  /** Of this invocation, like the next field. */
   invocationId: string;
   leftMs(): number;
-  /** So many operations were used until now, but for those that tried a step again. */
+  /** How many operations were used so far, without those that repeated a step. */
   operations(): number;
-  /** Its result is recorded, and what it did is not done again. */
+  /** Its result is recorded, so that it is not done again. */
   step<Result>(name: string, options: StepOptions<Result>): Promise<Result>;
-  /** Costs nothing meanwhile. */
+  /** The function does not run meanwhile, and costs nothing. */
   wait(name: string, seconds: number): Promise<void>;
   /** Each of them has an engine of its own. */
   map<Item, Result>(name: string, items: Item[], options: MapOptions<Item, Result>): Promise<Result[]>;
-  /** How results are recorded from here on. */
+  /** Sets how results are recorded from now on. */
   recordBy(results: AnySerdes): void;
-  /** Who is told from here on of each failure after which a step is tried again. */
+  /** Sets who is told of each failure after which a step is repeated. */
   tellWaits(tell: (failure: Failure) => void): void;
 };
 
 type StepOptions<Result> = {
   work(): Promise<Result>;
   /**
-   * How long it waits for what passes, or what a person must mend: both go on by themselves; and where its process died, it is
-   * begun again. Default: it throws, and `isInterrupted` tells of a death.
+   * How long it waits after a failure that passes, or that a person must fix: then it goes on by itself. After a crash it is
+   * started again. Default: it throws; `isInterrupted` tells whether it was a crash.
    */
   backoff?: BackoffLimits;
 };
@@ -82,7 +82,7 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
   step: (name, { work, backoff }) => {
     shared.operations += 1;
     return context.step(name, work, {
-      // So that a death counts as an attempt: else a step that always dies would be begun until the execution's time is up.
+      // A crash counts as an attempt: otherwise a step that always crashes would be repeated until the execution's time is over.
       semantics: StepSemantics.AtMostOncePerRetry,
       retryStrategy: (error, attempt) => {
         if (backoff && error.name === interrupted && attempt < maxAttemptsAfterDeath)
@@ -107,7 +107,7 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
     shared.operations += 1;
     const batch = await context.map(name, items, (child, item) => work(item, engineFor(child, shared)), {
       maxConcurrency: concurrency,
-      // What an item does is recorded; that it was begun and ended need not be, at an operation each.
+      // The steps of an item are recorded. Recording its begin and end, too, would cost an operation each.
       nesting: NestingType.FLAT,
       itemSerdes: defaultSerdes,
     });
@@ -116,12 +116,12 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
   },
 });
 
-/** So often the same step is tried at most: a day of waits of half an hour, and the short ones before. */
+/** A step is tried at most this often: a day of waits of half an hour, after the shorter ones. */
 const maxAttempts = 100;
-/** And so often after its process died, which takes an hour. */
+/** After crashes, at most this often, which takes an hour. */
 const maxAttemptsAfterDeath = 10;
 
-/** Whether a step's process died while it was under way. */
+/** Whether the process crashed during a step. */
 export const isInterrupted = (error: unknown): boolean =>
   error instanceof StepError && error.cause instanceof Error && error.cause.name === interrupted;
 

@@ -1,8 +1,8 @@
 import type { AnySerdes, SerdesContext } from '@aws/durable-execution-sdk-js';
 
 /**
- * The engine takes 256 KB for one result and 100 MB for all of an execution, and is paid by the gigabyte. With at most so much
- * in each, 3,000 operations have 12 MB, whatever their results hold.
+ * The engine accepts 256 KB for one result and 100 MB for an execution, and charges by the gigabyte. With this limit, 3,000
+ * operations have at most 12 MB.
  */
 const maxBytes = 4 * 1024;
 
@@ -11,7 +11,7 @@ type ResultStore = {
   readJson(key: string): Promise<unknown>;
 };
 
-/** Of a result that is larger, the engine holds where it lies: `<prefix><execution>/<operation>.json`. */
+/** A larger result is stored as an object, and the engine holds its key: `<prefix><execution>/<operation>.json`. */
 export const createResults = (store: ResultStore, prefix: string): AnySerdes => ({
   serialize: async (value: unknown, { entityId, durableExecutionArn }: SerdesContext) => {
     if (value === undefined) return undefined;

@@ -2,18 +2,18 @@ import { traced } from '../aws/error.ts';
 import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import type { Engine } from './job.ts';
 
-/** The executions of a function that have begun and not ended, the oldest first, as the engine itself tells. */
+/** The running executions of a function, the oldest first, as the engine lists them. */
 export type RunningExecutions = (functionArn: string) => Promise<string[]>;
 
 /**
- * Waits until no older execution of the function is left. The engine itself knows which of them still run, so that one that was
- * stopped, or ran out of time, keeps nobody waiting.
+ * Waits until no older execution of the function is running. The engine knows which ones run, so an execution that was stopped,
+ * or ran out of time, blocks nobody.
  */
 export const waitForTurn = async (
   engine: Engine,
   { running, backoff }: { running: RunningExecutions; backoff: BackoffLimits },
 ): Promise<void> => {
-  // Without a version: what runs on an older one counts, too.
+  // Without a version: executions of older versions count, too.
   const functionArn = engine.executionArn.split(':').slice(0, 7).join(':');
   for (let attempt = 1; ; attempt += 1) {
     const seconds = await engine.step(`is it the first, ${attempt}`, {

@@ -2,28 +2,29 @@ import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { awsTroubleIn } from '../aws/error.ts';
 import { MessageFailure } from '../failure.ts';
+import { errorCode } from '../redaction/log-text.ts';
 import type { HttpsFileOptions } from './https.ts';
-import { codeOf, type FileSource, type OpenedFile, openedFile, within } from './source.ts';
+import { type FileSource, type OpenedFile, openedFile, within } from './source.ts';
 import { checkFileHosts, type FileRules, parseFileUri } from './uri.ts';
 
 export type { OpenedFile } from './source.ts';
 export { fileUriProblem, parseFileUri } from './uri.ts';
 
-/** Opens the files that messages name. What is opened and not read is let go of when the signal fires. */
+/** Opens the files that messages name. When the signal fires, files that were not read are released. */
 export type Files = { open(uri: string, limits: FileLimits): Promise<OpenedFile> };
 
 export type FileLimits = { maximumBytes: number; signal: AbortSignal };
 
 export type FilesOptions = FileRules & {
-  /** Asked for when the first s3:// file is opened, so that messages without files do not pay for loading the SDK. */
+  /** Called when the first s3:// file is opened, so that messages without files do not load the SDK. */
   s3: () => Promise<S3Client>;
-  /** The longest for each step: the connection, the answer's headers, the time between two pieces of the body. */
+  /** The time limit of each step: the connection, the answer's headers, the time between two chunks of the body. */
   timeoutMs: number;
 } & Pick<HttpsFileOptions, 'resolve' | 'tls'>;
 
 /**
  * Failures are `invalid` where the message names something that cannot be used, `unavailable` where waiting may help;
- * those of a file that ends early or changes come while it is streamed.
+ * a file that ends early or changes fails while it is streamed.
  */
 export const createFiles = (options: FilesOptions): Files & { close(): Promise<void> } => {
   checkFileHosts(options.hosts);
@@ -51,7 +52,7 @@ export const createFiles = (options: FilesOptions): Files & { close(): Promise<v
   return { open, close: async () => closing.abort() };
 };
 
-/** Few messages name one, and what it takes would be loaded by every function. */
+/** Loaded when needed: few messages name such a file. */
 const openHttps: typeof import('./https.ts').openHttpsFile = async (...given) =>
   (await import('./https.ts')).openHttpsFile(...given);
 
@@ -62,7 +63,7 @@ const tooLarge = (name: string, bytes: number, maximumBytes: number): MessageFai
 
 type S3Access = { client: S3Client; signal: AbortSignal; timeoutMs: number };
 
-/** The size is asked for now and the bytes later, so that several files can be open while one of them is read. */
+/** The size is requested now and the bytes later, so that several files can be open while one of them is read. */
 const openObject = async (
   { name, bucket, key }: { name: string; bucket: string; key: string },
   { client, signal, timeoutMs }: S3Access,
@@ -90,7 +91,7 @@ const openObject = async (
 
 const s3Failure = (name: string, error: unknown): MessageFailure => {
   const status = statusOf(error);
-  // To a caller that may not list the bucket, S3 answers 403 for an object that does not exist.
+  // S3 answers 403 for a missing object where the caller may not list the bucket.
   if (status === 403 || status === 404)
     return new MessageFailure('invalid', `${name}: not there, or not readable (S3 answered ${status})`, {
       remedy: 'Put the file there, or let the function’s role read it (s3:GetObject), then replay.',
@@ -103,7 +104,7 @@ const s3Failure = (name: string, error: unknown): MessageFailure => {
   const trouble = awsTroubleIn(error);
   if (trouble?.kind === 'aws-refused')
     return new MessageFailure(trouble.kind, `${name}: ${trouble.message}`, { remedy: trouble.remedy });
-  return new MessageFailure('unavailable', `${name}: S3 did not answer (${status ?? codeOf(error)})`, {
+  return new MessageFailure('unavailable', `${name}: S3 did not answer (${status ?? errorCode(error)})`, {
     cause: error,
   });
 };
@@ -113,7 +114,7 @@ const statusOf = (error: unknown): number | undefined =>
     ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode
     : undefined;
 
-/** The type of an image by its first bytes, and the file as it was before they were read; undefined for no image. */
+/** The type of an image by its first bytes, and the whole file to read; undefined where it is no image. */
 export const sniffImage = async (
   file: OpenedFile,
 ): Promise<{ contentType: ImageType; file: OpenedFile } | undefined> => {

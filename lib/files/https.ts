@@ -3,7 +3,8 @@ import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Client, type Dispatcher } from 'undici';
 import { MessageFailure } from '../failure.ts';
-import { codeOf, type FileSource } from './source.ts';
+import { errorCode } from '../redaction/log-text.ts';
+import type { FileSource } from './source.ts';
 import { addressIn } from './uri.ts';
 
 export type HttpsFileOptions = {
@@ -15,7 +16,7 @@ export type HttpsFileOptions = {
   tls?: { ca: string } | undefined;
 };
 
-/** Asks for a file once and keeps its body unread: its size is known from the headers. `name` is the URL without query. */
+/** Requests a file once and leaves its body unread: its size is in the headers. `name` is the URL without query. */
 export const openHttpsFile = async (
   name: string,
   url: URL,
@@ -49,8 +50,8 @@ export const openHttpsFile = async (
   return {
     bytes: sizeOf(name, answer),
     body: async () => answer.body,
-    // undici takes what follows the announced bytes for an answer that nobody asked for, and cuts the connection: the
-    // file was longer than its Content-Length, so what came is a torn one.
+    // undici takes bytes after the announced length for another answer, and closes the connection: the file was longer than
+    // its Content-Length, so it is not complete.
     finish: async () => {
       void client.destroy();
       if ((await disconnected).message === 'bad response')
@@ -60,8 +61,8 @@ export const openHttpsFile = async (
 };
 
 /**
- * Resolves and checks in one step, within the connecting itself: a name that answers differently the next time
- * (DNS rebinding) gains nothing, as there is no next time. The server name that TLS verifies stays the host's.
+ * Resolves and checks the address while connecting, so that a name that resolves differently the next time (DNS rebinding)
+ * gains nothing. TLS still verifies the host's name.
  */
 const checkedLookup =
   (options: HttpsFileOptions): LookupFunction =>
@@ -87,7 +88,7 @@ const checkedLookup =
 const systemResolve = async (hostname: string): Promise<string[]> =>
   (await lookupAddresses(hostname, { all: true })).map(({ address }) => address);
 
-// One internal address among public ones suffices to refuse: which of them is connected to is not ours to choose.
+// One internal address among public ones is enough to refuse: we do not choose which one is used.
 const refuseInternal = (addresses: string[], hostname: string, options: HttpsFileOptions): void => {
   for (const address of addresses) {
     const range = rangeOf(address);
@@ -101,7 +102,7 @@ const refuseInternal = (addresses: string[], hostname: string, options: HttpsFil
 const rangeOf = (address: string): string => {
   const parsed = ipaddr.parse(address);
   const range = parsed.range();
-  // Outside 2000::/3 no IPv6 address is global, whether a range of that library names it or not (::a.b.c.d is one).
+  // Outside 2000::/3 no IPv6 address is global; the library's ranges do not name all of them (such as ::a.b.c.d).
   const isGlobal = parsed.kind() === 'ipv4' || (parsed.toByteArray()[0] ?? 0) >> 5 === 1;
   return range === 'unicast' && !isGlobal ? 'not global' : range;
 };
@@ -141,5 +142,5 @@ const refusal = (name: string, status: number): MessageFailure => {
 
 const noAnswer = (name: string, error: unknown): MessageFailure => {
   if (error instanceof MessageFailure) return error;
-  return new MessageFailure('unavailable', `${name}: no answer (${codeOf(error)})`, { cause: error });
+  return new MessageFailure('unavailable', `${name}: no answer (${errorCode(error)})`, { cause: error });
 };

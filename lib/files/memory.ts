@@ -1,4 +1,4 @@
-/** Loaded when they are needed: most functions never are in want of memory, and each of them would start later. */
+/** Loaded when needed: most functions never need them, and would start later. */
 const v8 = () => process.getBuiltinModule('node:v8');
 const vm = () => process.getBuiltinModule('node:vm');
 
@@ -6,10 +6,10 @@ type Collect = (options: { type: 'minor' | 'major' }) => void;
 
 let collect: Collect | undefined;
 
-/** Collects what was left behind since the last time, or everything. */
+/** Collects young garbage (`minor`) or all garbage (`major`). */
 export const collectGarbage = (type: 'minor' | 'major'): void => {
   if (!collect) {
-    // The way to it that needs no flag on the command line, and so works wherever the function runs.
+    // This way needs no flag on the command line, so it works in every runtime.
     v8().setFlagsFromString('--expose-gc');
     collect = (vm().runInNewContext('globalThis.gc') as Collect | undefined) ?? (() => undefined);
     v8().setFlagsFromString('--no-expose-gc');
@@ -21,8 +21,8 @@ const mebibyte = 1024 ** 2;
 let maxBytes = 0;
 
 /**
- * Collects everything once there is more than so much of it. V8 lets garbage pile up as long as the machine has memory,
- * not as long as the function has been given it.
+ * Collects all garbage once more memory than this is in use. V8 lets garbage grow up to the memory of the machine, and not of
+ * the function.
  */
 export const keepMemoryBelow = (limitMb: number): void => {
   const bytesInUse = (): number => {
@@ -31,6 +31,6 @@ export const keepMemoryBelow = (limitMb: number): void => {
   };
   if (bytesInUse() < Math.max(maxBytes, limitMb * mebibyte)) return;
   collectGarbage('major');
-  // What is in use and no garbage must not be collected over and over again.
+  // Memory that is really in use must not cause one collection after the other.
   maxBytes = 1.5 * bytesInUse();
 };

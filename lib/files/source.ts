@@ -1,26 +1,27 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import { MessageFailure } from '../failure.ts';
+import { errorCode } from '../redaction/log-text.ts';
 import { collectGarbage } from './memory.ts';
 
-/** A file whose size is known and whose bytes may come when `stream` is read, which it can be once. */
+/** A file of known size; its bytes come when `stream` is read, which is possible once. */
 export type OpenedFile = { readonly bytes: number; stream(): AsyncIterable<Uint8Array> };
 
-/** What a place that keeps files has to offer. */
+/** A file at its source: S3 or an https server. */
 export type FileSource = {
   bytes: number;
   body(): Promise<Readable>;
-  /** Runs after the last byte; throws where the whole was not right. */
+  /** Called after the last byte; throws where the file was not complete. */
   finish?(): Promise<void>;
 };
 
 export type Reading = {
-  /** What errors call the file. */
+  /** The file's name in errors. */
   name: string;
-  /** Ends the reading from outside, and everything that the source holds. */
+  /** Ends the reading, and releases everything that the source holds. */
   signal: AbortSignal;
-  /** The longest between two pieces, waiting for whoever consumes them not counted. */
+  /** The time limit between two chunks, without the time that the consumer takes. */
   timeoutMs: number;
-  /** Lets go of what the source holds, where the file was not read to its end. */
+  /** Releases what the source holds, where the file was not read to its end. */
   abandon(): void;
 };
 
@@ -54,7 +55,7 @@ async function* exactly(source: FileSource, reading: Reading): AsyncGenerator<Ui
     isWhole = true;
   } catch (error) {
     if (error instanceof MessageFailure) throw error;
-    throw new MessageFailure('unavailable', `${name}: cut off while it was read (${codeOf(error)})`, {
+    throw new MessageFailure('unavailable', `${name}: cut off while it was read (${errorCode(error)})`, {
       cause: error,
     });
   } finally {
@@ -82,10 +83,10 @@ const collectEveryBytes = 4 * 1024 * 1024;
 let passedBytes = 0;
 
 /**
- * Pieces that were handed on are garbage outside of V8's heap, and V8 begins to look for it after 64 MB: a 200 MB file
- * cost a fresh process 70 to 110 MB. Minor collections cost less CPU time than none (430 ms instead of 780), as the same
- * memory is used again while it is warm. Of 1 GiB in half a second the process grew by 80 MB with one every 16 MB, by 52 MB
- * with one every 8, and grows by 29 MB with one every 4, for 0.48 s of CPU time instead of 0.44.
+ * Chunks that were consumed are garbage outside of V8's heap, which V8 collects only after 64 MB: a 200 MB file cost a fresh
+ * process 70 to 110 MB. Minor collections cost less CPU time than none (430 ms instead of 780), as the same memory is reused
+ * while it is in the cache. For 1 GiB in half a second, the process grows by 80 MB with one collection every 16 MB, by 52 MB with
+ * one every 8, and by 29 MB with one every 4, for 0.48 s of CPU time instead of 0.44.
  */
 const collectPieces = (bytes: number): void => {
   passedBytes += bytes;
@@ -94,7 +95,7 @@ const collectPieces = (bytes: number): void => {
   collectGarbage('minor');
 };
 
-/** Runs something with a signal that ends it after a time, and not a moment after it is done. */
+/** Runs work with a signal that fires after a time limit, and never after the work is done. */
 export const within = async <Result>(
   timeoutMs: number,
   work: (late: AbortSignal) => Promise<Result>,
@@ -106,10 +107,4 @@ export const within = async <Result>(
   } finally {
     clearTimeout(timer);
   }
-};
-
-/** A word for an error that is safe in any log: messages of libraries may repeat what was asked for. */
-export const codeOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return typeof error;
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 };

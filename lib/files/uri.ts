@@ -1,20 +1,21 @@
 import ipaddr from 'ipaddr.js';
 import { MessageFailure } from '../failure.ts';
+import { fileName, storable } from '../redaction/file-name.ts';
 
 /** Where files may come from: host names as in `files.example.org`, `files.example.org:8443` or `*.example.org`. */
 export type FileRules = {
   hosts: readonly string[];
-  /** For development: admits loopback addresses, and plain http to them. The host must be listed all the same. */
+  /** For development: allows loopback addresses, and plain http to them. The host must still be listed. */
   allowLoopback: boolean;
 };
 
-/** `name` is what errors and logs may show of it: no query, as pre-signed URLs carry their signature there. */
+/** `name` is what errors may show: without the query, as pre-signed URLs have their signature there. */
 export type FileLocation = { name: string } & (
   | { scheme: 's3'; bucket: string; key: string }
   | { scheme: 'https'; url: URL }
 );
 
-/** Takes a message's `uri` apart; throws `invalid` where it names no file that may be opened. */
+/** Parses a message's `uri`; throws `invalid` where it names no file that may be opened. */
 export const parseFileUri = (uri: string, rules: FileRules): FileLocation => {
   const location = locate(uri, rules);
   if (typeof location === 'string')
@@ -25,13 +26,13 @@ export const parseFileUri = (uri: string, rules: FileRules): FileLocation => {
   return location;
 };
 
-/** For a schema: what is wrong with a `uri`, in one sentence, or undefined. Without rules any host may be named. */
+/** For a schema: what is wrong with a `uri`, in one sentence, or undefined. Without rules, any host is allowed. */
 export const fileUriProblem = (uri: string, rules?: FileRules): string | undefined => {
   const location = locate(uri, rules);
   return typeof location === 'string' ? location : undefined;
 };
 
-/** Throws where the list of hosts holds something else than host names: a mistake of the configuration. */
+/** Throws where the configured list of hosts has an entry that is not a host name. */
 export const checkFileHosts = (hosts: readonly string[]): void => {
   for (const host of hosts) listedHost(host);
 };
@@ -42,15 +43,15 @@ const locate = (uri: string, rules: FileRules | undefined): FileLocation | strin
 // The key is taken literally: S3 keys may hold any character, and decoding one would name another object.
 const locateObject = (uri: string): FileLocation | string => {
   const { bucket = '', key = '' } = /^s3:\/\/(?<bucket>[^/]*)\/(?<key>.*)$/is.exec(uri)?.groups ?? {};
-  // The SDK puts the bucket into the host name, and takes an ARN for one: only a plain name is let through.
+  // The SDK puts the bucket into the host name, and also accepts an ARN: only a plain name is allowed.
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) return 'The uri names no valid S3 bucket';
   if (key === '') return `The uri names no key in the bucket ${bucket}`;
   if (!key.isWellFormed() || Buffer.byteLength(key) > 1024)
     return `The uri's key in the bucket ${bucket} is not a key: at most 1,024 bytes of UTF-8`;
-  // In a path-style request such a segment could climb into another bucket.
+  // In a path-style request, such a segment could lead into another bucket.
   if (key.split('/').some((segment) => segment === '.' || segment === '..'))
     return `The uri's key in the bucket ${bucket} has a segment of periods only, which names no object`;
-  return { scheme: 's3', bucket, key, name: quoted(`s3://${bucket}/${key}`) };
+  return { scheme: 's3', bucket, key, name: fileName(`s3://${bucket}/${key}`) };
 };
 
 const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | string => {
@@ -58,14 +59,14 @@ const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | st
   if (!url) return 'The uri is neither s3://bucket/key nor a URL';
   const plain = url.protocol === 'http:' && (rules?.allowLoopback ?? true) && isLoopbackHost(url.hostname);
   if (url.protocol !== 'https:' && !plain)
-    return `The uri's scheme is ${printable(url.protocol)} and files are taken from s3:// and https:// alone`;
+    return `The uri's scheme is ${storable(url.protocol)} and files are taken from s3:// and https:// alone`;
   if (url.username || url.password) return `The uri holds a user name or a password for ${url.host}`;
   if (rules && !rules.hosts.some((host) => matches(url.host, listedHost(host))))
     return `The uri's host ${url.host} is not on the list of file hosts`;
-  return { scheme: 'https', url, name: quoted(`${url.origin}${url.pathname}`) };
+  return { scheme: 'https', url, name: fileName(`${url.origin}${url.pathname}`) };
 };
 
-/** `*.example.org` stands for every name below example.org, and not for example.org itself. */
+/** `*.example.org` matches every name below example.org, but not example.org itself. */
 const matches = (host: string, listed: string): boolean =>
   listed.startsWith('*.') ? host.endsWith(listed.slice(1)) : host === listed;
 
@@ -82,17 +83,8 @@ const isLoopbackHost = (hostname: string): boolean => {
   return hostname === 'localhost' || (address !== undefined && ipaddr.parse(address).range() === 'loopback');
 };
 
-/** The address, where a URL's host is one and not a name. */
+/** The address, where a URL's host is an address and not a name. */
 export const addressIn = (hostname: string): string | undefined => {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) ? bare : undefined;
 };
-
-/** A text without the names of files, also where it was cut within one. */
-export const withoutFileNames = (text: string): string => text.replace(/‹[^›]*(?:›|$)/g, 'a file');
-
-/** In ‹›, as a file's name may be a person's: logs and what is shown of letters leave it out, letters do not. */
-const quoted = (name: string): string => `‹${printable(name).replaceAll('›', '>')}›`;
-
-// SQS refuses a letter with such characters in an attribute, and a terminal obeys some of them.
-const printable = (text: string): string => text.replace(/[\p{Cc}\p{Noncharacter_Code_Point}]/gu, '\u{fffd}');

@@ -8,7 +8,7 @@ import {
 } from '../platform/resources/grade-objects.ts';
 import type { newGradeObject } from './grade-object.ts';
 
-/** What is there already: the folder's grade item, and what has the name. */
+/** What exists already: the folder's grade item, and grade objects with the same name. */
 export const findGradeObject = async (
   { orgUnitId, folderId, created }: z.infer<typeof newGradeObject>,
   platform: Platform,
@@ -23,19 +23,19 @@ export const findGradeObject = async (
   return { ids, linkedId, item, isTaken: !item && namesakes.length > 0, isWhole };
 };
 
-/** Whether a grade object has the name that is wanted: the platform may write its letters in another form. */
+/** Whether a grade object has this name: the platform may use another Unicode form. */
 const isNamed = ({ Name }: GradeObject, wanted: NewGradeObject): boolean =>
   Name.trim().normalize() === wanted.Name.normalize();
 
-/** Whether a grade object can take the place of the one that is wanted: what differs otherwise changes no grade. */
+/** Whether a grade object can be used instead of a new one: other differences change no grade. */
 const isAlike = (shown: GradeObject, wanted: NewGradeObject): boolean =>
   shown.GradeType === wanted.GradeType &&
   isAsWanted(shown.MaxPoints, 'MaxPoints' in wanted ? wanted.MaxPoints : undefined) &&
   isAsWanted(shown.ScoreDenominator, 'ScoreDenominator' in wanted ? wanted.ScoreDenominator : undefined);
 
-/** What is not wanted, or not shown, is no difference. */
+/** A value that is not requested, or not shown, makes no difference. */
 const isAsWanted = (shown: unknown, wanted: number | undefined): boolean =>
   wanted === undefined || shown === undefined || shown === wanted;
 
-/** Whether a dropbox folder may have it: of one that belongs to another, the grades would overwrite each other. */
+/** Whether it belongs to no dropbox folder: grades of two folders would overwrite each other. */
 const isFree = ({ AssociatedTool }: GradeObject): boolean => !AssociatedTool;

@@ -22,8 +22,8 @@ const common = {
   description: may(description),
 };
 
-// Of the score's denominator nothing is known but that a grade object can carry one, as its "out of" value: it goes as it
-// comes, where there are points at all.
+// The score's denominator is the "out of" value of a grade object. Its effect is not documented: it is passed on as given, for the
+// types that have points.
 const created = {
   ...common,
   /** The dropbox folder whose grade item it shall be. */
@@ -43,7 +43,7 @@ const changed = {
 const changedPoints = { maxPoints: may(positive.nullable()), scoreDenominator: may(positive.nullable()) };
 const changedScheme = { gradeSchemeId: may(platformId.nullable()) };
 
-/** Only a number can exceed its points, and only a selectbox is nothing without its scheme. */
+/** Only a numeric grade can exceed its points; only a selectbox must have a scheme. */
 const numeric = { type: z.literal('numeric'), canExceedMaxPoints: may(flag) };
 const passFail = { type: z.literal('pass-fail') };
 const selectbox = { type: z.literal('selectbox') };
@@ -54,7 +54,7 @@ const oneOfTypes = {
     code === 'invalid_union' ? 'must be numeric, pass-fail, selectbox or text' : 'must be an object',
 };
 
-/** Parts what the platform takes from where it goes. */
+/** Separates the settings for the platform from the ids. */
 const as =
   <GradeType extends string>(gradeType: GradeType) =>
   <Given extends { type: string; orgUnitId: number; folderId?: number }>(given: Given) => {
@@ -62,7 +62,7 @@ const as =
     return { orgUnitId, folderId, created: { GradeType: gradeType, ...capitalised(settings) } };
   };
 
-/** A grade object of each type that can be created, as a message tells it. */
+/** A new grade object of each type, as a message gives it. */
 export const newGradeObject = z.discriminatedUnion(
   'type',
   [
@@ -93,7 +93,7 @@ const changesOf = <Shape extends z.ZodRawShape>(shape: Shape) =>
       'must give at least one setting to change',
     );
 
-/** Settings of a grade object of each type, as a message tells them: null takes away, and what is not given stays. */
+/** Changed settings of a grade object of each type, as a message gives them: null removes a setting; an omitted one stays. */
 export const changedGradeObject = z.discriminatedUnion(
   'type',
   [

@@ -11,7 +11,7 @@ const unless = (expected: string) => ({
 });
 const types = 'numeric, pass-fail, selectbox or text';
 
-/** A grade as a message gives it, by its type; it comes out as the platform takes it. 0 is a grade, null is not. */
+/** A grade as a message gives it, by its type, converted to the platform's form. 0 is a grade, null is not. */
 export const grade = z.discriminatedUnion(
   'type',
   [
@@ -32,7 +32,7 @@ export const grade = z.discriminatedUnion(
       .transform(({ text }): Grade => ({ GradeObjectType: 4, Text: text })),
   ],
   {
-    // What is an object lacks a known type: the issue is told of that field.
+    // An object lacks a known type: the issue is reported for that field.
     error: ({ code, input }) =>
       code === 'invalid_union' ? `must be ${types}` : otherThan(`an object whose type is ${types}`, input),
   },

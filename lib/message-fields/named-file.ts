@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { fileUriProblem, type OpenedFile } from '../files/files.ts';
 import { mediaType, type UploadedFile } from '../platform/core/multipart.ts';
 
-/** Where a file lies: `s3://bucket/key`, or `https://`; whether its host is allowed is for the function's settings to say. */
+/** Where a file lies: `s3://bucket/key`, or `https://`. The function's settings say which hosts are allowed. */
 export const fileUri = z
   .string()
   .max(8_192, { error: 'must be at most 8,192 characters', abort: true })
@@ -16,7 +16,7 @@ export const contentType = z
   .max(255)
   .regex(mediaType, 'must be a content type as in application/pdf');
 
-/** A file that a message names, and the name and type under which the platform shall keep it. */
+/** A file that a message names, and its name and type on the platform. */
 export const namedFile = z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType });
 
 export type NamedFile = z.infer<typeof namedFile>;
@@ -26,7 +26,7 @@ type Reach = {
   limits: { fileBytes: number };
 };
 
-/** Opens it as it is uploaded. */
+/** Opens it for the upload. */
 export const openNamedFile = async (
   { uri, name: fileName, contentType }: NamedFile,
   { openFile, limits }: Reach,

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici';
+import { sensitiveValues } from '../redaction/request-secrets.ts';
 import type { Actor, Auth, Authenticator } from './auth/auth.ts';
-import { type Proof, provedPath, unspeakable } from './auth/auth-parameters.ts';
-import type { Headers } from './core/answer.ts';
+import { type AuthParameters, signedPath } from './auth/auth-parameters.ts';
+import { resultOf } from './core/check-answer.ts';
 import { fileIn, type Use, useFile } from './core/download.ts';
-import { PlatformError } from './core/error.ts';
 import { createExchange, wholePayload } from './core/exchange.ts';
 import {
   type Configured,
@@ -13,16 +13,17 @@ import {
   type OperationOverride,
   type Versions,
 } from './core/operation.ts';
+import { PlatformError } from './core/platform-error.ts';
+import type { Headers } from './core/receive-answer.ts';
 import { type CallInput, requestOf } from './core/request.ts';
-import { resultOf } from './core/success.ts';
 
-/** The platform as one actor sees it within one attempt. */
+/** The platform as one actor calls it within one attempt at a message. */
 export type Platform = {
   /** @throws PlatformError where the platform refuses, or where no usable answer comes. */
   call<Answer>(operation: Operation<Answer>, input?: CallInput): Promise<Answer>;
-  /** Calls an operation whose answer is a file, and has it used while it comes. */
+  /** Calls an operation whose answer is a file; `use` gets it as a stream. */
   download<Result>(operation: Operation<never>, input: CallInput, use: Use<Result>): Promise<Result>;
-  /** How far the platform's clock is ahead of ours, to about a second, by its last answer; undefined if none told. */
+  /** How far the platform's clock is ahead of ours, to about a second, by the Date header of its answers. */
   clockOffsetMs(): number | undefined;
 };
 
@@ -31,17 +32,18 @@ export type CallReport = {
   operation: string;
   /** `METHOD /path`, without query. */
   call: string;
-  /** Undefined where no answer came; of one that is not usable it is told all the same. */
+  /** Undefined where no answer came. */
   status: number | undefined;
   durationMs: number;
-  /** False only if the platform certainly did not change anything because of it. */
+  /** False only if it is certain that the call changed nothing on the platform. */
   mayHaveActed: boolean;
 };
 
-export type Attempt = {
+/** Who calls, what they may call, and until when. */
+export type CallContext = {
   actor: Actor;
   signal: AbortSignal;
-  /** What may be called; without it, everything. */
+  /** The operations that may be called; default: all. */
   operations?: readonly Operation<unknown>[];
   onCall(report: CallReport): void;
 };
@@ -52,38 +54,35 @@ export type PlatformOptions = {
   /** The path before the components, such as `/svc/api`. */
   apiRoot: string;
   versions: Versions;
-  /** What a site does otherwise, by operation name. */
+  /** What differs on this site, by operation name. */
   overrides: Record<string, OperationOverride>;
   connectTimeoutMs: number;
   /** From the end of the request to the answer's headers. */
   headersTimeoutMs: number;
   /** Between two pieces of the answer's body. */
   bodyTimeoutMs: number;
-  /** Of a success that is parsed; more of it is not read. */
-  maximumAnswerBytes?: number;
+  /** At most this much of a success is read. */
+  maxAnswerBytes?: number;
 };
 
-export type PlatformClient = { for(attempt: Attempt): Platform; close(): Promise<void> };
+export type PlatformClient = { for(context: CallContext): Platform; close(): Promise<void> };
 
-/** The API client: proves each call as its actor, sends it once, and once more where a refusal taught how to prove it. */
-export const createPlatformClient = (
-  options: PlatformOptions,
-  authenticate: Authenticator,
-): PlatformClient => {
+/** The API client: authenticates each call and sends it once; once more where a refusal corrected the clock or the credential. */
+export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
   let clockOffsetMs: number | undefined;
 
   let lastDate: string | string[] | undefined;
 
-  const learnClock = (date: string | string[] | undefined): void => {
-    // It tells whole seconds: the first answer of each has told more closely than the others can.
+  const measureClockOffset = (date: string | string[] | undefined): void => {
+    // The header has whole seconds, so the first answer within a second is the most exact.
     if (date === lastDate) return;
     lastDate = date;
     const toldMs = Date.parse(String(date));
     if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
   };
 
-  /** Each operation as this site does it, once. */
+  /** Each operation as this site is configured to call it, computed once. */
   const known = new Map<Operation<unknown>, Configured<unknown>>();
   const asConfigured = <Answer>(declared: Operation<Answer>): Configured<Answer> => {
     const operation = known.get(declared) ?? configured(declared, options.overrides[declared.name]);
@@ -91,24 +90,24 @@ export const createPlatformClient = (
     return operation as Configured<Answer>;
   };
 
-  /** `take` is for a file: it ends with what is done with it while it comes. */
+  /** `take` is given for a file: it handles the answer as a stream. */
   const call = async <Result>(
     declared: Operation<Result>,
     input: CallInput,
-    { attempt, take }: { attempt: Attempt; take?: Take<Result> },
+    { context, take }: { context: CallContext; take?: Take<Result> },
   ): Promise<Result> => {
     const { name } = declared;
-    if (attempt.operations?.includes(declared) === false)
+    if (context.operations?.includes(declared) === false)
       throw new TypeError(`${name} is not among the operations that the integration declares`);
     if (isFileAnswer(declared.answer) !== (take !== undefined))
       throw new TypeError(`${name}: a file is downloaded, and nothing else is`);
     const operation = asConfigured(declared);
     const request = requestOf(operation, input, options);
     const about = { operation, call: request.call };
-    const auth = operation.anonymous ? anonymous : authenticate(attempt.actor);
+    const auth = operation.anonymous ? anonymous : authOf(context.actor);
 
-    const send = async (proof: Proof): Promise<Result> => {
-      const path = provedPath(request, proof);
+    const send = async (parameters: AuthParameters): Promise<Result> => {
+      const path = signedPath(request, parameters);
       const payload = input.payload
         ? await input.payload()
         : input.json === undefined
@@ -122,11 +121,11 @@ export const createPlatformClient = (
           operation,
           call: about.call,
           path,
-          headers: proof.headers,
+          headers: parameters.headers,
           payload,
           onHead: (told: number, headers: Headers): void => {
             status = told;
-            learnClock(headers.date);
+            measureClockOffset(headers.date);
           },
         };
         const answer = take
@@ -136,49 +135,50 @@ export const createPlatformClient = (
                 const file = await fileIn(operation, incoming);
                 return 'body' in file ? { taken: await take(file, about) } : file;
               },
-              attempt.signal,
+              context.signal,
             )
-          : await exchange.send(outgoing, attempt.signal);
+          : await exchange.send(outgoing, context.signal);
         if ('taken' in answer) return answer.taken;
-        return resultOf({ ...about, input, unspeakable: () => unspeakable(proof, input.secrets) }, answer);
+        const asked = { ...about, input, sensitiveValues: () => sensitiveValues(parameters, input.secrets) };
+        return resultOf(asked, answer);
       } catch (error) {
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
-        // Further digits are noise, and each is written to the logs and paid for.
+        // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
-        attempt.onCall({ operation: name, call: about.call, status, durationMs, mayHaveActed });
+        context.onCall({ operation: name, call: about.call, status, durationMs, mayHaveActed });
       }
     };
 
-    /** Tells the auth of a refusal: true where it taught something, so that the next proof will differ, and may be sent. */
-    const learn = (error: unknown): boolean =>
+    /** Whether the refusal corrected the clock or the credential, and the call may be sent again. */
+    const isCorrectedBy = (error: unknown): boolean =>
       error instanceof PlatformError &&
       error.refused !== undefined &&
-      auth.learn(error.refused) &&
+      auth.correctAfter(error.refused) &&
       (operation.repeatable || !error.mayHaveActed);
 
-    const proof = await auth.prove(request);
+    const parameters = await auth.authenticate(request);
     try {
-      return await send(proof);
+      return await send(parameters);
     } catch (first) {
-      if (!learn(first)) throw first;
-      // Where no other proof can be had, the refusal is the news, not what failed while looking for one.
-      const next = await auth.prove(request).catch(() => Promise.reject(first));
-      return await send(next).catch((second: unknown) => {
-        learn(second);
+      if (!isCorrectedBy(first)) throw first;
+      // Where no other credential can be read, report the refusal, and not why the reading failed.
+      const corrected = await auth.authenticate(request).catch(() => Promise.reject(first));
+      return await send(corrected).catch((second: unknown) => {
+        isCorrectedBy(second);
         throw second;
       });
     }
   };
 
   return {
-    for: (attempt) => ({
-      call: (operation, input = {}) => call(operation, input, { attempt }),
+    for: (context) => ({
+      call: (operation, input = {}) => call(operation, input, { context }),
       download: async (operation, input, use) => {
         const settled = await call(operation, input, {
-          attempt,
+          context,
           take: (incoming, about) => useFile(incoming, about, use),
         });
         if (settled.status === 'rejected') throw settled.reason;
@@ -195,4 +195,7 @@ type Take<Result> = (
   about: { operation: Operation<unknown>; call: string },
 ) => Promise<Result>;
 
-const anonymous: Auth = { prove: async () => ({ query: {}, headers: {} }), learn: () => false };
+const anonymous: Auth = {
+  authenticate: async () => ({ query: {}, headers: {} }),
+  correctAfter: () => false,
+};

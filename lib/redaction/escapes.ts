@@ -1,9 +1,9 @@
-/** A text as it is read, and where each UTF-16 unit of that is written: from there, and up to there. */
+/** A text without escapes, and for each of its UTF-16 units the place in the original: from (inclusive), to (exclusive). */
 export type Undone = { read: string; from: number[]; to: number[] };
 
 /**
- * Undoes what stands for characters: `%C3%BC`, `%25C3%25BC` and `%FC`, `\u00fc` and `\n`, `&uuml;`, `&#252;` and `&#xFC;`,
- * `=C3=BC`. A tag stands for nothing, and what is no letter for a space.
+ * Decodes escapes: `%C3%BC`, `%25C3%25BC` and `%FC`, `\u00fc` and `\n`, `&uuml;`, `&#252;` and `&#xFC;`, `=C3=BC`. Tags are
+ * removed; an entity that is not a letter becomes a space.
  */
 export const undone = (text: string): Undone => {
   const made: Undone = { read: '', from: [], to: [] };
@@ -24,7 +24,7 @@ export const undone = (text: string): Undone => {
   return made;
 };
 
-/** The same of a text that may be long, where nobody asks what is written where. */
+/** The same without the places: for long texts. */
 export const readAs = (text: string): string =>
   /[%\\&<=]/.test(text)
     ? text.replace(escapes, (written) =>
@@ -34,20 +34,20 @@ export const readAs = (text: string): string =>
       )
     : text;
 
-/** Each of them is bounded where it could begin anew within itself: a text of nothing but `\` is looked at once. */
+/** Repetitions are bounded, so that the search takes linear time, as in a text of nothing but `\`. */
 const escapes = new RegExp(
   [
     '(?:%(?:25)*[\\da-fA-F]{2})+',
     '\\\\{1,16}(?:u[\\da-fA-F]{4}|["/bfnrt])',
     '&(?:amp;)*(?:#\\d{1,7};?|#[xX][\\da-fA-F]{1,6};?|[a-zA-Z]{2,8};)',
     '</?[a-zA-Z]{1,10}>',
-    // Of quoted-printable only what is no letter of ASCII: any other may be a value after its name.
+    // Of quoted-printable, only what is not ASCII: `name=41` may be a name and its value.
     '(?:=[C-F][\\dA-F](?:=[89AB][\\dA-F]){1,3})+',
   ].join('|'),
   'g',
 );
 
-/** What is read, and how many characters of the text stand for it. */
+/** The decoded text, and how many characters it is written with. */
 type Sign = { sign: string; length: number };
 
 const signsIn = (written: string): Sign[] => {
@@ -64,7 +64,7 @@ const signsIn = (written: string): Sign[] => {
   return [{ sign: base === '' ? String.fromCodePoint(Math.min(code, 0x10ffff)) : letter, length }];
 };
 
-/** HTML names a letter with its mark. */
+/** The names of accents in HTML entities. */
 const marks: Record<string, string> = {
   ...{ uml: '\u0308', acute: '\u0301', grave: '\u0300', circ: '\u0302', tilde: '\u0303' },
   ...{ cedil: '\u0327', ring: '\u030A', caron: '\u030C' },
@@ -73,7 +73,7 @@ const ligatures: Record<string, string> = {
   ...{ szlig: 'ß', aelig: 'æ', AElig: 'Æ', oelig: 'œ', OElig: 'Œ', oslash: 'ø', Oslash: 'Ø' },
 };
 
-/** As UTF-8 where the bytes are that, else each byte as Latin-1 has it. */
+/** Decodes UTF-8 where the bytes are valid, otherwise each byte as Latin-1. */
 const byteSigns = (written: string): Sign[] => {
   const bytes = [...written.matchAll(/[%=](?:25)*([\da-fA-F]{2})/g)].map(([whole, hex = '']) => ({
     byte: Number.parseInt(hex, 16),

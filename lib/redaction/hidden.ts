@@ -1,5 +1,8 @@
-/** What stands for a grade, a name, a comment or any other text that is nobody's business. */
+/** Replaces grades, names, comments and any other personal text. */
 export const hidden = '•••';
 
-/** A name that the producer made up may be somebody's, or a text by itself, or hold what a terminal obeys. */
+/** A producer may name a field as it likes: after a person, by a sentence, or with control characters. */
 export const fieldName = (name: string): string => (/^[\w-]{1,40}$/.test(name) ? name : hidden);
+
+/** An unknown field of a secret. Where somebody wrote the value instead of the name, the name is the secret. */
+export const secretFieldName = (name: string): string => (/^[a-z_]{1,20}$/i.test(name) ? name : hidden);

@@ -1,20 +1,20 @@
 import { readAs } from './escapes.ts';
 
 /**
- * What must not be told: whether a word or a number is one of them, or a piece of one, however it is spelled. Not known are numbers
- * in words (`eight and a half`), in digits that are not ours (`٨٫٥`), as a quotient or a percentage (`17/2`, `85 %`) or in groups
- * (`8 500`), and words that were decoded wrongly (`MÃ¼ller`), written backwards, in Punycode or in another script.
+ * The words and numbers to hide. It recognizes each of them, and longer pieces of words, in most spellings. It does not
+ * recognize numbers in words (`eight and a half`), in other digits (`٨٫٥`), as a quotient or a percentage (`17/2`, `85 %`) or in
+ * groups (`8 500`), and words that were decoded wrongly (`MÃ¼ller`), written backwards, in Punycode or in another script.
  */
 export type Vocabulary = {
   has(token: string): boolean;
-  /** Whether a hidden word begins or ends so: for what is cut off and says so. */
+  /** Whether a hidden word begins, or ends, like this: for words that are marked as cut off. */
   hasStart(token: string): boolean;
   hasEnd(token: string): boolean;
 };
 
 /**
- * A number, with its fraction and its exponent; one with a fraction that is glued to letters, as in `8.5pts`; or a word. What is
- * not bounded would be looked at again from each of its points.
+ * A number with fraction and exponent; a number with a fraction directly before letters, as in `8.5pts`; or a word. Repetitions
+ * are bounded, so that the search takes linear time.
  */
 export const tokens = new RegExp(
   [
@@ -26,7 +26,7 @@ export const tokens = new RegExp(
   'gu',
 );
 
-/** A sign as it is read: fullwidth as ASCII, `½` as `.5`, `…` as `...`, and what shows nothing as nothing. */
+/** A character in its plain form: fullwidth as ASCII, `½` as `.5`, `…` as `...`; invisible characters are removed. */
 export const plainSign = (sign: string): string => {
   if (/^\p{Cf}$/u.test(sign)) return '';
   const plain = sign.normalize('NFKC');
@@ -44,7 +44,7 @@ export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
       for (const reading of readingsOf(token)) numbers.add(reading);
       if (isLong(token)) for (const spelling of spellingsOf(token)) words.add(spelling);
     }
-  // To look for a piece in one long text takes no time.
+  // To search one long text is fast.
   const all = `\n${[...words].join('\n')}\n`;
   const hasWord = (word: string): boolean => {
     const bare = bareOf(word);
@@ -62,26 +62,26 @@ export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
       (/^\d+\p{L}+$/u.test(token) && hasNumber(/^\d+/.exec(token)?.[0] ?? '')) ||
       hasWord(token) ||
       hasPair(token) ||
-      // Names are put together: `JaneDoe`, `doe2`.
+      // Names may be joined: `JaneDoe`, `doe2`.
       (token.match(parts) ?? []).some((part) => part !== token && hasWord(part)),
     hasStart: (token) => lengthOf(token) >= minEnd && all.includes(`\n${bareOf(token)}`),
     hasEnd: (token) => lengthOf(token) >= minEnd && all.includes(`${bareOf(token)}\n`),
   };
 };
 
-/** A word that is cut off is still somebody's, where so much of it is left. */
+/** A piece of a word that has this many letters is hidden. */
 const minPiece = 4;
-/** Where the text itself says that it is cut off there, less is enough. */
+/** Where the text marks the word as cut off, fewer are enough. */
 const minEnd = 2;
 
-/** Of two letters, only what may be a name: `Li` and not `is`. */
+/** A word of two letters counts only if it may be a name: `Li`, but not `is`. */
 const isLong = (word: string): boolean => lengthOf(word) >= 3 || /^(?:\p{Lu}\p{L}|\p{Lo}{2})$/u.test(word);
 
 const lengthOf = (word: string): number => word.replace(/[\p{M}\uDC00-\uDFFF]/gu, '').length;
 
 const parts = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\p{N}+/gu;
 
-/** These write no spaces between words: of a whole sentence, two signs in a row may be the name. */
+/** These scripts have no spaces between words: any two characters in a row may be a name. */
 const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{2}/u;
 
 const pairsOf = (word: string): string[] => {

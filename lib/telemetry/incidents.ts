@@ -10,7 +10,7 @@ export type Incident = z.infer<typeof incidentSchema>;
 
 const incidentSchema = z.object({
   kind: z.string(),
-  /** When it was met first, and last, without a pause in between that is longer than messages wait. */
+  /** When it was met first and last, without a pause in between that is longer than messages wait. */
   sinceMs: z.number(),
   lastMs: z.number(),
   /** Who met it last. */
@@ -19,14 +19,14 @@ const incidentSchema = z.object({
   remedy: z.string(),
 });
 
-/** The partition key of the ledger's table, where incidents lie beside the items of the ledger, whose keys begin otherwise. */
+/** The partition key in the ledger's table: incidents are stored beside the ledger's items, whose keys have another prefix. */
 const partitionKey = 'resource';
 const keyOf = (subject: string) => ({ [partitionKey]: { S: `incident/${subject}` } });
 
-/** The platform refuses changes that the service's credential signs, of whichever function. It may answer reading meanwhile. */
+/** The platform refuses changes that the service's credential signs, in every function. It may still answer reads. */
 export const serviceCredential = 'service-credential';
 
-/** Anything else is about the function that meets it. */
+/** Any other incident concerns only the function that meets it. */
 export const incidentOf = (functionName: string, kind: 'credentials' | 'aws-refused'): string =>
   `${functionName}/${kind}`;
 
@@ -46,13 +46,13 @@ export const readIncident = async (
   const client = await dynamodb();
   const get = new GetItemCommand({ TableName: table, Key: keyOf(subject), ConsistentRead: true });
   const { Item } = await client.send(get);
-  // DynamoDB takes its time, up to days, to remove what is over.
+  // DynamoDB removes expired items late, up to days.
   if (Item === undefined || Number(Item.expires?.N) * 1000 <= nowMs()) return undefined;
   const plain = Object.entries(Item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
   return incidentSchema.parse(Object.fromEntries(plain));
 };
 
-/** How one attempt at a message ended, as far as it tells of incidents. */
+/** The parts of an attempt's outcome that matter for incidents. */
 export type Ending = {
   outcome: Outcome;
   failure: Failure | undefined;
@@ -76,17 +76,17 @@ export type IncidentOptions = IncidentTable & {
   warn(text: string, facts: Record<string, string>): void;
 };
 
-/** So often at most, in milliseconds, a container writes of one subject. */
+/** A container writes about one subject at most once in this time, in milliseconds. */
 const restMs = 60_000;
-/** So much of an invocation's last seconds they may take, in milliseconds: what was settled must not be lost for them. */
+/** At most this much time at the end of an invocation, in milliseconds: settled messages must not be lost because of it. */
 const writingMs = 2_000;
 const hourSeconds = 3_600;
 
 /**
- * Writes down what keeps messages waiting until a person acts, so that it is seen from elsewhere. Where all is well nothing is
- * read and nothing written. An incident ends by itself when nobody has met it for longer than messages wait, as whatever
- * still waits for it meets it again. One of the service's credential ends before, with what is done in spite of it: by
- * a container that has met it, or that has a message which may have.
+ * Records what keeps messages waiting until a person acts, so that others can see it. Without an incident, nothing is read or
+ * written. An incident expires when nobody has met it for longer than messages wait, as every waiting message meets it again. An
+ * incident of the service's credential ends earlier: when a message succeeds in spite of it, in a container that has met it or
+ * with a message that may have met it.
  */
 export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: IncidentOptions): Incidents => {
   const { nowMs } = options;
@@ -123,7 +123,7 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
     const { kind, operation } = failure;
     if (kind === 'aws-refused') note(awsRefused, failure);
     if (kind !== 'credentials') return;
-    // A container leaves a refused credential alone for a while: no call was made then.
+    // Without a call: a container does not use a refused credential for a while.
     const isOfChanges = isChange(operation) || (operation === undefined && isOpen(serviceCredential));
     note(asService && isOfChanges ? serviceCredential : ownCredential, failure);
   };
@@ -131,7 +131,7 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
   return {
     heard: ({ outcome, failure, calls, asService, again }) => {
       if (failure) met(failure, asService);
-      // What another user's credential signs tells nothing.
+      // A success with another user's credential says nothing about the service's.
       if (outcome !== 'done' || !asService) return;
       const isOver = (each: string): void => {
         if (again || isOpen(each)) note(each, 'over');
@@ -155,13 +155,13 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
   };
 };
 
-/** `METHOD /path`, as the platform was asked. */
+/** `METHOD /path` of the call. */
 const isChange = (call: string | undefined): boolean => call !== undefined && !call.startsWith('GET ');
 
 const isTakenChange = ({ call, status = 0 }: CallReport): boolean =>
   isChange(call) && status >= 200 && status < 300;
 
-/** False: it was to change an open incident alone, and there is none. */
+/** False: only an open incident was to be changed, and there is none. */
 const put = async (
   { dynamodb, table, nowMs, abortSignal }: IncidentTable & { abortSignal: AbortSignal },
   subject: string,
@@ -176,7 +176,7 @@ const put = async (
     Key: keyOf(subject),
     UpdateExpression: `SET ${fields.map(([name]) => `#${name} = :${name}`).join(', ')}`,
     ...(onlyOpen ? { ConditionExpression: 'expires > :now' } : {}),
-    // Some of the names are words of DynamoDB's own.
+    // Some of the names are reserved words of DynamoDB.
     ExpressionAttributeNames: Object.fromEntries(fields.map(([name]) => [`#${name}`, name])),
     ExpressionAttributeValues: Object.fromEntries(
       Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)]),

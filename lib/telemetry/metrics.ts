@@ -18,23 +18,23 @@ export const metricDefinitions = {
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },
   /** OAuth credentials whose tokens were due, by what came of it. */
   TokenRefreshes: { unit: 'Count', dimensions: [['outcome']] },
-  /** OAuth credentials that no refresh can help any more, told with every run until a person has authorized again. */
+  /** OAuth credentials that need a person to authorize again; counted with every run until that is done. */
   AuthorizationsNeeded: { unit: 'Count', dimensions: [['function']] },
   /**
-   * Exports by how they ended: `complete`, `incomplete` where something was not had, or `empty` where no course is listed. Of one
-   * that fails as a whole, or is out of time, the engine tells.
+   * Exports by outcome: `complete`, `incomplete` where some files failed, or `empty` where no course is listed. The engine has
+   * metrics of its own for exports that fail as a whole or run out of time.
    */
   ExportRuns: { unit: 'Count', dimensions: [['outcome']] },
   /** Of these exports, the files that are `stored` and those that `failed`. */
   ExportParts: { unit: 'Count', dimensions: [['outcome']] },
-  /** Exports of all courses that the schedule has asked for: what is asked for by a person counts for none. */
+  /** Exports of all courses that the schedule began, without those that a person began. */
   NightlyExports: { unit: 'Count', dimensions: [['function']] },
-  /** 1 or 0, as are the next two; what is not known is not told. */
+  /** 1 or 0, like the next two; nothing where it is not known. */
   PlatformReachable: { unit: 'None', dimensions: [['function']] },
   CredentialAccepted: { unit: 'None', dimensions: [['function']] },
   /** Whether the platform has every version that is configured. */
   VersionsSupported: { unit: 'None', dimensions: [['function']] },
-  /** How far apart the platform's clock and ours are, whichever is ahead. */
+  /** The difference between the platform's clock and ours, as an absolute value. */
   ClockSkew: { unit: 'Seconds', dimensions: [['function']] },
   /** Days until a person must authorize again. */
   AuthorizationDays: { unit: 'Count', dimensions: [['function']] },
@@ -44,7 +44,7 @@ type MetricName = keyof typeof metricDefinitions;
 type DimensionOf<Name extends MetricName> = (typeof metricDefinitions)[Name]['dimensions'][number][number];
 type Dimensions = Record<string, string>;
 
-/** What one invocation counted and timed, until it is taken as lines of CloudWatch's embedded metric format. */
+/** Collects the metrics of one invocation, and writes them as lines of CloudWatch's embedded metric format. */
 export type Tally = {
   add<Name extends MetricName>(
     metric: Name,
@@ -63,27 +63,27 @@ export const createTally = (namespace: string): Tally => {
     add: (metric, dimensions, value) => {
       // JSON would turn it into null, for which CloudWatch drops the whole line.
       if (!Number.isFinite(value)) return;
-      // One invocation has few of them: to look at each costs less than to make a key to look it up by.
+      // One invocation has few series: to compare each costs less than to build a key.
       const series = collected.find((each) => each.metric === metric && isSame(each.dimensions, dimensions));
       if (series === undefined) collected.push({ metric, dimensions, values: [value] });
       else if (metricDefinitions[metric].unit === 'Count') series.values[0] = (series.values[0] ?? 0) + value;
       else series.values.push(value);
     },
     take: () => {
-      const lines = pack(collected.flatMap(sliced)).map((packed) => lineOf(packed, directives));
+      const lines = pack(collected.flatMap(sliced)).map((packed) => metricLine(packed, directives));
       collected = [];
       return lines;
     },
   };
 };
 
-/** Of one metric, whose dimensions have the same names. */
+/** The values of one metric with the same dimensions. */
 const isSame = (one: Dimensions, other: Dimensions): boolean => {
   for (const name in one) if (one[name] !== other[name]) return false;
   return true;
 };
 
-/** The most values of one metric that CloudWatch reads from a line. */
+/** CloudWatch reads at most this many values of one metric from a line. */
 const maxValues = 100;
 
 const sliced = (series: Series): Series[] =>
@@ -96,7 +96,7 @@ const sliced = (series: Series): Series[] =>
 
 type Packed = { metrics: Map<MetricName, number[]>; dimensions: Dimensions };
 
-/** As few lines as can be, as each is paid for: a line names a metric once, and a dimension with one value. */
+/** As few lines as possible, as each costs money. A line can hold a metric once, and one value of a dimension. */
 const pack = (all: Series[]): Packed[] => {
   const lines: Packed[] = [];
   for (const { metric, dimensions, values } of all) {
@@ -116,8 +116,8 @@ const pack = (all: Series[]): Packed[] => {
 
 type Directives = ReturnType<typeof directivesOf>;
 
-/** Which metrics a line has is the same in most, so that it is not put into words each time. */
-const lineOf = ({ metrics, dimensions }: Packed, directives: Directives): string => {
+/** Most lines have the same metrics, so the directive is not serialized each time. */
+const metricLine = ({ metrics, dimensions }: Packed, directives: Directives): string => {
   const about = [...metrics.keys()].map((name) => directives[name]).join();
   const values = JSON.stringify({ ...dimensions, ...Object.fromEntries(metrics) });
   return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":[${about}]},${values.slice(1)}`;

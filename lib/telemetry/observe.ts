@@ -1,5 +1,6 @@
 import { type FailureKind, needsPerson, type Outcome } from '../failure.ts';
-import { type Facts, lineOf, safeText } from './log-facts.ts';
+import { safeText } from '../redaction/log-text.ts';
+import { type Facts, logLine } from './log-facts.ts';
 import { createTally, type Tally } from './metrics.ts';
 
 export type MessageReport = {
@@ -16,14 +17,14 @@ export type MessageReport = {
   /** `METHOD /path`, without query. */
   operation?: string | undefined;
   status?: number | undefined;
-  /** How often SQS has handed the message out, this time included. */
+  /** How often SQS has delivered the message, including this time. */
   attempts: number;
   replays: number;
   durationMs: number;
-  /** The part of it that the platform took. */
+  /** The part of it spent waiting for the platform. */
   platformMs: number;
   requests: number;
-  /** Until a waiting message is shown again. */
+  /** Until SQS delivers a waiting message again. */
   waitSeconds?: number | undefined;
   /** Since it was sent. */
   ageSeconds?: number | undefined;
@@ -34,33 +35,33 @@ export type MessageReport = {
 };
 
 export type Observe = {
-  /** From here on lines name this invocation, by which CloudWatch and X-Ray tell what else belongs to it. */
+  /** From now on, log lines have this invocation's id, as CloudWatch and X-Ray do. */
   begin(invocationId: string): void;
-  /** One line a message and attempt, and its counts. */
+  /** One line per message and attempt, and its metrics. */
   message(report: MessageReport): void;
   info(text: string, facts?: Facts): void;
   warn(text: string, facts?: Facts): void;
-  /** Of the error its name, code, message and stack are logged, and of its cause all but the stack. */
+  /** Logs the name, code, message and stack of the error, and of its cause all but the stack. */
   error(text: string, facts?: Facts, error?: unknown): void;
   /** One request to the platform: `operation` is its name, not its path; no status where no answer came. */
   call(report: { operation: string; status?: number | null | undefined; durationMs: number }): void;
-  /** A failure of something that is no message: where a person must act, it rings the same alarms. */
+  /** A failure that concerns no message. Where a person must act, it triggers the same alarms. */
   failed(kind: FailureKind): void;
-  /** One more of what has a metric of its own. */
+  /** Counts for any other metric. */
   count: Tally['add'];
-  /** What came of tokens that were due. */
+  /** The outcome for tokens that were due. */
   tokens(outcome: string): void;
-  /** How many credentials wait for a person; 0 is told as well, so that an alarm ends. */
+  /** How many credentials wait for a person. 0 is reported, too, so that an alarm ends. */
   authorizationsNeeded(count: number): void;
-  /** The end of an invocation: its metrics go out. */
+  /** The end of an invocation: writes its metrics. */
   flush(): void;
 };
 
 export type ObserveOptions = {
   function: string;
-  /** Of log lines; metrics go out at every level but `silent`, and each call of the platform has a line at `debug`. */
+  /** Of log lines. Metrics are written at every level but `silent`; at `debug`, each call of the platform has a line. */
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Of the metrics. Two stages in one account need two. */
+  /** Of the metrics. Each stage in an account needs its own. */
   namespace: string;
   write?: (line: string) => void;
 };
@@ -125,8 +126,8 @@ type Lines = { add(line: string, atOnce?: boolean): void; release(): void };
 const maxHeld = 100;
 
 /**
- * A write costs as much as all else about a line, so that lines are held until the end of the invocation. What goes wrong
- * is written at once, with all before it: where the function dies, only lines of messages that come again are lost.
+ * A write costs as much as all the rest of a line, so lines are held until the end of the invocation. Warnings and errors are
+ * written at once, with all lines before them: if the function dies, only lines of messages that come again are lost.
  */
 const createLines = (write?: (line: string) => void): Lines => {
   let held: string[] = [];
@@ -163,6 +164,6 @@ const createLog = ({ name, least, invocation }: LogOptions, print: Lines['add'])
       invocationId: invocation(),
       error,
     };
-    print(JSON.stringify(lineOf(about, given)), level === 'warn' || level === 'error');
+    print(JSON.stringify(logLine(about, given)), level === 'warn' || level === 'error');
   };
 };

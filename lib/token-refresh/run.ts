@@ -15,10 +15,10 @@ export type RefreshRunOptions = {
 /** How many of each outcome there were. */
 export type RefreshSummary = Record<RefreshOutcome, number>;
 
-/** So many secrets are looked at at once. */
+/** How many secrets are checked at the same time. */
 const atOnce = 8;
 
-/** Renews what is due of the service's and of every user's tokens, the service's first. */
+/** Renews the tokens that are due: the service's first, then those of all users. */
 export const createRefreshRun = ({
   refresh,
   versions,
@@ -26,7 +26,7 @@ export const createRefreshRun = ({
   prefix,
   nowMs = Date.now,
 }: RefreshRunOptions) => {
-  /** So that a container reads a secret again only when it is due, or was changed. */
+  /** A container reads a secret again only when it is due, or was changed. */
   const known = new Map<string, Refreshed>();
 
   return async ({ deadlineMs, force }: { deadlineMs: number; force: boolean }): Promise<RefreshSummary> => {
@@ -36,14 +36,14 @@ export const createRefreshRun = ({
     const one = async (name: string, listed?: string): Promise<void> => {
       const before = known.get(name);
       const isKnown = before && before.version === listed && nowMs() < before.quietUntilMs && !force;
-      const outcome = isKnown ? before.outcome : await look(name);
+      const outcome = isKnown ? before.outcome : await refreshOne(name);
       summary[outcome] += 1;
-      // What only a person can put right is told with every run, so that its alarm lasts as long.
+      // What only a person can fix is counted with every run, so that its alarm lasts until then.
       if (outcome === 'correct' || (outcome !== 'none' && outcome !== 'fresh' && !isKnown))
         observe.tokens(outcome);
     };
 
-    /** An outage is the next run's work; what AWS refuses, or a bug, is none that a later run heals. */
+    /** A later run repeats after an outage. It cannot fix what AWS refuses, or a bug. */
     const outcomeOf = (error: unknown, text: string, secret?: string): RefreshOutcome => {
       const { kind, message: reason } = failureOf(error);
       observe.error(text, secret === undefined ? { reason } : { secret, reason }, error);
@@ -51,7 +51,7 @@ export const createRefreshRun = ({
       return kind === 'unavailable' ? 'waiting' : 'failed';
     };
 
-    const look = async (name: string): Promise<RefreshOutcome> => {
+    const refreshOne = async (name: string): Promise<RefreshOutcome> => {
       try {
         const refreshed = await refresh(name, { deadlineMs, signal, force });
         known.set(name, refreshed);

@@ -6,13 +6,13 @@ import { createObserve, type Observe } from '../telemetry/observe.ts';
 import { createRefreshRun, type RefreshSummary } from './run.ts';
 import { createTokenRefresh } from './token-refresh.ts';
 
-/** The real world of a container that renews tokens. */
+/** The services of a container that renews tokens. */
 export type RefreshServices = {
   run(limits: { deadlineMs: number; force: boolean }): Promise<RefreshSummary>;
   observe: Observe;
 };
 
-/** More patient than elsewhere: what cannot be stored is lost, and with it the refresh token. */
+/** More attempts than elsewhere: a refresh token that cannot be stored is lost. */
 const awsClient = {
   maxAttempts: 6,
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },

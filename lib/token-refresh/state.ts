@@ -5,10 +5,10 @@ import type { SecretVersion } from '../credentials/versions.ts';
 import { jsonIn } from '../json.ts';
 import { type OAuthCredential, oauthCredential } from '../platform/auth/oauth.ts';
 
-/** An OAuth client's secret; `fields` are its own JSON, which goes back as it came but for the tokens. */
+/** An OAuth client's secret. `fields` is its JSON, which is written back unchanged but for the tokens. */
 export type OAuthSecret = { version: string; fields: Record<string, unknown>; credential: OAuthCredential };
 
-/** Undefined where the secret holds something else; the names of the wrong fields where it is no usable OAuth client. */
+/** Undefined where the secret is not an OAuth client; the names of the wrong fields where it is not usable. */
 export const oauthSecretIn = ({
   version,
   text,
@@ -25,18 +25,18 @@ const fieldsIn = (text: string): Record<string, unknown> | undefined =>
   z.record(z.string(), z.unknown()).safeParse(jsonIn(text)).data;
 
 /**
- * Names what tokens are asked with, and tells nothing of it: the refresh token, which is good for one refresh whatever
- * else changes in the secret; where there is none, the secret's version.
+ * A digest of what tokens are requested with: the refresh token, which can be used once whatever else changes in the secret;
+ * without one, the secret's version.
  */
 export const stateOf = ({ credential, version }: OAuthSecret): string =>
   digest(credential.grant === 'refresh_token' ? `refresh ${credential.refreshToken}` : `version ${version}`);
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** At least two runs of a schedule of 5 minutes before the end. */
+/** Two runs of a schedule of 5 minutes. */
 const minLeadMs = 600_000;
 
-/** From when on an access token is renewed: with a third of its life left, so that several runs may fail. */
+/** From when on an access token is renewed: at a third of its lifetime before its end, so that several runs may fail. */
 export const dueAtMs = ({ accessToken, obtainedAt, expiresAt }: OAuthCredential): number => {
   if (accessToken === undefined || expiresAt === undefined) return 0;
   const endMs = Date.parse(expiresAt);
@@ -44,15 +44,15 @@ export const dueAtMs = ({ accessToken, obtainedAt, expiresAt }: OAuthCredential)
   return endMs - Math.max(minLeadMs, lifeMs / 3);
 };
 
-/** A staged note that tokens are being asked for with this state of a secret. It holds nothing that is secret. */
+/** A staged version which says that tokens are being requested with this state of the secret. It holds no secret. */
 const claim = z.strictObject({
   type: z.literal('claim'),
   state: z.string(),
-  /** Counts those of one state from 0. */
+  /** Counts the claims of one state, from 0. */
   attempt: z.int().nonnegative(),
   run: z.string(),
   at: z.iso.datetime(),
-  /** When the run that made it is certainly over. */
+  /** By then the run that staged it has certainly ended. */
   until: z.iso.datetime(),
 });
 
@@ -60,15 +60,15 @@ export type Claim = z.infer<typeof claim>;
 
 export const claimIn = ({ text }: SecretVersion): Claim | undefined => claim.safeParse(fieldsIn(text)).data;
 
-/** The version under which a claim is staged: two runs would make the same one, and only one of them can. */
+/** The version id of a claim: two runs would create the same id, and only one of them can. */
 export const claimVersion = ({ state, attempt }: { state: string; attempt: number }): string =>
   digest(`${state} ${attempt}`);
 
 const minuteMs = 60_000;
 
 /**
- * When tokens may be asked for again after a claim that brought none. Each claim is a version of the secret, and Secrets
- * Manager takes no more than about one in 10 minutes for long.
+ * When tokens may be requested again after a claim that failed. Each claim is a version of the secret, and Secrets Manager
+ * allows only about one version in 10 minutes for long.
  */
 export const nextAttemptMs = ({ at, until, attempt }: Claim): number =>
   Math.max(Date.parse(until), Date.parse(at) + Math.min(14, 5 * (attempt + 1) - 1) * minuteMs);

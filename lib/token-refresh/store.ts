@@ -13,13 +13,13 @@ import {
   stateOf,
 } from './state.ts';
 
-/** A value of a secret that is staged, or on its way there. */
+/** A value of a secret that is staged, or about to be. */
 export type Staged = { version: string; fields: Record<string, unknown> };
 
 /** More claims than other runs can have made since the last one was read. */
 const maxTaken = 200;
 
-/** What one run leaves in a secret for the next: claims, tokens that are not current yet, and that a person is needed. */
+/** What one run stores in a secret for the next: claims, tokens that are not current yet, and that a person must act. */
 export const createTokenStore = ({
   versions,
   observe,
@@ -29,10 +29,10 @@ export const createTokenStore = ({
   observe: Observe;
   nowMs(): number;
 }) => {
-  /** Tokens that could not be stored: the container that has them may live until they can. */
+  /** Tokens that could not be stored: kept in memory, as the container may live until they can be. */
   const unstored = new Map<string, Staged['fields']>();
 
-  /** The number of this attempt, once it is this run's alone; undefined where it is not, or not yet. */
+  /** The number of this attempt, if no other run has it; undefined where another run has it, or it is too early. */
   const claim = async (
     name: string,
     { secret, deadlineMs, last }: { secret: OAuthSecret; deadlineMs: number; last: Claim | undefined },
@@ -54,7 +54,7 @@ export const createTokenStore = ({
     return undefined;
   };
 
-  /** What was read before the claim may be what another run has replaced since. */
+  /** Another run may have replaced the secret since it was read. */
   const isStill = async (name: string, state: string): Promise<boolean> => {
     const current = await versions.current(name);
     const secret = current && oauthSecretIn(current);
@@ -79,7 +79,7 @@ export const createTokenStore = ({
     return false;
   };
 
-  /** Makes staged tokens current, with what else was changed in the secret meanwhile; false where they are not its own. */
+  /** Makes staged tokens current, with other changes of the secret since; false where they belong to an older authorization. */
   const adopt = async (name: string, staged: Staged): Promise<boolean> => {
     let { version, fields } = staged;
     for (let tries = 0; tries < 3; tries += 1) {
@@ -107,13 +107,13 @@ export const createTokenStore = ({
       const { refused, ...fields } = secret.fields;
       return store(name, { ...fields, ...tokens, replaces: stateOf(secret) });
     },
-    /** Stores what an earlier run could not; false where it still cannot, so that nothing may be asked for. */
+    /** Stores what an earlier run could not. False where it still fails: then no tokens may be requested. */
     storeLeftover: async (name: string): Promise<boolean> => {
       const fields = unstored.get(name);
       if (fields) await store(name, fields);
       return !unstored.has(name);
     },
-    /** Writes down that no refresh can help any more, so that nobody tries. */
+    /** Records that a person must authorize again, so that no run requests tokens. */
     refuse: async (name: string, secret: OAuthSecret, reason: string): Promise<void> => {
       const refused = { state: stateOf(secret), at: new Date(nowMs()).toISOString(), reason };
       const version = randomUUID();

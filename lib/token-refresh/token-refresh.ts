@@ -6,44 +6,44 @@ import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './st
 import { createTokenStore } from './store.ts';
 
 /*
- * A refresh token can be used once, and the answer that brings the next one can be lost. So each step leaves behind what
- * the next run needs, wherever this one dies:
+ * A refresh token can be used once, and the answer with the next one can be lost. So each step stores what the next run needs,
+ * wherever this one crashes:
  *
- * 1. A claim is staged. It keeps other runs away, and proves that the secret can be written before the token is spent.
- * 2. Tokens are asked for, once. Of a run that dies here the claim is left: when its time is over the next run asks again.
- *    If the server never saw the first request, it answers; if it did, the token is spent and it says invalid_grant.
- * 3. The new pair is staged. From here on nothing can be lost.
- * 4. The pair is made current in the place of the version that it was asked with. A later run does it if this one dies.
+ * 1. Stage a claim. It keeps other runs away, and shows that the secret can be written before the token is used up.
+ * 2. Request tokens, once. If the run crashes here, the claim is left; when it expires, the next run requests again. If the
+ *    server never got the first request, it answers; if it did, the token is used up and it says invalid_grant.
+ * 3. Stage the new pair. From here on nothing can be lost.
+ * 4. Make the pair current, instead of the version it was requested with. A later run does it if this one crashes.
  *
- * Only between the server's answer and step 3 a pair can be lost, and then a person must authorize again. To ask again
- * after silence is right all the same: nobody else can tell, and all it can cost is the rest of the old access token.
+ * A pair can be lost only between the server's answer and step 3, and then a person must authorize again. It is still right to
+ * request again when no answer came: nobody else can tell what happened, and it can cost only the rest of the old access token.
  */
 
 /** `waiting`: a later run goes on; `correct`, `authorize` and `failed`: only a person can. */
 export type RefreshOutcome = 'none' | 'fresh' | 'refreshed' | 'waiting' | 'correct' | 'authorize' | 'failed';
 
-/** What came of one secret, and until when it need not be looked at while it stays at this version. */
+/** The outcome for one secret, and until when it need not be read again while it has this version. */
 export type Refreshed = { outcome: RefreshOutcome; version: string; quietUntilMs: number };
 
-/** `force`: tokens are asked for though the old ones last. */
+/** `force`: requests tokens although the old ones are still valid. */
 export type RefreshRun = { deadlineMs: number; signal: AbortSignal; force: boolean };
 
 export type TokenRefreshOptions = {
   versions: SecretVersions;
   observe: Observe;
-  /** How long the token endpoint may take: silence may cost a refresh token, so that it is given time. */
+  /** How long the token endpoint may take. A lost answer may cost the refresh token, so it is long. */
   tokenTimeoutMs: number;
   nowMs?: () => number;
 };
 
-/** Kept at the end of a run to store what was obtained. */
+/** Reserved at the end of a run, to store the tokens. */
 export const storingMs = 15_000;
 
 /** Renews the tokens of one secret where they are due. */
 export const createTokenRefresh = (options: TokenRefreshOptions) => {
   const { versions, observe, tokenTimeoutMs, nowMs = Date.now } = options;
   const tokenStore = createTokenStore({ versions, observe, nowMs });
-  /** Until when a token endpoint is left alone. */
+  /** Until when no tokens are requested from an endpoint. */
   const quietUntilMs = new Map<string, number>();
 
   const refresh = async (name: string, run: RefreshRun): Promise<Refreshed> => {
@@ -112,7 +112,7 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     return error.cure === 'correct' ? 'correct' : 'waiting';
   };
 
-  /** Told before it is written down that it was: a run that dies between the two tells it twice rather than never. */
+  /** Logged before it is recorded: a run that crashes in between logs it twice rather than never. */
   const giveUp = async (
     name: string,
     secret: OAuthSecret,

@@ -216,7 +216,7 @@ const live = async (row: Row, answer: Answer) => {
   });
   const services = createServices(row.integration, settings);
   const client = createPlatformClient(
-    { ...platformOptionsOf(settings), maximumAnswerBytes: 256 * 1024 },
+    { ...platformOptionsOf(settings), maxAnswerBytes: 256 * 1024 },
     createAuthenticator({
       read: async (actor) => ({ credential: keysOf(Number(actor ?? 100)), version: '1' }),
       refuse: () => {},

@@ -32,7 +32,7 @@ test('every sort of call is there', () => {
 test.each(answers)('$title is what it is to each operation', async (answer) => {
   // biome-ignore lint/suspicious/noThenProperty: the control API's own word; nothing awaits this object
   await local.control('POST faults', { match: {}, times: 1_000, then: answer.effect });
-  const { platform, reports } = local.as(100, { maximumAnswerBytes: 128 * 1024 });
+  const { platform, reports } = local.as(100, { maxAnswerBytes: 128 * 1024 });
   const failures = await Promise.all(
     operations.map((operation) =>
       call(platform, operation).then(

@@ -1,13 +1,13 @@
 import { letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { type Failure, failureOf } from '../../lib/failure.ts';
-import { unspeakable } from '../../lib/platform/auth/auth-parameters.ts';
-import type { Answer, Headers } from '../../lib/platform/core/answer.ts';
-import { PlatformError } from '../../lib/platform/core/error.ts';
+import { resultOf } from '../../lib/platform/core/check-answer.ts';
 import type { Operation } from '../../lib/platform/core/operation.ts';
-import { maximumErrorBytes } from '../../lib/platform/core/refused-call.ts';
+import { maxErrorBytes } from '../../lib/platform/core/parse-refusal.ts';
+import { PlatformError } from '../../lib/platform/core/platform-error.ts';
+import type { Answer, Headers } from '../../lib/platform/core/receive-answer.ts';
 import type { CallInput } from '../../lib/platform/core/request.ts';
-import { resultOf } from '../../lib/platform/core/success.ts';
 import { operations } from '../../lib/platform/resources/operations.ts';
+import { sensitiveValues } from '../../lib/redaction/request-secrets.ts';
 import { createMeasure } from './measure.ts';
 import { type Random, randomFrom } from './random.ts';
 
@@ -17,14 +17,14 @@ import { type Random, randomFrom } from './random.ts';
  */
 
 const signature = 'Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012';
-const proof = unspeakable({ query: { x_a: 'the-app', x_c: signature, x_t: '1700000000' }, headers: {} });
+const values = sensitiveValues({ query: { x_a: 'the-app', x_c: signature, x_t: '1700000000' }, headers: {} });
 
 /** An answer, and whether it certainly is no success. */
 export type Made = { operation: Operation<unknown>; input: CallInput; answer: Answer; isError: boolean };
 
 /** What every answer must keep to. @throws Error that says what was broken, and by which answer */
 export const check = ({ operation, input, answer, isError }: Made): 'done' | Failure['kind'] => {
-  const asked = { operation, call: `${operation.method} /x`, input, unspeakable: () => proof };
+  const asked = { operation, call: `${operation.method} /x`, input, sensitiveValues: () => values };
   let thrown: unknown;
   try {
     resultOf(asked, answer);
@@ -53,7 +53,7 @@ export const check = ({ operation, input, answer, isError }: Made): 'done' | Fai
   const read = letterOf({ Body, MessageAttributes });
   if (read.failure?.kind !== failure.kind) throw wrong('a letter that cannot be read');
   if (JSON.stringify(read).includes(signature.slice(5, 20)))
-    throw wrong('a letter with a piece of the proof');
+    throw wrong('a letter with a piece of a secret of the request');
   return failure.kind;
 };
 
@@ -363,7 +363,7 @@ export const answerOf = (random: Random): Made => {
     answer: {
       status,
       headers,
-      text: status < 300 ? text : text.slice(0, maximumErrorBytes),
+      text: status < 300 ? text : text.slice(0, maxErrorBytes),
       isTooLong,
       ...cutBy,
     },

@@ -12,7 +12,7 @@ import { messageFor } from '../../lib/dead-letters/replay/send-back.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { eventIdIn, parseMessage, versionOf } from '../../lib/message.ts';
-import { withoutFields } from '../../lib/redaction/forbidden-fields.ts';
+import { withoutFields } from '../../lib/redaction/letter-body.ts';
 import { printableJson } from '../../lib/redaction/printable.ts';
 import { type Body, bodies } from './bodies.ts';
 

@@ -1,6 +1,6 @@
-import type { Attempt, Platform, PlatformClient } from '../../lib/platform/client.ts';
-import { PlatformError, type RefusedCall } from '../../lib/platform/core/error.ts';
+import type { CallContext, Platform, PlatformClient } from '../../lib/platform/client.ts';
 import type { Operation } from '../../lib/platform/core/operation.ts';
+import { PlatformError, type RefusedCall } from '../../lib/platform/core/platform-error.ts';
 import type { CallInput } from '../../lib/platform/core/request.ts';
 import type { Copy } from './queue.ts';
 import type { Actor, Stage } from './stage.ts';
@@ -120,7 +120,12 @@ export function createPlatformModel(stage: Stage, options: Options) {
     'read-my-submissions': ({ folderId = 0 }) => submissionsIn(folderId % wrong),
   };
 
-  const callerOf = (actor: Actor, attempt: Attempt, endsMs: number, message: number): Platform['call'] => {
+  const callerOf = (
+    actor: Actor,
+    attempt: CallContext,
+    endsMs: number,
+    message: number,
+  ): Platform['call'] => {
     const call = async (operation: Operation<unknown>, input: CallInput = {}): Promise<unknown> => {
       const { name, method } = operation;
       const path = (input.path ?? {}) as Numbers;

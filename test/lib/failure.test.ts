@@ -1,7 +1,7 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, test } from 'vitest';
 import { dispositions, type FailureKind, failureOf, MessageFailure } from '../../lib/failure.ts';
-import { PlatformError } from '../../lib/platform/core/error.ts';
+import { PlatformError } from '../../lib/platform/core/platform-error.ts';
 import { localClient } from '../local/aws.ts';
 import { startSecretsManager } from '../local/secrets-manager.ts';
 import { answering, clientAt, nobody, operations, raw } from './platform/servers.ts';

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { fileUriProblem, withoutFileNames } from '../../lib/files/uri.ts';
+import { fileUriProblem } from '../../lib/files/uri.ts';
 import { readJson } from '../../lib/json.ts';
-import { unspeakable } from '../../lib/platform/auth/auth-parameters.ts';
 import { piecesOf } from '../../lib/platform/core/html.ts';
-import { parseRefusal } from '../../lib/platform/core/refused-call.ts';
+import { parseRefusal } from '../../lib/platform/core/parse-refusal.ts';
 import { plainText } from '../../lib/platform/core/rich-text.ts';
-import { scrub, withoutEchoes } from '../../lib/redaction/echo.ts';
-import { withoutFields } from '../../lib/redaction/forbidden-fields.ts';
-import { maskedText } from '../../lib/redaction/mask.ts';
-import { safeText } from '../../lib/telemetry/log-facts.ts';
+import { withoutFileNames } from '../../lib/redaction/file-name.ts';
+import { withoutFields } from '../../lib/redaction/letter-body.ts';
+import { safeText } from '../../lib/redaction/log-text.ts';
+import { maskedText } from '../../lib/redaction/platform-words.ts';
+import { redact, sensitiveValues, withoutEchoes } from '../../lib/redaction/request-secrets.ts';
 
 /*
  * Whoever writes the texts that are searched must not decide how long that takes. So four times as much text may take four
  * times as long, and a little more; what is searched from each place to the end takes sixteen times as long.
  */
 
-const proof = unspeakable({
+const values = sensitiveValues({
   query: { x_c: 'Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012' },
   headers: { authorization: `Bearer ${'aB3+dE5/gH7jK9lM'.repeat(4)}` },
 });
@@ -24,7 +24,7 @@ const json = { 'content-type': 'application/json' };
 const refusalOf =
   (headers: Record<string, string>, status = 403) =>
   (text: string) =>
-    parseRefusal({ status, headers, text }, proof);
+    parseRefusal({ status, headers, text }, values);
 
 /** From so many bytes on; less where a scan reads no more than a few thousand. */
 type Scan = [what: string, scan: (text: string) => unknown, pieces: string[], bytes?: number];
@@ -82,8 +82,8 @@ const scans: Scan[] = [
     (text) => plainText({ Text: '', Html: text }),
     [...tags, '<br', '<br ', '&', '&#', '&amp', '&amp;'],
   ],
-  ['secrets', (text) => scrub(text, proof), secrets],
-  ['echoes', (text) => withoutEchoes(text, proof), [...secrets, 'Zq3xYh0rT5uV'], 950],
+  ['secrets', (text) => redact(text, values, 2_000), secrets],
+  ['echoes', (text) => withoutEchoes(text, values), [...secrets, 'Zq3xYh0rT5uV'], 950],
   [
     'a line of the log',
     (text) => safeText(text),

@@ -1,11 +1,11 @@
 import type { LetterFailure } from '../../dead-letter.ts';
 import { editedAttribute } from '../../dead-letters/edit/edit.ts';
 import { type Letter, replayedOften, unnamed } from '../../dead-letters/reading/letter.ts';
-import { withoutFileNames } from '../../files/uri.ts';
 import { jsonIn } from '../../json.ts';
+import { withoutFileNames } from '../../redaction/file-name.ts';
 import { hidden } from '../../redaction/hidden.ts';
-import { maskedBody } from '../../redaction/mask.ts';
 import { plain } from '../../redaction/printable.ts';
+import { maskedBody } from '../../redaction/shown-message.ts';
 import { ageOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

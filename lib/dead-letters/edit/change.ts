@@ -1,7 +1,8 @@
 import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import { readJson } from '../../json.ts';
 import { fieldOf } from '../../message.ts';
-import { maskedField, maskedText } from '../../redaction/mask.ts';
+import { maskedText } from '../../redaction/platform-words.ts';
+import { maskedField } from '../../redaction/shown-message.ts';
 
 /** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */
 export type Change = { path: string[]; value?: unknown };

@@ -1,10 +1,10 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf, nowhere, ownOf } from '../../dead-letter.ts';
 import { dispositions, type FailureKind } from '../../failure.ts';
-import { withoutFileNames } from '../../files/uri.ts';
 import { readJson, tooDeep } from '../../json.ts';
+import { withoutFileNames } from '../../redaction/file-name.ts';
 import { hidden } from '../../redaction/hidden.ts';
-import { maskedText } from '../../redaction/mask.ts';
+import { maskedText } from '../../redaction/platform-words.ts';
 import { type Bucket, withWhole } from './whole.ts';
 
 /**

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import type { OAuthCredential } from './oauth.ts';
 
-/** How an OAuth client proves to be itself: by its secret, in a header or in the form, or by a signed assertion. */
+/** How an OAuth client authenticates: by its secret, in a header or in the form, or by a signed assertion. */
 export const clientAuthentication = async (credential: OAuthCredential): Promise<oauth.ClientAuth> => {
   const { clientSecret = '', clientSecretIn, privateKey, keyId = '' } = credential;
   if (privateKey === undefined)
@@ -13,7 +13,7 @@ export const clientAuthentication = async (credential: OAuthCredential): Promise
   return oauth.PrivateKeyJwt(signer, { [oauth.modifyAssertion]: (_, claims) => widen(claims) });
 };
 
-/** Clocks differ by a little: on the server's, too, an assertion must be in time. It may last for 5 minutes at most. */
+/** The server's clock may differ a little, so the assertion is valid from 10 seconds ago. It may last for 5 minutes at most. */
 const widen = (claims: Record<string, oauth.JsonValue | undefined>): void => {
   const nowSeconds = Number(claims.iat);
   Object.assign(claims, { iat: nowSeconds - 10, nbf: nowSeconds - 10, exp: nowSeconds + 120 });

@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
 import * as z from 'zod';
+import { privacy, secret } from '../../redaction/privacy.ts';
 
-/** An application's and a user's ID/key pair; what a call does is attributed to that user. */
+/** An application's and a user's ID/key pair; the platform attributes what a call does to that user. */
 export const idKeyCredential = z.strictObject({
   type: z.literal('id-key'),
   appId: z.string().min(1),
-  appKey: z.string().min(1),
+  appKey: z.string().min(1).register(privacy, secret),
   userId: z.string().min(1),
-  userKey: z.string().min(1),
+  userKey: z.string().min(1).register(privacy, secret),
 });
 
 export type IdKeyCredential = z.infer<typeof idKeyCredential>;
@@ -17,8 +18,9 @@ export const signature = (key: string, data: string): string =>
   createHmac('sha256', key).update(data, 'utf8').digest('base64url');
 
 /**
- * The query that proves an API call: `METHOD&path&timestamp`, path percent-decoded and in lower case, without host and
- * query, signed with the application's and with the user's key. `timestampSeconds` is Unix time on the platform's clock.
+ * The query parameters that sign an API call. Signed is `METHOD&path&timestamp`, once with the application's key and once with
+ * the user's; the path is percent-decoded and in lower case, without host and query. `timestampSeconds` is Unix time on the
+ * platform's clock.
  */
 export const signedQuery = (
   request: { method: string; path: string },
@@ -33,14 +35,4 @@ export const signedQuery = (
     x_d: signature(credential.userKey, base),
     x_t: String(timestampSeconds),
   };
-};
-
-/**
- * How far the platform's clock is ahead of ours, in seconds, told by the body of a refused timestamp
- * (`Timestamp out of range\r\n<server epoch seconds>`, or with other whitespace, or none); undefined where the text is another.
- */
-export const skewToldBy = (text: string, nowMs: number): number | undefined => {
-  // Of a number that is cut off, the rest would teach a clock that is decades wrong.
-  const serverSeconds = /timestamp out of range\s*(\d{1,12})(?![\d…])/i.exec(text)?.[1];
-  return serverSeconds === undefined ? undefined : Number(serverSeconds) - Math.floor(nowMs / 1000);
 };

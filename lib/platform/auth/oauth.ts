@@ -1,41 +1,50 @@
 import * as z from 'zod';
+import { privacy, secret } from '../../redaction/privacy.ts';
 
-/** Tokens go over the wire in clear, so only over TLS, but to a server of this machine. */
+/** Tokens are sent in clear, so TLS is required, except for a server on this machine. */
 const tokenUrl = z
   .url({ protocol: /^https?$/ })
   .refine((url) => /^(https:|http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/])/.test(url), 'must be https');
 
-/** What may stand in a header as one word. Servers take more signs than the standard has. */
+/** Any word that a header can hold. Servers allow more characters than the standard. */
 export const accessTokenForm = /^[!-~]+$/;
 const scope = z.string().regex(/^[!#-[\]-~]+$/, 'must be a scope');
 const time = z.iso.datetime({ offset: true });
 const text = z.string().min(1);
+const secretText = z.string().min(1).register(privacy, secret);
 
-/** An OAuth client with its tokens. People write the first half; the second is token-refresh's, which alone asks for tokens. */
+/** An OAuth client with its tokens. People write the first half; the function token-refresh writes the second. */
 export const oauthCredential = z
   .strictObject({
     type: z.literal('oauth'),
     grant: z.enum(['client_credentials', 'refresh_token']),
     tokenUrl,
     clientId: text,
-    clientSecret: text.optional(),
+    clientSecret: secretText.optional(),
     /** How the client secret is sent; default: basic. */
     clientSecretIn: z.enum(['basic', 'form']).optional(),
     /** Instead of a client secret: RSA or P-256, as PEM or as a JWK, for RS256 or ES256. */
-    privateKey: z.union([text, z.record(z.string(), z.unknown())]).optional(),
-    /** The id of its public half in the key set that is published. */
+    privateKey: z
+      .union([text, z.record(z.string(), z.unknown())])
+      .register(privacy, secret)
+      .optional(),
+    /** The id of its public key in the published key set. */
     keyId: text.optional(),
-    /** To ask for; default: all that the client was granted. */
+    /** The scopes to request; default: all that the client was granted. */
     scopes: z.array(scope).optional(),
 
-    /** Single-use: each refresh answers the next one. The first is a person's authorization. */
-    refreshToken: text.optional(),
-    accessToken: z.string().regex(accessTokenForm, 'must be a bearer token').optional(),
+    /** Can be used once: each refresh returns the next one. The first comes from a person's authorization. */
+    refreshToken: secretText.optional(),
+    accessToken: z
+      .string()
+      .regex(accessTokenForm, 'must be a bearer token')
+      .register(privacy, secret)
+      .optional(),
     obtainedAt: time.optional(),
     expiresAt: time.optional(),
     /** Which state of this secret the tokens were obtained from (`stateOf`). */
     replaces: z.string().optional(),
-    /** Why no refresh can help any more, and of which state that is told. */
+    /** Why a person must authorize again, and for which state of the secret. */
     refused: z.strictObject({ state: z.string(), at: time, reason: z.string() }).optional(),
   })
   .superRefine((credential, context) => {
@@ -50,7 +59,7 @@ export const oauthCredential = z
 
 export type OAuthCredential = z.infer<typeof oauthCredential>;
 
-/** Until when its access token can be used, in milliseconds; where nothing is told, until it is refused. */
+/** Until when its access token can be used, in milliseconds; without `expiresAt`, until it is refused. */
 export const expiryMs = ({ accessToken, expiresAt }: OAuthCredential): number => {
   if (accessToken === undefined) return 0;
   return expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);

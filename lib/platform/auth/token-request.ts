@@ -1,24 +1,24 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { jsonIn } from '../../json.ts';
-import { withoutEchoes } from '../../redaction/echo.ts';
-import type { Answer } from '../core/answer.ts';
-import { PlatformError } from '../core/error.ts';
+import { redact } from '../../redaction/request-secrets.ts';
 import { createExchange, wholePayload } from '../core/exchange.ts';
 import { acknowledged } from '../core/operation.ts';
-import { isSuccess, parseRefusal } from '../core/refused-call.ts';
+import { isSuccess, parseRefusal } from '../core/parse-refusal.ts';
+import { PlatformError } from '../core/platform-error.ts';
+import type { Answer } from '../core/receive-answer.ts';
 import { clientAuthentication, UnusableKey } from './client-authentication.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
 
-/** What a token request brought, in the fields of the secret. */
+/** The tokens, by the names of the secret's fields. */
 export type Tokens = { accessToken: string; refreshToken?: string; obtainedAt: string; expiresAt: string };
 
-/** A token request that brought no tokens. */
+/** A token request that failed. */
 export class TokenError extends Error {
   override name = 'TokenError';
-  /** A person must authorize again, or correct the secret or the client; or it is tried again later. */
+  /** A person must authorize again; or correct the secret or the client; or a later run tries again. */
   readonly cure: 'authorize' | 'correct' | 'wait';
-  /** For how long the server is better left alone, whoever asks. */
+  /** For how long nobody should ask the server. */
   readonly quietSeconds: number | undefined;
 
   constructor(message: string, cure: TokenError['cure'], quietSeconds?: number) {
@@ -31,7 +31,7 @@ export class TokenError extends Error {
 export type TokenRequestOptions = { signal: AbortSignal; timeoutMs: number };
 
 const usualQuietSeconds = 60;
-/** A clock that is off by less is within what any server allows for. */
+/** Any server tolerates a smaller difference between clocks. */
 const minSkewSeconds = 5;
 
 /**
@@ -45,7 +45,7 @@ export const requestTokens = async (
   try {
     const first = await ask(credential, { ...options, skewSeconds: 0 });
     const skewSeconds = first.skewSeconds ?? 0;
-    // A server looks at the client's assertion before anything else: where the clocks differ, nothing was spent.
+    // A server checks the client's assertion first: if that failed because the clocks differ, no refresh token was used up.
     const isOutOfTime =
       credential.privateKey && errorIn(first) === 'invalid_client' && Math.abs(skewSeconds) >= minSkewSeconds;
     return tokensIn(isOutOfTime ? await ask(credential, { ...options, skewSeconds }) : first, credential);
@@ -66,19 +66,19 @@ const ask = async (
   credential: OAuthCredential,
   options: TokenRequestOptions & { skewSeconds: number },
 ): Promise<Told> => {
-  // An assertion is meant for the token URL: for the library, the issuer.
+  // The audience of an assertion is the token URL; the library takes it from the issuer.
   const server = { issuer: credential.tokenUrl, token_endpoint: credential.tokenUrl };
   const client = { client_id: credential.clientId, [oauth.clockSkew]: options.skewSeconds };
   const by = await clientAuthentication(credential);
   let answer: Answer | undefined;
   const send = transport(options);
   const custom = {
-    // The answer goes past the library: its type takes no body beside some statuses, and no odd header.
+    // The library does not get the answer: a `Response` allows no body with some statuses, and no unusual headers.
     [oauth.customFetch]: async (url: string, request: Form) => {
       answer = await send(url, request);
       return new Response();
     },
-    // The secret's schema says to which addresses tokens may go.
+    // The secret's schema checks the address.
     [oauth.allowInsecureRequests]: true,
   };
   const scope: Record<string, string> = credential.scopes ? { scope: credential.scopes.join(' ') } : {};
@@ -104,11 +104,11 @@ const tokenRequest = acknowledged({
   component: undefined,
   path: '/',
   scope: undefined,
-  // A refresh token can be used once, so that the request has a connection of its own: never a stale one.
+  // A refresh token can be used only once, so the request gets a new connection, never a stale one.
   repeatable: false,
 });
 
-/** Sends the form in our way: bounded, redirects never followed, and never on a connection that may be gone. */
+/** Sends the form by our own client: with limits, without following redirects, never on a stale connection. */
 const transport =
   ({ signal, timeoutMs }: TokenRequestOptions) =>
   async (url: string, { headers, body }: Form): Promise<Answer> => {
@@ -133,9 +133,9 @@ const maxSeconds = 10 * 365 * 24 * 3_600;
 
 const tokenAnswer = z.looseObject({
   access_token: z.string().regex(accessTokenForm),
-  // What is none is told in several ways.
+  // Servers say in several ways that there is none.
   refresh_token: z.string().min(1).optional().catch(undefined),
-  // An hour is the default of this platform. Some say by a number beyond all dates that a token never ends.
+  // An hour is the default of this platform. Some servers send a huge number for a token that never expires.
   expires_in: z.coerce
     .number()
     .positive()
@@ -143,7 +143,7 @@ const tokenAnswer = z.looseObject({
     .transform((seconds) => Math.min(seconds, maxSeconds)),
 });
 
-/** Read leniently, whatever the answer calls itself: tokens that are not taken because of a flaw of it would be lost. */
+/** Read leniently, whatever the content type: tokens in an answer that is rejected would be lost. */
 const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
   const { grant } = credential;
   const { status, text, askedMs } = answer;
@@ -168,19 +168,17 @@ const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
   const isBusy = status === 429 || status === 503;
   throw new TokenError(
     message,
-    // An error that comes as a success is the error that it tells; a success that tells nothing may pass.
+    // A success with an error in its body is that error; a success with neither tokens nor an error is tried again.
     passes || (isSuccess(status) && error === undefined) ? 'wait' : 'correct',
     retryAfterSeconds ?? (isBusy ? usualQuietSeconds : undefined),
   );
 };
 
-/** The name of an error, as in `invalid_grant`: what has digits may be a piece of the assertion. */
+/** The name of an error, as in `invalid_grant`. Without digits: those may be part of the assertion. */
 const errorIn = ({ text }: Told): string | undefined =>
   z.looseObject({ error: z.string().regex(/^[a-z][a-z_.-]{0,59}$/i) }).safeParse(jsonIn(text.trim())).data
     ?.error;
 
-/** What is told here goes into logs and into the secret's own account of itself. */
-const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean => {
-  const secrets = [refreshToken, clientSecret].filter(Boolean);
-  return secrets.includes(error) || withoutEchoes(error, secrets) !== error;
-};
+/** Whether an error's name repeats a secret: it is logged, and stored in the secret as the reason. */
+const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean =>
+  redact(error, [refreshToken, clientSecret].filter(Boolean), 60) !== error;

@@ -1,26 +1,27 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { type Answer, readStart } from './answer.ts';
-import { PlatformError } from './error.ts';
-import { codeOf, reasonOf } from './no-answer.ts';
+import { errorCode } from '../../redaction/log-text.ts';
+import { connectionFailure } from './connection-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
-import { isKnownError, maximumErrorBytes } from './refused-call.ts';
+import { isKnownError, maxErrorBytes } from './parse-refusal.ts';
+import { PlatformError } from './platform-error.ts';
+import { type Answer, readStart } from './receive-answer.ts';
 
 /** A file as it comes from the platform. */
 export type Download = {
-  /** Undefined where the platform does not tell. */
+  /** Undefined where the answer does not tell. */
   bytes: number | undefined;
   contentType: string;
-  /** Its bytes, which can be read once. A connection that breaks ends them with a PlatformError. */
+  /** Its bytes, which can be read once. Throws a PlatformError where the connection breaks. */
   stream(): AsyncIterable<Uint8Array>;
 };
 
-/** What is done with a file while it comes; what is left unread when it ends is let go of, with its connection. */
+/** Uses a file as a stream. What it leaves unread is dropped, with the connection. */
 export type Use<Result> = (file: Download) => Promise<Result>;
 
 /**
- * The file that the operation declares, whole and of its type; or an answer that is none. A file may be of any type, and so
- * may be as an error is written: a small one is looked at before it is handed over.
+ * The file that the operation declares, whole and of its type; or an answer that is not that file. As a file may have any
+ * type, it may look like an error: a small one is checked before it is handed over.
  */
 export const fileIn = async (
   { answer }: Operation<unknown>,
@@ -30,7 +31,7 @@ export const fileIn = async (
   const contentType = contentTypeOf(headers);
   const isWhole = status === 200 || status === 203;
   if (!isWhole || !isFileAnswer(answer) || !answer.file.test(contentType)) return readStart(incoming);
-  if (!/json|^text\/plain/i.test(contentType) || !(Number(headers['content-length']) <= maximumErrorBytes))
+  if (!/json|^text\/plain/i.test(contentType) || !(Number(headers['content-length']) <= maxErrorBytes))
     return incoming;
   const bytes = Buffer.from(await body.arrayBuffer());
   const small = { status, headers, text: bytes.toString() };
@@ -41,8 +42,8 @@ const contentTypeOf = (headers: Dispatcher.ResponseData['headers']): string =>
   String(headers['content-type'] ?? 'application/octet-stream');
 
 /**
- * Lets a file be used. What `use` ends with is given back and not thrown, so that no error of its own is taken for one of
- * the platform.
+ * Lets `use` read a file. Returns its result or its error instead of throwing it, so that its own error is not taken for one
+ * of the platform.
  * @throws PlatformError where the connection broke while it was read.
  */
 export const useFile = async <Result>(
@@ -50,7 +51,7 @@ export const useFile = async <Result>(
   about: { operation: Operation<unknown>; call: string },
   use: Use<Result>,
 ): Promise<PromiseSettledResult<Result>> => {
-  // Without a listener the end of a body that nobody read would end the process.
+  // Without a listener, an error of a body that nobody reads would end the process.
   body.on('error', () => {});
   const contentType = contentTypeOf(headers);
   const length = String(headers['content-length']);
@@ -59,7 +60,7 @@ export const useFile = async <Result>(
     try {
       yield* body;
     } catch (error) {
-      broken = new PlatformError({ ...about, sent: true, message: reasonOf(codeOf(error)) });
+      broken = new PlatformError({ ...about, sent: true, message: connectionFailure(errorCode(error)) });
       throw broken;
     }
   };

@@ -1,10 +1,11 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import { type Answer, type Headers, maximumAnswerBytes, receive } from './answer.ts';
-import { PlatformError } from './error.ts';
-import { codeOf, reasonOf } from './no-answer.ts';
+import { errorCode } from '../../redaction/log-text.ts';
+import { connectionFailure } from './connection-error.ts';
 import type { Operation } from './operation.ts';
+import { PlatformError } from './platform-error.ts';
+import { type Answer, type Headers, maxAnswerBytes, receive } from './receive-answer.ts';
 
-/** A body of known size, whole or as a stream; `complete` tells whether a stream was handed over to its last byte. */
+/** A body of known size, whole or as a stream; `complete` tells whether the stream was handed over to its end. */
 export type Payload = {
   contentType: string;
   contentLength: number;
@@ -16,15 +17,15 @@ type Outgoing = {
   operation: Operation<unknown>;
   /** `METHOD /path`, for errors. */
   call: string;
-  /** With its query, the proof included. */
+  /** With its query, signatures included. */
   path: string;
   headers: Record<string, string>;
   payload: Payload | undefined;
-  /** Told what heads the answer, when it comes. */
+  /** Called with the status and headers of the answer. */
   onHead?(status: number, headers: Headers): void;
 };
 
-/** Reads an answer, of which the status and the headers are there and the body comes. */
+/** Reads an answer whose status and headers have come, and whose body is a stream. */
 type Read<Result> = (answer: Dispatcher.ResponseData) => Promise<Result>;
 
 export type ExchangeOptions = {
@@ -32,11 +33,11 @@ export type ExchangeOptions = {
   connectTimeoutMs: number;
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
-  /** Of a success; more of it is not read. */
-  maximumAnswerBytes?: number;
+  /** At most this much of a success is read. */
+  maxAnswerBytes?: number;
 };
 
-/** The longest that an idle connection is trusted, in milliseconds: shorter than the common servers' own limits. */
+/** For how long an idle connection is reused, in milliseconds: less than the usual limit of servers. */
 const keepAliveMs = 4_000;
 
 /** Sends one request and reads its answer, whatever its status. Redirects are answers like any other. */
@@ -45,9 +46,9 @@ export const createExchange = (options: ExchangeOptions) => {
     headersTimeout: options.headersTimeoutMs,
     bodyTimeout: options.bodyTimeoutMs,
     keepAliveTimeout: keepAliveMs,
-    // Else a server's own hint may make it ten minutes.
+    // Otherwise a server's own hint may make it ten minutes.
     keepAliveMaxTimeout: keepAliveMs,
-    // One call a connection: else a lost connection takes all calls on it along, and which of them were acted on is not told.
+    // One call per connection: otherwise a lost connection ends all calls on it, and nobody can tell which took effect.
     allowH2: false,
     connect: { timeout: options.connectTimeoutMs },
   };
@@ -56,7 +57,7 @@ export const createExchange = (options: ExchangeOptions) => {
   let idleSinceMs = Date.now();
 
   /**
-   * A frozen function notices only after its next request that the platform has closed the idle connection, and cannot
+   * A function that was frozen notices only with its next request that the platform has closed the idle connection, and cannot
    * tell that from a lost answer. So connections that may have been idle for too long are not used at all.
    */
   const pooled = (): Connection => {
@@ -72,10 +73,10 @@ export const createExchange = (options: ExchangeOptions) => {
     idleSinceMs = Date.now();
   };
 
-  /** A call that must not be sent twice gets a connection of its own: a cut is then never that of a stale one. */
+  /** A call that must not be sent twice gets a new connection, so that it is never cut off by a stale one. */
   const own = (): Connection => {
     const dispatcher = new Client(options.baseUrl, settings);
-    // Not while undici is still at its last answer.
+    // Not at once: undici may still be processing the answer.
     return { dispatcher, release: () => queueMicrotask(() => void dispatcher.destroy()) };
   };
 
@@ -87,7 +88,7 @@ export const createExchange = (options: ExchangeOptions) => {
       const { request, onStart, errorOf } = prepared(outgoing);
       return new Promise((resolve, reject) =>
         receive(dispatcher, request, {
-          maximumBytes: options.maximumAnswerBytes ?? maximumAnswerBytes,
+          maximumBytes: options.maxAnswerBytes ?? maxAnswerBytes,
           signal,
           onStart,
           onHead,
@@ -102,7 +103,7 @@ export const createExchange = (options: ExchangeOptions) => {
         }),
       );
     },
-    /** The answer is read while it comes. */
+    /** Reads the answer as a stream. */
     stream: async <Result>(outgoing: Outgoing, read: Read<Result>, signal: AbortSignal): Promise<Result> => {
       const { dispatcher, release } = pooled();
       const { request, onStart, errorOf } = prepared(outgoing);
@@ -124,7 +125,7 @@ export const createExchange = (options: ExchangeOptions) => {
 
 type Connection = { dispatcher: Dispatcher; release(): void };
 
-/** A request as undici takes it, and what is to be said where no answer to it comes. */
+/** A request as undici takes it, and the error to throw where no answer comes. */
 const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
   const source = payload && !Buffer.isBuffer(payload.body) ? watched(payload.body) : undefined;
   let started = false;
@@ -134,7 +135,7 @@ const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
       path,
       headers: {
         ...headers,
-        // Without it, any encoding may come, such as gzip.
+        // Otherwise the answer may be encoded, such as by gzip.
         'accept-encoding': 'identity',
         ...(payload && {
           'content-type': payload.contentType,
@@ -149,18 +150,18 @@ const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
     },
     errorOf: (error: unknown): unknown => {
       if (error instanceof PlatformError) return error;
-      // A file that cannot be read to its end is not the platform's silence, and nor is a call that undici will not make.
+      // A file that cannot be read to its end, or a request that undici rejects, is not a missing answer of the platform.
       if (source?.broken()) return source.broken();
-      const code = codeOf(error);
+      const code = errorCode(error);
       if (code === 'UND_ERR_INVALID_ARG') return error;
       const sent = started && (payload?.complete?.() ?? true);
       // Without its cause: a parser's error holds the answer's bytes, which may repeat the query.
-      return new PlatformError({ operation, call, sent, message: reasonOf(code) });
+      return new PlatformError({ operation, call, sent, message: connectionFailure(code) });
     },
   };
 };
 
-/** undici obeys a signal only once it is connected, which may be seconds after the attempt's time is over. */
+/** undici obeys a signal only after the connection is made, which may be seconds after the attempt's time is over. */
 const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -182,7 +183,7 @@ const watched = (source: AsyncIterable<Uint8Array>) => {
   return { body: watching(), broken: () => error };
 };
 
-/** A body that is there as a whole. */
+/** A body that is in memory. */
 export const wholePayload = (text: string, contentType: string): Payload => {
   const body = Buffer.from(text);
   return { contentType, contentLength: body.length, body };

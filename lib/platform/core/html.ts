@@ -1,12 +1,12 @@
-/** A piece of a page: its text, a tag by its name (`/p` where it ends), or what stands in an element that holds no tags. */
+/** A piece of a page: text, a tag by its name (`/p` for its end), or the content of an element that holds no tags. */
 export type Piece = { text: string } | { tag: string } | { within: string; text: string };
 
 const tagStart = /<[a-z/!?]/gi;
 const ends = { script: /<\/script\b/gi, style: /<\/style\b/gi, title: /<\/title\b/gi };
 
 /**
- * Takes a page apart in one pass, whatever it holds: what is searched for and not there is not searched for again. A tag
- * that is not closed is a text.
+ * Splits any page in one pass: an end that was searched for and not found is not searched for again. A tag that is not closed
+ * is text.
  */
 export function* piecesOf(html: string): Generator<Piece, void, undefined> {
   const endless = new Set<string>();
@@ -35,5 +35,5 @@ const indexFrom = (pattern: RegExp, text: string, from: number): number => {
   return pattern.exec(text)?.index ?? -1;
 };
 
-/** Whether a text has tags: many an answer is labelled as HTML and is a plain sentence. */
+/** Whether a text has tags: many answers that are labelled as HTML are plain sentences. */
 export const hasTags = (text: string): boolean => /<[a-z!?/][^<>]*>/i.test(text);

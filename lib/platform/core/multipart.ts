@@ -8,7 +8,7 @@ export type Part = {
 
 type SizedStream = { bytes: number; stream(): AsyncIterable<Uint8Array> };
 
-/** A request's body with its length, as some deployments of the platform refuse chunked uploads. It is read once. */
+/** A request's body with its length, as some deployments of the platform refuse chunked uploads. It can be read once. */
 export type Multipart = {
   contentType: string;
   contentLength: number;
@@ -35,7 +35,7 @@ export const multipart = (subtype: 'mixed' | 'form-data', parts: Part[]): Multip
       else yield* exactly(part.body);
       yield lineEnd;
     }
-    // Set before it is yielded: who gets it may have sent it before asking for more.
+    // Set before the yield: the consumer may send the boundary before it asks for more.
     isComplete = true;
     yield end;
   };
@@ -71,11 +71,11 @@ export const filePart = ({ name, fileName, contentType, file }: FilePart): Part 
   body: file,
 });
 
-/** The header of a part of a form, its names encoded so that none can break out of its quotes or of the header. */
+/** The header of a part of a form. Names are encoded, so that none can break out of its quotes or of the header. */
 export const contentDisposition = (name: string, fileName?: string): string =>
   `form-data; name="${quotable(name)}"${fileName === undefined ? '' : `; filename="${quotable(fileName)}"`}`;
 
-/** What may stand as a part's content type: `type/subtype`, with parameters or without. */
+/** A part's content type: `type/subtype`, with or without parameters. */
 export const mediaType =
   /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[ !#-[\]-~]*"))*$/;
 
@@ -99,7 +99,7 @@ const lineEnd = Buffer.from('\r\n');
 
 const sizeOf = (body: Buffer | SizedStream): number => (Buffer.isBuffer(body) ? body.length : body.bytes);
 
-/** Throws before a byte too many is handed over, and at an early end: the Content-Length has been sent by then. */
+/** Throws before one byte too many is sent, and at an early end: the Content-Length was already sent. */
 async function* exactly({ bytes, stream }: SizedStream): AsyncGenerator<Uint8Array, void, undefined> {
   let missing = bytes;
   for await (const piece of stream()) {

@@ -1,32 +1,32 @@
-import { absentIn, isApiOwn, PlatformError } from './error.ts';
+import { isApiOwn, notFoundWords, PlatformError } from './platform-error.ts';
 
-/** The API itself says, in one of its own forms, that there is no such thing, or that it knows no such path. */
-export const isAbsence = (error: unknown): error is PlatformError =>
+/** The API itself answered 404, in one of its own forms: the resource or the path does not exist. */
+export const isNotFound = (error: unknown): error is PlatformError =>
   error instanceof PlatformError && error.refused?.status === 404 && error.refused.form === 'error';
 
 /**
- * Undefined where the platform says that there is no such thing (404), for calls of which that is an answer. `thing`: how it is
- * named, where what is not there is then taken for empty and written over.
+ * Undefined where the platform answers that the resource does not exist (404). `resource` matches the words for it: give it
+ * where the caller takes a missing resource for an empty one and overwrites it.
  */
-export const unlessAbsent = async <Answer>(
+export const undefinedIfNotFound = async <Answer>(
   call: Promise<Answer>,
-  thing?: RegExp,
+  resource?: RegExp,
 ): Promise<Answer | undefined> => {
   try {
     return await call;
   } catch (error) {
-    if (error instanceof PlatformError && isTold(error, thing)) return undefined;
+    if (error instanceof PlatformError && isCertain(error, resource)) return undefined;
     throw error;
   }
 };
 
 /**
- * A path that the platform does not know is answered with 404, too. Of what is only read that comes to light with the call
- * that follows; else it is believed only where the API says in so many words what is not there.
+ * An unknown path is answered with 404, too. After a mere read, the next call shows that the path was wrong. Otherwise a 404
+ * counts only if the API says in words which resource does not exist.
  */
-const isTold = (error: PlatformError, thing: RegExp | undefined): boolean => {
+const isCertain = (error: PlatformError, resource: RegExp | undefined): boolean => {
   const { operation, refused } = error;
   if (refused?.status !== 404) return false;
-  if (operation.method === 'GET' && thing === undefined) return isApiOwn(refused);
-  return isAbsence(error) && (thing ?? /./).test(absentIn(refused));
+  if (operation.method === 'GET' && resource === undefined) return isApiOwn(refused);
+  return isNotFound(error) && (resource ?? /./).test(notFoundWords(refused));
 };

@@ -1,45 +1,45 @@
 import type * as z from 'zod';
 
-/** One API call of the platform, declared once: everything that the client, the scopes and the ledger need to know of it. */
+/** One API call of the platform: all that the client, the scopes and the ledger need to know about it. */
 export type Operation<Answer> = {
   /** Its name in configuration, metrics and messages, such as `set-grade-value`. */
   name: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** The product component of the path; undefined for what lies beside the components. */
+  /** The product component of the path; undefined for a path outside the components. */
   component: Component | undefined;
   /** Its version where none is configured for its component. */
   defaultVersion?: string;
   /** Below the component's version, with `{placeholders}` for ids; collections end in `/`, items do not. */
   path: string;
-  /** Names of the query parameters without which it is not sent, as the platform would refuse it. */
+  /** Names of the query parameters that the platform requires. */
   query?: readonly string[];
   /** The OAuth scope it needs. */
   scope: string | undefined;
-  /** It needs no credential, so none is sent. */
+  /** It is sent without a credential. */
   anonymous?: true;
   /** May it be sent twice without harm? */
   repeatable: boolean;
-  /** What a success is known by: anything else that comes is none, whatever its status. */
+  /** What a success looks like: any other answer is a failure, whatever its status. */
   answer: Success<Answer>;
-  /** Where a success repeats an id of the path under another name: that name, and the placeholder. */
+  /** Where a success repeats an id of the path under another name: that name and the placeholder. */
   repeats?: Record<string, string>;
 };
 
 /**
- * JSON of this shape, unknown fields kept; a file; or `acknowledged`: nothing at all, or JSON that is no error, as a platform
- * may answer with what it was given.
+ * JSON of this shape, unknown fields kept; a file; or `acknowledged`: an empty answer, or JSON that is no error, as a platform
+ * may return what it was sent.
  */
 type Success<Answer> = z.ZodType<Answer> | FileAnswer | 'acknowledged';
 
 type Component = 'lp' | 'le' | 'eP';
 
-/** A success carries the bytes of a file, whose content type must be one of these. */
+/** A success is a file whose content type matches. */
 export type FileAnswer = { file: RegExp };
 
 export const isFileAnswer = (answer: Operation<unknown>['answer']): answer is FileAnswer =>
   answer !== 'acknowledged' && 'file' in answer;
 
-/** Declares an operation whose success is an acknowledgement, of which nothing is read. */
+/** Declares an operation whose success only acknowledges; its content is not read. */
 export const acknowledged = (declared: Omit<Operation<undefined>, 'answer'>): Operation<undefined> => ({
   ...declared,
   answer: 'acknowledged',
@@ -56,14 +56,14 @@ export const downloading = (
   return { ...operation, answer: { file } };
 };
 
-/** What a site does otherwise. */
+/** What differs on a site. */
 export type OperationOverride = {
   version?: string | undefined;
   path?: string | undefined;
   scope?: string | undefined;
 };
 
-/** An operation as this site does it. */
+/** An operation as this site is configured to call it. */
 export type Configured<Answer> = Operation<Answer> & { version: string | undefined };
 
 export const configured = <Answer>(
@@ -76,7 +76,7 @@ export const configured = <Answer>(
   scope: override.scope ?? operation.scope,
 });
 
-/** The version of each component; where an operation brings its own, its component may be left out. */
+/** The version of each component. Optional where all its operations have a default version. */
 export type Versions = { lp: string; le: string; eP?: string };
 
 const isPlain = (value: number | string | undefined): boolean =>
@@ -86,7 +86,7 @@ const isPlain = (value: number | string | undefined): boolean =>
 
 const known = new Map<string, string[]>();
 
-/** A path taken apart, once: at odd places stand the names of its placeholders. */
+/** A path split once: the placeholders have odd indexes. */
 const partsOf = (path: string): string[] => {
   const parts = known.get(path) ?? path.split(/\{(\w+)\}/);
   known.set(path, parts);
@@ -108,7 +108,7 @@ export const pathOf = (
   const { component, defaultVersion } = operation;
   const version = operation.version ?? (component && options.versions[component]) ?? defaultVersion;
   const whole = `${options.apiRoot}${component === undefined ? '' : `/${component}/${version}`}${path}`;
-  // A query is never signed, and servers differ on `+` and escapes: of a path that holds them, no signature is sure to be right.
+  // A query is never signed, and servers decode `+` and escapes differently, so that a signature of such a path may be wrong.
   if (!path.startsWith('/') || !/^(\/[\w.~-]+)+\/?$/.test(whole))
     throw new TypeError(`${operation.name}: its path, as configured, is not of plain words: ${whole}`);
   return whole;

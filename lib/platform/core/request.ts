@@ -1,26 +1,27 @@
-import { PlatformError } from './error.ts';
+import { signatureName } from '../../redaction/secrets.ts';
 import type { Payload } from './exchange.ts';
 import { type Configured, pathOf, type Versions } from './operation.ts';
+import { PlatformError } from './platform-error.ts';
 
 export type CallInput = {
   /** Values of the path's placeholders: positive integers, or plain words. */
   path?: Record<string, number | string>;
   query?: Record<string, string>;
-  /** Where the platform says that a list goes on: instead of the operation's own path and query. */
+  /** The address of a list's next page, as the platform gives it: replaces the operation's own path and query. */
   next?: string;
   json?: unknown;
-  /** Words of the body that no error may repeat. */
+  /** Values in the body that no error may repeat. */
   secrets?: string[];
-  /** Makes the body anew for each time it is sent, as a stream can be read only once. */
+  /** Creates the body each time it is sent, as a stream can be read only once. */
   payload?: () => Promise<Payload>;
 };
 
-/** One call as it is proved, its query still without the proof. */
+/** One call before it is authenticated: its query has no signatures yet. */
 export type Request = {
   method: string;
   path: string;
   query: [string, string][];
-  /** `METHOD /path` for errors, by the operation's own path: that of a page may hold any word of the request. */
+  /** `METHOD /path` for errors: the operation's own path, as the address of a next page may repeat values of the request. */
   call: string;
 };
 
@@ -38,17 +39,16 @@ export const requestOf = (operation: Configured<unknown>, input: CallInput, site
   return { method, call, path, query: Object.entries(input.query ?? {}) };
 };
 
-/** What proves a request by its query: in an address that the platform gives, it would be somebody's old proof. */
-const proofName = 'x_[a-et]';
-const isProof = new RegExp(`^${proofName}$`);
-const proofsWithin = new RegExp(`(?<=[?&])${proofName}=[^&]*&?`, 'g');
+/** In an address that the platform gives, signatures are those of an older request. */
+const isSignature = new RegExp(`^${signatureName}$`);
+const signatures = new RegExp(`(?<=[?&])${signatureName}=[^&]*&?`, 'g');
 
-/** The same for two addresses that lead to the same page, whenever they were asked for. */
-export const withoutProof = (address: string): string => address.replace(proofsWithin, '');
+/** The same for two addresses of the same page, whenever they were signed. */
+export const withoutSignatures = (address: string): string => address.replace(signatures, '');
 
 /**
- * An address that the platform gives: none of another host or port, or beside the API. What is asked for is its path, by our
- * own scheme: behind a proxy a platform may not know that it is asked by https.
+ * An address that the platform gives: it must be of the same host and port, and within the API. It is requested by our own
+ * scheme: behind a proxy, the platform may not know that it is called by https.
  */
 const followed = (
   next: string,
@@ -64,7 +64,7 @@ const followed = (
     url.pathname.startsWith(`${site.apiRoot}/`) &&
     /^(\/[\w.~-]+)+\/?$/.test(url.pathname) &&
     about.operation.method === 'GET';
-  // Without the address: its query may be a proof.
+  // Without the address: its query may hold signatures.
   if (!isOurs)
     throw new PlatformError({
       ...about,
@@ -72,5 +72,5 @@ const followed = (
       unexpected: true,
       message: 'its next page lies outside the API: not followed',
     });
-  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isProof.test(name)) };
+  return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isSignature.test(name)) };
 };

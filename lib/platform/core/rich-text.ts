@@ -4,8 +4,8 @@ import { piecesOf } from './html.ts';
 const given = z.looseObject({ Content: z.string().nullable(), Type: z.enum(['Text', 'Html']) });
 
 /**
- * Text as the platform gives it; submissions and news take it in this form as well. Some give it in the form in which grades
- * take it. What is in neither form is not known to be empty.
+ * Text as the platform returns it; submissions and news also accept it in this form. Some platforms return it in the form that
+ * grades accept. A text in neither form must not be taken for an empty one.
  */
 export const richText = z.union([
   given,
@@ -21,12 +21,12 @@ const givenOrRead = (text: z.infer<typeof richText>): RichText => {
   return Content === undefined ? (text as RichText) : { [Type ?? 'Text']: Content };
 };
 
-/** Text as grades and descriptions take it, to be told from `{Text,Html}`, the form in which the same text is read. */
+/** Text as grades and descriptions accept it; it is read in another form, `{Text,Html}`. */
 export type TextContent = { Content: string; Type: 'Text' | 'Html' };
 
 export const textContent = (text: string): TextContent => ({ Content: text, Type: 'Text' });
 
-/** A setting that was read, in the form in which it goes back: texts are read in one form and taken in another. */
+/** A setting that was read, in the form in which it is written: texts are read in one form and written in another. */
 export const asTaken = (setting: unknown): unknown => {
   const isText = typeof setting === 'object' && setting !== null && ('Text' in setting || 'Html' in setting);
   const text = isText ? richText.safeParse(setting).data : undefined;
@@ -37,13 +37,13 @@ export const asTaken = (setting: unknown): unknown => {
 const contentOf = (text: RichText): TextContent =>
   text.Html ? { Content: text.Html, Type: 'Html' } : textContent(text.Text ?? '');
 
-/** The words of a text. Of one that has HTML alone, the words between its tags: an empty one is often an empty paragraph. */
+/** The words of a text. Where it is only HTML, the words between its tags: an empty text is often an empty paragraph. */
 export const plainText = async (text: z.infer<typeof richText> | null | undefined): Promise<string> => {
   const { Text, Html } = text ? givenOrRead(text) : {};
-  return Text || (Html ? wordsOf(Html) : '');
+  return Text || (Html ? textOfHtml(Html) : '');
 };
 
-const wordsOf = async (html: string): Promise<string> => {
+const textOfHtml = async (html: string): Promise<string> => {
   const written = Array.from(piecesOf(html), (piece) =>
     'text' in piece ? piece.text : /^(br|\/(p|div|li))$/.test(piece.tag) ? '\n' : '',
   ).join('');

@@ -33,11 +33,11 @@ export const getClasslistPages = reading({
   path: '/{orgUnitId}/classlist/paged/',
 });
 
-/** The users of an org unit, in one answer; where the platform gives them in pages all the same, in all of them. */
+/** The users of an org unit, in one answer. Where the platform pages it all the same, all pages are read. */
 export const readClasslist = (platform: Platform, orgUnitId: number): Promise<ClasslistUser[]> =>
   Array.fromAsync(itemsOf(platform, getClasslist, { path: { orgUnitId } }));
 
-/** Whom an org unit's list shows under this id; undefined: nobody. */
+/** The user with this id in an org unit's classlist; undefined where there is none. */
 export const findInClasslist = async (
   platform: Platform,
   { orgUnitId, userId }: { orgUnitId: number; userId: number },

@@ -23,7 +23,7 @@ export const getTopicFile = downloading({
 export const readTopicFile = <Result>(platform: Platform, ids: TopicIds, use: Use<Result>) =>
   platform.download(getTopicFile, { path: ids }, use);
 
-// It puts one file in the place of another, so that it may be sent twice.
+// It replaces the file, so it may be sent twice.
 export const putTopicFile = acknowledged({
   ...file,
   name: 'replace-topic-file',
@@ -31,7 +31,7 @@ export const putTopicFile = acknowledged({
   scope: 'content:file:write',
 });
 
-/** Replaces the file of a content topic. `openFile` is asked for each time that the body is sent. */
+/** Replaces the file of a content topic. `openFile` is called each time that the body is sent. */
 export const replaceTopicFile = (platform: Platform, ids: TopicIds, openFile: () => Promise<UploadedFile>) =>
   platform.call(putTopicFile, {
     path: ids,
@@ -67,7 +67,7 @@ export const addLinkTopic = (platform: Platform, ids: ModuleIds, topic: NewTopic
 /** The folder of an org unit's files. */
 const filesOf = (orgUnitId: number): string => `/content/enforced/${orgUnitId}-`;
 
-/** Where the platform takes a new file of an org unit; to another place it answers 400 without a word. */
+/** Where the platform accepts a new file of an org unit; for any other place it answers 400 without a reason. */
 export const fileUrl = ({ orgUnitId, code }: { orgUnitId: number; code: string }, fileName: string): string =>
   `${filesOf(orgUnitId)}${code}/${asSegment(fileName)}`;
 
@@ -76,7 +76,7 @@ export const isFileUrl = (url: string, orgUnitId: number): boolean =>
   url.startsWith(filesOf(orgUnitId)) &&
   /^[^/\p{Cc}]+(\/(?!\.{1,2}(\/|$))[^/\p{Cc}]+)+$/u.test(url.slice(filesOf(orgUnitId).length));
 
-/** A name may hold what would be read as another path, a query or an escape. */
+/** A name may have characters that mean another path, a query or an escape. */
 const asSegment = (name: string): string =>
   name.replace(/[\p{Cc}/\\?#%:*"<>|]/gu, '-').replace(/^\.+$/, 'file');
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Platform } from '../client.ts';
 import { acknowledged, reading } from '../core/operation.ts';
 
-// It is known that users can have these objects; paths, scope and shape are not. These are defaults that configuration overrides.
+// Paths, scope and shape of these objects are not documented. These are defaults that the configuration overrides.
 const family = { component: 'eP', defaultVersion: '2.5', scope: 'core:*:*' } as const;
 const object = { ...family, path: '/object/{objectId}', repeatable: true } as const;
 
@@ -15,7 +15,7 @@ export const postEPortfolioObject = acknowledged({
   repeatable: false,
 });
 
-/** Creates an ePortfolio object of the user who signs. In what form the platform tells its id is not known, so none is read. */
+/** Creates an ePortfolio object of the user who signs. The form of the answer is not known, so its id is not read. */
 export const createEPortfolioObject = (platform: Platform, content: Record<string, unknown>) =>
   platform.call(postEPortfolioObject, { json: content });
 
@@ -36,7 +36,7 @@ export const putEPortfolioObject = acknowledged({
   method: 'PUT',
 });
 
-/** Replaces an ePortfolio object. How geotag metadata gets filled in is not known: it goes back as it came. */
+/** Replaces an ePortfolio object. Send geotag metadata back as it was read: it is not known what fills it in. */
 export const updateEPortfolioObject = (
   platform: Platform,
   objectId: number,

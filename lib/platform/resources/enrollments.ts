@@ -28,7 +28,7 @@ export const deleteEnrollment = reading({
   component: 'lp',
   path: '/enrollments/orgUnits/{orgUnitId}/users/{userId}',
   scope: 'enrollment:orgunit:delete',
-  // Asked for again it finds nothing to remove.
+  // A second call finds nothing to remove.
   repeatable: true,
   answer: enrollment,
 });

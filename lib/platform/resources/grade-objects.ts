@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
-import { unlessAbsent } from '../core/not-found.ts';
+import { undefinedIfNotFound } from '../core/not-found.ts';
 import { reading } from '../core/operation.ts';
 import { asTaken, type TextContent } from '../core/rich-text.ts';
 import { itemsOf, pageOf } from './paging.ts';
@@ -89,14 +89,14 @@ export const requireGradeObject = (platform: Platform, ids: GradeObjectIds) =>
 
 /** A grade object; undefined where there is none. */
 export const readGradeObject = (platform: Platform, ids: GradeObjectIds) =>
-  unlessAbsent(platform.call(getGradeObject, { path: ids }));
+  undefinedIfNotFound(platform.call(getGradeObject, { path: ids }));
 
 export const putGradeObject = reading({
   ...item,
   name: 'update-grade-object',
   method: 'PUT',
   scope: 'grades:gradeobjects:write',
-  // The whole of it, as a GET tells it afterwards.
+  // The whole grade object, as a GET returns it.
   answer: gradeObject,
 });
 
@@ -110,19 +110,19 @@ export const replaceGradeObject = (
 const ofAll = ['Name', 'ShortName', 'CategoryId', 'Description'];
 const ofPoints = [...ofAll, 'MaxPoints', 'IsBonus', 'ExcludeFromFinalGradeCalculation'];
 
-/** What an update must give, by type: what it leaves out is lost. */
+/** The settings that an update must contain, by type: the platform resets the others. */
 const wholeSettings: Record<string, readonly string[]> = {
   Numeric: [...ofPoints, 'CanExceedMaxPoints', 'GradeSchemeId'],
   PassFail: ofPoints,
   SelectBox: [...ofPoints, 'GradeSchemeId'],
   Text: ofAll,
 };
-/** What goes along where it is there. */
+/** Settings that are sent where they are set. */
 const further = ['IsBonus', 'ExcludeFromFinalGradeCalculation', 'GradeSchemeId', 'ScoreDenominator'];
 
 /**
- * All settings of a grade object as a PUT takes them, with these changes. `untold`: those that the platform does not tell, so
- * that a PUT would reset them. What is linked to it is none of them: that is a setting of the dropbox folder.
+ * All settings of a grade object as a PUT takes them, with these changes. `untold`: settings that the platform did not return, so
+ * that a PUT would reset them. The linked dropbox folder is not among them: the link is a setting of the folder.
  */
 export const changedSettings = (shown: GradeObject, changes: Record<string, unknown>) => {
   const { GradeType } = shown;

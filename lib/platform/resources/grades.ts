@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
-import { unlessAbsent } from '../core/not-found.ts';
+import { undefinedIfNotFound } from '../core/not-found.ts';
 import { acknowledged, reading } from '../core/operation.ts';
 import { plainText, richText, textContent } from '../core/rich-text.ts';
 
@@ -31,9 +31,9 @@ const gradeValue = z.looseObject({
   Text: z.string().nullish(),
   PointsDenominator: z.number().nullish(),
   LastModified: z.string().nullish(),
-  // Be it null: of a comment that cannot be read it is not known what the PUT would wipe out.
+  // Required, if only as null: a PUT would delete a comment that could not be read.
   Comments: richText.nullable(),
-  // Not told by every platform.
+  // Not every platform returns them.
   PrivateComments: richText.nullish(),
 });
 
@@ -66,9 +66,9 @@ export const setGradeValue = (
 
 /** A user's grade value; undefined where the platform says that there is none yet. */
 export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
-  unlessAbsent(platform.call(getGradeValue, { path: ids }), /grade|value/i);
+  undefinedIfNotFound(platform.call(getGradeValue, { path: ids }), /grade|value/i);
 
-/** A user's grade as a PUT takes it, and its comments; undefined where the platform does not tell. */
+/** A user's grade as a PUT takes it, and its comments; undefined where the platform does not return them. */
 export type ShownGrade = {
   grade: Grade | undefined;
   comments: string;

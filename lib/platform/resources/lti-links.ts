@@ -2,7 +2,7 @@ import type { Platform } from '../client.ts';
 import { acknowledged } from '../core/operation.ts';
 import type { TextContent } from '../core/rich-text.ts';
 
-/** What every platform tells or does not tell the tool. */
+/** Which data every platform can send to the tool. */
 export const sendFlags = [
   'SendTcInfo',
   'SendContextInfo',
@@ -14,7 +14,7 @@ export const sendFlags = [
 ] as const;
 
 /**
- * A whole link: the platform takes none of which a field is missing. There are three more `Send…` flags, which are named after
+ * A whole link: the platform refuses one without any of these fields. There are three more `Send…` flags, which are named after
  * the platform's vendor.
  */
 export type LtiLink = {
@@ -39,6 +39,6 @@ export const putLtiLink = acknowledged({
   repeatable: true,
 });
 
-/** Replaces a link's settings. Its key and its secret are in no error, even where the platform repeats them. */
+/** Replaces a link's settings. Its key and its secret are removed from errors, even where the platform repeats them. */
 export const updateLtiLink = (platform: Platform, linkId: number, link: LtiLink) =>
   platform.call(putLtiLink, { path: { linkId }, json: link, secrets: [link.Key, link.PlainSecret] });

@@ -19,11 +19,11 @@ export const postNewsItem = acknowledged({
   component: 'le',
   path: '/{orgUnitId}/news/',
   scope: 'news:newsitems:manage',
-  // Each call is one more item, which people read twice.
+  // Each call adds an item: people would read it twice.
   repeatable: false,
 });
 
-/** Creates a news item. `openAttachments` is asked for each time that the body is sent. */
+/** Creates a news item. `openAttachments` is called each time that the body is sent. */
 export const createNewsItem = (
   platform: Platform,
   orgUnitId: number,

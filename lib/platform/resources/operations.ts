@@ -24,7 +24,7 @@ import { getUserAttributes, putUserAttributes } from './user-attributes.ts';
 import { getProfileImage, getWhoAmI, postProfileImage } from './users.ts';
 import { getVersions } from './versions.ts';
 
-/** Every operation of the platform that can be called, for lists of them: no function needs them all. */
+/** Every operation of the platform that can be called. Only for lists of them: no function imports this. */
 export const operations: readonly Operation<unknown>[] = [
   getCourseImage,
   postGradeObject,
@@ -70,7 +70,7 @@ export const operations: readonly Operation<unknown>[] = [
   getWhoAmI,
 ];
 
-/** Calls that the platform is known to refuse, with the reason: named here so that nobody looks for it in vain. */
+/** Calls that the platform is known to refuse, with the reason. */
 export const refusedOperations = [
   {
     name: 'delete-grade-value',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
 import { identifier } from '../core/identifier.ts';
-import { unlessAbsent } from '../core/not-found.ts';
+import { undefinedIfNotFound } from '../core/not-found.ts';
 import { acknowledged, reading } from '../core/operation.ts';
 import { itemsOf, pageOf } from './paging.ts';
 
@@ -34,7 +34,7 @@ export const requireOrgUnit = (platform: Platform, orgUnitId: number) =>
 
 /** An org unit; undefined where there is none. */
 export const readOrgUnit = (platform: Platform, orgUnitId: number) =>
-  unlessAbsent(platform.call(getOrgUnit, { path: { orgUnitId } }));
+  undefinedIfNotFound(platform.call(getOrgUnit, { path: { orgUnitId } }));
 
 export const getOrgUnits = reading({
   ...reads,
@@ -72,12 +72,12 @@ export const deleteParent = acknowledged({
   component: 'lp',
   path: '/orgstructure/{orgUnitId}/parents/{parentOrgUnitId}',
   scope: 'organizations:organization:delete',
-  // Asked for again it finds nothing to remove.
+  // A second call finds nothing to remove.
   repeatable: true,
 });
 
 /** Detaches an org unit from a parent; false where it was not attached to it. */
 export const removeParent = async (platform: Platform, parent: Parent): Promise<boolean> => {
   const done = platform.call(deleteParent, { path: parent }).then(() => true);
-  return (await unlessAbsent(done)) ?? false;
+  return (await undefinedIfNotFound(done)) ?? false;
 };

@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
-import { PlatformError } from '../core/error.ts';
+import { describedAs, expectedBy } from '../core/describe-schema.ts';
 import { identifier } from '../core/identifier.ts';
 import type { Operation } from '../core/operation.ts';
-import { type CallInput, withoutProof } from '../core/request.ts';
-import { describedAs, expectedBy, respelled } from '../core/shape.ts';
+import { PlatformError } from '../core/platform-error.ts';
+import { type CallInput, withoutSignatures } from '../core/request.ts';
+import { respelled } from '../core/respell.ts';
 
-/** One page of a list, whichever of the platform's forms it came in; neither bookmark nor next: it is the last. */
+/** One page of a list, from any of the platform's forms. The last page has neither bookmark nor next. */
 export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: string | undefined };
 
 /** The answer of an operation that lists: `{PagingInfo,Items}`, `{Objects,Next}`, or a bare array. */
@@ -18,14 +19,14 @@ export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> => {
       items,
       bookmark: identifier.optional(),
       next: z.string().optional(),
-      // Taken for a no, any other word would end the list in silence.
+      // Any other value is an error: taken for false, it would end the list early without notice.
       HasMoreItems: z.boolean().nullish(),
     }),
   );
   return describedAs(page, () => `a list, or a page, of ${expectedBy(item)}`);
 };
 
-/** Both forms of a page: in another spelling, what leads on would be overlooked, and the list end in silence. */
+/** Both forms of a page. In another spelling, the link to the next page would be missed, and the list end early without notice. */
 const frame = z.looseObject({
   PagingInfo: z.looseObject({ HasMoreItems: z.boolean(), Bookmark: z.unknown() }).nullish(),
   Items: z.unknown(),
@@ -33,7 +34,7 @@ const frame = z.looseObject({
   Next: z.unknown(),
 });
 
-/** Names of what may lead on. In a form that is not known it is overlooked, and the list would end in silence. */
+/** Names of fields that may lead to the next page. In an unknown form they would be missed, and the list end early. */
 const leading = /next|more|bookmark|cursor|continu|paging/i;
 
 const pageIn = (answer: unknown, items: z.ZodType): unknown => {
@@ -54,7 +55,7 @@ const pageIn = (answer: unknown, items: z.ZodType): unknown => {
 const leadsOn = (page: Record<string, unknown>, own: string): boolean =>
   Object.entries(page).some(([name, value]) => name !== own && leading.test(name) && Boolean(value));
 
-/** The items of a list, asked for page by page as they are used: no more than one page is held. */
+/** The items of a list, requested page by page as they are used: at most one page is in memory. */
 export async function* itemsOf<Item>(
   platform: Platform,
   operation: Operation<Page<Item>>,
@@ -67,10 +68,10 @@ export async function* itemsOf<Item>(
     yield* items;
     const onwards = next ?? bookmark;
     if (onwards === undefined) return;
-    // An address may hold the proof that it was asked with, which is another each second.
-    const place = withoutProof(onwards);
+    // An address may repeat the signatures it was asked for with, which differ each second.
+    const place = withoutSignatures(onwards);
     if (place === '' || seen.has(place)) {
-      // A platform that has nothing more, and yet says so: the list is whole.
+      // Some platforms point to a next page after the last one: the list is complete.
       if (items.length === 0) return;
       const call = `${operation.method} ${operation.path}`;
       const message = 'its pages lead in a circle';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
-import { PlatformError } from '../core/error.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from '../core/multipart.ts';
 import { acknowledged, reading } from '../core/operation.ts';
+import { PlatformError } from '../core/platform-error.ts';
 
 type Folder = { orgUnitId: number; folderId: number };
 
@@ -14,12 +14,12 @@ export const postMySubmission = acknowledged({
   component: 'le',
   path: mySubmissionsPath,
   scope: 'dropbox:folders:write',
-  // Each call is one more submission.
+  // Each call adds a submission.
   repeatable: false,
 });
 
 const submission = z.looseObject({
-  // Of what is not dated, it is not known since when it is there.
+  // Without a date, a submission may be an older one.
   SubmissionDate: z.iso.datetime({ offset: true }).nullable(),
   Files: z.array(z.looseObject({ FileName: z.string(), Size: z.number() })).nullable(),
 });
@@ -37,9 +37,9 @@ export const getMySubmissions = reading({
 
 /**
  * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
- * unlike those of grades. `openFiles` is asked for each time that the body is sent. A success of the upload is no proof of
- * its effect, so it is looked for. When what has the files' sizes came is not asked, as the platform's clocks may differ.
- * @throws PlatformError, `taken` where nothing is there, or what is there could not be read.
+ * unlike those of grades. `openFiles` is called each time that the body is sent. A success of the upload does not mean that it
+ * was stored, so the submission is searched for: by the sizes of its files, and not by time, as the platform's clocks may differ.
+ * @throws PlatformError, `taken` where no such submission is found, or submissions cannot be read.
  */
 export const uploadMySubmission = async (
   platform: Platform,
@@ -56,7 +56,7 @@ export const uploadMySubmission = async (
     },
   });
   const files = uploaded.map(({ fileName: name, file: { bytes } }) => ({ name, bytes }));
-  // Whatever is wrong with the looking, the upload must not be made again for it.
+  // An error of the search must not cause a second upload.
   const found = await findMySubmission(platform, folder, { files, sinceMs: 0 }).catch(whyUnread);
   if (found === 'found' || found === 'unclear') return;
   const { method, path } = postMySubmission;
@@ -75,14 +75,14 @@ const whyUnread = (error: unknown): string => {
   return `what is there could not be read${why}${required ? `, it requires ${required}` : ''}`;
 };
 
-/** Clocks of 300 s difference are accepted by the platform, so where its own is unknown, so much stays open. */
+/** The platform accepts clocks that differ by 300 s, so this is the uncertainty where its clock is not known. */
 const acceptedSkewMs = 330_000;
 /** The Date header has whole seconds. */
 const clockGrainMs = 2_000;
 
 /**
  * Whether the caller has submitted these files since a time on our clock, by their names and sizes; `unclear` where
- * something was submitted that may be these.
+ * there is a submission that may or may not be this one.
  */
 export const findMySubmission = async (
   platform: Platform,

@@ -27,6 +27,6 @@ export const putUserAttributes = acknowledged({
   scope: 'attributes:users:update',
 });
 
-/** Puts a user's extended profile attributes. Whether those that are left out are kept is not documented: send them all. */
+/** Replaces a user's extended profile attributes. It is not documented whether omitted ones are kept: send them all. */
 export const updateUserAttributes = (platform: Platform, userId: number, given: UserAttribute[]) =>
   platform.call(putUserAttributes, { path: { userId }, json: { UserId: userId, Attributes: given } });

@@ -42,11 +42,11 @@ export const postProfileImage = acknowledged({
   ...profileImage,
   name: 'update-profile-image',
   method: 'POST',
-  // It puts one image in the place of another.
+  // It replaces the image.
   repeatable: true,
 });
 
-/** Replaces a user's image. `openImage` is asked for each time that the body is sent. */
+/** Replaces a user's image. `openImage` is called each time that the body is sent. */
 export const updateProfileImage = (
   platform: Platform,
   userId: number,

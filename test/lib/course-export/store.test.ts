@@ -10,6 +10,8 @@ let s3: S3Client;
 let store: ExportStore;
 /** What was asked of S3, by name. */
 const commands: string[] = [];
+/** The command that S3 refuses. */
+let refused = '';
 
 beforeAll(async () => {
   aws = await startQueuesAndFiles();
@@ -19,6 +21,7 @@ beforeAll(async () => {
     (next, { commandName = '' }) =>
       (input) => {
         commands.push(commandName);
+        if (commandName === refused) return Promise.reject(new Error(`refused: ${commandName}`));
         return next(input);
       },
     { step: 'initialize' },
@@ -92,6 +95,17 @@ describe('an upload', () => {
     await expect(work).rejects.toThrow('cut off');
     await expect(stored(key)).rejects.toThrow(/does not exist/);
   });
+
+  test.each(['UploadPartCommand', 'CompleteMultipartUploadCommand'])(
+    'whose %s fails is aborted, so that no part of it is left',
+    async (command) => {
+      refused = command;
+      const work = store.upload(`refused/${command}`, 'text/plain', pieces([6 * mebibyte]));
+      expect((await asked(work)).at(-1)).toBe('AbortMultipartUploadCommand');
+      await expect(work).rejects.toThrow(`refused: ${command}`);
+      refused = '';
+    },
+  );
 });
 
 describe('JSON', () => {

@@ -11,9 +11,9 @@ import type { Digest } from '../../../lib/ledger/digest.ts';
 import { createLedger } from '../../../lib/ledger/ledger.ts';
 import type { LedgerTable } from '../../../lib/ledger/table.ts';
 import { identityOf } from '../../../lib/message.ts';
-import type { CallReport, Attempt as PlatformAttempt } from '../../../lib/platform/client.ts';
-import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
+import type { CallContext, CallReport } from '../../../lib/platform/client.ts';
 import { acknowledged } from '../../../lib/platform/core/operation.ts';
+import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import type { MessageReport } from '../../../lib/telemetry/observe.ts';
 import { createTableModel } from '../../history/table.ts';
 
@@ -109,7 +109,7 @@ const container = (
   const nothing = () => {};
   const services = {
     platform: {
-      for: (attempt: PlatformAttempt) => {
+      for: (attempt: CallContext) => {
         signals.push(attempt.signal);
         return { clockOffsetMs: () => clockOffsetMs, act: () => attempt.onCall(acted) };
       },

@@ -18,10 +18,10 @@ import { createServices, type Services } from '../../../lib/delivery/services.ts
 import { dispositions, type FailureKind, MessageFailure } from '../../../lib/failure.ts';
 import type { Integration, World } from '../../../lib/integration.ts';
 import type { Claim } from '../../../lib/ledger/ledger.ts';
-import type { Attempt, Platform } from '../../../lib/platform/client.ts';
-import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
+import type { CallContext, Platform } from '../../../lib/platform/client.ts';
 import { acknowledged, type Operation } from '../../../lib/platform/core/operation.ts';
-import { parseRefusal } from '../../../lib/platform/core/refused-call.ts';
+import { parseRefusal } from '../../../lib/platform/core/parse-refusal.ts';
+import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
@@ -90,7 +90,7 @@ const fakeQueues = (more: Partial<Queues> = {}) => {
 /** A world whose platform answers 200 to everything, and whose lines of log are kept. */
 const worldWith = (more: Partial<Services>) => {
   const lines: string[] = [];
-  const attempts: Attempt[] = [];
+  const attempts: CallContext[] = [];
   const services: Services = {
     platform: {
       for: (attempt) => {

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Credentials } from '../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../lib/platform/auth/id-key.ts';
-import { PlatformError } from '../../../lib/platform/core/error.ts';
 import { acknowledged } from '../../../lib/platform/core/operation.ts';
+import { PlatformError } from '../../../lib/platform/core/platform-error.ts';
 import {
   type Arrived,
   answering,

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../lib/failure.ts';
-import type { RefusedCall } from '../../../lib/platform/core/error.ts';
 import { filePart, jsonPart, multipart } from '../../../lib/platform/core/multipart.ts';
 import { acknowledged, type Operation } from '../../../lib/platform/core/operation.ts';
+import type { RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import type { CallInput } from '../../../lib/platform/core/request.ts';
 import { getAssessment } from '../../../lib/platform/resources/assessments.ts';
 import { postTopic } from '../../../lib/platform/resources/content.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Credential, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
 import {
-  type Attempt,
+  type CallContext,
   type CallReport,
   createPlatformClient,
   type Platform,
@@ -50,7 +50,7 @@ export const localPlatform = () => {
   /** The platform as a credential's user sees it, and what each call reported. */
   const as = (
     credential: number | Credential,
-    { operations, ...options }: Partial<PlatformOptions> & Pick<Attempt, 'operations'> = {},
+    { operations, ...options }: Partial<PlatformOptions> & Pick<CallContext, 'operations'> = {},
   ): { platform: Platform; reports: CallReport[] } => {
     const given = typeof credential === 'number' ? keysOf(credential) : credential;
     const credentials = { read: async () => ({ credential: given, version: '1' }), refuse: () => {} };

@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { type Credentials, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
 import { type CallReport, createPlatformClient, type PlatformOptions } from '../../../lib/platform/client.ts';
-import { PlatformError } from '../../../lib/platform/core/error.ts';
 import { acknowledged, reading } from '../../../lib/platform/core/operation.ts';
+import { PlatformError } from '../../../lib/platform/core/platform-error.ts';
 
 /** A request as it arrived; `path` is without the query. */
 export type Arrived = {

@@ -5,7 +5,7 @@ import {
   isInvalidToken,
   isTimestampOutOfRange,
   type RefusedCall,
-} from '../../../../lib/platform/core/error.ts';
+} from '../../../../lib/platform/core/platform-error.ts';
 import { credential, fixedCredentials } from '../servers.ts';
 
 const request = { method: 'PUT', path: '/svc/api/le/1.82/1/grades/2/values/3' };
@@ -18,10 +18,10 @@ const outOfRange = (seconds: number | string): RefusedCall => ({
 });
 const invalidToken: RefusedCall = { status: 403, title: 'Invalid token' };
 
-describe('a proof', () => {
+describe('an authenticated call', () => {
   test('is the signed query at our time, and no header', async () => {
     const auth = createAuthenticator(fixedCredentials, clockAt(startSeconds))(undefined);
-    expect(await auth.prove(request)).toEqual({
+    expect(await auth.authenticate(request)).toEqual({
       query: signedQuery(request, credential, startSeconds),
       headers: {},
     });
@@ -37,8 +37,8 @@ describe('a proof', () => {
       refuse: () => {},
     };
     const authenticate = createAuthenticator(credentials);
-    expect((await authenticate('42').prove(request)).query.x_b).toBe('42');
-    expect((await authenticate(undefined).prove(request)).query.x_b).toBe('service');
+    expect((await authenticate('42').authenticate(request)).query.x_b).toBe('42');
+    expect((await authenticate(undefined).authenticate(request)).query.x_b).toBe('service');
     expect(asked).toEqual(['42', undefined]);
   });
 });
@@ -49,11 +49,11 @@ describe('the clock', () => {
     async (skew) => {
       const authenticate = createAuthenticator(fixedCredentials, clockAt(startSeconds));
       const auth = authenticate(undefined);
-      await auth.prove(request);
-      expect(auth.learn(outOfRange(startSeconds + skew))).toBe(true);
+      await auth.authenticate(request);
+      expect(auth.correctAfter(outOfRange(startSeconds + skew))).toBe(true);
       const platformSeconds = String(startSeconds + skew);
-      expect((await auth.prove(request)).query.x_t).toBe(platformSeconds);
-      expect((await authenticate('42').prove(request)).query.x_t).toBe(platformSeconds);
+      expect((await auth.authenticate(request)).query.x_t).toBe(platformSeconds);
+      expect((await authenticate('42').authenticate(request)).query.x_t).toBe(platformSeconds);
     },
   );
 
@@ -61,16 +61,16 @@ describe('the clock', () => {
     const authenticate = createAuthenticator(fixedCredentials, clockAt(startSeconds));
     for (const skew of [600, -50, 0]) {
       const auth = authenticate(undefined);
-      await auth.prove(request);
-      expect(auth.learn(outOfRange(startSeconds + skew))).toBe(true);
-      expect((await auth.prove(request)).query.x_t).toBe(String(startSeconds + skew));
+      await auth.authenticate(request);
+      expect(auth.correctAfter(outOfRange(startSeconds + skew))).toBe(true);
+      expect((await auth.authenticate(request)).query.x_t).toBe(String(startSeconds + skew));
     }
   });
 
   test('that tells no other time than the one used teaches nothing', async () => {
     const auth = createAuthenticator(fixedCredentials, clockAt(startSeconds))(undefined);
-    await auth.prove(request);
-    expect(auth.learn(outOfRange(startSeconds))).toBe(false);
+    await auth.authenticate(request);
+    expect(auth.correctAfter(outOfRange(startSeconds))).toBe(false);
   });
 
   test.each([
@@ -79,17 +79,17 @@ describe('the clock', () => {
     ['cut off in the middle of its number', { ...outOfRange('17000'), cutOff: true as const }],
   ])('is not learnt from a body %s', async (_, refused) => {
     const auth = createAuthenticator(fixedCredentials, clockAt(startSeconds))(undefined);
-    await auth.prove(request);
-    expect(auth.learn(refused)).toBe(false);
-    expect((await auth.prove(request)).query.x_t).toBe(String(startSeconds));
+    await auth.authenticate(request);
+    expect(auth.correctAfter(refused)).toBe(false);
+    expect((await auth.authenticate(request)).query.x_t).toBe(String(startSeconds));
   });
 
   test('that another call has learnt meanwhile is worth another try, even where the body tells nothing', async () => {
     const authenticate = createAuthenticator(fixedCredentials, clockAt(startSeconds));
     const [one, other] = [authenticate(undefined), authenticate(undefined)];
-    await Promise.all([one.prove(request), other.prove(request)]);
-    expect(one.learn(outOfRange(startSeconds + 600))).toBe(true);
-    expect(other.learn(outOfRange(''))).toBe(true);
+    await Promise.all([one.authenticate(request), other.authenticate(request)]);
+    expect(one.correctAfter(outOfRange(startSeconds + 600))).toBe(true);
+    expect(other.correctAfter(outOfRange(''))).toBe(true);
   });
 });
 
@@ -101,8 +101,8 @@ describe('a refused key', () => {
       refuse: (actor, version) => void refused.push([actor, version]),
     };
     const auth = createAuthenticator(credentials)('42');
-    await auth.prove(request);
-    expect(auth.learn(invalidToken)).toBe(true);
+    await auth.authenticate(request);
+    expect(auth.correctAfter(invalidToken)).toBe(true);
     expect(refused).toEqual([['42', 'the-first']]);
   });
 
@@ -139,8 +139,8 @@ describe('a refused key', () => {
     expect(isInvalidToken(refused)).toBe(false);
     if (isTimestampOutOfRange(refused)) return;
     const auth = createAuthenticator(fixedCredentials)(undefined);
-    await auth.prove(request);
-    expect(auth.learn(refused)).toBe(false);
+    await auth.authenticate(request);
+    expect(auth.correctAfter(refused)).toBe(false);
   });
 
   test('is no matter of the clock', () => {

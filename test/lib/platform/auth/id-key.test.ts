@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { idKeyCredential, signature, signedQuery, skewToldBy } from '../../../../lib/platform/auth/id-key.ts';
+import { idKeyCredential, signature, signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 
 const credential = { type: 'id-key', appId: 'foo', appKey: 'bar', userId: 'baz', userKey: 'quux' } as const;
 // The vectors' product segment, which is no word of this project: its escapes must be decoded, and its capitals made small.
@@ -52,36 +52,6 @@ describe('the query of a signed call', () => {
     const { x_c, x_d } = signedQuery(request, credential, timestamp);
     expect(x_c).not.toBe(published.x_c);
     expect(x_d).not.toBe(published.x_d);
-  });
-});
-
-describe('the skew', () => {
-  const nowMs = 1397500200_000;
-  test.each([
-    ['as published', 'Timestamp out of range 1397500300', 100],
-    ['on a line of its own', 'Timestamp out of range\r\n1397500300', 100],
-    ['followed by a line end', 'Timestamp out of range\r\n1397500300\r\n', 100],
-    ['without whitespace', 'Timestamp out of range1397500300', 100],
-    ['after a tab, in a sentence', 'Sorry: Timestamp out of range\t1397500300.', 100],
-    ['cut off within it', 'Timestamp out of range\r\n13975…', undefined],
-    ['in small letters', 'timestamp out of range\n1397500300', 100],
-    ['behind', 'Timestamp out of range\r\n1397500100', -100],
-    ['days behind', `Timestamp out of range\r\n${1397500200 - 3 * 86_400}`, -3 * 86_400],
-    ['years ahead', 'Timestamp out of range\r\n4102444800', 4102444800 - 1397500200],
-    ['none', 'Timestamp out of range\r\n1397500200', 0],
-    ['not told', 'Timestamp out of range', undefined],
-    ['not a number', 'Timestamp out of range\r\nsoon', undefined],
-    ['negative', 'Timestamp out of range\r\n-1397500300', undefined],
-    ['too long a number', `Timestamp out of range\r\n${'1'.repeat(400)}`, undefined],
-    ['a number beside it', 'Timestamp out of range (code 12)', undefined],
-    ['another text', 'Invalid token 1397500300', undefined],
-    ['nothing', '', undefined],
-  ])('is told by the refusal: %s', (_, text, skew) => {
-    expect(skewToldBy(text, nowMs)).toBe(skew);
-  });
-
-  test('counts whole seconds of our clock', () => {
-    expect(skewToldBy('Timestamp out of range\r\n1397500300', nowMs + 999)).toBe(100);
   });
 });
 

@@ -159,7 +159,7 @@ test.each([
     };
     pour();
   });
-  const { platform } = clientAt(url, { maximumAnswerBytes: 1024 ** 2 });
+  const { platform } = clientAt(url, { maxAnswerBytes: 1024 ** 2 });
   const error = await errorOf(platform.call(operation, { path }));
   expect(error).toMatchObject({
     sent: true,
@@ -173,9 +173,9 @@ test.each([
 test('an answer of just as many bytes as are ever read is read', async () => {
   const body = JSON.stringify({ Id: 1, More: 'x'.repeat(1024 ** 2 - 18) });
   const { url } = await answering(() => ({ body }));
-  const { platform } = clientAt(url, { maximumAnswerBytes: body.length });
+  const { platform } = clientAt(url, { maxAnswerBytes: body.length });
   expect(await platform.call(operations.read, { path })).toMatchObject({ Id: 1 });
-  const { platform: narrower } = clientAt(url, { maximumAnswerBytes: body.length - 1 });
+  const { platform: narrower } = clientAt(url, { maxAnswerBytes: body.length - 1 });
   expect(await errorOf(narrower.call(operations.read, { path }))).toMatchObject({ unexpected: true });
 });
 

@@ -1,12 +1,13 @@
 import { jsonIn, readJson } from '../../json.ts';
-import { scrub } from '../../redaction/echo.ts';
-import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './error.ts';
-import { anchorOf, type ErrorWords, errorWords, likenessToError } from './error-body.ts';
+import { redact } from '../../redaction/request-secrets.ts';
+import { withoutQuery } from '../../redaction/secrets.ts';
 import { hasTags, piecesOf } from './html.ts';
+import { anchorOf, type ErrorWords, errorWords, likenessToError } from './json-error.ts';
+import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './platform-error.ts';
 
 /** At most this much of an error's body is read, in bytes. */
-export const maximumErrorBytes = 64 * 1024;
-const maximumDetail = 2_000;
+export const maxErrorBytes = 64 * 1024;
+const maxDetail = 2_000;
 
 type RawAnswer = {
   status: number;
@@ -15,22 +16,22 @@ type RawAnswer = {
   cutOff?: boolean;
 };
 
-/** What an answer says, in the platform's own words; the status is that of an error's body. */
+/** What an answer says, in the platform's own words; `status` is that in the error's body. */
 type Words = Omit<ErrorWords, 'form'> & Pick<RefusedCall, 'form'>;
 
 /**
  * Parses any answer that is not the success which was declared, whatever its status: both JSON forms, plain text, HTML,
- * nothing, half of something, a redirect. `proof` are words of the request that no text may bring back.
+ * nothing, half of something, a redirect. `sensitiveValues` are those of the request: no text may repeat them.
  */
-export const parseRefusal = (answer: RawAnswer, proof: string[] = []): RefusedCall => {
+export const parseRefusal = (answer: RawAnswer, sensitiveValues: string[] = []): RefusedCall => {
   const header = (name: string): string | undefined => [answer.headers[name] ?? []].flat()[0];
   const contentType = header('content-type') ?? '';
-  const said = wordsOf(answer, contentType, header('location'));
+  const said = wordsIn(answer, contentType, header('location'));
   const clean = (text: string | undefined, maximum: number): string | undefined =>
-    // Cut before it is searched for secrets, which takes time, and after, so that none is cut and not found.
-    text === undefined ? undefined : cut(scrub(excerpt(text, maximum), proof), maximum);
+    // Shortened before it is searched for secrets, as that takes time.
+    text === undefined ? undefined : redact(excerpt(text, maximum), sensitiveValues, maximum);
   const title = clean(said.title, 200);
-  const detail = clean(said.detail, maximumDetail);
+  const detail = clean(said.detail, maxDetail);
   const status = isSuccess(answer.status) ? (said.status ?? answer.status) : answer.status;
   const rateLimitReset = status === 429 ? header('x-rate-limit-reset') : undefined;
   return {
@@ -50,7 +51,7 @@ export const parseRefusal = (answer: RawAnswer, proof: string[] = []): RefusedCa
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-const wordsOf = (answer: RawAnswer, contentType: string, location: string | undefined): Words => {
+const wordsIn = (answer: RawAnswer, contentType: string, location: string | undefined): Words => {
   const { status } = answer;
   const text = answer.text.trim();
   if (status >= 300 && status < 400)
@@ -61,20 +62,20 @@ const wordsOf = (answer: RawAnswer, contentType: string, location: string | unde
     };
   if (text === '') return { form: 'nothing' };
   if (text.startsWith('{') || (/json/i.test(contentType) && !text.startsWith('<'))) return jsonWords(text);
-  // Some plain sentences, such as the one about the timestamp, are labelled as HTML: the text itself tells. Nothing that
-  // is a success of the API is labelled so.
-  if (hasTags(text.slice(0, maximumErrorBytes)) || (isSuccess(status) && /html/i.test(contentType)))
-    return { form: 'page', ...htmlWords(text.slice(0, maximumErrorBytes)) };
-  const [first = '', ...rest] = text.slice(0, maximumErrorBytes).split(/\r?\n/);
+  // Some plain sentences, such as the one about the timestamp, are labelled as HTML, so the text itself decides. No success of
+  // the API is labelled as HTML.
+  if (hasTags(text.slice(0, maxErrorBytes)) || (isSuccess(status) && /html/i.test(contentType)))
+    return { form: 'page', ...htmlWords(text.slice(0, maxErrorBytes)) };
+  const [first = '', ...rest] = text.slice(0, maxErrorBytes).split(/\r?\n/);
   return { form: 'text', title: first, detail: rest.length > 0 ? text : undefined };
 };
 
 const jsonWords = (text: string): Words => {
   const read = readJson(text.trim());
   if ('flaw' in read) {
-    const start = text.slice(0, maximumErrorBytes);
-    const type = anchorOf(textIn(start, 'type'));
-    const title = textIn(start, 'title') ?? 'Unreadable JSON';
+    const start = text.slice(0, maxErrorBytes);
+    const type = anchorOf(fieldIn(start, 'type'));
+    const title = fieldIn(start, 'title') ?? 'Unreadable JSON';
     return { form: type === undefined ? 'text' : 'error', type, title, detail: start };
   }
   const { json } = read;
@@ -89,26 +90,26 @@ export const isKnownError = (answer: RawAnswer): boolean => {
   return isInvalidToken(refused) || isTimestampOutOfRange(refused);
 };
 
-/** A field of JSON that is not whole. */
-const textIn = (json: string, field: string): string | undefined =>
+/** A field of JSON that is cut off. */
+const fieldIn = (json: string, field: string): string | undefined =>
   new RegExp(`"${field}"\\s*:\\s*"([^"\\\\]+)"`).exec(json)?.[1];
 
 const htmlWords = (html: string): Words => {
   let title = '';
   const words: string[] = [];
   for (const piece of piecesOf(html)) {
-    if ('within' in piece) title ||= piece.within === 'title' ? plain(piece.text) : '';
-    // What is left of a tag that was cut off is no word.
+    if ('within' in piece) title ||= piece.within === 'title' ? singleSpaced(piece.text) : '';
+    // The rest of a tag that was cut off is not a word.
     else if ('text' in piece) words.push(piece.text.replace(/<[a-z/!?].*$/is, ''));
   }
-  return { title: title || 'HTML page', detail: plain(words.join(' ')) || undefined };
+  return { title: title || 'HTML page', detail: singleSpaced(words.join(' ')) || undefined };
 };
 
-const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();
+const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /**
  * `Insufficient scope to call API. Required: <scope>`, or `Not authorized for [ …, securityVariableName: X ]`. A name
- * counts only if something follows it: at the end of a text that is cut, half a name would send people the wrong way.
+ * counts only if something follows it: at the end of a text that is cut off, it may be half a name.
  */
 const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
   const named = (pattern: RegExp): string | undefined => pattern.exec(text)?.[1]?.replace(/[.:]+$/, '');
@@ -121,26 +122,21 @@ const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
   return permission ? { missing: 'permission', required: permission } : {};
 };
 
-const withoutQuery = (location: string): string => location.replace(/[?#].*$/s, '');
-
-/** No more of it than a type: what follows one, or is too long to be one, may repeat the request. */
+/** Only the type itself: its parameters, or a text that is too long for a type, may repeat the request. */
 export const typeIn = (contentType: string): string | undefined =>
   /^[a-z]{1,15}(?![\w.+-])(?:\/[\w.+-]{1,30}(?![\w.+-]))?/i.exec(contentType)?.[0];
 
-/** Words by which more is decided than by any other: wherever in a long page they stand, they are kept. */
+/** Words that decide about the failure's kind: they are kept, wherever they stand in a long page. */
 const tellingWords =
   /(?:invalid|expired)(?:\s|&nbsp;|[_-]){0,4}token|token (?:is |has )?(?:invalid|expired)|timestamp out of range|insufficient scope|no scopes? defined|securityVariableName/i;
 
 const excerpt = (text: string, maximum: number): string => {
-  const start = text.slice(0, maximumErrorBytes);
+  const start = text.slice(0, maxErrorBytes);
   const at = start.length > maximum ? start.search(tellingWords) : -1;
   return at < maximum / 2 ? start : `…${start.slice(at)}`;
 };
 
-const cut = (text: string, maximum: number): string =>
-  text.length > maximum ? `${text.slice(0, maximum - 1)}…` : text;
-
-/** Seconds to wait: Retry-After as a number or a date, else the rate limit's reset. */
+/** Seconds to wait: Retry-After as a number or a date, otherwise the rate limit's reset. */
 const retryAfter = (value: string | undefined, reset: string | undefined, date: string | undefined) => {
   const number = secondsOf(value) ?? secondsUntil(value, date) ?? secondsOf(reset);
   return number === undefined ? undefined : Math.max(0, Math.ceil(number));
@@ -149,7 +145,7 @@ const retryAfter = (value: string | undefined, reset: string | undefined, date: 
 const secondsOf = (value: string | undefined): number | undefined =>
   value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined;
 
-/** Of an HTTP date, against the answer's own Date where there is one, as our clock may differ from the platform's. */
+/** Until an HTTP date, counted from the answer's own Date header if there is one, as our clock may differ. */
 const secondsUntil = (value: string | undefined, date: string | undefined): number | undefined => {
   if (value === undefined || !/\d:\d\d:\d\d/.test(value)) return undefined;
   const until = Date.parse(value);

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 
 const simple = (name: string): string => name.toLowerCase().replace(/[\s-]+/g, ' ');
 
-/** The names of errors that the contract and HTTP know. */
+/** The names of errors in HTTP and in the API's documentation. */
 const names = new Map(
   [
     ...Object.values(STATUS_CODES),
@@ -11,6 +11,6 @@ const names = new Map(
   ].map((name = '') => [simple(name), name]),
 );
 
-/** The name of an error, as it is told in its title or as its type, if it is a known one: any other text may be about somebody. */
+/** The known name of an error in its title or type. Any other text may be about a person, and is not logged. */
 export const errorNameIn = (text = ''): string | undefined =>
   text.length > 60 ? undefined : names.get(simple(text).replace(/^\d{3} /, ''));

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { isSuccess, maximumErrorBytes } from './refused-call.ts';
+import { isSuccess, maxErrorBytes } from './parse-refusal.ts';
 
 /** By their names in lower case. */
 export type Headers = Record<string, string | string[] | undefined>;
@@ -9,24 +9,24 @@ export type Answer = {
   status: number;
   headers: Headers;
   text: string;
-  /** The error that ended it before its end, if one did. */
+  /** The error that cut it off, if one did. */
   cutBy?: unknown;
-  /** A success that has more to say than is read: its text is the start alone. */
+  /** A success longer than is read: `text` is only its start. */
   isTooLong?: boolean;
 };
 
 /**
- * So much is read of a success: a list of 90,000 users in one answer, with 350 bytes each. Read and parsed it takes up to
- * 250 MB of a function's memory; one without an end would take all of it.
+ * At most this much of a success is read: a list of 90,000 users in one answer, with 350 bytes each. Read and parsed, it takes
+ * up to 250 MB of a function's memory; an endless answer would take all of it.
  */
-export const maximumAnswerBytes = 32 * 1024 ** 2;
+export const maxAnswerBytes = 32 * 1024 ** 2;
 
-/** What is told of an answer while it comes, and in which it ends: one of the last two, once. */
+/** Callbacks while an answer comes. Either `onAnswer` or `onError` is called, once. */
 export type Receiver = {
   signal: AbortSignal;
   /** At most this much is read of a success. */
   maximumBytes: number;
-  /** Told before the first byte goes out. */
+  /** Called before the first byte is sent. */
   onStart(): void;
   onHead: ((status: number, headers: Headers) => void) | undefined;
   onAnswer(answer: Answer): void;
@@ -34,8 +34,9 @@ export type Receiver = {
 };
 
 /**
- * Sends a request and reads its answer: the whole of a success, no more than the start of an error. It takes the pieces from undici as they come: a stream for each answer costs a third of all that a call costs.
- * Unlike undici it obeys the signal before it is connected, which may be seconds after the attempt's time is over.
+ * Sends a request and reads its answer: all of a success, only the start of an error. It takes the chunks directly from
+ * undici, as a stream for each answer would cost a third of the whole call. Unlike undici it obeys the signal before the
+ * connection is made, which may be seconds after the attempt's time is over.
  */
 export const receive = (
   dispatcher: Dispatcher,
@@ -45,7 +46,7 @@ export const receive = (
   const { maximumBytes, signal } = receiver;
   let control: Dispatcher.DispatchController | undefined;
   let head: { status: number; headers: Headers } | undefined;
-  let maxBytes = maximumErrorBytes;
+  let maxBytes = maxErrorBytes;
   let bytes = 0;
   let isOver = false;
   const pieces: Buffer[] = [];
@@ -53,11 +54,11 @@ export const receive = (
     if (isOver || !head) return;
     isOver = true;
     signal.removeEventListener('abort', abort);
-    const text = startOf(pieces, how.isTooLong ? maximumErrorBytes : maxBytes);
+    const text = startOf(pieces, how.isTooLong ? maxErrorBytes : maxBytes);
     receiver.onAnswer({ ...head, text, ...how });
   };
   const fail = (error: unknown): void => {
-    // An error that is cut off still names itself, and half of a success may be the half that counts.
+    // What was read before the cut is still used: an error may have named itself, a success may be complete enough.
     end({ cutBy: error });
     if (isOver) return;
     isOver = true;
@@ -80,7 +81,7 @@ export const receive = (
       receiver.onStart();
     },
     onResponseStart: (_, status, headers) => {
-      // What comes before the answer is none.
+      // An informational response is not the answer.
       if (status < 200) return;
       head = { status, headers };
       if (isSuccess(status)) maxBytes = maximumBytes;
@@ -102,7 +103,7 @@ export const receive = (
 const startOf = (pieces: Buffer[], maxBytes: number): string =>
   pieces.length === 0 ? '' : Buffer.concat(pieces).subarray(0, maxBytes).toString('utf8');
 
-/** The start of an answer that comes as a stream. */
+/** The start of an answer that is a stream. */
 export const readStart = async ({
   statusCode: status,
   headers,
@@ -115,10 +116,10 @@ export const readStart = async ({
     for await (const piece of body) {
       pieces.push(piece);
       bytes += piece.length;
-      if (bytes >= maximumErrorBytes) break;
+      if (bytes >= maxErrorBytes) break;
     }
   } catch (cutBy) {
     cut = { cutBy };
   }
-  return { status, headers, text: startOf(pieces, maximumErrorBytes), ...cut };
+  return { status, headers, text: startOf(pieces, maxErrorBytes), ...cut };
 };

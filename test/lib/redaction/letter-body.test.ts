@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
-import { withoutFields } from '../../../lib/redaction/forbidden-fields.ts';
+import { withoutFields } from '../../../lib/redaction/letter-body.ts';
 
 const names = ['key', 'plainSecret'];
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

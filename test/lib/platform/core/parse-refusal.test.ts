@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { unspeakable } from '../../../../lib/platform/auth/auth-parameters.ts';
-import type { RefusedCall } from '../../../../lib/platform/core/error.ts';
-import { maximumErrorBytes, parseRefusal } from '../../../../lib/platform/core/refused-call.ts';
+import { maxErrorBytes, parseRefusal } from '../../../../lib/platform/core/parse-refusal.ts';
+import type { RefusedCall } from '../../../../lib/platform/core/platform-error.ts';
+import { sensitiveValues } from '../../../../lib/redaction/request-secrets.ts';
 import { answering, clientAt, credential, errorOf, handling, operations, raw } from '../servers.ts';
 
 /** What the client makes of one answer to a call. */
@@ -359,7 +359,7 @@ describe('an error body without end', () => {
   ])(
     'is read within the time of a test, whatever it repeats: %s',
     async (piece) => {
-      const body = `insufficient scope ${piece.repeat(Math.ceil(maximumErrorBytes / piece.length))}`;
+      const body = `insufficient scope ${piece.repeat(Math.ceil(maxErrorBytes / piece.length))}`;
       const refused = await refusedBy({ status: 403, headers: html, body });
       expect(refused?.status).toBe(403);
     },
@@ -492,7 +492,7 @@ describe('an answer that repeats the request', () => {
     ['as a scope', (secret) => `Insufficient scope to call API. Required: ${secret.slice(0, 30)} .`],
   ];
 
-  test.each(spellings)('brings no piece of its proof along: %s', (_, spell) => {
+  test.each(spellings)('brings no piece of its request’s secrets along: %s', (_, spell) => {
     const pieces = (text: string) =>
       Array.from({ length: Math.max(0, text.length - 11) }, (_, at) => text.slice(at, at + 12));
     const decoded = (text: string) =>
@@ -505,7 +505,7 @@ describe('an answer that repeats the request', () => {
         String.fromCharCode(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)),
       );
     for (const secret of [token, opaque]) {
-      const proof = unspeakable({ query: {}, headers: { authorization: `Bearer ${secret}` } });
+      const values = sensitiveValues({ query: {}, headers: { authorization: `Bearer ${secret}` } });
       const echo = spell(secret);
       const headers = { 'x-request-id': echo, location: `/login;${echo}` };
       const answers = [
@@ -515,7 +515,7 @@ describe('an answer that repeats the request', () => {
         { status: 403, headers, text: JSON.stringify({ type: `#${echo}`, title: echo, detail: echo }) },
       ];
       for (const answer of answers) {
-        const told = JSON.stringify(parseRefusal(answer, proof));
+        const told = JSON.stringify(parseRefusal(answer, values));
         const read = [told, unescaped(told), ...decoded(told)].join(' ').toLowerCase();
         expect(pieces(secret.toLowerCase()).filter((piece) => read.includes(piece))).toEqual([]);
       }
@@ -523,9 +523,9 @@ describe('an answer that repeats the request', () => {
   });
 
   test('keeps what the platform says beside it', () => {
-    const proof = unspeakable({ query: {}, headers: { authorization: `Bearer ${opaque}` } });
+    const values = sensitiveValues({ query: {}, headers: { authorization: `Bearer ${opaque}` } });
     const text = `The token ${opaque.slice(0, 30)}… of user 301 is over.\nLog in again, at https://sso.example.edu/.`;
-    expect(parseRefusal({ status: 401, headers: {}, text }, proof)).toMatchObject({
+    expect(parseRefusal({ status: 401, headers: {}, text }, values)).toMatchObject({
       title: expect.stringMatching(/^The token …+ of user 301 is over\.$/),
       detail: expect.stringMatching(/Log in again, at https:\/\/sso\.example\.edu\/\.$/),
     });

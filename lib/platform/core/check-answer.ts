@@ -1,25 +1,27 @@
 import { readJson } from '../../json.ts';
-import type { Answer } from './answer.ts';
-import { PlatformError, type RefusedCall } from './error.ts';
-import { likenessToError } from './error-body.ts';
+import { shapeOf } from '../../redaction/json-shape.ts';
+import { expectedBy } from './describe-schema.ts';
+import { likenessToError } from './json-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
-import { isSuccess, parseRefusal } from './refused-call.ts';
+import { isSuccess, parseRefusal } from './parse-refusal.ts';
+import { PlatformError, type RefusedCall } from './platform-error.ts';
+import type { Answer } from './receive-answer.ts';
 import type { CallInput } from './request.ts';
-import { expectedBy, respelled, shapeOf } from './shape.ts';
+import { respelled } from './respell.ts';
 
-/** A call as its answer is judged by it. */
+/** What the answer of a call is checked against. */
 export type Asked<Result> = {
   operation: Operation<Result>;
   /** `METHOD /path`, without query. */
   call: string;
   input: CallInput;
-  /** Words of the request that no error may repeat. */
-  unspeakable(): string[];
+  /** Values of the request that no error may repeat. */
+  sensitiveValues(): string[];
 };
 
 /**
- * What an answer brings, if it is the success that the operation declares. Nothing else passes for one: no error that comes
- * with status 200, no page, and nothing about another thing than was asked.
+ * The result of an answer that is the success which the operation declares. Nothing else is taken for a success: no error with
+ * status 200, no page, and no answer about another resource.
  * @throws PlatformError
  */
 export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result => {
@@ -30,7 +32,7 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   const flaw = (message: string, came?: string) => unexpected(asked, answer, { message, came });
   if (answer.isTooLong) throw flaw('is longer than is ever read');
   const done = (result: unknown): Result => {
-    if (sayDone.has(answer.status)) return result as Result;
+    if (doneStatuses.has(answer.status)) return result as Result;
     throw flaw(`is ${answer.status}, which does not say that it is done`);
   };
   if (text === '' && declared === 'acknowledged') return done(undefined);
@@ -56,15 +58,15 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   );
 };
 
-/** 202 promises, and 206 is a part. */
-const sayDone = new Set([200, 201, 203, 204, 205]);
+/** Without 202, which only promises, and 206, which is a part. */
+const doneStatuses = new Set([200, 201, 203, 204, 205]);
 
-/** A text in quotes is to be read like one without. */
+/** A JSON string is treated like plain text. */
 const isWords = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
-/** A success that shall be a file and is none. */
+/** A success that is not the file it should be. */
 const noFile = (asked: Asked<unknown>, answer: Answer): PlatformError => {
-  const { contentType = 'what names no type', form } = wordsOf(asked, answer);
+  const { contentType = 'what names no type', form } = refusedCallOf(asked, answer);
   const isSaid = /^(error|fault|page)$/.test(form ?? '') || (form === 'text' && contentType === 'text/plain');
   if (isSaid) return refusal(asked, answer);
   return unexpected(asked, answer, { message: `is ${answer.status} with ${contentType}` });
@@ -73,13 +75,13 @@ const noFile = (asked: Asked<unknown>, answer: Answer): PlatformError => {
 const cutOff = ({ operation, call }: Asked<unknown>): PlatformError =>
   new PlatformError({ operation, call, sent: true, message: 'cut off before the answer was complete' });
 
-const wordsOf = (asked: Asked<unknown>, answer: Answer): RefusedCall =>
-  parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, asked.unspeakable());
+const refusedCallOf = (asked: Asked<unknown>, answer: Answer): RefusedCall =>
+  parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, asked.sensitiveValues());
 
-/** What the body says decides. A success in words that are no known error may be one, or none. */
+/** The body decides. A success in unknown words may be an error or not. */
 const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   const { operation, call } = asked;
-  const refused = wordsOf(asked, answer);
+  const refused = refusedCallOf(asked, answer);
   const unexpected = isSuccess(refused.status) && (refused.form === 'text' || refused.form === 'json');
   const message = unexpected
     ? 'the answer is in words that are no known error'
@@ -87,14 +89,14 @@ const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   return new PlatformError({ operation, call, refused, sent: true, unexpected, message });
 };
 
-/** Tells the names and types that came beside those that were expected: its values are nobody's business. */
+/** The error names the fields and types that came, and those expected, but no value. */
 const unexpected = (
   asked: Asked<unknown>,
   answer: Answer,
   { message, came }: { message: string; came?: string | undefined },
 ): PlatformError => {
   const { operation, call } = asked;
-  const about = wordsOf(asked, { ...answer, text: '' });
+  const about = refusedCallOf(asked, { ...answer, text: '' });
   const detail = `${came === undefined ? `the answer ${message}` : `came: ${came}`}; expected: ${declaredBy(operation)}`;
   return new PlatformError({
     operation,
@@ -113,11 +115,11 @@ const declaredBy = ({ answer }: Operation<unknown>): string => {
   return isFileAnswer(answer) ? `200 with ${answer.file.source}` : expectedBy(answer);
 };
 
-/** What a call asked for, by the names that an answer has for it, in small letters. */
+/** What a call asked for, by the names that the answer uses, in lower case. */
 type Wanted = {
-  /** Ids, and whatever else the request's body says in one word. */
+  /** Ids, and the numbers and texts of the request's body. */
   words: Map<string, string>;
-  /** Names of the body: an answer that holds nothing under one of them has not taken it. */
+  /** Names of the body's fields: an answer that has null there did not accept them. */
   set: Set<string>;
 };
 
@@ -141,7 +143,7 @@ const wordIn = (value: unknown): string | undefined =>
 
 const isId = (name: string): boolean => /id(entifier)?$/i.test(name);
 
-/** Names an id that an answer repeats, of itself or of a row of a list, otherwise than it was asked for. */
+/** The name of an id in the answer, or in a row of its list, that differs from the one asked for. */
 const otherThan = ({ words, set }: Wanted, value: unknown): string | undefined => {
   if (words.size === 0) return undefined;
   for (const row of rowsOf(value)) {
@@ -156,7 +158,7 @@ const otherThan = ({ words, set }: Wanted, value: unknown): string | undefined =
   return undefined;
 };
 
-/** JSON that acknowledges: it says nothing, or what it is about is what was asked for, or what was made of it. */
+/** JSON that acknowledges: it is empty, or about what was asked for, or has the id of what was created. */
 const isHarmless = ({ words }: Wanted, value: unknown): boolean =>
   (value !== false && typeof value !== 'object') ||
   isEmpty(value) ||

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 
-/** What JSON says of an error. */
+/** What an error in JSON says. */
 export type ErrorWords = {
-  /** `error`: one of the API's own forms; `fault`: an error in another form; `json`: nothing known. */
+  /** `error`: one of the API's own forms; `fault`: an error in another form; `json`: no known form. */
   form: 'error' | 'fault' | 'json';
   status?: number | undefined;
   /** The anchor of a problem's type. */
@@ -12,8 +12,8 @@ export type ErrorWords = {
 };
 
 /**
- * `certain`: it is an error, whatever stands beside it. `likely`: it has what errors have, and so has many an answer that is
- * none: it is one where what was expected is not there.
+ * `certain`: it is an error. `likely`: it has fields that errors have, and some successes have as well; it is an error where
+ * the expected fields are missing.
  */
 export type Likeness = 'certain' | 'likely';
 
@@ -32,7 +32,7 @@ export const likenessToError = (value: unknown): Likeness | undefined => {
 const errorNames = ['error', 'errors', 'fault', 'exception', 'exceptionmessage', 'modelstate'];
 const likelyNames = ['message', 'detail', 'reason'];
 
-/** As sure as the least sure of them. */
+/** The least certain of all. */
 const likenessOfAll = (values: unknown[]): Likeness | undefined => {
   let least: Likeness = 'certain';
   for (const each of values) {
@@ -43,7 +43,7 @@ const likenessOfAll = (values: unknown[]): Likeness | undefined => {
   return least;
 };
 
-/** The words of JSON that is no success, whatever it is. */
+/** The words of any JSON that is not a success. */
 export const errorWords = (value: object): ErrorWords => {
   const likeness = likenessToError(value);
   if (Array.isArray(value) && likeness) return wordsOfAll(value.slice(0, maxPieces));
@@ -61,7 +61,7 @@ export const errorWords = (value: object): ErrorWords => {
     status: statusIn(told.status ?? told.statuscode) ?? statusIn(told.code),
     type: anchorOf(stringOf(told.type)),
     title,
-    // Written anew, without escapes: who hides a name looks for it as people write it.
+    // Serialized again, without escapes: names are searched for as people write them.
     detail: isTold ? joined(texts) : JSON.stringify(value),
   };
 };
@@ -78,7 +78,7 @@ const wordsOfAll = (values: object[]): ErrorWords => {
   };
 };
 
-/** More than any letter holds. */
+/** More than a letter can hold. */
 const maxPieces = 1_000;
 
 const joined = (values: unknown[]): string | undefined => {
@@ -115,12 +115,12 @@ const known = (value: object): Record<string, unknown> => {
 const errorFields =
   /^(errors?|error_description|fault|exception(message)?|modelstate|success|status(code)?|code|type|title|detail|message(detail)?|reason)$/i;
 
-/** What some servers say alone, `{"Message":"An error has occurred."}`, with or without what only developers understand. */
+/** `{"Message":"An error has occurred."}` and nothing else, but for details for developers. */
 const isMessage = (value: object, { message }: Record<string, unknown>): boolean =>
   stringOf(message) !== undefined &&
   Object.keys(value).every((name) => /^(message(detail)?|exception(message|type)|stacktrace)$/i.test(name));
 
-/** As a number, in words, or within an object of its own: 403, `403 Forbidden`, `Forbidden`, `{"code":403}`. */
+/** The status as a number, in words, or in an object: 403, `403 Forbidden`, `Forbidden`, `{"code":403}`. */
 const statusIn = (told: unknown): number | undefined => {
   if (isObject(told) && !Array.isArray(told)) {
     const { code, status } = known(told);
@@ -138,7 +138,7 @@ const statuses = new Map(
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Whether there is anything in it. */
+/** Whether it is not empty. */
 const says = (value: unknown): boolean => (isObject(value) ? Object.keys(value).length > 0 : Boolean(value));
 
 const stringOf = (value: unknown): string | undefined =>

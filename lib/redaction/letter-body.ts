@@ -1,16 +1,16 @@
 import { maxBytes } from '../aws/sqs-limits.ts';
 import { endOfString, isJson, shallowJsonIn } from '../json.ts';
 
-/** A body that may be kept, and the names of the fields whose values were taken from it. */
+/** A body that may be kept, and the names of the fields whose values were removed from it. */
 export type Masked = { body: string; fields: string[] };
 
 /**
- * Takes the values of these fields out of a message's body, at any depth and in whatever case they are written,
- * `plain_secret` like `plainSecret`. All else stays as it is, to the byte: what SQS took before it takes again. Of what is no
- * JSON, nobody knows where such a value ends: unless that is plain, all that follows the name is taken.
- * What else than a field may hold such a value, be it a text or a pair of name and value, is a message's own in one that was
- * taken: it is replayed as its letter holds it.
- * Not found are names and values in other codes than JSON's, such as compressed, and in lists (`["key", "value"]`).
+ * Removes the values of these fields from a message's body, at any depth, and however the names are written: `plain_secret` is
+ * `plainSecret`. All other bytes stay, so that SQS accepts the body again. In a body that is not JSON, everything after the
+ * name is removed, unless the end of the value is clear.
+ * `isTaken`: the message was valid. Then only fields are searched, as its texts and its pairs of name and value are its own,
+ * and a replay needs them as they are.
+ * Not found are names and values in another encoding than JSON, such as compressed ones, and in lists (`["key", "value"]`).
  */
 export const withoutFields = (body: string, names: readonly string[] = [], isTaken = false): Masked => {
   if (names.length === 0) return { body, fields: [] };
@@ -23,21 +23,21 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
   };
 };
 
-/** Kept free for why the message failed, which lies beside it. */
+/** Reserved for the failure, which the letter holds beside the body. */
 const maxStory = 16_384;
-/** One message may spell a field in thousands of ways, each as long as it likes: people are told of so much. */
+/** A message may spell a field in thousands of ways, of any length: at most this much is reported. */
 const maxFields = 10;
 const longestField = 40;
 
-/** What stands in the place of a value: within the quotation marks of a text, for any other, and for what is no JSON. */
+/** What replaces a value: within the quotation marks of a string, any other value of JSON, and in a body that is not JSON. */
 type Mask = { text: string; other: string; unread: string };
 const ellipsis: Mask = { text: '…', other: '"…"', unread: '"…"' };
-/** Never longer than what it stands for, however often it is escaped. */
+/** Never longer than the value itself, however often that is escaped. */
 const nothing: Mask = { text: '', other: '0', unread: '' };
 
 type Search = { names: readonly string[]; mask: Mask; isTaken: boolean };
 
-/** A piece of a text, and what comes in its place. */
+/** A part of a text, and its replacement. */
 type Change = { from: number; to: number; by: string };
 type Found = { changes: Change[]; fields: Set<string> };
 
@@ -56,20 +56,20 @@ const changed = (text: string, changes: Change[]): string => {
   let rest = '';
   let done = 0;
   for (const { from, to, by } of changes) {
-    // Found in both ways: what the first takes is gone.
+    // Both searches may find the same part.
     if (from >= done) rest += text.slice(done, from) + by;
     done = Math.max(done, to);
   }
   return rest + text.slice(done);
 };
 
-/** An object or a list that is open, the field it stands under, and what `{"name":"key","value":"…"}` tells in it. */
+/** An open object or list, the field that holds it, and the forbidden name in `{"name":"key","value":"…"}`. */
 type Frame = { from: number; field: string; named?: string; values: { from: number; to: number }[] };
 
-/** Fields that hold the name of another, whose value stands beside them. */
+/** Fields that hold a name, whose value is in the field beside them. */
 const naming = new Set(['name', 'key', 'field', 'parameter', 'id']);
 
-/** Goes through the text once, whatever it holds and however deep. */
+/** Reads any text once, at any depth. */
 const findQuoted = (text: string, search: Search): Found => {
   const { names, mask, isTaken } = search;
   const forbidden = new Set(names.map(bare));
@@ -90,7 +90,7 @@ const findQuoted = (text: string, search: Search): Found => {
     for (const change of inner.changes)
       found.changes.push({ from: from + change.from, to: from + change.to, by: change.by });
   };
-  /** Looks at the value that begins there; answers where to go on. */
+  /** Checks the value that begins there; returns where to go on. */
   const look = (name: string, from: number): number => {
     const kind = bare(name);
     const isText = text[from] === '"';
@@ -120,7 +120,7 @@ const findQuoted = (text: string, search: Search): Found => {
 
   const signs = /["{}[\]]/g;
   const start = text.length - text.trimStart().length;
-  // What was written as JSON once too often is a text as a whole.
+  // JSON that was encoded twice is one string.
   const isWhole = text[start] === '"' && endOfString(text, start) === text.trimEnd().length;
   if (isWhole) signs.lastIndex = look('', start);
   for (let sign = signs.exec(text); sign; sign = signs.exec(text)) {
@@ -140,14 +140,14 @@ const findQuoted = (text: string, search: Search): Found => {
 };
 
 /**
- * What is written as JSON once too often: the body, its data, or what a topic or an event of Lambda wraps. No such message
- * is valid, so that it is looked into even where it is only almost JSON.
+ * Fields whose text may be JSON that was encoded twice: the body, its data, or what a topic or an event of Lambda wraps. No such
+ * message is valid, so it is searched even where it is only almost JSON.
  */
 const wrappers = /^(|data|message|body|payload|detail)$/i;
 
 /**
- * In a text that is JSON itself, or in base64; `literal` as it is written, `name` the field that it stands under. But for a
- * `value`, as in the parameters of a link: those are for the tool, which may want such JSON, and a letter must give it back.
+ * Searches a string that is JSON itself, or base64. `literal` is the string as written, `name` its field. A field `value` is not
+ * searched: the parameters of a link are for the tool, which may need such JSON, and a letter must keep it.
  */
 const findWrapped = (name: string | undefined, literal: string, search: Search): Found => {
   const none: Found = { fields: new Set(), changes: [] };
@@ -161,7 +161,7 @@ const findWrapped = (name: string | undefined, literal: string, search: Search):
       ? /^\s*["[{<]/.test(inner)
       : /^\s*["[{]/.test(inner) && /["\]}]$/.test(inner.trimEnd().slice(-1)) && isJson(inner);
   if (isDeclared || /^[\w+/\s-]{8,}={0,2}$/.test(text.trimEnd())) {
-    // Byte by byte, as it need not be UTF-8.
+    // Latin-1 keeps each byte: it need not be UTF-8.
     const bytes = Buffer.from(text, 'base64').toString('latin1');
     if (!isDeclared && !isWorthIt(bytes)) return none;
     const { changes, fields } = find(bytes, { ...search, mask: inLatin1(search.mask) });
@@ -188,7 +188,7 @@ const inLatin1 = ({ text, other, unread }: Mask): Mask => {
   return { text: bytesOf(text), other: bytesOf(other), unread: bytesOf(unread) };
 };
 
-/** Where each character of a text stands in the literal, and where its end does. */
+/** The place of each character in the literal, and of the end. */
 const placesIn = (literal: string): number[] => {
   const places: number[] = [];
   for (let at = 1; at < literal.length; ) {
@@ -199,7 +199,7 @@ const placesIn = (literal: string): number[] => {
   return places;
 };
 
-/** Undefined where it is none, such as one that is cut off. */
+/** Undefined where it is not a string, such as one that is cut off. */
 const textIn = (literal: string): string | undefined => {
   if (!literal.includes('\\') && literal.length > 1 && literal.endsWith('"')) return literal.slice(1, -1);
   return shallowJsonIn(literal) as string | undefined;
@@ -229,10 +229,10 @@ const endOfValue = (text: string, from: number): number => {
   return text.length;
 };
 
-/** Letters and digits alone, as `plain_secret` is `plainSecret`. */
+/** Only letters and digits, in lower case: `plain_secret` is `plainSecret`. */
 const bare = (name: string): string => name.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
 
-/** From the first name whose value has no plain end, all is taken: also what another grammar writes, `<key>` or `key =>`. */
+/** Removes all that follows the first name whose value has no clear end. Finds other notations, too: `<key>`, `key =>`. */
 const findUnread = (text: string, { names, mask }: Search): Found => {
   const field = new RegExp(`${noWordBefore}(?:${names.map(inAnyCase).join('|')})(?!_?[\\p{L}\\p{N}])`, 'giu');
   const found: Found = { changes: [], fields: new Set() };
@@ -248,12 +248,12 @@ const findUnread = (text: string, { names, mask }: Search): Found => {
   return found;
 };
 
-/** What is escaped ends with a letter or a digit as well. */
+/** An escape before the name ends with a letter or a digit, too. */
 const noWordBefore = String.raw`(?:(?<![\p{L}\p{N}][_-]?)|(?<=%[\da-f]{2}|\\u[\da-f]{4}|\\[bfnrt]))`;
 
 const inAnyCase = (name: string): string => [...name].join('[\\s_.-]?');
 
-/** Where a value ends that is a JSON value or a text in quotation marks, and is followed by what follows such a value. */
+/** The end of a JSON value or a quoted text, if a comma, a bracket or the end follows it. */
 const plainEnd = (text: string, from: number): number | undefined => {
   const end = endOfValue(text, from);
   const to = isJson(text.slice(from, end)) ? end : (endOf(single, text, from) ?? endOf(escaped, text, from));

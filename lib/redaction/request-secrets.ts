@@ -1,19 +1,49 @@
 import { readAs, undone } from './escapes.ts';
+import { withoutSecrets } from './secrets.ts';
 
-/** So many characters in a row that are a secret's are no chance. */
+/** What a request is authenticated with: no error may repeat it, in any spelling. An error page shows the address it was asked for. */
+export const sensitiveValues = (
+  { query, headers }: { query: Record<string, string>; headers: Record<string, string> },
+  secrets: string[] = [],
+): string[] => {
+  const words = [...Object.values(query), ...Object.values(headers)]
+    .flatMap((value) => value.split(' '))
+    .filter((word) => word.length >= 20);
+  return [...words, ...secrets.filter(Boolean)].flatMap((word) => [
+    word,
+    encodeURIComponent(word),
+    JSON.stringify(word).slice(1, -1),
+  ]);
+};
+
+/**
+ * An answer's text without secrets: error pages repeat the address they were called with, whose query holds signatures, and
+ * echoed headers hold tokens. The request's own values are removed wherever and however they are written; what only looks
+ * like a secret may be somebody else's.
+ */
+export const redact = (text: string, values: readonly string[], maxLength: number): string =>
+  withoutSecrets(
+    withoutEchoes(
+      values.reduce((rest, value) => rest.replaceAll(value, '…'), text),
+      values,
+    ),
+    maxLength,
+  );
+
+/** A run of this many characters of a secret is no coincidence. */
 const minPiece = 12;
-/** And so many are none where they are all of it. */
+/** For a whole secret, this many are enough. */
 const minWord = 6;
-/** Beyond this nothing is looked at, nor kept: more than anybody is told of an answer. */
+/** The rest of a text is neither searched nor kept: nobody is shown more of an answer. */
 const maxRead = 4_000;
 
-/** Of a word, letters and digits alone: the rest is what encodings change. */
+/** Only the letters and digits of a word: encodings change the rest. */
 const bareOf = (word: string): string =>
   readAs(word)
     .replace(/[^a-z\d]/gi, '')
     .toLowerCase();
 
-/** In base64 a word reads in three ways, by how many bytes stand before it. */
+/** In base64 a word has three spellings, depending on how many bytes stand before it. */
 const spellings = (word: string): string[] => [
   word,
   Buffer.from(word).toString('hex'),
@@ -22,7 +52,7 @@ const spellings = (word: string): string[] => [
 
 type Pieces = { all: string; short: string[] };
 
-/** Made once for all texts of an answer. */
+/** Computed once for all texts of an answer. */
 const knownPieces = new WeakMap<readonly string[], Pieces>();
 
 const piecesOf = (words: readonly string[]): Pieces => {
@@ -36,8 +66,8 @@ const piecesOf = (words: readonly string[]): Pieces => {
 };
 
 /**
- * Takes these words out of a text, and every longer piece of them: cut off, in capitals, with breaks in it, escaped or
- * encoded in whatever way, alone or within something else.
+ * Removes these words from a text, and every longer piece of them: cut off, in capitals, with line breaks, escaped or encoded
+ * in any way, alone or within something else.
  */
 export const withoutEchoes = (text: string, words: readonly string[]): string => {
   if (words.length === 0 || text.length < minWord) return text;
@@ -66,19 +96,3 @@ export const withoutEchoes = (text: string, words: readonly string[]): string =>
   }
   return rest + read.slice(from);
 };
-
-/**
- * Error pages repeat the address they were called with: its query carries signatures, and a header echo a token. The
- * proof's own words go wherever they stand, and however they are written; the patterns are for secrets of others.
- */
-export const scrub = (text: string, proof: string[]): string =>
-  withoutEchoes(
-    proof.reduce((rest, word) => rest.replaceAll(word, '…'), text),
-    proof,
-  )
-    .replace(/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…')
-    .replace(
-      /(x_[a-et]|access_token|refresh_token|client_secret)(\\?["']?\s*(?:[=:]|%(?:25)*3d)\s*\\?["']?)(?:(?!%(?:25)*26)[^\s&"'<>\\])+/gi,
-      '$1$2…',
-    )
-    .replace(/\b(bearer|basic)(?:\s|%20|\+)+[\w.~+/=%-]{8,}/gi, '$1 …');

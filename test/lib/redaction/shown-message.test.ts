@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
+import { columnsOf } from '../../../lib/publish/columns.ts';
+import { maskedText } from '../../../lib/redaction/platform-words.ts';
+import { maskedBody } from '../../../lib/redaction/shown-message.ts';
+import { shownIdsFile, shownIdsPath } from '../../package/shown-ids.ts';
+import { eventBody } from '../cli/office.ts';
+
+describe('a message without what is personal', () => {
+  test('keeps its shape, its ids and what tells shapes apart', () => {
+    const body = eventBody(
+      'grade-push',
+      { grade: { type: 'numeric', points: 0 }, comments: 'Dear Jane', privateComments: null },
+      { id: 'event-1', subject: 'grades of Jane' },
+    );
+    expect(maskedBody(body)).toEqual({
+      specversion: '1.0',
+      id: 'event-1',
+      source: '/sis/test',
+      type: 'sis.grade-push.v1',
+      time: JSON.parse(body).time,
+      subject: '•••',
+      data: {
+        orgUnitId: 2001,
+        gradeObjectId: 5001,
+        userId: 301,
+        grade: { type: 'numeric', points: '•••' },
+        comments: '•••',
+        privateComments: null,
+      },
+    });
+  });
+
+  test.each([
+    [
+      'files and their names',
+      { files: [{ uri: 's3://b/jane.pdf', name: 'Jane.pdf', contentType: 'application/pdf' }] },
+      { files: [{ uri: '•••', name: '•••', contentType: 'application/pdf' }] },
+    ],
+    [
+      'a passed exam',
+      { grade: { type: 'pass-fail', pass: false } },
+      { grade: { type: 'pass-fail', pass: '•••' } },
+    ],
+    [
+      'numbers that only look like ids',
+      { nationalId: 1234567890, person: { id: 7 } },
+      { nationalId: '•••', person: { id: '•••' } },
+    ],
+    [
+      'names of fields that are no plain words',
+      { 'Jane Doe': 1, 'Dear Wu': { pass: true }, campus_7: null },
+      { '•••1': '•••', '•••2': { pass: '•••' }, campus_7: null },
+    ],
+    ['a name where an id should be', { userId: 'Jane Doe' }, { userId: '•••' }],
+    ['what only looks like a number', { userId: { toString: 1 } }, { userId: { toString: '•••' } }],
+    ['a sentence where a type should be', { grade: { type: 'Jane got an A' } }, { grade: { type: '•••' } }],
+  ])('hides %s', (_, data, shown) => {
+    expect(maskedBody(JSON.stringify({ data }))).toEqual({ data: shown });
+  });
+
+  test('hides a sentence where a field of the event should be', () => {
+    const event = {
+      id: 'Dear Jane',
+      time: 'today',
+      source: '/sis',
+      type: 'a b',
+      datacontenttype: 'application/json; charset=utf-8',
+    };
+    expect(maskedBody(JSON.stringify(event))).toEqual({ ...event, id: '•••', type: '•••' });
+    expect(maskedText('No Jane today', JSON.stringify(event))).toBe('No ••• today');
+  });
+
+  test('keeps the ids that schemas tag: else npm run generate', async () => {
+    expect(readFileSync(shownIdsPath, 'utf8')).toBe(await shownIdsFile());
+  });
+
+  test('keeps every id that a function’s messages may have: else tag it', async () => {
+    const columns = [...(await loadIntegrations()).values()].flatMap((each) => [...columnsOf(each).keys()]);
+    const names = columns.map((column) => column.split('.').at(-1) ?? '').filter((name) => /Id$/.test(name));
+    expect(names).toContain('toParentId');
+    const data = Object.fromEntries(names.map((name) => [name, 7]));
+    expect(maskedBody(JSON.stringify({ data }))).toEqual({ data });
+  });
+
+  test.each(['Dear Jane', '"Dear Jane"', '["Jane"]', '7', ''])('of %s nothing can be shown', (body) => {
+    expect(maskedBody(body)).toBeUndefined();
+  });
+});
