@@ -1,7 +1,7 @@
 import type { Queue } from '../aws/batches.ts';
 import { createGrouping, type Group } from '../dead-letters/reading/groups.ts';
-import { type Visit, type VisitOptions, visit } from '../dead-letters/reading/read.ts';
-import { type Counts, countsOf } from '../dead-letters/reading/scan.ts';
+import { type Counts, countsOf } from '../dead-letters/reading/queue.ts';
+import { type Visit, type VisitOptions, visit } from '../dead-letters/reading/session.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';

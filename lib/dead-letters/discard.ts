@@ -4,8 +4,8 @@ import type { Target } from '../deployment/target.ts';
 import type { Filter } from './reading/filter.ts';
 import type { Group } from './reading/groups.ts';
 import { lineOf } from './reading/letter-line.ts';
-import type { Visit, VisitOptions } from './reading/read.ts';
 import { type Selected, selectLetters } from './reading/selection.ts';
+import type { Visit, VisitOptions } from './reading/session.ts';
 
 export type DiscardPlan = Visit & { letters: number; groups: Group[] };
 

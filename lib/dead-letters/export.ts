@@ -2,7 +2,7 @@ import type { Audit } from '../deployment/audit.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Filter, matches } from './reading/filter.ts';
 import { lineOf } from './reading/letter-line.ts';
-import { type Visit, type VisitOptions, visit } from './reading/read.ts';
+import { type Visit, type VisitOptions, visit } from './reading/session.ts';
 
 type ExportOptions = VisitOptions & {
   filter: Filter;

@@ -1,6 +1,6 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { maxBytes, sqsProblem } from '../../lib/aws/sqs-limits.ts';
-import { storyLines, storyOf } from '../../lib/cli/print/story.ts';
+import { storyLines, storyOf } from '../../lib/cli/print/letter-details.ts';
 import type { Terminal } from '../../lib/cli/print/terminal.ts';
 import { type DeadLetter, type LetterFailure, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { differences } from '../../lib/dead-letters/edit/change.ts';
@@ -8,7 +8,7 @@ import { matches } from '../../lib/dead-letters/reading/filter.ts';
 import { createGrouping } from '../../lib/dead-letters/reading/groups.ts';
 import { createLetterReader, type Letter, letterKinds } from '../../lib/dead-letters/reading/letter.ts';
 import { letterIn, lineOf } from '../../lib/dead-letters/reading/letter-line.ts';
-import { messageFor } from '../../lib/dead-letters/replay/send-back.ts';
+import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { eventIdIn, parseMessage, versionOf } from '../../lib/message.ts';

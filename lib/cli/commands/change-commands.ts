@@ -25,7 +25,7 @@ import {
 import { discardLines, discardPlanLines, outdatedLines, problemLines } from '../print/changes.ts';
 import { remarks } from '../print/letters.ts';
 import { countOf } from '../print/table.ts';
-import { addEditCommand } from './edit-command.ts';
+import { addEditCommand } from './letters/edit.ts';
 
 /** The commands that put single letters right, or away. */
 export const addChangeCommands = (letters: Command, around: Around): void => {

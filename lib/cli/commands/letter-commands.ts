@@ -15,8 +15,8 @@ import {
   wholeNumber,
   withProgress,
 } from '../command-context.ts';
+import { storyLines, storyOf } from '../print/letter-details.ts';
 import { groupsLines, listLines } from '../print/letters.ts';
-import { storyLines, storyOf } from '../print/story.ts';
 
 const reading = 'Reading letters';
 

@@ -1,7 +1,7 @@
 import { type Group, type Groups, maxWords } from '../../dead-letters/reading/groups.ts';
 import { type LetterKind, replayedOften } from '../../dead-letters/reading/letter.ts';
 import type { Listed } from '../../dead-letters/reading/list.ts';
-import type { Visit } from '../../dead-letters/reading/read.ts';
+import type { Visit } from '../../dead-letters/reading/session.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import { ageOf, countOf, cut, numberOf, tableOf, wrapped } from './table.ts';

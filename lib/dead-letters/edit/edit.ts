@@ -8,10 +8,10 @@ import { parseMessage } from '../../message.ts';
 import { findLetter } from '../reading/find.ts';
 import type { Letter } from '../reading/letter.ts';
 import { lineOf } from '../reading/letter-line.ts';
-import { type Desk, openDesk, type VisitOptions } from '../reading/read.ts';
+import { type Desk, openDesk, type VisitOptions } from '../reading/session.ts';
 import { watchReturns } from '../replay/failure-watch.ts';
 import { outcomeOf } from '../replay/outcome.ts';
-import { sendBack } from '../replay/send-back.ts';
+import { sendBack } from '../replay/send-and-delete.ts';
 import { type Difference, differences } from './change.ts';
 
 export type EditOptions = VisitOptions & {

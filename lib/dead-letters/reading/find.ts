@@ -2,7 +2,7 @@ import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import type { Letter } from './letter.ts';
-import { type Desk, openDesk, type VisitOptions, visitWith } from './read.ts';
+import { type Desk, openDesk, type VisitOptions, visitWith } from './session.ts';
 
 /**
  * The one letter with this id, held on the desk; the beginning of the id is enough.

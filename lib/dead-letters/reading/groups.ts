@@ -1,7 +1,7 @@
 import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import { type Letter, type LetterKind, replayedOften, unnamed, withoutIds } from './letter.ts';
-import { type Visit, type VisitOptions, visit } from './read.ts';
+import { type Visit, type VisitOptions, visit } from './session.ts';
 
 /** Letters of one function that failed for the same cause. */
 export type Group = {

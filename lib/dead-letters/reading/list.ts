@@ -2,7 +2,7 @@ import type { Target } from '../../deployment/target.ts';
 import { eventIdIn } from '../../message.ts';
 import { type Filter, matches } from './filter.ts';
 import { type Letter, unnamed } from './letter.ts';
-import { type Visit, type VisitOptions, visit } from './read.ts';
+import { type Visit, type VisitOptions, visit } from './session.ts';
 
 /** A letter without its message. */
 export type LetterFacts = Pick<

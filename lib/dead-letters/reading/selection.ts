@@ -3,7 +3,7 @@ import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import { createGrouping, type Group } from './groups.ts';
 import type { Letter, LetterKind } from './letter.ts';
-import { type Desk, openDesk, type Visit, type VisitOptions, visitWith } from './read.ts';
+import { type Desk, openDesk, type Visit, type VisitOptions, visitWith } from './session.ts';
 import { createSpool, type Place } from './spool.ts';
 
 /** A letter that was selected: what is needed to decide on it; the whole of it is read when its turn comes. */

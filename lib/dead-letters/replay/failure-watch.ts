@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetter } from '../../dead-letter.ts';
 import type { Target } from '../../deployment/target.ts';
 import { type Letter, unnamed } from '../reading/letter.ts';
-import type { Desk } from '../reading/read.ts';
-import { receive } from '../reading/scan.ts';
+import { receive } from '../reading/queue.ts';
+import type { Desk } from '../reading/session.ts';
 
 /** What comes back of the letters that were sent. */
 export type Returns = {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Target } from '../../deployment/target.ts';
-import type { Desk } from '../reading/read.ts';
-import { countsOf } from '../reading/scan.ts';
+import { countsOf } from '../reading/queue.ts';
+import type { Desk } from '../reading/session.ts';
 import type { Returns } from './failure-watch.ts';
 
 type Watched = { id: string; queueUrl: string | undefined };

@@ -4,7 +4,7 @@ import type { Selected, Selection } from '../reading/selection.ts';
 import { watchReturns } from './failure-watch.ts';
 import { outcomeOf } from './outcome.ts';
 import { paced } from './paced.ts';
-import { sendBack } from './send-back.ts';
+import { sendBack } from './send-and-delete.ts';
 
 export type Canary = {
   letters: number;

@@ -7,7 +7,7 @@ import { styleText } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../../esbuild.config.ts';
 import { guarded } from '../../../lib/cli/print/terminal.ts';
-import { visit } from '../../../lib/dead-letters/reading/read.ts';
+import { visit } from '../../../lib/dead-letters/reading/session.ts';
 import { eventBody, never, type Office, officesForTests } from './office.ts';
 import { documentsIn, typed as sisRelay } from './typed.ts';
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from 'vitest';
 import { sendAll } from '../../../lib/aws/batches.ts';
-import { countsOf } from '../../../lib/dead-letters/reading/scan.ts';
+import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { seed } from '../../seed.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, type Office, officesForTests } from '../cli/office.ts';

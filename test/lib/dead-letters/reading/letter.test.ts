@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
 import { createLetterReader, letterKinds, withoutIds } from '../../../../lib/dead-letters/reading/letter.ts';
 import { letterIn, lineOf } from '../../../../lib/dead-letters/reading/letter-line.ts';
-import { messageFor } from '../../../../lib/dead-letters/replay/send-back.ts';
+import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
 import { failureOf } from '../../cli/office.ts';
 
 const target = {

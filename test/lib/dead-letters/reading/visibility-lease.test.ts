@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { countsOf, receive } from '../../../../lib/dead-letters/reading/scan.ts';
+import { countsOf, receive } from '../../../../lib/dead-letters/reading/queue.ts';
 import { createHold } from '../../../../lib/dead-letters/reading/visibility-lease.ts';
 import { type Office, officesForTests } from '../../cli/office.ts';
 

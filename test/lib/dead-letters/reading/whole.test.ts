@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { storyOf } from '../../../../lib/cli/print/story.ts';
+import { storyOf } from '../../../../lib/cli/print/letter-details.ts';
 import { discardLetters } from '../../../../lib/dead-letters/discard.ts';
 import { editLetter } from '../../../../lib/dead-letters/edit/edit.ts';
 import { exportLetters } from '../../../../lib/dead-letters/export.ts';

@@ -8,7 +8,7 @@ import {
   replayLetters,
 } from '../../../../lib/dead-letters/replay/replay.ts';
 import type { Canary } from '../../../../lib/dead-letters/replay/run.ts';
-import { messageFor } from '../../../../lib/dead-letters/replay/send-back.ts';
+import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
 import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();

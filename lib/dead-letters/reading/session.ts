@@ -1,7 +1,7 @@
 import type { Queue } from '../../aws/batches.ts';
 import type { Target } from '../../deployment/target.ts';
 import { createLetterReader, type Letter, type LetterReader } from './letter.ts';
-import { countsOf, scan } from './scan.ts';
+import { countsOf, scan } from './queue.ts';
 import { createHold, type Hold } from './visibility-lease.ts';
 
 export type VisitOptions = {

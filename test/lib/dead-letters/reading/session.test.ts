@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { visit } from '../../../../lib/dead-letters/reading/read.ts';
-import { countsOf } from '../../../../lib/dead-letters/reading/scan.ts';
+import { countsOf } from '../../../../lib/dead-letters/reading/queue.ts';
+import { visit } from '../../../../lib/dead-letters/reading/session.ts';
 import { never, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();

@@ -3,7 +3,7 @@ import { bytesOf, maxAttributes, maxBytes, type Outgoing } from '../../aws/sqs-l
 import type { DeadLetter } from '../../dead-letter.ts';
 import { needsDecision } from '../../failure.ts';
 import type { Letter } from '../reading/letter.ts';
-import type { Desk } from '../reading/read.ts';
+import type { Desk } from '../reading/session.ts';
 
 export type SentBack = {
   /** The letters whose messages are on their queues again. */

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type ReplayOptions, replayLetters } from '../../dead-letters/replay/replay.ts';
+import { type ReplayOptions, replayLetters } from '../../../dead-letters/replay/replay.ts';
 import {
   type Around,
   addFilterOptions,
@@ -12,10 +12,10 @@ import {
   reasonText,
   targetOf,
   wholeNumber,
-} from '../command-context.ts';
-import { canaryLines, paceLine, planLines, resultLines } from '../print/plan.ts';
-import { createProgress } from '../print/progress.ts';
-import { wrapped } from '../print/table.ts';
+} from '../../command-context.ts';
+import { canaryLines, paceLine, planLines, resultLines } from '../../print/plan.ts';
+import { createProgress } from '../../print/progress.ts';
+import { wrapped } from '../../print/table.ts';
 
 type Given = Omit<ReplayOptions, 'filter' | 'waitSeconds'> & { canaryWait: number; goOn?: boolean };
 

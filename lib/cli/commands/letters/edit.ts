@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { changed, changeFrom, removalOf } from '../../dead-letters/edit/change.ts';
-import { type EditOptions, editLetter } from '../../dead-letters/edit/edit.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import { readJson } from '../../json.ts';
+import { changed, changeFrom, removalOf } from '../../../dead-letters/edit/change.ts';
+import { type EditOptions, editLetter } from '../../../dead-letters/edit/edit.ts';
+import { RefusedError } from '../../../deployment/command-errors.ts';
+import { readJson } from '../../../json.ts';
 import {
   type Around,
   agreed,
@@ -13,9 +13,9 @@ import {
   reasonText,
   targetOf,
   wholeNumber,
-} from '../command-context.ts';
-import { differenceLines, editedLines } from '../print/changes.ts';
-import type { Terminal } from '../print/terminal.ts';
+} from '../../command-context.ts';
+import { differenceLines, editedLines } from '../../print/changes.ts';
+import type { Terminal } from '../../print/terminal.ts';
 
 type Given = Pick<EditOptions, 'reason' | 'includeUncertain' | 'reveal'> & {
   set?: string[];
