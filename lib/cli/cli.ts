@@ -1,12 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../deployment/command-errors.ts';
-import { type Around, globalOptions } from './command-context.ts';
-import { addChangeCommands } from './commands/change-commands.ts';
-import { addLetterCommands } from './commands/letter-commands.ts';
-import { addReplayCommand } from './commands/letters/replay.ts';
-import { addPlatformCommands } from './commands/platform-commands.ts';
-import { addServiceCommands } from './commands/service-commands.ts';
+import { type Cli, globalOptions } from './command-context.ts';
+import { addAuthUrl } from './commands/auth-url.ts';
+import { addDiscard } from './commands/letters/discard.ts';
+import { addEdit } from './commands/letters/edit.ts';
+import { addExport } from './commands/letters/export.ts';
+import { addGroups } from './commands/letters/groups.ts';
+import { addImport } from './commands/letters/import.ts';
+import { addList } from './commands/letters/list.ts';
+import { addReplay } from './commands/letters/replay.ts';
+import { addShow } from './commands/letters/show.ts';
+import { addPublish } from './commands/publish.ts';
+import { addScopes } from './commands/scopes.ts';
+import { addStatus } from './commands/status.ts';
 import { wrapped } from './print/table.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
 import { sentenceOf } from './sentence.ts';
@@ -15,7 +22,7 @@ import { sentenceOf } from './sentence.ts';
 export const run = async (args: string[], given: Terminal): Promise<number> => {
   const terminal = guarded(given);
   let done = true;
-  const around: Around = {
+  const cli: Cli = {
     terminal,
     finish: (isDone) => {
       done = isDone;
@@ -39,11 +46,9 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     .command('letters')
     .description('the letters in the dead-letter queue')
     .addHelpText('after', letterExamples);
-  addLetterCommands(letters, around);
-  addReplayCommand(letters, around);
-  addChangeCommands(letters, around);
-  addServiceCommands(program, around);
-  addPlatformCommands(program, around);
+  for (const add of [addGroups, addList, addShow, addReplay, addEdit, addDiscard, addExport, addImport])
+    add(letters, cli);
+  for (const add of [addStatus, addPublish, addScopes, addAuthUrl]) add(program, cli);
 
   try {
     await program.parseAsync(args, { from: 'user' });

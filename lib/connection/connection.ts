@@ -3,7 +3,7 @@ import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
 import { UsageError } from '../deployment/command-errors.ts';
-import { asMisuse, type Target } from '../deployment/target.ts';
+import { settingsProblem, type Target } from '../deployment/target.ts';
 import { jsonIn } from '../json.ts';
 import {
   type Authenticator,
@@ -109,6 +109,6 @@ const platformSettings = (platform: Record<string, string>, queueUrl: string) =>
   try {
     return settingsFrom({ ...platform, QUEUE_URL: queueUrl, DEAD_LETTER_QUEUE_URL: queueUrl });
   } catch (error) {
-    throw new UsageError(asMisuse(error));
+    throw new UsageError(settingsProblem(error));
   }
 };

@@ -1,7 +1,7 @@
 import type { Queue } from '../aws/batches.ts';
 import { createGrouping, type Group } from '../dead-letters/reading/groups.ts';
 import { type Counts, countsOf } from '../dead-letters/reading/queue.ts';
-import { type Visit, type VisitOptions, visit } from '../dead-letters/reading/session.ts';
+import { type ReadOptions, type ReadSummary, withSession } from '../dead-letters/reading/session.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
@@ -15,7 +15,7 @@ export type QueueStatus = Counts & {
 
 export type Status = {
   queues: QueueStatus[];
-  letters: Visit & { counts: Counts; groups: Group[] };
+  letters: ReadSummary & { counts: Counts; groups: Group[] };
   /** Undefined where the target does not tell which platform it is. */
   connection: ConnectionReport | undefined;
   /** What single functions wait for until a person acts; undefined where it cannot be read. */
@@ -28,7 +28,7 @@ export type Status = {
  */
 export const statusOf = async (
   target: Target,
-  { functions, look = false, ...options }: VisitOptions & { functions: string[]; look?: boolean },
+  { functions, look = false, ...options }: ReadOptions & { functions: string[]; look?: boolean },
 ): Promise<Status> => {
   const sqs = await target.sqs();
   const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
@@ -42,23 +42,20 @@ export const statusOf = async (
   };
   const counts = await countsOf(deadLetters);
   const grouping = createGrouping();
-  const [queues, connection, incidents, visited] = await Promise.all([
+  const [queues, connection, incidents, summary] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     connectionReport(target),
     incidentsOf(target, functions),
-    visit(target, {
-      ...options,
-      look: (letter) => {
-        grouping.add(letter);
-        return true;
-      },
+    withSession(target, async (session) => {
+      for await (const letter of session.letters(options)) grouping.add(letter);
+      return session.summary();
     }),
   ]);
   return {
     queues: queues.flat(),
     connection,
     incidents,
-    letters: { ...visited, counts, groups: grouping.all() },
+    letters: { ...summary, counts, groups: grouping.all() },
   };
 };
 

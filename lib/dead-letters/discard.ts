@@ -3,13 +3,14 @@ import { type Audit, archive } from '../deployment/audit.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Filter } from './reading/filter.ts';
 import type { Group } from './reading/groups.ts';
-import { lineOf } from './reading/letter-line.ts';
+import { letterLine } from './reading/letter-line.ts';
 import { type Selected, selectLetters } from './reading/selection.ts';
-import type { Visit, VisitOptions } from './reading/session.ts';
+import type { ReadOptions, ReadSummary } from './reading/session.ts';
+import { leaseEnded } from './reading/visibility-lease.ts';
 
-export type DiscardPlan = Visit & { letters: number; groups: Group[] };
+export type DiscardPlan = ReadSummary & { letters: number; groups: Group[] };
 
-type DiscardOptions = VisitOptions & {
+type DiscardOptions = ReadOptions & {
   filter: Filter;
   limit?: number | undefined;
   reason: string;
@@ -23,7 +24,7 @@ export type Discarded = {
   plan: DiscardPlan;
   discarded: number;
   failed: { id: string; reason: string }[];
-  /** Of those planned, how many were not begun with because it was interrupted. */
+  /** How many of those planned were left alone because the command was interrupted. */
   left: number;
   /** Addresses of what was archived; `letters import` takes them back. */
   archives: string[];
@@ -36,21 +37,19 @@ export const discardLetters = async (
   { filter, reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
 ): Promise<Discarded> => {
   const selection = await selectLetters(target, { ...options, filter });
-  const { letters, groups, desk } = selection;
+  const { letters, groups, session } = selection;
   const { seen, whole, limitReached = false, hidden, oldestMs } = selection;
   const plan = { seen, whole, limitReached, hidden, oldestMs, groups, letters: letters.length };
   const result: Omit<Discarded, 'left' | 'backLater'> = { plan, discarded: 0, failed: [], archives: [] };
 
   const discarded: string[] = [];
   const discard = async (chunk: Selected[], key: string): Promise<void> => {
-    const safe = chunk.filter(({ id }) => desk.hold.isSafe(id));
-    const lines = await Promise.all(safe.map(async (letter) => lineOf(await selection.read(letter))));
+    const current = chunk.filter(({ id }) => session.lease.isCurrent(id));
+    const lines = await Promise.all(current.map(async (letter) => letterLine(await selection.read(letter))));
     if (lines.length > 0) result.archives.push(await archive(target, key, lines.join('')));
-    const failures = await desk.hold.remove(safe.map(({ id }) => id));
+    const failures = await session.lease.deleteLetters(current.map(({ id }) => id));
     for (const { id } of chunk) {
-      const why = safe.some((each) => each.id === id)
-        ? failures.get(id)
-        : 'held for too long: others may have it now';
+      const why = current.some((each) => each.id === id) ? failures.get(id) : leaseEnded;
       if (why === undefined) discarded.push(id);
       else result.failed.push({ id, reason: why });
     }
@@ -90,7 +89,7 @@ export const discardLetters = async (
 const maxLetters = 500;
 const maxBytes = 4 * 1024 ** 2;
 
-/** Few enough to be in memory at once. */
+/** Each small enough to be in memory at once. */
 const chunksOf = (letters: Selected[]): Selected[][] => {
   const chunks: Selected[][] = [];
   let bytes = 0;

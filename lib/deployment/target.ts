@@ -100,12 +100,12 @@ export const operationOverrides = (): Record<string, OperationOverride> => {
   try {
     return operationOverridesFrom(given());
   } catch (error) {
-    throw new UsageError(asMisuse(error));
+    throw new UsageError(settingsProblem(error));
   }
 };
 
-/** The functions' own check of their settings, as it is told to a person. */
-export const asMisuse = (error: unknown): string =>
+/** What the functions' own check of their settings found, for a person. */
+export const settingsProblem = (error: unknown): string =>
   error instanceof Error ? error.message.replace("The function's", 'The') : String(error);
 
 /** The command line that opens a file for the operator, where one is named. */

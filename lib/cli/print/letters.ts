@@ -1,7 +1,7 @@
 import { type Group, type Groups, maxWords } from '../../dead-letters/reading/groups.ts';
 import { type LetterKind, replayedOften } from '../../dead-letters/reading/letter.ts';
 import type { Listed } from '../../dead-letters/reading/list.ts';
-import type { Visit } from '../../dead-letters/reading/session.ts';
+import type { ReadSummary } from '../../dead-letters/reading/session.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import { ageOf, countOf, cut, numberOf, tableOf, wrapped } from './table.ts';
@@ -109,25 +109,25 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   );
   return [
     terminal.style('dim', header),
-    ...rows.map((row, at) => coloured(row, letters[at]?.kind ?? 'foreign', terminal)),
+    ...rows.map((row, at) => coloured(row, letters[at]?.kind ?? 'unknown-source', terminal)),
     '',
     ...remarks(found),
     terminal.style(
       'dim',
       letters.length < matching
-        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. The whole story of one: sis-relay letters show <id>`
-        : `${countOf(matching, 'letter')}. The whole story of one: sis-relay letters show <id>`,
+        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. Details of one: sis-relay letters show <id>`
+        : `${countOf(matching, 'letter')}. Details of one: sis-relay letters show <id>`,
     ),
   ];
 };
 
-const nothing = ({ seen, hidden }: Visit, name: string): string =>
+const nothing = ({ seen, hidden }: ReadSummary, name: string): string =>
   seen === 0
     ? `${name}: there are no ${hidden > 0 ? 'other ' : ''}dead letters.`
     : `${name}: none of ${countOf(seen, 'dead letter')} matches.`;
 
 /** What the numbers do not tell. */
-export const remarks = ({ whole, hidden, seen, limitReached }: Visit): string[] => [
+export const remarks = ({ whole, hidden, seen, limitReached }: ReadSummary): string[] => [
   ...(hidden > 0
     ? [`About ${countOf(hidden, 'letter is', 'letters are')} in somebody else's hands and not counted here.`]
     : []),

@@ -54,6 +54,20 @@ export const changed = (body: string, changes: Change[]): string => {
   return JSON.stringify(json);
 };
 
+/** The body as it was saved in an editor, which shows it indented; untouched, it stays the same to the byte. */
+export const changedInEditor = async (
+  body: string,
+  edit: (text: string) => Promise<string>,
+): Promise<string> => {
+  const before = readJson(body);
+  const shown = 'json' in before ? `${JSON.stringify(before.json, null, 2)}\n` : body;
+  const saved = await edit(shown);
+  // An editor may add an end of line by itself.
+  if (saved.trimEnd() === shown.trimEnd()) return body;
+  const after = readJson(saved);
+  return 'json' in after ? JSON.stringify(after.json) : saved;
+};
+
 const inside = (at: unknown, part: string, path: string[]): unknown => {
   if (typeof at === 'object' && at !== null && Object.hasOwn(at, part))
     return (at as Record<string, unknown>)[part];
@@ -86,21 +100,21 @@ const withoutWordsOf = (body: string, value: unknown): unknown => {
 
 type Field = { path: (string | number)[]; value: unknown };
 
-const textOf = (path: Field['path']): string =>
+const pathText = (path: Field['path']): string =>
   path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${part}`)).join('') ||
   'the whole message';
 
 const fieldsIn = (body: string): Map<string, Field> => {
   const fields = new Map<string, Field>();
   const collect = (value: unknown, path: Field['path']): void => {
-    if (typeof value !== 'object' || value === null) fields.set(textOf(path), { path, value });
+    if (typeof value !== 'object' || value === null) fields.set(pathText(path), { path, value });
     else if (Object.keys(value).length === 0)
-      fields.set(textOf(path), { path, value: JSON.stringify(value) });
+      fields.set(pathText(path), { path, value: JSON.stringify(value) });
     else if (Array.isArray(value)) for (const [at, each] of value.entries()) collect(each, [...path, at]);
     else for (const [name, each] of Object.entries(value)) collect(each, [...path, name]);
   };
   const read = readJson(body);
   if ('json' in read) collect(read.json, []);
-  else fields.set(textOf([]), { path: [], value: body });
+  else fields.set(pathText([]), { path: [], value: body });
   return fields;
 };

@@ -58,7 +58,7 @@ export const matches = (filter: Filter, letter: Letter): boolean =>
   oneOf(filter.function, (each) => each === letter.function) &&
   oneOf(filter.kind, (each) => each === letter.kind) &&
   oneOf(filter.status, (each) => statusMatches(each, letter.failure?.status)) &&
-  (filter.error === undefined || textOf(letter).includes(filter.error.toLowerCase())) &&
+  (filter.error === undefined || errorText(letter).includes(filter.error.toLowerCase())) &&
   (filter.since ?? 0) <= letter.sentMs &&
   letter.sentMs <= (filter.until ?? Number.POSITIVE_INFINITY) &&
   (filter.minReplays ?? 0) <= letter.replays &&
@@ -73,7 +73,7 @@ const statusMatches = (wanted: string, status: number | undefined): boolean =>
   status !== undefined &&
   (wanted.endsWith('xx') ? wanted[0] === String(status)[0] : wanted === String(status));
 
-const textOf = ({ failure, error }: Letter): string =>
+const errorText = ({ failure, error }: Letter): string =>
   [
     error,
     failure?.message,

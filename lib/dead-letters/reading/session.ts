@@ -1,84 +1,117 @@
+import type { Message } from '@aws-sdk/client-sqs';
 import type { Queue } from '../../aws/batches.ts';
 import type { Target } from '../../deployment/target.ts';
-import { createLetterReader, type Letter, type LetterReader } from './letter.ts';
-import { countsOf, scan } from './queue.ts';
-import { createHold, type Hold } from './visibility-lease.ts';
+import { createLetterReader, type Letter } from './letter.ts';
+import { merged } from './merged.ts';
+import { countsOf, receive } from './queue.ts';
+import { createVisibilityLease, type VisibilityLease } from './visibility-lease.ts';
 
-export type VisitOptions = {
+export type ReadOptions = {
   signal: AbortSignal;
-  /** How many letters were seen so far, of about so many. */
-  onProgress?: ((seen: number, ofAbout: number) => void) | undefined;
+  /** How many letters were read so far, of about so many. */
+  onProgress?: ((read: number, ofAbout: number) => void) | undefined;
 };
 
-export type Visit = {
+export type ReadSummary = {
+  /** How many letters were read. */
   seen: number;
-  /** False where letters may be left that were not seen. */
+  /** False where letters may be left that were not read. */
   whole: boolean;
-  /** It ended where as many as were asked for had been found. */
+  /** Reading ended because as many letters as were asked for had been found. */
   limitReached?: boolean;
-  /** About so many were in somebody else's hands when the visit began, and not seen. */
+  /** About so many were leased by somebody else when the reading began, and were not read. */
   hidden: number;
-  /** When the oldest of those seen was sent: SQS keeps it for 14 days from then on. Undefined: none was seen. */
+  /** When the oldest letter that was read was sent: SQS keeps it for 14 days from then on. Undefined: none was read. */
   oldestMs: number | undefined;
 };
 
-/** Everything that a verb needs to work on letters; `close` gives back all that it still holds. */
-export type Desk = {
+/** Work on the dead-letter queue: whatever it receives stays leased until it is deleted or the session is closed. */
+export type Session = {
+  target: Target;
   queue: Queue;
-  hold: Hold;
-  readLetter: LetterReader;
-  /** Answers how many letters come back only when their lease is over. */
+  lease: VisibilityLease;
+  /** Every letter that nobody else has leased, each once. A consumer that needs no more breaks out of its loop. */
+  letters(options: ReadOptions): AsyncGenerator<Letter>;
+  /** Of the letters read so far. */
+  summary(): ReadSummary;
+  /** One receive call: letters that are new to this session; none where the queue shows none. */
+  receiveNew(): Promise<Letter[]>;
+  /** Gives back all letters that are still leased; answers how many others see only when their lease ends. */
   close(): Promise<number>;
 };
 
-export const openDesk = async (target: Target): Promise<Desk> => {
+/** SQS lets a queue have 120,000 messages in flight; some are left to others. */
+const maxLeased = 110_000;
+/** So many receive at once. SQS may answer that it has none while it has some: it counts only when all of them hear that. */
+const receivers = 8;
+/** They begin anew where SQS' own count says that there are more, but not more often than so. */
+const maxRounds = 5;
+
+export const openSession = async (target: Target): Promise<Session> => {
   const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
-  const hold = createHold(queue, target.leaseSeconds);
+  const lease = createVisibilityLease(queue, target.leaseSeconds);
+  const readLetter = createLetterReader(target);
+  const summary: ReadSummary = { seen: 0, whole: false, hidden: 0, oldestMs: undefined };
+
+  const receiveLeased = async (): Promise<Message[]> => {
+    for (;;) {
+      const messages = await receive(queue, target);
+      const fresh = messages.filter(({ MessageId = '', ReceiptHandle = '' }) =>
+        lease.add(MessageId, ReceiptHandle),
+      );
+      if (fresh.length > 0 || messages.length === 0) return fresh;
+    }
+  };
+
+  async function* receiveUntilEmpty(signal: AbortSignal): AsyncGenerator<Letter> {
+    while (!signal.aborted && lease.size() < maxLeased) {
+      const messages = await receiveLeased();
+      if (messages.length === 0) return;
+      for (const message of messages) yield await readLetter(message);
+    }
+  }
+
   return {
+    target,
     queue,
-    hold,
-    readLetter: createLetterReader(target),
+    lease,
+    async *letters({ signal, onProgress }) {
+      const { visible, inFlight } = await countsOf(queue);
+      summary.hidden = inFlight;
+      const isOver = () => signal.aborted || lease.size() >= maxLeased;
+      for (let round = 0; round < maxRounds && !isOver(); round += 1) {
+        for await (const letter of merged(
+          Array.from({ length: receivers }, () => receiveUntilEmpty(signal)),
+        )) {
+          if (signal.aborted) return;
+          summary.seen += 1;
+          summary.oldestMs = Math.min(summary.oldestMs ?? letter.sentMs, letter.sentMs);
+          onProgress?.(summary.seen, Math.max(visible, summary.seen));
+          yield letter;
+        }
+        if (isOver() || (await countsOf(queue)).visible === 0) break;
+      }
+      summary.whole = !isOver();
+    },
+    summary: () => ({ ...summary }),
+    receiveNew: async () => Promise.all((await receiveLeased()).map(readLetter)),
     close: async () => {
-      const late = await hold.giveBack();
-      hold.close();
+      const late = await lease.giveBack();
+      lease.close();
       return late;
     },
   };
 };
 
-/** Shows each letter once, and holds it; `look` answers false where no more are needed. */
-export const visitWith = async (
-  desk: Desk,
+/** Works in a session that is closed at the end, however that comes. */
+export const withSession = async <Value>(
   target: Target,
-  { signal, onProgress, look }: VisitOptions & { look(letter: Letter): boolean | Promise<boolean> },
-): Promise<Visit> => {
-  const { visible, inFlight } = await countsOf(desk.queue);
-  let seen = 0;
-  let oldestMs: number | undefined;
-  const { whole } = await scan({
-    ...desk,
-    ...target,
-    signal,
-    onLetter: async (message) => {
-      seen += 1;
-      onProgress?.(seen, Math.max(visible, seen));
-      const letter = await desk.readLetter(message);
-      oldestMs = Math.min(oldestMs ?? letter.sentMs, letter.sentMs);
-      return look(letter);
-    },
-  });
-  return { seen, whole, hidden: inFlight, oldestMs };
-};
-
-/** Shows each letter once, and gives all of them back. */
-export const visit = async (
-  target: Target,
-  options: VisitOptions & { look(letter: Letter): boolean | Promise<boolean> },
-): Promise<Visit> => {
-  const desk = await openDesk(target);
+  work: (session: Session) => Promise<Value>,
+): Promise<Value> => {
+  const session = await openSession(target);
   try {
-    return await visitWith(desk, target, options);
+    return await work(session);
   } finally {
-    await desk.close();
+    await session.close();
   }
 };

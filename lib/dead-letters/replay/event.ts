@@ -11,7 +11,7 @@ const request = z.strictObject({
   includeUncertain: z.boolean().default(false),
   canary: z.int().nonnegative().default(5),
   canaryWait: z.number().positive().max(600).default(60),
-  goOn: z.boolean().default(false),
+  continueUndecided: z.boolean().default(false),
   rate: z.number().positive().max(500).default(5),
   stopAfter: z.int().positive().default(5),
   probe: z.boolean().default(true),

@@ -94,7 +94,7 @@ type Command = {
 
 const commands: Record<string, Command> = {
   replay: {
-    line: () => 'letters replay --no-probe --canary 5 --canary-wait 1 --go-on --rate 500',
+    line: () => 'letters replay --no-probe --canary 5 --canary-wait 1 --continue-undecided --rate 500',
     points: 8.5,
     check: ({ bodies, sent, left }) => {
       expect(left).toEqual([]);
