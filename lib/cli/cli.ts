@@ -29,7 +29,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     },
   };
   const program = new Command('sis-relay')
-    .description('Dead letters seen, understood and put right; messages published; how everything is.')
+    .description('Shows, corrects and replays dead letters, publishes messages, and shows how everything is.')
     .version(version())
     .configureOutput({
       writeOut: terminal.out,
@@ -39,7 +39,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
-    .showHelpAfterError('(--help tells what there is)')
+    .showHelpAfterError('(see --help)')
     .addHelpText('after', examples);
   for (const option of globalOptions()) program.addOption(option);
   const letters = program

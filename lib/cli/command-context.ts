@@ -15,14 +15,18 @@ export type Cli = {
   finish(isDone: boolean): void;
 };
 
-/** What one command works with, as it was typed. */
+/** What one command works with, as it was typed; its options are checked when they are read. */
 export type CommandContext = Cli & {
   signal: AbortSignal;
   isJson: boolean;
+  /** The deployment that the options name. @throws UsageError where they name none. */
+  readonly target: Target;
+  /** Which letters the options name. @throws UsageError naming the option that is wrong. */
+  readonly filter: Filter;
+  /** The audit log of the target; its entries are printed, too. */
+  readonly audit: Audit;
   /** Prints the document where JSON was asked for, else the lines. */
   print(document: unknown, lines: () => string[]): void;
-  /** The audit log, whose entries are printed, too. */
-  auditOf(target: Target): Audit;
   /** Asks before something is changed; with --yes nobody is asked. @throws RefusedError where there is nobody to ask. */
   agreed(question: string): Promise<boolean>;
   /** Shows how far the work is, and clears that line at the end. */
@@ -31,12 +35,26 @@ export type CommandContext = Cli & {
 
 export const contextOf = ({ terminal, finish }: Cli, command: Command): CommandContext => {
   const { json: isJson = false, yes = false } = command.optsWithGlobals();
+  let target: Target | undefined;
+  const targetOnce = (): Target => {
+    target ??= targetOf(command);
+    return target;
+  };
   const print: CommandContext['print'] = (document, lines) =>
     terminal.out(isJson ? `${printableJson(document)}\n` : textOfLines(lines()));
   return {
     ...{ terminal, finish, signal: terminal.signal, isJson, print },
-    auditOf: (target) =>
-      createAudit(target, (line) => terminal.out(`${isJson ? line : terminal.style('dim', line)}\n`)),
+    get target() {
+      return targetOnce();
+    },
+    get filter() {
+      return filterOf(command);
+    },
+    get audit() {
+      return createAudit(targetOnce(), (line) =>
+        terminal.out(`${isJson ? line : terminal.style('dim', line)}\n`),
+      );
+    },
     agreed: async (question) => {
       if (yes) return true;
       const answer = isJson ? undefined : await terminal.ask(`${question} [y/N] `);
@@ -66,24 +84,20 @@ const elsewhere = ['stage', 'deadLetters', 'profile'];
 
 export const globalOptions = (): Option[] => [
   new Option('--stage <name>', 'the stage to work on (environment: SIS_RELAY_STAGE)'),
-  new Option('--local', 'work on what `npm run local` keeps up on this machine').conflicts(elsewhere),
-  new Option('--stack <file>', 'like --local, with what it wrote down in this file').conflicts(elsewhere),
+  new Option('--local', 'work on the one that `npm run local` runs on this machine').conflicts(elsewhere),
+  new Option('--stack <file>', 'like --local, for the one that this file describes').conflicts(elsewhere),
   new Option('--dead-letters <url>', 'address of the dead-letter queue (environment: DEAD_LETTER_QUEUE_URL)'),
   new Option('--bucket <name>', 'bucket of the audit log and of archives (environment: SIS_RELAY_BUCKET)'),
   new Option('--profile <name>', 'profile of the AWS configuration'),
   new Option('--region <name>', 'AWS region'),
   new Option('--as <name>', 'who you are, for the audit log; default: the user of this machine'),
-  new Option(
-    '--lease <seconds>',
-    'should this process die, letters it had in hand show up again after so long',
-  )
+  new Option('--lease <seconds>', 'how long letters stay hidden from others if this process dies')
     .default(300)
     .argParser(wholeNumber(2, 43_200)),
-  new Option('--json', 'answer in JSON, a document a line'),
+  new Option('--json', 'print JSON, one document per line'),
 ];
 
-/** The deployment that the options name. */
-export const targetOf = (command: Command): Target => {
+const targetOf = (command: Command): Target => {
   const { local, stack, lease, ...options } = command.optsWithGlobals();
   return targetFrom({ ...options, local: stack ?? (local ? true : undefined), leaseSeconds: lease });
 };
@@ -119,8 +133,7 @@ export const addFilterOptions = (command: Command): Command =>
     .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages')
     .optionsGroup('Options:');
 
-/** @throws UsageError naming the option that is wrong. */
-export const filterOf = (command: Command): Filter => {
+const filterOf = (command: Command): Filter => {
   const given = command.opts();
   const named = Object.fromEntries(
     Object.keys(filterSchema.shape).flatMap((name) => (name in given ? [[name, given[name]]] : [])),

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import { authorizeUser, type WayIn } from '../../user-authorization/authorize.ts';
-import { type Cli, contextOf, targetOf } from '../command-context.ts';
+import { type Cli, contextOf } from '../command-context.ts';
 import { wrapped } from '../print/table.ts';
 
 export const addAuthUrl = (program: Command, cli: Cli): void => {
@@ -16,12 +16,11 @@ export const addAuthUrl = (program: Command, cli: Cli): void => {
     .option('--yes', 'do not ask before a secret is written')
     .addHelpText('after', examples)
     .action(async ({ callback, returned, appSecret, entryPath }, command: Command) => {
-      const { terminal, isJson, print, agreed, auditOf, finish } = contextOf(cli, command);
-      const target = targetOf(command);
+      const { target, audit, terminal, isJson, print, agreed, finish } = contextOf(cli, command);
       let way: WayIn | undefined;
       let address: string | undefined;
       const stored = await authorizeUser(target, {
-        ...{ callback, appSecret, entryPath, audit: auditOf(target) },
+        ...{ callback, appSecret, entryPath, audit },
         show: (found) => {
           way = found;
           if (isJson) return;

@@ -3,7 +3,7 @@ import { loadIntegrations } from '../../deployment/integrations.ts';
 import { outdatedAfterDays } from '../../ledger/rules.ts';
 import { publishMessages } from '../../publish/publish.ts';
 import { type Format, formats } from '../../publish/rows.ts';
-import { type Cli, contextOf, targetOf } from '../command-context.ts';
+import { type Cli, contextOf } from '../command-context.ts';
 import { publishedLines } from '../print/published.ts';
 
 type Given = {
@@ -26,13 +26,12 @@ export const addPublish = (program: Command, cli: Cli): void => {
     .option('--valid-only', 'send what is valid, though other rows are not')
     .addHelpText('after', examples)
     .action(async (file: string, { dryRun, ...given }: Given, command: Command) => {
-      const { signal, print, withProgress, auditOf, finish } = contextOf(cli, command);
-      const target = targetOf(command);
+      const { target, audit, signal, print, withProgress, finish } = contextOf(cli, command);
       const integrations = await loadIntegrations();
       const published = await withProgress('Sent', (onSent) =>
         publishMessages(target, {
           ...{ ...given, file, dryRun, integrations, signal, onSent },
-          audit: auditOf(target),
+          audit,
         }),
       );
       const { valid, invalid, sent } = published;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { statusOf } from '../../connection/status.ts';
 import { loadIntegrations } from '../../deployment/integrations.ts';
-import { type Cli, contextOf, targetOf } from '../command-context.ts';
+import { type Cli, contextOf } from '../command-context.ts';
 import { statusLines } from '../print/status.ts';
 
 export const addStatus = (program: Command, cli: Cli): void => {
@@ -11,8 +11,7 @@ export const addStatus = (program: Command, cli: Cli): void => {
     .option('--look', 'into the queues too, for their oldest messages: it counts as a receipt of some')
     .addHelpText('after', examples)
     .action(async ({ look = false }: { look?: boolean }, command: Command) => {
-      const { terminal, signal, print, withProgress } = contextOf(cli, command);
-      const target = targetOf(command);
+      const { target, terminal, signal, print, withProgress } = contextOf(cli, command);
       const functions = [...(await loadIntegrations()).keys()];
       const status = await withProgress('Reading letters', (onProgress) =>
         statusOf(target, { functions, look, signal, onProgress }),

@@ -1,15 +1,7 @@
 import type { Command } from 'commander';
 import { discardLetters } from '../../../dead-letters/discard.ts';
 import { UsageError } from '../../../deployment/command-errors.ts';
-import {
-  addFilterOptions,
-  type Cli,
-  contextOf,
-  filterOf,
-  reasonText,
-  targetOf,
-  wholeNumber,
-} from '../../command-context.ts';
+import { addFilterOptions, type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
 import { discardLines, discardPlanLines } from '../../print/changes.ts';
 import { countOf } from '../../print/table.ts';
 
@@ -24,16 +16,17 @@ export const addDiscard = (letters: Command, cli: Cli): void => {
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
     .action(async ({ reason, all, limit, dryRun }, command: Command) => {
-      const { terminal, signal, print, agreed, withProgress, auditOf, finish } = contextOf(cli, command);
-      const target = targetOf(command);
-      const filter = filterOf(command);
+      const { target, filter, audit, terminal, signal, print, agreed, withProgress, finish } = contextOf(
+        cli,
+        command,
+      );
       if (!all && Object.keys(filter).length === 0)
         throw new UsageError(
           'Which letters? Give a condition, such as --kind unknown-source, or --all for every one.',
         );
       const result = await withProgress('Letters', (show) =>
         discardLetters(target, {
-          ...{ filter, limit, reason, dryRun, signal, audit: auditOf(target) },
+          ...{ filter, limit, reason, dryRun, signal, audit },
           onProgress: show,
           onDiscarded: show,
           confirm: async (plan) => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { changed, changedInEditor, changeFrom, removalOf } from '../../../dead-letters/edit/change.ts';
 import { type EditOptions, editLetter } from '../../../dead-letters/edit/edit.ts';
 import { RefusedError } from '../../../deployment/command-errors.ts';
-import { type Cli, contextOf, reasonText, targetOf, wholeNumber } from '../../command-context.ts';
+import { type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
 import { differenceLines, editedLines } from '../../print/changes.ts';
 import type { Terminal } from '../../print/terminal.ts';
 
@@ -32,11 +32,10 @@ export const addEdit = (letters: Command, cli: Cli): void => {
     .option('--wait <seconds>', 'await the outcome for so long', wholeNumber(1, 3_600), 30)
     .addHelpText('after', examples)
     .action(async (id: string, { set = [], unset = [], wait, ...options }: Given, command: Command) => {
-      const { terminal, print, agreed, auditOf, finish } = contextOf(cli, command);
+      const { target, audit, terminal, print, agreed, finish } = contextOf(cli, command);
       const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
-      const target = targetOf(command);
       const { difference: _, ...edited } = await editLetter(target, {
-        ...{ id, ...options, waitSeconds: wait, signal: terminal.signal, audit: auditOf(target) },
+        ...{ id, ...options, waitSeconds: wait, signal: terminal.signal, audit },
         isOpened: changes.length === 0,
         change: async (body, problem) => {
           if (changes.length === 0) return inEditor(body, problem, terminal);

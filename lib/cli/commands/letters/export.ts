@@ -1,13 +1,6 @@
 import type { Command } from 'commander';
 import { exportToFile } from '../../../dead-letters/export.ts';
-import {
-  addFilterOptions,
-  type Cli,
-  contextOf,
-  filterOf,
-  targetOf,
-  wholeNumber,
-} from '../../command-context.ts';
+import { addFilterOptions, type Cli, contextOf, wholeNumber } from '../../command-context.ts';
 import { exportLines } from '../../print/changes.ts';
 
 export const addExport = (letters: Command, cli: Cli): void => {
@@ -20,11 +13,9 @@ export const addExport = (letters: Command, cli: Cli): void => {
     .option('--limit <n>', 'no more than so many', wholeNumber(1, 100_000))
     .addHelpText('after', examples)
     .action(async ({ to: file, limit }: { to: string; limit?: number }, command: Command) => {
-      const { signal, print, withProgress, auditOf, finish } = contextOf(cli, command);
-      const target = targetOf(command);
-      const filter = filterOf(command);
+      const { target, filter, audit, signal, print, withProgress, finish } = contextOf(cli, command);
       const result = await withProgress('Reading letters', (onProgress) =>
-        exportToFile(target, { ...{ filter, limit, signal, onProgress, file }, audit: auditOf(target) }),
+        exportToFile(target, { ...{ filter, limit, signal, onProgress, file }, audit }),
       );
       print({ ...result, file: result.exported > 0 ? file : undefined }, () => exportLines(result, file));
       finish(result.exported > 0 && !signal.aborted);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { groupLetters } from '../../../dead-letters/reading/groups.ts';
-import { addFilterOptions, type Cli, contextOf, filterOf, targetOf } from '../../command-context.ts';
+import { addFilterOptions, type Cli, contextOf } from '../../command-context.ts';
 import { groupsLines } from '../../print/letters.ts';
 
 export const addGroups = (letters: Command, cli: Cli): void => {
@@ -9,9 +9,7 @@ export const addGroups = (letters: Command, cli: Cli): void => {
   )
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
-      const { terminal, signal, print, withProgress, finish } = contextOf(cli, command);
-      const target = targetOf(command);
-      const filter = filterOf(command);
+      const { target, filter, terminal, signal, print, withProgress, finish } = contextOf(cli, command);
       const found = await withProgress('Reading letters', (onProgress) =>
         groupLetters(target, filter, { signal, onProgress }),
       );

@@ -3,7 +3,7 @@ import { importLetters, ledgerMemoryDays } from '../../../dead-letters/import.ts
 import { linesOf } from '../../../dead-letters/import-lines.ts';
 import { outdatedAfterDays } from '../../../ledger/rules.ts';
 import { memoryDays } from '../../../ledger/table.ts';
-import { type Cli, contextOf, targetOf, textOfLines } from '../../command-context.ts';
+import { type Cli, contextOf, textOfLines } from '../../command-context.ts';
 import { outdatedLines, problemLines } from '../../print/changes.ts';
 import { countOf } from '../../print/table.ts';
 
@@ -16,12 +16,11 @@ export const addImport = (letters: Command, cli: Cli): void => {
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
     .action(async (file: string, { dryRun }: { dryRun: boolean }, command: Command) => {
-      const { terminal, signal, isJson, print, agreed, withProgress, auditOf, finish } = contextOf(
+      const { target, audit, terminal, signal, isJson, print, agreed, withProgress, finish } = contextOf(
         cli,
         command,
       );
-      const target = targetOf(command);
-      const common = { lines: () => linesOf(file, target), audit: auditOf(target), signal };
+      const common = { lines: () => linesOf(file, target), audit, signal };
       const checked = await importLetters(target, {
         ...common,
         dryRun: true,

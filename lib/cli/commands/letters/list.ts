@@ -1,13 +1,6 @@
 import type { Command } from 'commander';
 import { listLetters } from '../../../dead-letters/reading/list.ts';
-import {
-  addFilterOptions,
-  type Cli,
-  contextOf,
-  filterOf,
-  targetOf,
-  wholeNumber,
-} from '../../command-context.ts';
+import { addFilterOptions, type Cli, contextOf, wholeNumber } from '../../command-context.ts';
 import { listLines } from '../../print/letters.ts';
 
 export const addList = (letters: Command, cli: Cli): void => {
@@ -15,9 +8,10 @@ export const addList = (letters: Command, cli: Cli): void => {
     .option('--limit <n>', 'no more than so many', wholeNumber(1, 10_000), 50)
     .addHelpText('after', examples)
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { terminal, signal, isJson, print, withProgress, finish } = contextOf(cli, command);
-      const target = targetOf(command);
-      const filter = filterOf(command);
+      const { target, filter, terminal, signal, isJson, print, withProgress, finish } = contextOf(
+        cli,
+        command,
+      );
       const found = await withProgress('Reading letters', (onProgress) =>
         listLetters(target, { filter, limit }, { signal, onProgress }),
       );

@@ -4,10 +4,8 @@ import {
   addFilterOptions,
   type Cli,
   contextOf,
-  filterOf,
   isYes,
   reasonText,
-  targetOf,
   wholeNumber,
 } from '../../command-context.ts';
 import { canaryLines, paceLine, planLines, resultLines } from '../../print/plan.ts';
@@ -46,14 +44,16 @@ export const addReplay = (letters: Command, cli: Cli): void => {
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .addHelpText('after', examples)
     .action(async ({ canaryWait, continueUndecided, ...given }: Given, command: Command) => {
-      const { terminal, signal, isJson, print, agreed, auditOf, finish } = contextOf(cli, command);
-      const target = targetOf(command);
-      const options = { ...given, filter: filterOf(command), waitSeconds: canaryWait };
+      const { target, filter, audit, terminal, signal, isJson, print, agreed, finish } = contextOf(
+        cli,
+        command,
+      );
+      const options = { ...given, filter, waitSeconds: canaryWait };
       const name = target.prefix.slice(0, -1);
       const reading = createProgress(terminal, 'Reading letters');
       const sending = createProgress(terminal, 'Sent');
       const replayed = await replayLetters(target, options, {
-        audit: auditOf(target),
+        audit,
         signal,
         onProgress: reading.show,
         onSent: sending.show,

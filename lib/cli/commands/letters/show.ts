@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { showLetter } from '../../../dead-letters/reading/show.ts';
-import { type Cli, contextOf, targetOf } from '../../command-context.ts';
+import { type Cli, contextOf } from '../../command-context.ts';
 import { letterDetailLines } from '../../print/letter-details.ts';
 
 export const addShow = (letters: Command, cli: Cli): void => {
@@ -11,10 +11,9 @@ export const addShow = (letters: Command, cli: Cli): void => {
     .option('--reveal', 'show names, grades, comments and free text too; this is written to the audit log')
     .addHelpText('after', examples)
     .action(async (id: string, { reveal = false }: { reveal?: boolean }, command: Command) => {
-      const { terminal, signal, print, withProgress, auditOf } = contextOf(cli, command);
-      const target = targetOf(command);
+      const { target, audit, terminal, signal, print, withProgress } = contextOf(cli, command);
       const details = await withProgress('Reading letters', (onProgress) =>
-        showLetter(target, { id, reveal, audit: auditOf(target), signal, onProgress }),
+        showLetter(target, { id, reveal, audit, signal, onProgress }),
       );
       print(details, () => letterDetailLines(details, terminal));
     });
