@@ -16,7 +16,7 @@ import { addScopes } from './commands/scopes.ts';
 import { addStatus } from './commands/status.ts';
 import { wrapped } from './print/table.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
-import { sentenceOf } from './sentence.ts';
+import { errorSentence } from './sentence.ts';
 
 /** 0: done. 1: there was nothing, or it was refused, or not all was done. 2: it was asked wrongly. */
 export const run = async (args: string[], given: Terminal): Promise<number> => {
@@ -56,7 +56,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     terminal.err(
-      `${sentenceOf(error, program.opts())
+      `${errorSentence(error, program.opts())
         .split('\n')
         .flatMap((line) => wrapped(line, terminal.width))
         .join('\n')}\n`,

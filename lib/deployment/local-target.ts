@@ -21,7 +21,7 @@ const descriptionSchema = z.looseObject({
   secrets: z.looseObject({ service: z.string(), userPrefix: z.string() }),
 });
 
-/** The sis-relay that `npm run local` keeps up on this machine; true: the one that runs in this folder. */
+/** The deployment that `npm run local` runs on this machine; true: the one of this folder. */
 export const localTarget = (file: string | true) => {
   const stack = descriptionIn(resolve(file === true ? '.local/stack.json' : file));
   const client = (endpoint: string) => ({

@@ -27,7 +27,7 @@ export const scopesByFunction = (
 ): Record<string, NeededScope[]> =>
   Object.fromEntries(functions.map((each) => [each.name, scopesOf(each, overrides)]));
 
-/** What one client needs that serves several functions, as an authorization server takes it. */
+/** The scopes of a client that serves several functions, as one text for an authorization server. */
 export const scopeText = (needed: readonly NeededScope[][]): string =>
   [...new Set(needed.flat().map(({ scope }) => scope))].sort().join(' ');
 

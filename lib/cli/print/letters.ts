@@ -78,7 +78,7 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   ];
 };
 
-/** Red is what a person must see to, yellow what may heal by itself. */
+/** Red: a person must act. Yellow: it may go away by itself. */
 export const coloured = (text: string, kind: LetterKind, { style }: Pick<Terminal, 'style'>): string =>
   text.replace(` ${kind} `, (each) =>
     style(/^(credentials|throttled|unavailable)$/.test(kind) ? 'yellow' : 'red', each),
@@ -126,7 +126,7 @@ const nothing = ({ seen, hidden }: ReadSummary, name: string): string =>
     ? `${name}: there are no ${hidden > 0 ? 'other ' : ''}dead letters.`
     : `${name}: none of ${countOf(seen, 'dead letter')} matches.`;
 
-/** What the numbers do not tell. */
+/** What limits the numbers. */
 export const remarks = ({ whole, hidden, seen, limitReached }: ReadSummary): string[] => [
   ...(hidden > 0
     ? [`About ${countOf(hidden, 'letter is', 'letters are')} in somebody else's hands and not counted here.`]

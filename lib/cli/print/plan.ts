@@ -88,7 +88,7 @@ const decisions = [
   },
 ];
 
-/** Groups as rows of one table, each under the letter count that it has. */
+/** Groups as rows of one table, by group. */
 const groupLines = <Row extends PlannedGroup>(groups: Row[], terminal: Terminal): Map<Row, string> => {
   const rows = groups.map(({ letters, function: name, kind, error }) => [
     numberOf(letters).padStart(7),

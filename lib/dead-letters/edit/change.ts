@@ -76,7 +76,7 @@ const inside = (at: unknown, part: string, path: string[]): unknown => {
 
 export type Difference = { field: string; before: unknown; after: unknown };
 
-/** What differs, field by field; `undefined` where a field is not there. Without what is personal, unless revealed. */
+/** What differs, field by field; `undefined` where a field is missing. What is personal is masked, unless revealed. */
 export const differences = (before: string, after: string, { reveal }: { reveal: boolean }): Difference[] => {
   const [old, fresh] = [fieldsIn(before), fieldsIn(after)];
   return [...new Map([...old, ...fresh])]
@@ -84,7 +84,7 @@ export const differences = (before: string, after: string, { reveal }: { reveal:
     .map(([field, { path }]) => {
       const [was, is] = [old.get(field)?.value, fresh.get(field)?.value];
       if (reveal) return { field, before: was, after: is };
-      // What was typed anew may be shown to whoever typed it, but not with it what the message held before.
+      // The operator typed the new value and may see it, but no personal data that the message held before.
       return {
         field: path.length === 0 ? field : fieldOf(path),
         before: maskedField(path, was),

@@ -26,7 +26,7 @@ export type EditOptions = ReadOptions & {
   isOpened: boolean;
   /** How long the outcome is waited for. */
   waitSeconds: number;
-  /** The new body. It is asked again, and told what is wrong, until its answer is valid; it throws to give up. */
+  /** The new body. It is called again, with what is wrong, until its answer is valid; it throws to give up. */
   change(body: string, problem: string | undefined): Promise<string>;
   confirm(difference: Difference[], letter: Letter): Promise<boolean>;
 };
@@ -42,7 +42,7 @@ export type Edited = {
   cameBackAs?: Letter | undefined;
 };
 
-/** Corrects a letter's message and sends it back to its queue; its original is kept, and named beside the new message. */
+/** Sends a letter's corrected message to its queue; the original is archived, and an attribute names its place. */
 export const editLetter = (target: Target, options: EditOptions): Promise<Edited> =>
   withSession(target, async (session) => {
     const letter = await findLetter(session, options);
@@ -118,7 +118,7 @@ const editWith = async (
 const withoutEditing = ({ attributes }: Letter) =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== editedAttribute));
 
-/** Changes the body until its function would take it. */
+/** Asks for a new body until its function would accept it. */
 const validBody = async (letter: Letter, { change }: EditOptions): Promise<string> => {
   if (letter.missing !== undefined)
     throw new RefusedError(`There is nothing to edit, as ${letter.error}. ${letter.remedy}`);

@@ -10,7 +10,7 @@ const minutes = { m: 1, h: 60, d: 1_440 } as const;
 const moment = z.string().transform((text, context) => {
   const [, count, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
   const agoMs = Number(count) * minutes[unit as keyof typeof minutes] * 60_000;
-  // `Date.parse` takes much for a year: by `3`, where `3d` was meant, every letter would be chosen.
+  // `Date.parse` reads `3` as a year: where `3d` was meant, every letter would match.
   const timeMs =
     count !== undefined ? Date.now() - agoMs : isoTime.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(timeMs)) return timeMs;
@@ -27,7 +27,7 @@ const id = z.coerce
   .int('must be a positive whole number')
   .positive('must be a positive whole number');
 
-/** Which letters: every condition that is given must hold; of a list, one. */
+/** Which letters: every condition that is given must hold; of a list, at least one. */
 export const filterSchema = z
   .strictObject({
     function: z.array(z.string()).optional(),

@@ -53,7 +53,7 @@ export const createLetterReader = (
 ) => {
   const urls = new Map<string, Promise<string | undefined>>();
   const urlOf = (name: string): Promise<string | undefined> => {
-    // A letter may say anything: only names that could be a function's are looked up, and not without end.
+    // A letter may say anything: only names that a function could have are looked up, and only so many.
     if (!/^[a-z][a-z0-9-]{0,60}$/.test(name) || name === 'dead-letters') return Promise.resolve(undefined);
     const url = urls.get(name) ?? (urls.size < 200 ? target.queueUrlOf(name) : Promise.resolve(undefined));
     urls.set(name, url);
@@ -98,7 +98,7 @@ const isTooDeep = (body: string): boolean => {
   return 'flaw' in read && read.flaw === 'too deep';
 };
 
-/** The platform's own words, masked. By its message alone is known whom they name: without one, all of them are hidden. */
+/** The platform's own words, masked. Only the message tells whom they name: where it cannot be read, all words are hidden. */
 export const unnamed = (
   { kind, missing, body }: Pick<Letter, 'kind' | 'missing' | 'body'>,
   words: string,

@@ -1,6 +1,6 @@
 /**
- * What several generators yield, as it comes; each works on at most one item in advance. It ends, or fails, only when all of
- * them have ended.
+ * What several generators yield, in the order in which it is ready; each works at most one item ahead. It ends, fails or is
+ * left only after all of them have ended.
  */
 export async function* merged<Item>(sources: AsyncGenerator<Item>[]): AsyncGenerator<Item> {
   const pending = new Map(sources.map((source) => [source, nextOf(source)]));
