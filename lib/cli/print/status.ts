@@ -151,21 +151,12 @@ const waitingLines = ({ queues, connection, incidents }: Status, { width }: Term
   return wrapped(`${countOf(count, 'message is', 'messages are')} in flight. ${why}`, width);
 };
 
-const byKind = (groups: Group[]): Group[] => {
-  const kinds = Map.groupBy(groups, ({ kind }) => kind);
-  return [...kinds.values()]
-    .flatMap((each): Group[] => {
-      const [first] = each;
-      return first === undefined
-        ? []
-        : [
-            {
-              ...first,
-              letters: each.reduce((sum, { letters }) => sum + letters, 0),
-              oldestMs: Math.min(...each.map(({ oldestMs }) => oldestMs)),
-              newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
-            },
-          ];
-    })
+const byKind = (groups: Group[]) =>
+  [...Map.groupBy(groups, ({ kind }) => kind)]
+    .map(([kind, each]) => ({
+      kind,
+      letters: each.reduce((sum, { letters }) => sum + letters, 0),
+      oldestMs: Math.min(...each.map(({ oldestMs }) => oldestMs)),
+      newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
+    }))
     .sort((one, other) => other.letters - one.letters);
-};

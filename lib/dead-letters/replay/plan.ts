@@ -49,11 +49,7 @@ export const planReplay = (
   const plan = {
     at: new Date().toISOString(),
     matching: selection.letters.length,
-    seen: selection.seen,
-    whole: selection.whole,
-    limitReached: selection.limitReached === true,
-    hidden: selection.hidden,
-    oldestMs: selection.oldestMs,
+    ...selection.summary,
     send: grouped(toSend),
     notYet: [...Map.groupBy(notYet, ({ why, todo }) => `${why}\n${todo}`).values()].flatMap((each) =>
       grouped(each.map(({ letter }) => letter)).map((group) => ({

@@ -5,7 +5,7 @@ import type { Target } from '../../deployment/target.ts';
 import { parseMessage } from '../../message.ts';
 import type { Filter } from '../reading/filter.ts';
 import type { Letter } from '../reading/letter.ts';
-import { type Insight, selectLetters } from '../reading/selection.ts';
+import { type Insight, withSelection } from '../reading/selection.ts';
 import type { ReadOptions } from '../reading/session.ts';
 import { type Plan, planReplay } from './plan.ts';
 import { runPreflight } from './preflight.ts';
@@ -46,53 +46,37 @@ export type ReplayResult = {
  * Replays letters: a plan, then a canary whose outcome is awaited, then the rest. Each letter is deleted after its message was
  * sent (send-and-delete.ts).
  */
-export const replayLetters = async (
+export const replayLetters = (
   target: Target,
   options: ReplayOptions,
   hooks: ReplayHooks,
-): Promise<ReplayResult> => {
-  const { signal } = hooks;
-  const selection = await selectLetters(target, {
-    ...options,
-    ...hooks,
-    inspect: insightInto,
-  });
-  let result: Omit<ReplayResult, 'backLater'>;
-  let backLater = 0;
-  try {
+): Promise<ReplayResult> =>
+  withSelection(target, { ...options, ...hooks, inspect: insightInto }, async (selection) => {
     const { preflight, report } = await runPreflight({
       target: options.probe ? target : { ...target, platform: undefined },
       selection,
     });
     const { plan, toSend } = planReplay(selection, { ...options, preflight });
-    result = { plan, report, ended: options.dryRun ? 'planned' : 'nothing' };
     const confirmed = await hooks.confirm(plan, report);
-    if (toSend.length > 0 && !options.dryRun) {
-      if (!confirmed || signal.aborted) result.ended = 'declined';
-      else {
-        const { filter, reason } = options;
-        const { end } = await hooks.audit.begin({
-          command: 'letters replay',
-          filter,
-          reason,
-          counts: { planned: toSend.length },
-          letters: toSend.map(({ id }) => id),
-        });
-        const run = createReplayRun({ selection, toSend, options, hooks });
-        try {
-          result.stoppedBecause = await run.perform();
-          result.ended = result.stoppedBecause === undefined ? 'done' : 'stopped';
-        } finally {
-          result.counts = run.counts();
-          await end(numbersIn(result.counts), run.sentIds());
-        }
-      }
+    if (options.dryRun) return { plan, report, ended: 'planned' };
+    if (toSend.length === 0) return { plan, report, ended: 'nothing' };
+    if (!confirmed || hooks.signal.aborted) return { plan, report, ended: 'declined' };
+    const { end } = await hooks.audit.begin({
+      command: 'letters replay',
+      filter: options.filter,
+      reason: options.reason,
+      counts: { planned: toSend.length },
+      letters: toSend.map(({ id }) => id),
+    });
+    const run = createReplayRun({ selection, toSend, options, hooks });
+    try {
+      const stoppedBecause = await run.perform();
+      const ended = stoppedBecause === undefined ? 'done' : 'stopped';
+      return { plan, report, ended, stoppedBecause, counts: run.counts() };
+    } finally {
+      await end(numbersIn(run.counts()), run.sentIds());
     }
-  } finally {
-    backLater = await selection.close();
-  }
-  return { ...result, backLater };
-};
+  });
 
 /** What the integration's definition tells of a letter's message. */
 const insightInto = async ({ function: name, kind, body, queueUrl }: Letter): Promise<Insight> => {
