@@ -4,7 +4,7 @@ import type { Listed } from '../../dead-letters/reading/list.ts';
 import type { ReadSummary } from '../../dead-letters/reading/session.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, countOf, cut, numberOf, tableOf, wrapped } from './table.ts';
+import { ageOf, countOf, numberOf, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 type Print = { target: Target; terminal: Terminal };
@@ -63,7 +63,7 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   return [
     ...lines(group.error),
     ...group.words
-      .flatMap((words, at) => lines(at < maxWords - 1 ? `“${cut(words, 300)}”` : '… and more'))
+      .flatMap((words, at) => lines(at < maxWords - 1 ? `“${truncated(words, 300)}”` : '… and more'))
       .map((line) => style('dim', line)),
     ...lines(`→ ${group.remedy}`).map((line) => style('green', line)),
     ...(group.grants.length > 1 ? lines(`Scopes to ask for: ${group.grants.join(', ')}`) : []),
@@ -100,7 +100,7 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
     letters.map(({ id, sentMs, function: name, kind, replays, error, words }) => [
       id.slice(0, 8),
       ageOf(sentMs),
-      cut(plain(name), 24) || '–',
+      truncated(plain(name), 24) || '–',
       kind,
       ...(replayed ? [replays === 0 ? '' : `${replays}${replays >= replayedOften ? '!' : ''}`] : []),
       plain(words === undefined ? error : `${error}: ${words}`),

@@ -21,7 +21,7 @@ export const tableOf = (columns: Column[], rows: string[][], width: number): str
     columns
       .map(({ right, rest }, at) => {
         const room = rest ? Math.max(8, Math.min(widths[at] ?? 0, width - fixed)) : (widths[at] ?? 0);
-        const text = cut(row[at] ?? '', room);
+        const text = truncated(row[at] ?? '', room);
         return right ? ' '.repeat(Math.max(0, room - widthOf(text))) + text : padded(text, room);
       })
       .join(gap)
@@ -41,7 +41,7 @@ export const padded = (text: string, width: number): string =>
 const graphemes = new Intl.Segmenter();
 
 /** No wider than `room`, and without colours where it is cut; no character is cut in two. */
-export const cut = (text: string, room: number): string => {
+export const truncated = (text: string, room: number): string => {
   if (widthOf(text) <= room) return text;
   let start = '';
   let left = room - 1;

@@ -34,8 +34,8 @@ export type Session = {
   letters(options: ReadOptions): AsyncGenerator<Letter>;
   /** Of the letters read so far. */
   summary(): ReadSummary;
-  /** One receive call: letters that are new to this session; none where the queue shows none. */
-  receiveNew(): Promise<Letter[]>;
+  /** One receive call: the letters that are new to this session; undefined where the queue shows none at all. */
+  receiveNew(): Promise<Letter[] | undefined>;
   /** Gives back all letters that are still leased; answers how many others see only when their lease ends. */
   close(): Promise<number>;
 };
@@ -53,20 +53,16 @@ export const openSession = async (target: Target): Promise<Session> => {
   const readLetter = createLetterReader(target);
   const summary: ReadSummary = { seen: 0, whole: false, hidden: 0, oldestMs: undefined };
 
-  const receiveLeased = async (): Promise<Message[]> => {
-    for (;;) {
-      const messages = await receive(queue, target);
-      const fresh = messages.filter(({ MessageId = '', ReceiptHandle = '' }) =>
-        lease.add(MessageId, ReceiptHandle),
-      );
-      if (fresh.length > 0 || messages.length === 0) return fresh;
-    }
+  const receiveLeased = async (): Promise<Message[] | undefined> => {
+    const messages = await receive(queue, target);
+    if (messages.length === 0) return undefined;
+    return messages.filter(({ MessageId = '', ReceiptHandle = '' }) => lease.add(MessageId, ReceiptHandle));
   };
 
   async function* receiveUntilEmpty(signal: AbortSignal): AsyncGenerator<Letter> {
     while (!signal.aborted && lease.size() < maxLeased) {
       const messages = await receiveLeased();
-      if (messages.length === 0) return;
+      if (messages === undefined) return;
       for (const message of messages) yield await readLetter(message);
     }
   }
@@ -94,7 +90,10 @@ export const openSession = async (target: Target): Promise<Session> => {
       summary.whole = !isOver();
     },
     summary: () => ({ ...summary }),
-    receiveNew: async () => Promise.all((await receiveLeased()).map(readLetter)),
+    receiveNew: async () => {
+      const messages = await receiveLeased();
+      return messages && Promise.all(messages.map(readLetter));
+    },
     close: async () => {
       const late = await lease.giveBack();
       lease.close();

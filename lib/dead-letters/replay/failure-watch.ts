@@ -48,11 +48,7 @@ export const watchFailures = (session: Session): FailureWatch => {
   };
   const poll = (): Promise<void> => {
     polling = polling.then(async () => {
-      for (
-        let letters = await session.receiveNew();
-        letters.length > 0;
-        letters = await session.receiveNew()
-      ) {
+      for (let letters = await session.receiveNew(); letters; letters = await session.receiveNew()) {
         for (const letter of letters) note(letter);
         if (stopped) return;
       }

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { ageOf, countOf, cut, tableOf, wrapped } from '../../../../lib/cli/print/table.ts';
+import { ageOf, countOf, tableOf, truncated, wrapped } from '../../../../lib/cli/print/table.ts';
 
 describe('a table', () => {
   const columns = [
@@ -57,8 +57,8 @@ describe('a table', () => {
     ).toEqual([`${wide}  x`, '0123456789  x']);
     expect(wrapped(`${wide} ${wide}`, 20)).toEqual([wide, wide]);
     expect(wrapped(`${wide} ${wide}`, 21)).toEqual([`${wide} ${wide}`]);
-    expect(cut(wide, 10)).toBe(wide);
-    expect(cut(wide, 9)).toBe(cutOff);
+    expect(truncated(wide, 10)).toBe(wide);
+    expect(truncated(wide, 9)).toBe(cutOff);
   });
 });
 
@@ -84,7 +84,7 @@ test('a text is broken between words, and a word never', () => {
 });
 
 test('numbers have their thousands apart, and their nouns in number', () => {
-  expect([countOf(1, 'letter'), countOf(1204, 'letter'), cut('letters', 4)]).toEqual([
+  expect([countOf(1, 'letter'), countOf(1204, 'letter'), truncated('letters', 4)]).toEqual([
     '1 letter',
     '1,204 letters',
     'let…',
