@@ -20,7 +20,7 @@ const isHealthy = (report: ConnectionReport | undefined): boolean =>
 
 /** Replays letters: on schedule those that heal by themselves, once the platform answers again; else what is asked for. */
 export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
-  const { scheduled, as, goOn, canaryWait, ...asked } = replayEvent.parse(given);
+  const { scheduled, as, continueUndecided, canaryWait, ...asked } = replayEvent.parse(given);
   const own = targetFrom({});
   const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
   const options = { ...asked, waitSeconds: canaryWait };
@@ -32,9 +32,9 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
     ),
     signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
     confirm: async (_plan, report) => !scheduled || isHealthy(report),
-    // Of a busy queue no more can be known than that some went through and none came back.
-    goOn: async (canary) =>
-      goOn || (scheduled && canary.undecided < canary.letters && canary.cameBack.length === 0),
+    // On a busy queue no more can be known than that some went through and none came back.
+    continueUndecided: async (canary) =>
+      continueUndecided || (scheduled && canary.undecided < canary.letters && canary.cameBack.length === 0),
   });
   const { oldestMs = Date.now() } = result.plan;
   const metrics = createTally(target.metricNamespace);

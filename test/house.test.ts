@@ -119,7 +119,7 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform` and `dead-letters` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry dead-letter redaction ledger json',
+  cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry redaction ledger',
   functions:
     'dead-letters/replay connection course-export token-refresh durable deployment delivery integration message-fields config telemetry message platform/resources platform platform/core files failure redaction',
   'dead-letters/edit':
@@ -127,12 +127,12 @@ const rooms: Record<string, string> = {
   'user-authorization': 'connection deployment platform/resources platform/auth failure',
   'dead-letters/replay':
     'connection dead-letters/reading deployment dead-letter message platform/core failure aws',
-  'dead-letters': 'dead-letters/reading deployment aws json',
+  'dead-letters': 'dead-letters/reading publish deployment json aws',
   connection:
     'dead-letters/reading deployment config telemetry credentials platform/resources platform platform/auth platform/core failure json aws',
   'dead-letters/reading': 'deployment delivery dead-letter message failure redaction json aws',
   publish: 'deployment integration message failure ledger json aws',
-  deployment: 'integration config platform/core redaction aws',
+  deployment: 'integration config platform/core redaction json aws',
   'course-export':
     'durable delivery config telemetry message credentials platform/resources platform platform/auth platform/core files failure aws',
   durable: 'delivery failure aws',

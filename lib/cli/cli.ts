@@ -1,28 +1,35 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../deployment/command-errors.ts';
-import { type Around, globalOptions } from './command-context.ts';
-import { addChangeCommands } from './commands/change-commands.ts';
-import { addLetterCommands } from './commands/letter-commands.ts';
-import { addPlatformCommands } from './commands/platform-commands.ts';
-import { addReplayCommand } from './commands/replay-command.ts';
-import { addServiceCommands } from './commands/service-commands.ts';
+import { type Cli, globalOptions } from './command-context.ts';
+import { addAuthUrl } from './commands/auth-url.ts';
+import { addDiscard } from './commands/letters/discard.ts';
+import { addEdit } from './commands/letters/edit.ts';
+import { addExport } from './commands/letters/export.ts';
+import { addGroups } from './commands/letters/groups.ts';
+import { addImport } from './commands/letters/import.ts';
+import { addList } from './commands/letters/list.ts';
+import { addReplay } from './commands/letters/replay.ts';
+import { addShow } from './commands/letters/show.ts';
+import { addPublish } from './commands/publish.ts';
+import { addScopes } from './commands/scopes.ts';
+import { addStatus } from './commands/status.ts';
 import { wrapped } from './print/table.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
-import { sentenceOf } from './sentence.ts';
+import { errorSentence } from './sentence.ts';
 
 /** 0: done. 1: there was nothing, or it was refused, or not all was done. 2: it was asked wrongly. */
 export const run = async (args: string[], given: Terminal): Promise<number> => {
   const terminal = guarded(given);
   let done = true;
-  const around: Around = {
+  const cli: Cli = {
     terminal,
     finish: (isDone) => {
       done = isDone;
     },
   };
   const program = new Command('sis-relay')
-    .description('Dead letters seen, understood and put right; messages published; how everything is.')
+    .description('Shows, corrects and replays dead letters, publishes messages, and shows how everything is.')
     .version(version())
     .configureOutput({
       writeOut: terminal.out,
@@ -32,18 +39,16 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
-    .showHelpAfterError('(--help tells what there is)')
+    .showHelpAfterError('(see --help)')
     .addHelpText('after', examples);
   for (const option of globalOptions()) program.addOption(option);
   const letters = program
     .command('letters')
     .description('the letters in the dead-letter queue')
     .addHelpText('after', letterExamples);
-  addLetterCommands(letters, around);
-  addReplayCommand(letters, around);
-  addChangeCommands(letters, around);
-  addServiceCommands(program, around);
-  addPlatformCommands(program, around);
+  for (const add of [addGroups, addList, addShow, addReplay, addEdit, addDiscard, addExport, addImport])
+    add(letters, cli);
+  for (const add of [addStatus, addPublish, addScopes, addAuthUrl]) add(program, cli);
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -51,7 +56,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     terminal.err(
-      `${sentenceOf(error, program.opts())
+      `${errorSentence(error, program.opts())
         .split('\n')
         .flatMap((line) => wrapped(line, terminal.width))
         .join('\n')}\n`,

@@ -8,41 +8,99 @@ import { printableJson } from '../redaction/printable.ts';
 import { createProgress, type Progress } from './print/progress.ts';
 import type { Terminal } from './print/terminal.ts';
 
-/** What every command works with. */
-export type Around = {
+/** What all commands share. */
+export type Cli = {
   terminal: Terminal;
   /** False: there was nothing, or not all was done. */
   finish(isDone: boolean): void;
 };
 
-/** Whoever gives one of these with --local means another sis-relay than the one that would be worked on. */
+/** What one command works with, as it was typed; its options are checked when they are read. */
+export type CommandContext = Cli & {
+  signal: AbortSignal;
+  isJson: boolean;
+  /** The deployment that the options name. @throws UsageError where they name none. */
+  readonly target: Target;
+  /** Which letters the options name. @throws UsageError naming the option that is wrong. */
+  readonly filter: Filter;
+  /** The audit log of the target; its entries are printed, too. */
+  readonly audit: Audit;
+  /** Prints the document where JSON was asked for, else the lines. */
+  print(document: unknown, lines: () => string[]): void;
+  /** Asks before something is changed; with --yes nobody is asked. @throws RefusedError where there is nobody to ask. */
+  agreed(question: string): Promise<boolean>;
+  /** Shows how far the work is, and clears that line at the end. */
+  withProgress<Value>(what: string, work: (show: Progress['show']) => Promise<Value>): Promise<Value>;
+};
+
+export const contextOf = ({ terminal, finish }: Cli, command: Command): CommandContext => {
+  const { json: isJson = false, yes = false } = command.optsWithGlobals();
+  let target: Target | undefined;
+  const targetOnce = (): Target => {
+    target ??= targetOf(command);
+    return target;
+  };
+  const print: CommandContext['print'] = (document, lines) =>
+    terminal.out(isJson ? `${printableJson(document)}\n` : textOfLines(lines()));
+  return {
+    ...{ terminal, finish, signal: terminal.signal, isJson, print },
+    get target() {
+      return targetOnce();
+    },
+    get filter() {
+      return filterOf(command);
+    },
+    get audit() {
+      return createAudit(targetOnce(), (line) =>
+        terminal.out(`${isJson ? line : terminal.style('dim', line)}\n`),
+      );
+    },
+    agreed: async (question) => {
+      if (yes) return true;
+      const answer = isJson ? undefined : await terminal.ask(`${question} [y/N] `);
+      if (answer === undefined)
+        throw new RefusedError('Nobody can be asked here, so nothing was changed: give --yes.');
+      if (isYes(answer)) return true;
+      terminal.err('Nothing was changed.\n');
+      return false;
+    },
+    withProgress: async (what, work) => {
+      const progress = createProgress(terminal, what);
+      try {
+        return await work(progress.show);
+      } finally {
+        progress.end();
+      }
+    },
+  };
+};
+
+export const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
+
+export const textOfLines = (lines: string[]): string => lines.map((line) => `${line}\n`).join('');
+
+/** They name another deployment than --local does. */
 const elsewhere = ['stage', 'deadLetters', 'profile'];
 
 export const globalOptions = (): Option[] => [
   new Option('--stage <name>', 'the stage to work on (environment: SIS_RELAY_STAGE)'),
-  new Option('--local', 'work on what `npm run local` keeps up on this machine').conflicts(elsewhere),
-  new Option('--stack <file>', 'like --local, with what it wrote down in this file').conflicts(elsewhere),
+  new Option('--local', 'work on the one that `npm run local` runs on this machine').conflicts(elsewhere),
+  new Option('--stack <file>', 'like --local, for the one that this file describes').conflicts(elsewhere),
   new Option('--dead-letters <url>', 'address of the dead-letter queue (environment: DEAD_LETTER_QUEUE_URL)'),
   new Option('--bucket <name>', 'bucket of the audit log and of archives (environment: SIS_RELAY_BUCKET)'),
   new Option('--profile <name>', 'profile of the AWS configuration'),
   new Option('--region <name>', 'AWS region'),
   new Option('--as <name>', 'who you are, for the audit log; default: the user of this machine'),
-  new Option(
-    '--lease <seconds>',
-    'should this process die, letters it had in hand show up again after so long',
-  )
+  new Option('--lease <seconds>', 'how long letters stay hidden from others if this process dies')
     .default(300)
     .argParser(wholeNumber(2, 43_200)),
-  new Option('--json', 'answer in JSON, a document a line'),
+  new Option('--json', 'print JSON, one document per line'),
 ];
 
-/** Where the options say that the work is. */
-export const targetOf = (command: Command): Target => {
+const targetOf = (command: Command): Target => {
   const { local, stack, lease, ...options } = command.optsWithGlobals();
   return targetFrom({ ...options, local: stack ?? (local ? true : undefined), leaseSeconds: lease });
 };
-
-export const isJson = (command: Command): boolean => command.optsWithGlobals().json === true;
 
 export function wholeNumber(from: number, to: number): (text: string) => number {
   return (text) => {
@@ -58,7 +116,7 @@ export const reasonText = (text: string): string => {
   throw new InvalidArgumentError('It must say why.');
 };
 
-/** The conditions by which letters are chosen: the same for every command. */
+/** The conditions by which letters are chosen, the same for every command. */
 export const addFilterOptions = (command: Command): Command =>
   command
     .optionsGroup('Which letters (all by default; every condition must hold, of a list one):')
@@ -75,8 +133,7 @@ export const addFilterOptions = (command: Command): Command =>
     .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages')
     .optionsGroup('Options:');
 
-/** @throws UsageError naming the option that is wrong. */
-export const filterOf = (command: Command): Filter => {
+const filterOf = (command: Command): Filter => {
   const given = command.opts();
   const named = Object.fromEntries(
     Object.keys(filterSchema.shape).flatMap((name) => (name in given ? [[name, given[name]]] : [])),
@@ -89,38 +146,3 @@ export const filterOf = (command: Command): Filter => {
 
 const optionOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
-/** The audit log's lines are part of the answer. */
-export const auditOf = ({ terminal }: Around, target: Target, command: Command): Audit =>
-  createAudit(target, (line) => terminal.out(`${isJson(command) ? line : terminal.style('dim', line)}\n`));
-
-/** Asks before something is changed; whoever gave --yes is not asked. @throws RefusedError where nobody can be asked. */
-export const agreed = async ({ terminal }: Around, command: Command, question: string): Promise<boolean> => {
-  if (command.opts().yes) return true;
-  const answer = isJson(command) ? undefined : await terminal.ask(`${question} [y/N] `);
-  if (answer === undefined)
-    throw new RefusedError('Nobody can be asked here, so nothing was changed: give --yes.');
-  const agrees = /^y(es)?$/i.test(answer.trim());
-  if (!agrees) terminal.err('Nothing was changed.\n');
-  return agrees;
-};
-
-/** Shows how far the work is, and takes the line away however it ends. */
-export const withProgress = async <Value>(
-  { terminal }: Around,
-  what: string,
-  work: (show: Progress['show']) => Promise<Value>,
-): Promise<Value> => {
-  const progress = createProgress(terminal, what);
-  try {
-    return await work(progress.show);
-  } finally {
-    progress.end();
-  }
-};
-
-export const printJson = ({ terminal }: Around, document: unknown): void =>
-  terminal.out(`${printableJson(document)}\n`);
-
-export const printLines = ({ terminal }: Around, lines: string[]): void =>
-  terminal.out(lines.map((line) => `${line}\n`).join(''));

@@ -2,7 +2,7 @@ import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { safeText } from '../redaction/log-text.ts';
 
 /** What went wrong, as a sentence for whoever typed the command. */
-export const sentenceOf = (error: unknown, { profile }: { profile?: string } = {}): string => {
+export const errorSentence = (error: unknown, { profile }: { profile?: string } = {}): string => {
   if (!(error instanceof Error)) return `It failed: ${typeof error}`;
   if (error instanceof UsageError || error instanceof RefusedError) return error.message;
   const { name } = error;

@@ -6,23 +6,23 @@ import { getWhoAmI, whoAmI } from '../platform/resources/users.ts';
 import { getVersions, listVersions } from '../platform/resources/versions.ts';
 import type { Connection } from './connection.ts';
 
-/** Whether messages can get through at all, as far as can be told without changing anything. */
+/** Whether messages can get through, as far as can be known without changing anything. */
 export type ConnectionReport = {
   platform: string;
-  /** Something answers that is the platform. */
+  /** The platform answers, and not only a proxy before it. */
   reachable: boolean;
-  /** For reading. Undefined where it cannot be told: the platform or Secrets Manager does not answer. */
+  /** For reading. Undefined: not known, as the platform or Secrets Manager does not answer. */
   credentialAccepted: boolean | undefined;
-  /** For changes, which no probe can try: what the functions have met. Undefined: there is no ledger to tell it. */
+  /** For changes, which a probe must not try: what the functions met, by the ledger. Undefined: there is no ledger. */
   changes: Changes | undefined;
-  /** What every message of the service would wait for now, as the probe would; undefined: nothing that it met. */
+  /** What every message that the service signs would wait for now; undefined: the probe met nothing to wait for. */
   waitingFor: { kind: string; why: string } | undefined;
-  /** How far the platform's clock is ahead of ours; undefined where it does not tell. */
+  /** How far the platform's clock is ahead of ours; undefined: not known. */
   clockSkewSeconds: number | undefined;
   versions: { component: string; version: string; supported: boolean | undefined }[];
-  /** Until a person must authorize again; undefined where nobody must, or nobody can tell when. */
+  /** How many days until a person must authorize again; undefined: nobody must, or it is not known. */
   authorizationDays: number | undefined;
-  /** The scopes that the token is asked for; undefined: whatever the client was granted, or it is no token. */
+  /** The scopes that are requested with the token; undefined: all that the client was granted, or there is no token. */
   scopes: string[] | undefined;
   /** What is wrong, and who must do what; empty if all is well. */
   problems: { what: string; remedy: string }[];
@@ -34,12 +34,12 @@ export type Changes =
   | { refused: 'yes' | 'untried'; since: string; last: string; function: string }
   | { refused: 'unknown'; why: string; remedy: string };
 
-/** Clocks may differ by so much without harm: the platform takes a timestamp that is minutes off. */
+/** A smaller difference of clocks is no problem: the platform accepts timestamps that are minutes off. */
 const muchSkewSeconds = 60;
 const fewDays = 7;
 const versionsElsewhere = 'Look whether the platform lists its versions elsewhere.';
 
-/** All that it calls of the platform. */
+/** All platform operations that the check calls. */
 export const connectionOperations = [getVersions, getWhoAmI];
 
 /** Reads the service's credential, asks the platform who that is and which versions it has. */
@@ -71,7 +71,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     changes,
     waitingFor: waitFor(user.failure) ?? waitForChanges(changes),
     clockSkewSeconds:
-      connection.toldSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
+      connection.signatureSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
     versions,
     authorizationDays: daysLeft(credential?.credential, connection.refreshTokenDays),
     scopes: credential?.credential.type === 'oauth' ? credential.credential.scopes : undefined,
@@ -84,7 +84,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
   return { ...report, problems: [...problems, ...refusals, ...misspelt(connection)] };
 };
 
-/** Read after the secret was: an incident that is over by then is not told. */
+/** Call it after the secret was read: an incident that is over by then is not reported. */
 const changesOf = async (
   { refusedChanges }: Connection,
   secretSinceMs: number | undefined,
@@ -114,7 +114,7 @@ const changeProblems = (
 ): ConnectionReport['problems'] => {
   if (changes?.refused === 'unknown')
     return [{ what: `Whether changes are refused is not known: ${changes.why}`, remedy: changes.remedy }];
-  // Of a credential that is refused for reading, too, it is told already.
+  // A credential that is refused for reading, too, is reported already.
   if (changes?.refused !== 'yes' || credentialAccepted === false) return [];
   const { since, last, function: name } = changes;
   const reading = credentialAccepted ? '; it answers reading' : '';
@@ -124,7 +124,7 @@ const changeProblems = (
 const waitForChanges = (changes: Changes | undefined): ConnectionReport['waitingFor'] =>
   changes?.refused === 'yes' ? { kind: 'credentials', why: refusedSince(changes.since) } : undefined;
 
-/** The functions, which know no operations but their own, take no notice of what overrides another. */
+/** The functions ignore overrides of operations that they do not know: only this check can find a misspelt name. */
 const misspelt = ({ overridden }: Connection): ConnectionReport['problems'] => {
   const unknown = overridden.filter((each) => !operations.some(({ name }) => name === each));
   if (unknown.length === 0) return [];
@@ -145,11 +145,11 @@ const problemsOf = (
   const { reachable, versions, clockSkewSeconds = 0, authorizationDays = Number.POSITIVE_INFINITY } = report;
   return [
     ...(listed && !reachable ? [{ what: listed.message, remedy: listed.remedy }] : []),
-    // Who cannot be reached cannot say who we are either; only that the secret could not be read is other news.
+    // Where the platform is not reachable, that is reported above; an unreadable secret is a problem of its own.
     ...(user && (reachable || user.operation === undefined)
       ? [{ what: user.message, remedy: user.remedy }]
       : []),
-    // Where all calls wait for the same, it is told once.
+    // Where both calls fail for the same reason, it is reported once.
     ...(listed && reachable && listed.kind !== user?.kind
       ? [{ what: listed.message, remedy: listed.kind === 'rejected' ? versionsElsewhere : listed.remedy }]
       : []),
@@ -178,7 +178,7 @@ const problemsOf = (
   ];
 };
 
-/** Keys and a client's own grant last until somebody takes them away. */
+/** Only a refresh token expires: keys and client credentials last until somebody revokes them. */
 const daysLeft = (
   credential: Credential | undefined,
   refreshTokenDays: number | undefined,
@@ -201,7 +201,7 @@ const settled = async <Value>(promise: Promise<Value>): Promise<Settled<Value>> 
   }
 };
 
-/** Whom the platform denies a right it has recognised. */
+/** A missing right is no refused credential: the platform knows who we are. */
 const accepted = ({ value, failure }: Settled<unknown>): boolean | undefined => {
   if (value !== undefined || /^missing-(scope|permission)$/.test(failure?.kind ?? '')) return true;
   return failure?.kind === 'credentials' ? false : undefined;
@@ -214,6 +214,6 @@ const waitFor = (failure: Failure | undefined): ConnectionReport['waitingFor'] =
 export const skewOf = (seconds: number): string =>
   `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'}`;
 
-/** A refusal is an answer too, if it is the platform's. */
+/** A refusal by the platform is an answer, too. */
 const answered = (failure: Failure | undefined): boolean =>
   failure?.status !== undefined && failure.status < 500 && failure.kind !== 'intercepted';

@@ -3,7 +3,7 @@ import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
 import { UsageError } from '../deployment/command-errors.ts';
-import { asMisuse, type Target } from '../deployment/target.ts';
+import { settingsProblem, type Target } from '../deployment/target.ts';
 import { jsonIn } from '../json.ts';
 import {
   type Authenticator,
@@ -21,26 +21,26 @@ export type Connection = {
   client: PlatformClient;
   url: string;
   apiRoot: string;
-  /** The versions of its components that the functions speak. */
+  /** The API versions that the functions use. */
   versions: { lp: string; le: string };
-  /** The names of the operations that the site does otherwise. */
+  /** The names of the operations that the site overrides. */
   overridden: string[];
-  /** How many days a refresh token lives that nobody uses, where the site tells. */
+  /** After how many days an unused refresh token expires, where the site says so. */
   refreshTokenDays: number | undefined;
-  /** How far the platform's clock is ahead of ours, by the refusal of a signature that was too old or too new, if there was one. */
-  toldSkewSeconds(): number | undefined;
+  /** How far the platform's clock is ahead of ours, if it refused a signature as too old or too new. */
+  signatureSkewSeconds(): number | undefined;
   /** Another client, which authenticates with this credential. */
   clientAs(credential: Credential): PlatformClient;
-  /** Reads a secret below the prefix that is no credential. */
+  /** Reads a secret below the prefix that is not a credential. */
   readSecret: ReadSecret;
   secretPrefix: string;
-  /** What the service's secret holds, and since when; undefined where it is not readable as a credential. */
+  /** The service's credential, and since when its secret holds it; undefined: it cannot be read. */
   serviceCredential(): Promise<{ credential: Credential; sinceMs: number | undefined } | undefined>;
-  /** That the functions are refused changes which the service's credential signs; undefined: there is no ledger to tell it. */
+  /** Whether the functions' changes are refused for the service's credential; undefined: there is no ledger. */
   refusedChanges: (() => Promise<Incident | undefined>) | undefined;
 };
 
-/** Undefined where the target does not tell which platform it is. */
+/** Undefined where the target does not name a platform. */
 export const connectionOf = async (target: Target): Promise<Connection | undefined> => {
   if (target.platform === undefined) return undefined;
   const settings = platformSettings(target.platform, await target.deadLetterQueueUrl());
@@ -53,10 +53,10 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
   });
   const { dynamodb, ledgerTable: table } = target;
   const site = platformOptionsOf(settings);
-  const { authenticate, toldSkewSeconds } = hearingTheClock(createAuthenticator(credentials));
+  const { authenticate, signatureSkewSeconds } = noticingSkew(createAuthenticator(credentials));
   return {
     client: createPlatformClient(site, authenticate),
-    toldSkewSeconds,
+    signatureSkewSeconds,
     url: site.baseUrl,
     apiRoot: site.apiRoot,
     versions: site.versions,
@@ -87,10 +87,10 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
   };
 };
 
-/** The clock that counts is the one that judges signatures: the header of an answer may be a proxy's. */
-const hearingTheClock = (authenticate: Authenticator) => {
+/** Learns the clock that checks signatures: the Date header of an answer may be a proxy's. */
+const noticingSkew = (authenticate: Authenticator) => {
   let skewSeconds: number | undefined;
-  const listening: Authenticator = (actor) => {
+  const noticing: Authenticator = (actor) => {
     const auth = authenticate(actor);
     return {
       ...auth,
@@ -100,14 +100,14 @@ const hearingTheClock = (authenticate: Authenticator) => {
       },
     };
   };
-  return { authenticate: listening, toldSkewSeconds: () => skewSeconds };
+  return { authenticate: noticing, signatureSkewSeconds: () => skewSeconds };
 };
 
-/** The functions' own settings, so that a probe meets what they would meet. No queue is touched by it. */
+/** The functions' own settings, so that a probe meets what they would meet. They require queues, which it does not use. */
 const platformSettings = (platform: Record<string, string>, queueUrl: string) => {
   try {
     return settingsFrom({ ...platform, QUEUE_URL: queueUrl, DEAD_LETTER_QUEUE_URL: queueUrl });
   } catch (error) {
-    throw new UsageError(asMisuse(error));
+    throw new UsageError(settingsProblem(error));
   }
 };

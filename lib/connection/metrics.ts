@@ -18,7 +18,7 @@ export const metricLinesOf = (report: ConnectionReport, namespace: string): stri
   return tally.take();
 };
 
-/** For reading and for changes. What has been refused and not been tried again is not known. */
+/** For reading and for changes; undefined where a refused credential was replaced and not tried since. */
 const acceptedIn = ({ credentialAccepted, changes }: ConnectionReport): number | undefined => {
   if (credentialAccepted === false || changes?.refused === 'yes') return 0;
   const isKnown = changes === undefined || changes.refused === 'no';

@@ -1,7 +1,7 @@
 import type { Queue } from '../aws/batches.ts';
 import { createGrouping, type Group } from '../dead-letters/reading/groups.ts';
-import { type Visit, type VisitOptions, visit } from '../dead-letters/reading/read.ts';
-import { type Counts, countsOf } from '../dead-letters/reading/scan.ts';
+import { type Counts, countsOf } from '../dead-letters/reading/queue.ts';
+import { type ReadOptions, type ReadSummary, withSession } from '../dead-letters/reading/session.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
@@ -9,26 +9,26 @@ import { connectionOf } from './connection.ts';
 
 export type QueueStatus = Counts & {
   function: string;
-  /** When the oldest message was sent that could be seen; undefined: nobody looked, all are hidden, or there is none. */
+  /** When the oldest visible message was sent; undefined: `look` was not given, all are hidden, or there is none. */
   oldestMs: number | undefined;
 };
 
 export type Status = {
   queues: QueueStatus[];
-  letters: Visit & { counts: Counts; groups: Group[] };
-  /** Undefined where the target does not tell which platform it is. */
+  letters: ReadSummary & { counts: Counts; groups: Group[] };
+  /** Undefined where the target does not name a platform. */
   connection: ConnectionReport | undefined;
   /** What single functions wait for until a person acts; undefined where it cannot be read. */
   incidents: Incident[] | undefined;
 };
 
 /**
- * How everything is: the queues, the letters by cause, and whether the platform takes our calls. Changes nothing, unless it is
- * to look into the queues.
+ * The queues, the letters by cause, and whether the platform accepts our calls. It changes nothing, but with `look` it counts
+ * as a receipt of some messages.
  */
 export const statusOf = async (
   target: Target,
-  { functions, look = false, ...options }: VisitOptions & { functions: string[]; look?: boolean },
+  { functions, look = false, ...options }: ReadOptions & { functions: string[]; look?: boolean },
 ): Promise<Status> => {
   const sqs = await target.sqs();
   const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
@@ -42,23 +42,20 @@ export const statusOf = async (
   };
   const counts = await countsOf(deadLetters);
   const grouping = createGrouping();
-  const [queues, connection, incidents, visited] = await Promise.all([
+  const [queues, connection, incidents, summary] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     connectionReport(target),
     incidentsOf(target, functions),
-    visit(target, {
-      ...options,
-      look: (letter) => {
-        grouping.add(letter);
-        return true;
-      },
+    withSession(target, async (session) => {
+      for await (const letter of session.letters(options)) grouping.add(letter);
+      return session.summary();
     }),
   ]);
   return {
     queues: queues.flat(),
     connection,
     incidents,
-    letters: { ...visited, counts, groups: grouping.all() },
+    letters: { ...summary, counts, groups: grouping.all() },
   };
 };
 
@@ -91,20 +88,17 @@ const connectionReport = async (target: Target): Promise<ConnectionReport | unde
   }
 };
 
-/**
- * A glance that hides nothing: messages received for no time at all stay where they are for their function. But it counts as a
- * receipt of each, as if their function had been handed it.
- */
+/** Receives with a visibility timeout of 0, so that no message is hidden from its function; but it counts as a receipt. */
 const oldestSeen = async ({ sqs, url }: Queue): Promise<number | undefined> => {
   const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
-  const glance = new ReceiveMessageCommand({
+  const command = new ReceiveMessageCommand({
     QueueUrl: url,
     MaxNumberOfMessages: 10,
     VisibilityTimeout: 0,
     MessageSystemAttributeNames: ['SentTimestamp'],
   });
-  // Who may count messages may not always receive them.
-  const { Messages = [] } = await sqs.send(glance).catch(() => ({ Messages: [] }));
+  // A role that may count messages may lack the right to receive them.
+  const { Messages = [] } = await sqs.send(command).catch(() => ({ Messages: [] }));
   const times = Messages.map(({ Attributes }) => Number(Attributes?.SentTimestamp)).filter(Number.isFinite);
   return times.length === 0 ? undefined : Math.min(...times);
 };

@@ -3,13 +3,14 @@ import { type Audit, archive } from '../deployment/audit.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Filter } from './reading/filter.ts';
 import type { Group } from './reading/groups.ts';
-import { lineOf } from './reading/letter-line.ts';
-import type { Visit, VisitOptions } from './reading/read.ts';
-import { type Selected, selectLetters } from './reading/selection.ts';
+import { letterLine } from './reading/letter-line.ts';
+import { type Selected, withSelection } from './reading/selection.ts';
+import type { ReadOptions, ReadSummary } from './reading/session.ts';
+import { leaseEnded } from './reading/visibility-lease.ts';
 
-export type DiscardPlan = Visit & { letters: number; groups: Group[] };
+export type DiscardPlan = ReadSummary & { letters: number; groups: Group[] };
 
-type DiscardOptions = VisitOptions & {
+type DiscardOptions = ReadOptions & {
   filter: Filter;
   limit?: number | undefined;
   reason: string;
@@ -23,7 +24,7 @@ export type Discarded = {
   plan: DiscardPlan;
   discarded: number;
   failed: { id: string; reason: string }[];
-  /** Of those planned, how many were not begun with because it was interrupted. */
+  /** How many of those planned were left alone because the command was interrupted. */
   left: number;
   /** Addresses of what was archived; `letters import` takes them back. */
   archives: string[];
@@ -31,36 +32,34 @@ export type Discarded = {
 };
 
 /** Takes letters out of the queue for good, each written into the bucket before it is deleted. */
-export const discardLetters = async (
+export const discardLetters = (
   target: Target,
-  { filter, reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
-): Promise<Discarded> => {
-  const selection = await selectLetters(target, { ...options, filter });
-  const { letters, groups, desk } = selection;
-  const { seen, whole, limitReached = false, hidden, oldestMs } = selection;
-  const plan = { seen, whole, limitReached, hidden, oldestMs, groups, letters: letters.length };
-  const result: Omit<Discarded, 'left' | 'backLater'> = { plan, discarded: 0, failed: [], archives: [] };
+  { reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
+): Promise<Discarded> =>
+  withSelection(target, options, async ({ session, letters, groups, summary, read }) => {
+    const { filter, signal } = options;
+    const plan: DiscardPlan = { ...summary, groups, letters: letters.length };
+    const discarded: string[] = [];
+    const failed: Discarded['failed'] = [];
+    const archives: string[] = [];
+    const resultWith = (left: number) => ({ plan, discarded: discarded.length, failed, archives, left });
 
-  const discarded: string[] = [];
-  const discard = async (chunk: Selected[], key: string): Promise<void> => {
-    const safe = chunk.filter(({ id }) => desk.hold.isSafe(id));
-    const lines = await Promise.all(safe.map(async (letter) => lineOf(await selection.read(letter))));
-    if (lines.length > 0) result.archives.push(await archive(target, key, lines.join('')));
-    const failures = await desk.hold.remove(safe.map(({ id }) => id));
-    for (const { id } of chunk) {
-      const why = safe.some((each) => each.id === id)
-        ? failures.get(id)
-        : 'held for too long: others may have it now';
-      if (why === undefined) discarded.push(id);
-      else result.failed.push({ id, reason: why });
-    }
-    result.discarded = discarded.length;
-    onDiscarded?.(result.discarded, letters.length);
-  };
+    const discard = async (chunk: Selected[], key: string): Promise<void> => {
+      const current = chunk.filter(({ id }) => session.lease.isCurrent(id));
+      const lines = await Promise.all(current.map(async (letter) => letterLine(await read(letter))));
+      if (lines.length > 0) archives.push(await archive(target, key, lines.join('')));
+      const failures = await session.lease.deleteLetters(current.map(({ id }) => id));
+      for (const letter of chunk) {
+        const why = current.includes(letter) ? failures.get(letter.id) : leaseEnded;
+        if (why === undefined) discarded.push(letter.id);
+        else failed.push({ id: letter.id, reason: why });
+      }
+      onDiscarded?.(discarded.length, letters.length);
+    };
 
-  let backLater = 0;
-  try {
-    if ((await confirm(plan)) && !dryRun && letters.length > 0 && !options.signal.aborted) {
+    const confirmed = await confirm(plan);
+    if (dryRun) return resultWith(0);
+    if (confirmed && letters.length > 0 && !signal.aborted) {
       const { end } = await audit.begin({
         command: 'letters discard',
         filter,
@@ -72,25 +71,20 @@ export const discardLetters = async (
       const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
       try {
         for (const [at, chunk] of chunksOf(letters).entries()) {
-          if (options.signal.aborted) break;
+          if (signal.aborted) break;
           await discard(chunk, `${folder}/${String(at + 1).padStart(4, '0')}.jsonl`);
         }
       } finally {
-        await end({ discarded: result.discarded, failed: result.failed.length }, discarded);
+        await end({ discarded: discarded.length, failed: failed.length }, discarded);
       }
     }
-  } finally {
-    backLater = await selection.close();
-  }
-  const left =
-    options.signal.aborted && !dryRun ? letters.length - discarded.length - result.failed.length : 0;
-  return { ...result, left, backLater };
-};
+    return resultWith(signal.aborted ? letters.length - discarded.length - failed.length : 0);
+  });
 
 const maxLetters = 500;
 const maxBytes = 4 * 1024 ** 2;
 
-/** Few enough to be in memory at once. */
+/** Each small enough to be in memory at once. */
 const chunksOf = (letters: Selected[]): Selected[][] => {
   const chunks: Selected[][] = [];
   let bytes = 0;

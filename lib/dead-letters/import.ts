@@ -19,7 +19,7 @@ type ImportOptions = {
   dryRun: boolean;
   audit: Audit;
   signal: AbortSignal;
-  /** Is told of letters whose message is so old that a replay could undo what is newer, before any is sent. */
+  /** Called before any is sent, with the letters whose messages are so old that a replay could undo what is newer. */
   onOutdated?(outdated: Outdated[]): void;
   onSent?(sent: number, of: number): void;
 };
@@ -27,10 +27,10 @@ type ImportOptions = {
 /** A line whose message says that it happened so long ago. */
 export type Outdated = { line: number; time: string };
 
-/** For so long the ledger knows what was done to a thing, less a day for the way to the function. */
+/** How long the ledger knows what was done to a resource, less a day for the way to the function. */
 export const ledgerMemoryDays = 34;
 
-/** Puts letters from a file back into the dead-letter queue, as they were; nothing, unless every line holds one. */
+/** Puts letters from a file back into the dead-letter queue, as they were; unless every line holds one, it sends none. */
 export const importLetters = async (
   target: Target,
   { lines, dryRun, audit, signal, onOutdated, onSent }: ImportOptions,

@@ -9,16 +9,16 @@ export type AuditEntry = {
   command: string;
   filter?: object | undefined;
   reason?: string | undefined;
-  /** How many letters, by what became or will become of them. */
+  /** How many letters, by what was or will be done to them. */
   counts?: Record<string, number> | undefined;
   /** Name of a secret that is written. */
   secret?: string | undefined;
-  /** The ids of the letters: of those that are meant, and at the end of those that it was done to. */
+  /** The ids of the letters: at the beginning those that are meant, at the end those that it was done to. */
   letters?: string[] | undefined;
 };
 
 export type Audit = {
-  /** Who begins what: it is written before anything is changed, so that not even a crash leaves a change without it. */
+  /** Must be called before anything is changed, so that even a crash leaves no change without an entry. */
   begin(entry: AuditEntry): Promise<Begun>;
 };
 
@@ -27,14 +27,14 @@ type Begun = { end(counts: Record<string, number>, letters?: string[]): Promise<
 
 type Moment = 'begin' | 'end';
 
-/** So many ids stand in one line: logs take no longer ones, and people read no longer ones. */
+/** At most so many ids stand in one line: logs take no longer ones. */
 const maxIds = 1_000;
-/** With more of them none is said aloud, where the counts tell how many they are; the bucket has them all. */
+/** More ids are not printed, only counted; the bucket has them all. */
 const maxIdsSaid = 50;
 
 /**
- * The audit log: objects of one line under `audit/` in the bucket, each moment of a change one of them, which `say` is handed, too.
- * Where there are very many letters, further objects name the rest, as `part` of `parts`.
+ * The audit log: for the begin and the end of each change an object of one line under `audit/` in the bucket, which `say` gets,
+ * too. Where there are very many letters, further objects name the rest, as `part` of `parts`.
  */
 export const createAudit = (target: Target, say: (line: string) => void): Audit => {
   const write = async (moment: Moment, id: string, { letters, ...entry }: AuditEntry): Promise<void> => {
@@ -49,7 +49,7 @@ export const createAudit = (target: Target, say: (line: string) => void): Audit 
       );
     const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / maxIds));
     const idsIn = (part: number) => letters?.slice((part - 1) * maxIds, part * maxIds);
-    // The first part comes last: where it is, all of them are.
+    // The first part is written last: where it is, the others are.
     for (let part = parts; part > 1; part -= 1)
       await put(
         { ...head, command: entry.command, part, parts, letters: idsIn(part) },

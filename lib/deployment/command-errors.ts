@@ -1,9 +1,9 @@
-/** What was asked for cannot or must not be done: exit status 1. */
+/** The request cannot or must not be fulfilled: exit status 1. */
 export class RefusedError extends Error {
   override name = 'RefusedError';
 }
 
-/** What was asked for makes no sense as it was asked: exit status 2. */
+/** The request is wrong as it was made: exit status 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }

@@ -8,8 +8,8 @@ export type FunctionModule = {
 };
 
 /**
- * Every file of functions/ by its name: a new function is one file there, and is known at once. No folder tells a bundle what
- * there is, so that the packaging puts a list of all of them in this file's place.
+ * Every file of functions/ by its name, so that a new function needs no entry in a list. A bundle has no such folder: the
+ * packaging replaces this file by a list of imports.
  */
 export const functionModules = async (): Promise<Map<string, FunctionModule>> => {
   const files = (await readdir(new URL('../../functions/', import.meta.url))).sort();

@@ -2,7 +2,7 @@ import { once } from '../aws/once.ts';
 import type { Integration } from '../integration.ts';
 import type { Operation } from '../platform/core/operation.ts';
 
-/** By its name. What each takes for its data is its own affair. */
+/** By name. */
 export type Integrations = Map<string, Integration<unknown>>;
 
 /** A function, and what it may call of the platform. */

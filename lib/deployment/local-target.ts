@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { traced } from '../aws/error.ts';
 import { once } from '../aws/once.ts';
+import { jsonIn } from '../json.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 
 const descriptionSchema = z.looseObject({
@@ -10,7 +11,7 @@ const descriptionSchema = z.looseObject({
   sqs: z.url(),
   s3: z.url(),
   secretsManager: z.url(),
-  /** Not told by a stack of an older version. */
+  /** A stack of an older version does not name it. */
   dynamodb: z.url().optional(),
   table: z.string().optional(),
   region: z.string(),
@@ -20,9 +21,9 @@ const descriptionSchema = z.looseObject({
   secrets: z.looseObject({ service: z.string(), userPrefix: z.string() }),
 });
 
-/** The sis-relay that `npm run local` keeps up on this machine; true: the one that runs in this folder. */
+/** The deployment that `npm run local` runs on this machine; true: the one of this folder. */
 export const localTarget = (file: string | true) => {
-  const stack = read(resolve(file === true ? '.local/stack.json' : file));
+  const stack = descriptionIn(resolve(file === true ? '.local/stack.json' : file));
   const client = (endpoint: string) => ({
     endpoint,
     region: stack.region,
@@ -60,18 +61,22 @@ export const localTarget = (file: string | true) => {
 
 const queueNameOf = (url: string): string => url.split('/').at(-1) ?? '';
 
-const read = (file: string) => {
-  let json: unknown;
-  try {
-    json = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    if (missing)
-      throw new RefusedError(`There is no ${file}: start \`npm run local\` first, in another terminal.`);
-    throw new UsageError(`${file} is not readable as JSON.`);
-  }
+const descriptionIn = (file: string) => {
+  const json = jsonIn(textIn(file));
+  if (json === undefined) throw new UsageError(`${file} is not readable as JSON.`);
   const parsed = descriptionSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
   throw new UsageError(`${file} is not what \`npm run local\` writes: ${fields}`);
+};
+
+const textIn = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (isMissing)
+      throw new RefusedError(`There is no ${file}: start \`npm run local\` first, in another terminal.`);
+    throw new UsageError(`${file} cannot be read.`);
+  }
 };

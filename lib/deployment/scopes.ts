@@ -1,4 +1,6 @@
 import { configured, type Operation, type OperationOverride } from '../platform/core/operation.ts';
+import { UsageError } from './command-errors.ts';
+import type { DeclaredFunction } from './integrations.ts';
 
 type Declared = { name: string; operations: readonly Operation<unknown>[] };
 
@@ -25,6 +27,35 @@ export const scopesByFunction = (
 ): Record<string, NeededScope[]> =>
   Object.fromEntries(functions.map((each) => [each.name, scopesOf(each, overrides)]));
 
-/** What one client needs that serves several functions, as an authorization server takes it. */
+/** The scopes of a client that serves several functions, as one text for an authorization server. */
 export const scopeText = (needed: readonly NeededScope[][]): string =>
   [...new Set(needed.flat().map(({ scope }) => scope))].sort().join(' ');
+
+export type NeededScopes = {
+  functions: Record<string, NeededScope[]>;
+  /** The functions for which users sign. */
+  signedByUsers: string[];
+  /** All scopes of the service's client. */
+  service: string;
+  /** All scopes of the users' client. */
+  users: string;
+};
+
+/** What each function, and each client, needs; of these names, or of all functions. @throws UsageError */
+export const neededScopes = (
+  all: readonly DeclaredFunction[],
+  { names, overrides }: { names: string[]; overrides: Record<string, OperationOverride> },
+): NeededScopes => {
+  const unknown = names.filter((name) => !all.some((each) => each.name === name));
+  if (unknown.length > 0)
+    throw new UsageError(
+      `There is no function ${unknown.join(', ')}. There are: ${all.map(({ name }) => name).join(', ')}`,
+    );
+  const chosen = names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+  const functions = scopesByFunction(chosen, overrides);
+  const namesOf = (actor: DeclaredFunction['actor']) =>
+    chosen.filter((each) => each.actor === actor).map(({ name }) => name);
+  const textFor = (of: string[]) => scopeText(of.map((name) => functions[name] ?? []));
+  const signedByUsers = namesOf('users');
+  return { functions, signedByUsers, service: textFor(namesOf('service')), users: textFor(signedByUsers) };
+};

@@ -11,7 +11,7 @@ import type { OperationOverride } from '../platform/core/operation.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 import { localTarget } from './local-target.ts';
 
-/** Which sis-relay an operator works on, and by what means. */
+/** The deployment that an operator works on, and the clients for it. */
 export type Target = {
   /** What its queues' names begin with, such as `sis-relay-prod-`. */
   prefix: string;
@@ -26,17 +26,17 @@ export type Target = {
   queueUrlOf(functionName: string): Promise<string | undefined>;
   /** Keeps the audit log, and what is archived. */
   bucket: string | undefined;
-  /** The platform's settings under the names that the functions read; undefined: nothing can be asked of it. */
+  /** The platform's settings, named as for the functions; undefined: the platform is not known. */
   platform: Record<string, string> | undefined;
   /** Of the metrics that a function writes. */
   metricNamespace: string;
   /** Who acts, for the audit log. */
   who: string;
-  /** For how long letters stay hidden that a process had in hand when it died. */
+  /** How long letters stay hidden from others when the process that leased them dies. */
   leaseSeconds: number;
-  /** How long SQS looks for letters before it answers that there are none. */
+  /** How long a receive call waits for letters. */
   pollSeconds: number;
-  /** For how long SQS' counts may still say what was. */
+  /** How old SQS' counts may be. */
   countsLagSeconds: number;
 };
 
@@ -70,7 +70,7 @@ const environmentSchema = z.object({
   EDITOR: z.string().optional(),
 });
 
-/** What is set to nothing counts as not set, as with the AWS CLI. */
+/** An empty variable counts as not set, as with the AWS CLI. */
 const given = (): Record<string, string> =>
   Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]));
 
@@ -89,26 +89,26 @@ export const targetFrom = (options: TargetOptions): Target => {
     leaseSeconds: options.leaseSeconds ?? 300,
   };
   const target = options.local === undefined ? targetOnAws(options) : localTarget(options.local);
-  // Queues on this machine say at once, and exactly, what they hold.
+  // Queues on this machine answer at once and with exact counts.
   const isExact =
     options.local !== undefined || /^http:\/\/127\./.test(environment().AWS_ENDPOINT_URL_SQS ?? '');
   return { ...target, ...common, pollSeconds: isExact ? 0 : 1, countsLagSeconds: isExact ? 0 : 10 };
 };
 
-/** What the site does otherwise than the operations declare; it needs no target. */
+/** How the site overrides operations; it needs no target. */
 export const operationOverrides = (): Record<string, OperationOverride> => {
   try {
     return operationOverridesFrom(given());
   } catch (error) {
-    throw new UsageError(asMisuse(error));
+    throw new UsageError(settingsProblem(error));
   }
 };
 
-/** The functions' own check of their settings, as it is told to a person. */
-export const asMisuse = (error: unknown): string =>
+/** What the functions' own check of their settings found, for a person. */
+export const settingsProblem = (error: unknown): string =>
   error instanceof Error ? error.message.replace("The function's", 'The') : String(error);
 
-/** The command line that opens a file for the operator, where one is named. */
+/** The operator's editor, if the environment names one. */
 export const namedEditor = (): string | undefined => {
   const { VISUAL, EDITOR } = environment();
   return VISUAL ?? EDITOR;
@@ -128,7 +128,7 @@ const targetOnAws = (options: TargetOptions) => {
     return traced(new SQSClient(client));
   });
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
-  // A stage that is asked for is not overruled by what the environment says of another.
+  // --stage goes before the environment, which may name the queue of another stage.
   const url =
     options.deadLetters ?? (options.stage === undefined ? settings.DEAD_LETTER_QUEUE_URL : undefined);
   const prefix = prefixOf(stage, url);
@@ -161,7 +161,7 @@ const targetOnAws = (options: TargetOptions) => {
   };
 };
 
-/** A function knows its own; people know the stage, and with it the name that serverless.yml gives. */
+/** A function reads it from its environment; for people it follows from the stage, as in serverless.yml. */
 const ledgerTableOf = ({ stage }: TargetOptions, prefix: string): string | undefined => {
   const { LEDGER_TABLE, AWS_LAMBDA_FUNCTION_NAME } = environment();
   if (stage === undefined && (LEDGER_TABLE ?? AWS_LAMBDA_FUNCTION_NAME) !== undefined) return LEDGER_TABLE;

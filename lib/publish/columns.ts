@@ -46,17 +46,17 @@ export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: obje
   const data: Record<string, unknown> = {};
   for (const [name, { text, quoted }] of row) {
     if (text === '' && !quoted) continue;
-    // `id` of the envelope and of the data could not be told apart: what the data knows is the data's.
+    // Where the envelope and the data have a column of the same name, it is the data's.
     if (columns.has(inFirst(name))) put(data, name.split('.'), typed(text, columns.get(inFirst(name))));
     else event[name] = text;
   }
   return { ...event, data };
 };
 
-/** A spreadsheet writes long numbers as `1.2E+05`, digits of which are lost: that is no id. */
+/** `1.2E+05` is no number here: a spreadsheet that writes one has lost digits. */
 const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/;
 
-/** What cannot be read as the type that is wanted stays text, and the schema says what is wrong with it. */
+/** A cell that cannot be read as the wanted type stays text; the schema then says what is wrong. */
 const typed = (text: string, types: Set<string> = new Set()): unknown => {
   const numeric = types.has('number') || types.has('integer');
   if (numeric && decimal.test(text)) return Number(text);

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { UsageError } from '../deployment/command-errors.ts';
 
-/** @throws UsageError for a pipe: files are checked as a whole before anything is sent, and a pipe would be empty the second time. */
+/** @throws UsageError for a pipe: a file is read twice, first to check it and then to send it. */
 export const mustBeFile = async (file: string): Promise<void> => {
   const found = await stat(file);
   if (!found.isFile())
@@ -21,5 +21,5 @@ export async function* linesIn(file: string): AsyncGenerator<string> {
   if (begun) yield begun;
 }
 
-/** Windows' programs put a byte order mark before UTF-8. */
+/** Programs on Windows put a byte order mark before UTF-8. */
 export const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');

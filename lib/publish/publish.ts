@@ -30,13 +30,13 @@ export type Published = {
   functions: Record<string, number>;
   /** How many of them are so old that they are sent only where the ledger still knows their resource. */
   outdated: number;
-  /** Of what is invalid, or was not taken by SQS: the first thousand. */
+  /** Of messages that are invalid, or that SQS did not take: the first thousand. */
   problems: { line: number; problem: string }[];
 };
 
 const maxProblems = 1_000;
 
-/** Sends a file's messages to their queues: nothing, unless each of them would be taken by its function. */
+/** Sends a file's messages to their queues; unless each of them is valid, it sends none. */
 export const publishMessages = async (
   target: Target,
   { integrations, dryRun, validOnly, audit, signal, onSent, ...source }: PublishOptions,
@@ -124,7 +124,7 @@ const check = (
   return problem === undefined ? { function: integration.name, outdated } : { problem };
 };
 
-/** By the type of its event. */
+/** By the type of the event; or what is wrong with that. */
 const integrationFor = (body: string, integrations: Integrations): Integration<unknown> | string => {
   const read = readJson(body);
   if ('problem' in read) return read.problem;

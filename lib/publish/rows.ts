@@ -11,7 +11,7 @@ import { messageType } from '../message.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
 import { linesIn, mustBeFile, withoutMark } from './lines.ts';
 
-/** One message of a file, or why it is none; `line` counts from 1: of a JSON file, its messages. */
+/** One message of a file, or why it is none. `line` counts from 1; in a JSON file it counts messages. */
 export type Row = { line: number; body?: string; problem?: string };
 
 export const formats = ['json', 'jsonl', 'csv'] as const;
@@ -20,9 +20,9 @@ export type Format = (typeof formats)[number];
 export type Source = {
   file: string;
   format?: Format | undefined;
-  /** Of what lies in the file without an envelope. */
+  /** The function for data without an envelope. */
   function?: string | undefined;
-  /** Each counts as said now, whatever time it gives, and after those before it in the file. */
+  /** Each message gets the present time, and a sequence in the order of the file. */
   now?: boolean | undefined;
 };
 
@@ -58,7 +58,7 @@ const openTimed = async (
   if (kind === undefined) throw new UsageError(`What is ${file}? Give --format ${formats.join('|')}.`);
   const defaultsFor = (line: number) => ({
     specversion: '1.0',
-    // The same file sent again is the same messages, and of two rows about one thing the later counts.
+    // The same file gives the same ids, so that it is done once; of two rows about one resource the later one counts.
     id: `${digest}-${line}`,
     source: '/sis-relay/publish',
     type: messageType(integration?.name ?? ''),
@@ -84,7 +84,7 @@ const integrationOf = (name: string | undefined, integrations: Integrations) => 
   throw new UsageError(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
 };
 
-/** @throws UsageError where it is no UTF-8 either: umlauts read as something else would reach the platform as such. */
+/** @throws UsageError where the file is not UTF-8: its umlauts would reach the platform as other characters. */
 const digestOf = async (file: string): Promise<string> => {
   const hash = createHash('sha256');
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -144,7 +144,7 @@ async function* csvRows(
     parseCsv({
       bom: true,
       delimiter: await delimiterOf(file),
-      // Tables that were put together out of several may hold each of them.
+      // A table may be pasted from several files with different ends of lines.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       cast: (text, { quoting }) => ({ text, quoted: quoting }),
@@ -154,7 +154,7 @@ async function* csvRows(
   let next = 1;
   try {
     for await (const record of parser as AsyncIterable<Cell[]>) {
-      // A quoted cell may hold line breaks: a row is named by the line it begins on.
+      // A quoted cell may hold line breaks: a row has the number of its first line.
       const line = next;
       next += 1 + record.reduce((sum, { text }) => sum + (text.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
       if (isEmpty(record)) continue;
@@ -181,10 +181,10 @@ async function* csvRows(
   }
 }
 
-/** Spreadsheets leave rows of nothing but separators at the end. */
+/** Spreadsheets write empty rows at the end. */
 const isEmpty = (record: Cell[]): boolean => record.every(({ text, quoted }) => text === '' && !quoted);
 
-/** Spreadsheets write commas or semicolons, as their country does. */
+/** Spreadsheets write commas or semicolons, by their locale. */
 const delimiterOf = async (file: string): Promise<string> => {
   for await (const header of createInterface({ input: createReadStream(file) })) {
     const counts = [',', ';', '\t'].map((each) => ({ each, count: header.split(each).length }));

@@ -6,7 +6,7 @@ export type App = { appId: string; appKey: string };
 export type TokenEntry = App & {
   /** Scheme, host and port of the platform. */
   baseUrl: string;
-  /** Where users are let in; default: beside the API, as in `/svc/auth/api/token`. */
+  /** Path of the token entry; default: beside the API, as in `/svc/auth/api/token`. */
   entryPath?: string | undefined;
   /** The path before the components, such as `/svc/api`. */
   apiRoot: string;
@@ -19,7 +19,7 @@ export const authUrl = ({ baseUrl, entryPath, apiRoot, callback, appId, appKey }
   if (!/^https?:$/.test(URL.parse(callback)?.protocol ?? ''))
     throw new TypeError(`The callback must be an address such as https://localhost/done, not ${callback}`);
   const path = entryPath ?? `${apiRoot.replace(/\/api$/, '')}/auth/api/token`;
-  // Signed as it is, and encoded only then.
+  // The callback is signed before it is encoded.
   const query = [
     ['x_target', callback],
     ['x_a', appId],
@@ -66,7 +66,7 @@ export const explainEntry = ({ status, location }: EntryAnswer, callback: string
   return `The platform sends the user on to ${url.pathname}, as for a login: open the address in a browser.`;
 };
 
-/** Whether nobody gets in by the entry address that answers so. */
+/** Whether the token entry refuses everybody. */
 export const isClosed = ({ status, location }: EntryAnswer): boolean =>
   status >= 400 ||
   (status >= 300 && isErrorPage(URL.parse(location ?? '', 'https://platform.invalid')?.pathname ?? ''));

@@ -9,7 +9,7 @@ import type { IdKeyCredential } from '../platform/auth/id-key.ts';
 import { whoAmI } from '../platform/resources/users.ts';
 import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } from './auth-url.ts';
 
-/** The way in for a user: its address, and what the platform answers to whoever opens it. */
+/** The token entry: its address, and what the platform answers there. */
 export type WayIn = { url: string; explained: string; isClosed: boolean };
 
 /** Where a user's own credential was put. */
@@ -23,21 +23,18 @@ type Options = {
   appSecret: string;
   audit: Audit;
   show(way: WayIn): void;
-  /** The address that the browser came to in the end; undefined: nobody says. */
+  /** The address that the browser came to; undefined: not known. */
   returned(): Promise<string | undefined>;
   confirm(secret: string, replaces: boolean): Promise<boolean>;
 };
 
-/**
- * Has a user let in by the platform and puts the key that comes back into that user's secret, once the platform says that
- * it is that user's.
- */
+/** Sends a user to the platform's token entry, and stores the returned key in that user's secret, after asking whose it is. */
 export const authorizeUser = async (target: Target, options: Options): Promise<Stored | undefined> => {
   const connection = await connectionOf(target);
   if (connection === undefined)
     throw new UsageError('Which platform? Set PLATFORM_URL; or give --local for the one of npm run local.');
   try {
-    const app = await told(
+    const app = await orRefuse(
       connection.readSecret(options.appSecret, appShape),
       'Give --app-secret, the name of a secret below the prefix with the appId and appKey of the application.',
     );
@@ -92,8 +89,8 @@ const credentialOf = (address: string, app: App): IdKeyCredential => {
 };
 
 /**
- * Whose key it is, by the platform's word: work that is signed with it is recorded under that name, and nothing could undo
- * it. The id that comes with a key may be another than the user's own, which is a number.
+ * Asks the platform whose key it is: work that is signed with it is recorded under that user, for good. The id that comes with a
+ * key is not always the user's own, which is a number.
  */
 const ownerOf = async ({ clientAs }: Connection, credential: IdKeyCredential): Promise<string> => {
   const client = clientAs(credential);
@@ -103,7 +100,7 @@ const ownerOf = async ({ clientAs }: Connection, credential: IdKeyCredential): P
       signal: AbortSignal.timeout(30_000),
       onCall: () => {},
     });
-    const { Identifier } = await told(whoAmI(platform), askedAnew);
+    const { Identifier } = await orRefuse(whoAmI(platform), askedAnew);
     if (!isNumber(Identifier) || (isNumber(credential.userId) && Identifier !== credential.userId))
       throw new RefusedError(
         `The platform says that this is the key of user ${Identifier}, not of user ${credential.userId}. Nothing was stored.`,
@@ -148,8 +145,8 @@ const store = async (
   return { userId, secret, replaced };
 };
 
-/** What the functions would park or wait for is told to the person who asks, with what this person can do. */
-const told = async <Value>(asked: Promise<Value>, remedy: string): Promise<Value> => {
+/** Turns failures of calls into refusals that tell the person what to do. */
+const orRefuse = async <Value>(asked: Promise<Value>, remedy: string): Promise<Value> => {
   try {
     return await asked;
   } catch (error) {

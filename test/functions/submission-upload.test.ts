@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/submission-upload.ts';
-import { messageFor } from '../../lib/dead-letters/replay/send-back.ts';
+import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
 import { selfSigned } from '../lib/files/self-signed.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 

@@ -1,14 +1,15 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { maxBytes, sqsProblem } from '../../lib/aws/sqs-limits.ts';
-import { storyLines, storyOf } from '../../lib/cli/print/story.ts';
+import { letterDetailLines } from '../../lib/cli/print/letter-details.ts';
 import type { Terminal } from '../../lib/cli/print/terminal.ts';
 import { type DeadLetter, type LetterFailure, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { differences } from '../../lib/dead-letters/edit/change.ts';
 import { matches } from '../../lib/dead-letters/reading/filter.ts';
 import { createGrouping } from '../../lib/dead-letters/reading/groups.ts';
 import { createLetterReader, type Letter, letterKinds } from '../../lib/dead-letters/reading/letter.ts';
-import { letterIn, lineOf } from '../../lib/dead-letters/reading/letter-line.ts';
-import { messageFor } from '../../lib/dead-letters/replay/send-back.ts';
+import { letterIn, letterLine } from '../../lib/dead-letters/reading/letter-line.ts';
+import { detailsOf } from '../../lib/dead-letters/reading/show.ts';
+import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { eventIdIn, parseMessage, versionOf } from '../../lib/message.ts';
@@ -188,7 +189,7 @@ const checkReading = async (names: string[], { body, attributes }: Sent): Promis
     letterKinds.includes(letter.kind) && letter.error !== '' && letter.remedy !== '',
     'a letter tells nothing',
   );
-  const shown = printableJson(storyOf(letter, { reveal: false }));
+  const shown = printableJson(detailsOf(letter, { reveal: false }));
   claim(!controls.test(shown), 'what a terminal obeys is printed');
   const told = names.find((name) => shown.includes(name));
   claim(told === undefined, `what is somebody’s is told: ${told}`);
@@ -205,17 +206,18 @@ const checkVerbs = (
   grouping.add(letter);
   const shown = [
     printableJson(grouping.all()),
-    ...storyLines(storyOf(letter, { reveal: false }), plainTerminal),
+    ...letterDetailLines(detailsOf(letter, { reveal: false }), plainTerminal),
     printableJson(differences(body, original.replace('301', '302'), { reveal: false })),
   ].join('\n');
   claim(!controls.test(shown), 'what a terminal obeys is printed');
   claim(
-    !controls.test(printableJson(storyOf(letter, { reveal: true }))),
+    !controls.test(printableJson(detailsOf(letter, { reveal: true }))),
     'what a terminal obeys is revealed',
   );
   const told = names.find((name) => shown.includes(name));
   claim(told === undefined, `what is somebody’s is told: ${told}`);
-  if (body !== '') claim(letterIn(lineOf(letter)).body === body, 'an export is imported as another letter');
+  if (body !== '')
+    claim(letterIn(letterLine(letter)).body === body, 'an export is imported as another letter');
   const replayed = messageFor(letter);
   claim(replayed.body === body, 'a replay sends another body');
   claim(!isTaken || sqsProblem(replayed) === undefined, 'SQS does not take the replay');

@@ -12,7 +12,7 @@ import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { settingsFrom } from '../../lib/config/settings.ts';
 import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/dead-letter.ts';
-import { messageFor } from '../../lib/dead-letters/replay/send-back.ts';
+import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
 import { handlerOf } from '../../lib/delivery/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/services.ts';
 import type { Integration } from '../../lib/integration.ts';

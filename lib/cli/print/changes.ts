@@ -1,6 +1,7 @@
 import type { Discarded, DiscardPlan } from '../../dead-letters/discard.ts';
 import type { Difference } from '../../dead-letters/edit/change.ts';
 import type { Edited } from '../../dead-letters/edit/edit.ts';
+import type { Exported } from '../../dead-letters/export.ts';
 import { ledgerMemoryDays, type Outdated } from '../../dead-letters/import.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
@@ -32,7 +33,7 @@ export const discardPlanLines = (
       `${target.prefix.slice(0, -1)}: ${countOf(letters, 'letter matches', 'letters match')} of ${numberOf(plan.seen)}`,
     ),
     ...(letters === 0 ? [] : ['', terminal.style('dim', header)]),
-    ...lines.map((line, at) => coloured(line, groups[at]?.kind ?? 'foreign', terminal)),
+    ...lines.map((line, at) => coloured(line, groups[at]?.kind ?? 'unknown-source', terminal)),
     ...(letters === 0 ? [] : ['']),
     ...remarks(plan),
   ];
@@ -56,6 +57,14 @@ export const discardLines = ({ discarded, failed, left, archives, backLater }: D
     : []),
 ];
 
+export const exportLines = (result: Exported, file: string): string[] =>
+  result.exported === 0
+    ? [`No letter matches, so ${file} was not written.`]
+    : [
+        `${countOf(result.exported, 'letter was', 'letters were')} written to ${file}. They hold personal data, unmasked.`,
+        ...remarks(result),
+      ];
+
 export const differenceLines = (difference: Difference[], { style }: Terminal): string[] => [
   ...difference.flatMap(({ field, before, after }) => [
     style('bold', plain(field)),
@@ -67,7 +76,7 @@ export const differenceLines = (difference: Difference[], { style }: Terminal): 
 const valueIn = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
 
 export const editedLines = (
-  { ended, original, cameBackAs }: Edited,
+  { ended, original, cameBackAs }: Omit<Edited, 'difference'>,
   { style, width }: Terminal,
 ): string[] => [
   ...{

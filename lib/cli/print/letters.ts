@@ -1,10 +1,10 @@
 import { type Group, type Groups, maxWords } from '../../dead-letters/reading/groups.ts';
 import { type LetterKind, replayedOften } from '../../dead-letters/reading/letter.ts';
 import type { Listed } from '../../dead-letters/reading/list.ts';
-import type { Visit } from '../../dead-letters/reading/read.ts';
+import type { ReadSummary } from '../../dead-letters/reading/session.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, countOf, cut, numberOf, tableOf, wrapped } from './table.ts';
+import { ageOf, countOf, numberOf, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 type Print = { target: Target; terminal: Terminal };
@@ -63,7 +63,7 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   return [
     ...lines(group.error),
     ...group.words
-      .flatMap((words, at) => lines(at < maxWords - 1 ? `“${cut(words, 300)}”` : '… and more'))
+      .flatMap((words, at) => lines(at < maxWords - 1 ? `“${truncated(words, 300)}”` : '… and more'))
       .map((line) => style('dim', line)),
     ...lines(`→ ${group.remedy}`).map((line) => style('green', line)),
     ...(group.grants.length > 1 ? lines(`Scopes to ask for: ${group.grants.join(', ')}`) : []),
@@ -78,7 +78,7 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   ];
 };
 
-/** Red is what a person must see to, yellow what may heal by itself. */
+/** Red: a person must act. Yellow: it may go away by itself. */
 export const coloured = (text: string, kind: LetterKind, { style }: Pick<Terminal, 'style'>): string =>
   text.replace(` ${kind} `, (each) =>
     style(/^(credentials|throttled|unavailable)$/.test(kind) ? 'yellow' : 'red', each),
@@ -100,7 +100,7 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
     letters.map(({ id, sentMs, function: name, kind, replays, error, words }) => [
       id.slice(0, 8),
       ageOf(sentMs),
-      cut(plain(name), 24) || '–',
+      truncated(plain(name), 24) || '–',
       kind,
       ...(replayed ? [replays === 0 ? '' : `${replays}${replays >= replayedOften ? '!' : ''}`] : []),
       plain(words === undefined ? error : `${error}: ${words}`),
@@ -109,25 +109,25 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   );
   return [
     terminal.style('dim', header),
-    ...rows.map((row, at) => coloured(row, letters[at]?.kind ?? 'foreign', terminal)),
+    ...rows.map((row, at) => coloured(row, letters[at]?.kind ?? 'unknown-source', terminal)),
     '',
     ...remarks(found),
     terminal.style(
       'dim',
       letters.length < matching
-        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. The whole story of one: sis-relay letters show <id>`
-        : `${countOf(matching, 'letter')}. The whole story of one: sis-relay letters show <id>`,
+        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. Details of one: sis-relay letters show <id>`
+        : `${countOf(matching, 'letter')}. Details of one: sis-relay letters show <id>`,
     ),
   ];
 };
 
-const nothing = ({ seen, hidden }: Visit, name: string): string =>
+const nothing = ({ seen, hidden }: ReadSummary, name: string): string =>
   seen === 0
     ? `${name}: there are no ${hidden > 0 ? 'other ' : ''}dead letters.`
     : `${name}: none of ${countOf(seen, 'dead letter')} matches.`;
 
-/** What the numbers do not tell. */
-export const remarks = ({ whole, hidden, seen, limitReached }: Visit): string[] => [
+/** What limits the numbers. */
+export const remarks = ({ whole, hidden, seen, limitReached }: ReadSummary): string[] => [
   ...(hidden > 0
     ? [`About ${countOf(hidden, 'letter is', 'letters are')} in somebody else's hands and not counted here.`]
     : []),

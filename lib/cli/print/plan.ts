@@ -25,7 +25,7 @@ export const planLines = (
   const lines = groupLines([...plan.send, ...plan.notYet, ...plan.uncertain], terminal);
   const rowsOf = (groups: PlannedGroup[]) => groups.flatMap((group) => lines.get(group) ?? []);
   const isRight = ({ kind }: PlannedGroup) => /^missing-(scope|permission)$/.test(kind);
-  const obstacles = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
+  const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
   return [
     style(
       'bold',
@@ -39,7 +39,7 @@ export const planLines = (
     ...(plan.notYet.length > 0
       ? heading(sum(plan.notYet), 'cannot succeed yet, and stay where they are')
       : []),
-    ...[...obstacles.values()].flatMap((groups) => [
+    ...[...blocked.values()].flatMap((groups) => [
       ...rowsOf(groups),
       ...say(`${groups[0]?.why}`, 'yellow'),
       ...say(`→ ${plain(groups[0]?.todo ?? '')}`, 'green'),
@@ -48,15 +48,15 @@ export const planLines = (
       ? [
           ...heading(sum(plan.uncertain), 'need your decision, and stay where they are'),
           ...rowsOf(plan.uncertain),
-          ...doubts
+          ...decisions
             .filter(({ kind }) => plan.uncertain.some((group) => group.kind === kind))
             .flatMap(({ why, todo }) => [...say(why), ...say(todo, 'green')]),
         ]
       : []),
-    ...(plan.foreign > 0
+    ...(plan.unknownSource > 0
       ? [
-          ...heading(plan.foreign, 'not from here: they have no queue to go to'),
-          ...say('→ sis-relay letters list --kind foreign', 'green'),
+          ...heading(plan.unknownSource, 'not from here: they have no queue to go to'),
+          ...say('→ sis-relay letters list --kind unknown-source', 'green'),
         ]
       : []),
     ...(plan.replayedOften > 0
@@ -74,7 +74,8 @@ export const planLines = (
   ];
 };
 
-const doubts = [
+/** What a person has to look for, by kind. */
+const decisions = [
   {
     kind: 'uncertain',
     why: 'Nobody knows whether the uncertain ones were done, and done twice they do harm. Look on the platform for each.',
@@ -87,7 +88,7 @@ const doubts = [
   },
 ];
 
-/** Groups as rows of one table, each under the letter count that it has. */
+/** Groups as rows of one table, by group. */
 const groupLines = <Row extends PlannedGroup>(groups: Row[], terminal: Terminal): Map<Row, string> => {
   const rows = groups.map(({ letters, function: name, kind, error }) => [
     numberOf(letters).padStart(7),

@@ -10,7 +10,7 @@ export type Progress = {
 
 const betweenMs = { live: 100, plain: 10_000 };
 
-/** Says how long work goes: on a terminal in one line that is written over, elsewhere in a line every ten seconds. */
+/** Shows how far the work is: on a terminal in one line that is overwritten, elsewhere in a line every ten seconds. */
 export const createProgress = (terminal: Terminal, what: string): Progress => {
   let shownMs = Date.now();
   let isShown = false;

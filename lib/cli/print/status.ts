@@ -94,7 +94,7 @@ const connectionLines = (connection: ConnectionReport | undefined, { style, widt
   ];
 };
 
-/** Reading proves nothing about changes: some platforms answer a GET whose key they would refuse for a change. */
+/** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
 const credentialIn = ({
   credentialAccepted,
   changes,
@@ -136,7 +136,7 @@ const incidentLines = (
   ];
 };
 
-/** SQS does not tell why a message is hidden; what all of them would wait for, the probe of the platform has met too. */
+/** SQS does not tell why a message is hidden. If all wait for the same reason, the probe of the platform met it, too. */
 const waitingLines = ({ queues, connection, incidents }: Status, { width }: Terminal): string[] => {
   const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
   if (count === 0) return ['Nothing waits.'];
@@ -151,21 +151,12 @@ const waitingLines = ({ queues, connection, incidents }: Status, { width }: Term
   return wrapped(`${countOf(count, 'message is', 'messages are')} in flight. ${why}`, width);
 };
 
-const byKind = (groups: Group[]): Group[] => {
-  const kinds = Map.groupBy(groups, ({ kind }) => kind);
-  return [...kinds.values()]
-    .flatMap((each): Group[] => {
-      const [first] = each;
-      return first === undefined
-        ? []
-        : [
-            {
-              ...first,
-              letters: each.reduce((sum, { letters }) => sum + letters, 0),
-              oldestMs: Math.min(...each.map(({ oldestMs }) => oldestMs)),
-              newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
-            },
-          ];
-    })
+const byKind = (groups: Group[]) =>
+  [...Map.groupBy(groups, ({ kind }) => kind)]
+    .map(([kind, each]) => ({
+      kind,
+      letters: each.reduce((sum, { letters }) => sum + letters, 0),
+      oldestMs: Math.min(...each.map(({ oldestMs }) => oldestMs)),
+      newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
+    }))
     .sort((one, other) => other.letters - one.letters);
-};

@@ -1,8 +1,11 @@
+import { stripVTControlCharacters } from 'node:util';
+import stringWidth from 'string-width';
+
 export type Column = {
   title: string;
   /** Numbers and ages stand to the right. */
   right?: boolean;
-  /** Takes what the others leave, and is cut off there. */
+  /** Takes the width that the other columns leave, and is cut to it. */
   rest?: boolean;
 };
 
@@ -18,9 +21,8 @@ export const tableOf = (columns: Column[], rows: string[][], width: number): str
     columns
       .map(({ right, rest }, at) => {
         const room = rest ? Math.max(8, Math.min(widths[at] ?? 0, width - fixed)) : (widths[at] ?? 0);
-        const text = cut(row[at] ?? '', room);
-        const space = ' '.repeat(Math.max(0, room - widthOf(text)));
-        return right ? space + text : text + space;
+        const text = truncated(row[at] ?? '', room);
+        return right ? ' '.repeat(Math.max(0, room - widthOf(text))) + text : padded(text, room);
       })
       .join(gap)
       .trimEnd();
@@ -29,23 +31,41 @@ export const tableOf = (columns: Column[], rows: string[][], width: number): str
 
 const gap = '  ';
 
-/** Without the codes of colours, which take no room. */
-const widthOf = (text: string): number => withoutColours(text).length;
+/** In columns of a terminal: a CJK character or an emoji takes two, a combining mark or the code of a colour none. */
+export const widthOf = (text: string): number => stringWidth(text);
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one.
-const withoutColours = (text: string): string => text.replace(/\u001B\[\d+m/g, '');
+/** Filled up with spaces behind it. */
+export const padded = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
-export const cut = (text: string, room: number): string =>
-  widthOf(text) <= room ? text : `${withoutColours(text).slice(0, Math.max(0, room - 1))}…`;
+const graphemes = new Intl.Segmenter();
+
+/** No wider than `room`, and without colours where it is cut; no character is cut in two. */
+export const truncated = (text: string, room: number): string => {
+  if (widthOf(text) <= room) return text;
+  let start = '';
+  let left = room - 1;
+  for (const { segment } of graphemes.segment(stripVTControlCharacters(text))) {
+    left -= widthOf(segment);
+    if (left < 0) break;
+    start += segment;
+  }
+  return `${start}…`;
+};
 
 /** A text in lines of at most so many columns, broken between words; all but the first are indented. */
 export const wrapped = (text: string, width: number, indent = ''): string[] => {
   const lines: string[] = [];
+  let room = 0;
   for (const word of text.split(/ +/)) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(lines.length > 0 ? indent + word : word);
+    const taken = widthOf(word) + 1;
+    if (lines.length > 0 && taken <= room) {
+      lines.push(`${lines.pop()} ${word}`);
+      room -= taken;
+    } else {
+      lines.push(lines.length > 0 ? indent + word : word);
+      room = width - widthOf(lines.at(-1) ?? '');
+    }
   }
   return lines;
 };

@@ -8,12 +8,12 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { namedEditor } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 
-/** Takes away the line that progress is shown in. */
+/** Clears the line that shows progress. */
 export const clearLine = '\r\u001B[K';
 
 type Format = Parameters<typeof styleText>[0];
 
-/** What the command speaks through; tests hand in another. */
+/** Where the command reads and writes; tests hand in another. */
 export type Terminal = {
   /** The answer, to standard output. */
   out(text: string): void;
@@ -32,10 +32,7 @@ export type Terminal = {
   signal: AbortSignal;
 };
 
-/**
- * Whatever is said through it has nothing that a terminal obeys, whoever wrote it and whoever forgot to look: but for ends of
- * lines, and the colours that it gave itself.
- */
+/** Removes all control sequences from what is printed, except ends of lines and the colours that it set itself. */
 export const guarded = (terminal: Terminal): Terminal => {
   const colours = new Set<string>();
   return {
@@ -67,7 +64,7 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
   const interrupted = new AbortController();
   let interruptedMs = 0;
   const onSignal = (): void => {
-    // npm passes a Ctrl-C on that the terminal has sent already: those two are one.
+    // npm forwards a Ctrl-C that the terminal has sent to this process, too: the two count as one.
     if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(130);
     if (interrupted.signal.aborted) return;
     interruptedMs = Date.now();
@@ -75,8 +72,8 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
     interrupted.abort();
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  // A reader that has seen enough, such as `head`, closes the pipe. To end at once would hide the letters in hand from everybody
-  // until their lease is over, and break a replay off in the middle.
+  // A reader such as `head` closes the pipe. To exit at once would hide leased letters from others until their lease ends, and
+  // stop a replay in the middle.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exit(1);
     interrupted.abort();
@@ -94,7 +91,7 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
       stderr.write(text);
     },
     isLive,
-    // Colours only on a terminal, and by the wishes of NO_COLOR.
+    // Colours only on a terminal, and not with NO_COLOR.
     style: (format, text) => styleText(format, text, { stream: stdout }),
     width: Math.min(Math.max(stdout.columns ?? 100, 60), 140),
     ask: async (question) => {
@@ -121,7 +118,7 @@ const edit = async (text: string, command: string | undefined): Promise<string> 
     throw new RefusedError(
       'No editor can be opened here: give --set <field=value> or --unset <field>, or set EDITOR.',
     );
-  // A message is personal data: nobody else may open the file, and it does not stay.
+  // A message is personal data: nobody else may open the file, and it is deleted.
   const folder = await mkdtemp(join(tmpdir(), 'sis-relay-'));
   const file = join(folder, 'message.json');
   try {

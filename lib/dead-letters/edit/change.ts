@@ -55,6 +55,20 @@ export const changed = (body: string, changes: Change[]): string => {
   return JSON.stringify(json);
 };
 
+/** The body as it was saved in an editor, which shows it indented; untouched, it stays the same to the byte. */
+export const changedInEditor = async (
+  body: string,
+  edit: (text: string) => Promise<string>,
+): Promise<string> => {
+  const before = readJson(body);
+  const shown = 'json' in before ? `${JSON.stringify(before.json, null, 2)}\n` : body;
+  const saved = await edit(shown);
+  // An editor may add an end of line by itself.
+  if (saved.trimEnd() === shown.trimEnd()) return body;
+  const after = readJson(saved);
+  return 'json' in after ? JSON.stringify(after.json) : saved;
+};
+
 const inside = (at: unknown, part: string, path: string[]): unknown => {
   if (typeof at === 'object' && at !== null && Object.hasOwn(at, part))
     return (at as Record<string, unknown>)[part];
@@ -63,7 +77,7 @@ const inside = (at: unknown, part: string, path: string[]): unknown => {
 
 export type Difference = { field: string; before: unknown; after: unknown };
 
-/** What differs, field by field; `undefined` where a field is not there. Without what is personal, unless revealed. */
+/** What differs, field by field; `undefined` where a field is missing. What is personal is masked, unless revealed. */
 export const differences = (before: string, after: string, { reveal }: { reveal: boolean }): Difference[] => {
   const [old, fresh] = [fieldsIn(before), fieldsIn(after)];
   return [...new Map([...old, ...fresh])]
@@ -71,7 +85,7 @@ export const differences = (before: string, after: string, { reveal }: { reveal:
     .map(([field, { path }]) => {
       const [was, is] = [old.get(field)?.value, fresh.get(field)?.value];
       if (reveal) return { field, before: was, after: is };
-      // What was typed anew may be shown to whoever typed it, but not with it what the message held before.
+      // The operator typed the new value and may see it, but no personal data that the message held before.
       return {
         field: path.length === 0 ? field : fieldOf(path),
         before: maskedField(path, was),
@@ -87,21 +101,21 @@ const withoutWordsOf = (body: string, value: unknown): unknown => {
 
 type Field = { path: (string | number)[]; value: unknown };
 
-const textOf = (path: Field['path']): string =>
+const pathText = (path: Field['path']): string =>
   path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${part}`)).join('') ||
   'the whole message';
 
 const fieldsIn = (body: string): Map<string, Field> => {
   const fields = new Map<string, Field>();
   const collect = (value: unknown, path: Field['path']): void => {
-    if (typeof value !== 'object' || value === null) fields.set(textOf(path), { path, value });
+    if (typeof value !== 'object' || value === null) fields.set(pathText(path), { path, value });
     else if (Object.keys(value).length === 0)
-      fields.set(textOf(path), { path, value: JSON.stringify(value) });
+      fields.set(pathText(path), { path, value: JSON.stringify(value) });
     else if (Array.isArray(value)) for (const [at, each] of value.entries()) collect(each, [...path, at]);
     else for (const [name, each] of Object.entries(value)) collect(each, [...path, name]);
   };
   const read = readJson(body);
   if ('json' in read) collect(read.json, []);
-  else fields.set(textOf([]), { path: [], value: body });
+  else fields.set(pathText([]), { path: [], value: body });
   return fields;
 };

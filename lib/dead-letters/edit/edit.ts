@@ -6,15 +6,15 @@ import { failureOf, needsDecision } from '../../failure.ts';
 import type { Integration } from '../../integration.ts';
 import { parseMessage } from '../../message.ts';
 import { findLetter } from '../reading/find.ts';
-import type { Letter } from '../reading/letter.ts';
-import { lineOf } from '../reading/letter-line.ts';
-import { type Desk, openDesk, type VisitOptions } from '../reading/read.ts';
-import { watchReturns } from '../replay/failure-watch.ts';
-import { outcomeOf } from '../replay/outcome.ts';
-import { sendBack } from '../replay/send-back.ts';
+import { editedAttribute, type Letter } from '../reading/letter.ts';
+import { letterLine } from '../reading/letter-line.ts';
+import { type ReadOptions, type Session, withSession } from '../reading/session.ts';
+import { watchFailures } from '../replay/failure-watch.ts';
+import { undecidedAfterWait } from '../replay/outcome.ts';
+import { sendAndDelete } from '../replay/send-and-delete.ts';
 import { type Difference, differences } from './change.ts';
 
-export type EditOptions = VisitOptions & {
+export type EditOptions = ReadOptions & {
   id: string;
   audit: Audit;
   reason: string;
@@ -22,11 +22,11 @@ export type EditOptions = VisitOptions & {
   includeUncertain: boolean;
   /** Shows the difference with what is personal in it. */
   reveal: boolean;
-  /** Whether the message is shown whole to whoever changes it. */
+  /** Whoever changes the message sees it whole. */
   isOpened: boolean;
   /** How long the outcome is waited for. */
   waitSeconds: number;
-  /** The new body. It is asked again, and told what is wrong, until its answer is valid; it throws to give up. */
+  /** The new body. It is called again, with what is wrong, until its answer is valid; it throws to give up. */
   change(body: string, problem: string | undefined): Promise<string>;
   confirm(difference: Difference[], letter: Letter): Promise<boolean>;
 };
@@ -34,7 +34,7 @@ export type EditOptions = VisitOptions & {
 export type Edited = {
   id: string;
   difference: Difference[];
-  /** `declined`: nothing was changed; `unknown`: neither did it come back in time, nor is it known to have gone through. */
+  /** `declined`: nothing was changed; `unknown`: in time it neither came back nor is known to have gone through. */
   ended: 'declined' | 'through' | 'came back' | 'unknown';
   /** Where the original is kept. */
   original?: string | undefined;
@@ -42,24 +42,17 @@ export type Edited = {
   cameBackAs?: Letter | undefined;
 };
 
-/** The attribute that says who edited a message, when and why, and where its original is. */
-export const editedAttribute = 'edited';
-
-/** Corrects a letter's message and sends it back to its queue; its original is kept, and named beside the new message. */
-export const editLetter = async (target: Target, options: EditOptions): Promise<Edited> => {
-  const desk = await openDesk(target);
-  try {
-    const letter = await findLetter(desk, target, options);
-    // Whoever sends it again has looked what the platform holds, and the ledger believes it.
+/** Sends a letter's corrected message to its queue; the original is archived, and an attribute names its place. */
+export const editLetter = (target: Target, options: EditOptions): Promise<Edited> =>
+  withSession(target, async (session) => {
+    const letter = await findLetter(session, options);
+    // The ledger trusts that whoever sends it again has looked at the platform.
     if (needsDecision(letter.failure?.kind) && !options.includeUncertain)
       throw new RefusedError(letter.failure?.kind === 'outdated' ? maybeOlder : maybeDone);
-    // An editor may stay open for long, and the others are nobody's hostages.
-    await desk.hold.giveBack([letter.id]);
-    return await editWith(desk, target, { ...options, letter });
-  } finally {
-    await desk.close();
-  }
-};
+    // An editor may stay open for long: meanwhile others may work on the other letters.
+    await session.lease.giveBack([letter.id]);
+    return editWith(session, { ...options, letter });
+  });
 
 const maybeDone =
   'Nobody knows whether this was done, and done twice it does harm. Look on the platform: discard it if it was done; --include-uncertain sends it if it was not.';
@@ -67,11 +60,11 @@ const maybeOlder =
   'Something newer may have been done since this was said. Look on the platform: discard it if something newer is there; --include-uncertain sends it if not.';
 
 const editWith = async (
-  desk: Desk,
-  target: Target,
+  session: Session,
   { letter, ...options }: EditOptions & { letter: Letter },
 ): Promise<Edited> => {
   const { audit, reason, signal, waitSeconds } = options;
+  const { target } = session;
   const { id } = letter;
   const revealed: Record<string, number> = options.reveal || options.isOpened ? { revealed: 1 } : {};
   const { end } = await audit.begin({ command: 'letters edit', letters: [id], reason, counts: revealed });
@@ -87,42 +80,45 @@ const editWith = async (
     const original = await archive(
       target,
       `edited/${at.slice(0, 10)}/${id}-${at.slice(11, 19).replaceAll(':', '')}.jsonl`,
-      lineOf(letter),
+      letterLine(letter),
     );
-    const story = JSON.stringify({ by: target.who, at, why: reason, original });
+    const editing = JSON.stringify({ by: target.who, at, why: reason, original });
     const edited: Letter = {
       ...letter,
       body,
-      attributes: { [editedAttribute]: { DataType: 'String', StringValue: story }, ...withoutStory(letter) },
+      attributes: {
+        [editedAttribute]: { DataType: 'String', StringValue: editing },
+        ...withoutEditing(letter),
+      },
     };
-    const returns = watchReturns(desk, target);
+    const watch = watchFailures(session);
     try {
-      returns.expect([edited]);
-      const outcome = await sendBack(desk, [edited]);
+      watch.expect([edited]);
+      const outcome = await sendAndDelete(session, [edited]);
       sent = outcome.sent.length;
       if (sent === 0)
         throw new RefusedError(`It could not be sent: ${outcome.failed.get(id)}. The letter is as it was.`);
-      const out = await outcomeOf([edited], { desk, target, returns, signal, waitSeconds });
-      const cameBackAs = returns.returned.get(id);
+      const undecided = await undecidedAfterWait([edited], { session, watch, signal, waitSeconds });
+      const cameBackAs = watch.cameBack.get(id);
       return {
         id,
         difference,
         original,
-        ended: cameBackAs ? 'came back' : out > 0 ? 'unknown' : 'through',
+        ended: cameBackAs ? 'came back' : undecided > 0 ? 'unknown' : 'through',
         cameBackAs,
       };
     } finally {
-      await returns.stop();
+      await watch.stop();
     }
   } finally {
     await end({ sent, ...revealed });
   }
 };
 
-const withoutStory = ({ attributes }: Letter) =>
+const withoutEditing = ({ attributes }: Letter) =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== editedAttribute));
 
-/** Changes the body until its function would take it. */
+/** Asks for a new body until its function would accept it. */
 const validBody = async (letter: Letter, { change }: EditOptions): Promise<string> => {
   if (letter.missing !== undefined)
     throw new RefusedError(`There is nothing to edit, as ${letter.error}. ${letter.remedy}`);

@@ -10,7 +10,7 @@ const minutes = { m: 1, h: 60, d: 1_440 } as const;
 const moment = z.string().transform((text, context) => {
   const [, count, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
   const agoMs = Number(count) * minutes[unit as keyof typeof minutes] * 60_000;
-  // `Date.parse` takes much for a year: by `3`, where `3d` was meant, every letter would be chosen.
+  // `Date.parse` reads `3` as a year: where `3d` was meant, every letter would match.
   const timeMs =
     count !== undefined ? Date.now() - agoMs : isoTime.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(timeMs)) return timeMs;
@@ -27,7 +27,7 @@ const id = z.coerce
   .int('must be a positive whole number')
   .positive('must be a positive whole number');
 
-/** Which letters: every condition that is given must hold; of a list, one. */
+/** Which letters: every condition that is given must hold; of a list, at least one. */
 export const filterSchema = z
   .strictObject({
     function: z.array(z.string()).optional(),
@@ -58,7 +58,7 @@ export const matches = (filter: Filter, letter: Letter): boolean =>
   oneOf(filter.function, (each) => each === letter.function) &&
   oneOf(filter.kind, (each) => each === letter.kind) &&
   oneOf(filter.status, (each) => statusMatches(each, letter.failure?.status)) &&
-  (filter.error === undefined || textOf(letter).includes(filter.error.toLowerCase())) &&
+  (filter.error === undefined || errorText(letter).includes(filter.error.toLowerCase())) &&
   (filter.since ?? 0) <= letter.sentMs &&
   letter.sentMs <= (filter.until ?? Number.POSITIVE_INFINITY) &&
   (filter.minReplays ?? 0) <= letter.replays &&
@@ -73,7 +73,7 @@ const statusMatches = (wanted: string, status: number | undefined): boolean =>
   status !== undefined &&
   (wanted.endsWith('xx') ? wanted[0] === String(status)[0] : wanted === String(status));
 
-const textOf = ({ failure, error }: Letter): string =>
+const errorText = ({ failure, error }: Letter): string =>
   [
     error,
     failure?.message,

@@ -1,14 +1,14 @@
 import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import { type Letter, type LetterKind, replayedOften, unnamed, withoutIds } from './letter.ts';
-import { type Visit, type VisitOptions, visit } from './read.ts';
+import { type ReadOptions, type ReadSummary, withSession } from './session.ts';
 
 /** Letters of one function that failed for the same cause. */
 export type Group = {
   function: string;
   kind: LetterKind;
   error: string;
-  /** The platform's own words to them, without what is personal: of different ones each, but not more than `maxWords`. */
+  /** What the platform said to them, masked: each different text once, at most `maxWords` of them. */
   words: string[];
   /** What to do about each of them; ids stand as `<id>` where they differ. */
   remedy: string;
@@ -21,16 +21,16 @@ export type Group = {
   replayedOften: number;
 };
 
-/** Errors beyond so many are counted together, so that no flood of them fills the memory or the screen. */
+/** Further errors are counted as `other errors`, so that the groups fit memory and screen. */
 const maxGroups = 200;
 
-/** One error may be told in many words: “User not found” and “Role not found” are both a 404. */
+/** The platform may say different things under one status: “User not found” and “Role not found” are both a 404. */
 export const maxWords = 6;
 
 /** Counts letters by function, kind and error. */
 export const createGrouping = () => {
   const groups = new Map<string, Group>();
-  /** By group, the words that it has, without their numbers. */
+  /** By group, the words that were met, without their numbers. */
   const known = new WeakMap<Group, Set<string>>();
   const addWords = (group: Group, letter: Letter): void => {
     const { failure } = letter;
@@ -86,22 +86,17 @@ const count = (group: Group, { sentMs, remedy, failure, kind, replays }: Letter)
   return group;
 };
 
-export type Groups = Visit & { groups: Group[]; matching: number };
+export type Groups = ReadSummary & { groups: Group[]; matching: number };
 
 /** What lies in the dead-letter queue, by cause. */
-export const groupLetters = async (
-  target: Target,
-  filter: Filter,
-  options: VisitOptions,
-): Promise<Groups> => {
-  const grouping = createGrouping();
-  const visited = await visit(target, {
-    ...options,
-    look: (letter) => {
-      if (matches(filter, letter)) grouping.add(letter);
-      return true;
-    },
+export const groupLetters = (target: Target, filter: Filter, options: ReadOptions): Promise<Groups> =>
+  withSession(target, async (session) => {
+    const grouping = createGrouping();
+    for await (const letter of session.letters(options)) if (matches(filter, letter)) grouping.add(letter);
+    const groups = grouping.all();
+    return {
+      ...session.summary(),
+      groups,
+      matching: groups.reduce((sum, { letters }) => sum + letters, 0),
+    };
   });
-  const groups = grouping.all();
-  return { ...visited, groups, matching: groups.reduce((sum, { letters }) => sum + letters, 0) };
-};

@@ -1,11 +1,11 @@
-import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { maxAttributes, type Outgoing, sqsProblem } from '../../aws/sqs-limits.ts';
 import { ownOf, pointerBody } from '../../dead-letter.ts';
-import { lineOf as lineOfWhole, type WholeLetter, wholeIn } from '../../delivery/whole-letter.ts';
-import type { Letter } from './letter.ts';
+import { lineOf, type WholeLetter, wholeIn } from '../../delivery/whole-letter.ts';
+import { isRedriven, type Letter } from './letter.ts';
 
 /** A letter as one line of a file. */
-export const lineOf = ({
+export const letterLine = ({
   id,
   sentMs,
   function: name,
@@ -14,26 +14,34 @@ export const lineOf = ({
   replays,
   body,
   source,
-  raw,
+  attributes,
+  message,
 }: Letter): string =>
-  lineOfWhole(
+  lineOf(
     { id, sentAt: new Date(sentMs).toISOString(), function: name, kind, error, replays },
-    { body, source, attributes: raw },
+    { body, source, attributes: { ...attributes, ...ownAttributes(message) } },
   );
 
-/** The letter that a line tells of, as SQS takes it. @throws Error which says what is wrong with the line. */
+/** In a redriven letter, all attributes but the count of replays are its producer's. */
+const ownAttributes = (message: Message) => {
+  const own = ownOf(message.MessageAttributes ?? {});
+  if (!isRedriven(message)) return own;
+  return own.replays === undefined ? {} : { replays: own.replays };
+};
+
+/** The letter that a line holds, as SQS takes it. @throws Error which says what is wrong with the line. */
 export const letterIn = (line: string): Outgoing => {
   const { body, source, attributes } = asTaken(wholeIn(line));
   if (source === '' || attributes.source?.StringValue === source) return { body, attributes };
-  // SQS tells the source of a letter that it moved by itself, and will not tell it of one that is sent. Without it there would
-  // be no replay, which has no room for a tenth attribute of the producer either.
+  // SQS names the source of a letter that it moved, but not of one that is sent: so it becomes an attribute, without which no
+  // replay is possible. If the producer set ten attributes, the last one makes room; a replay would drop it, too.
   const { source: _, ...others } = attributes;
   const carried = Object.entries(others).slice(0, maxAttributes - 1);
   const told: MessageAttributeValue = { DataType: 'String', StringValue: source };
   return { body, attributes: { ...Object.fromEntries(carried), source: told } };
 };
 
-/** What SQS did not take as a letter it may take now; else its letter says where it lies, as before. */
+/** The whole message, if SQS takes it as a letter now; else a pointer to it, as before. */
 const asTaken = (letter: WholeLetter): WholeLetter => {
   const { whole: { StringValue: address } = {}, ...attributes } = letter.attributes;
   if (address === undefined || letter.body.includes(address)) return letter;

@@ -1,5 +1,5 @@
-import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { type DeadLetter, letterOf, nowhere, ownOf } from '../../dead-letter.ts';
+import type { Message } from '@aws-sdk/client-sqs';
+import { type DeadLetter, letterOf, nowhere } from '../../dead-letter.ts';
 import { dispositions, type FailureKind } from '../../failure.ts';
 import { readJson, tooDeep } from '../../json.ts';
 import { withoutFileNames } from '../../redaction/file-name.ts';
@@ -8,10 +8,11 @@ import { maskedText } from '../../redaction/platform-words.ts';
 import { type Bucket, withWhole } from './whole.ts';
 
 /**
- * Letters whose kind no failure tells: moved by SQS itself, written by us with no room for it, not ours at all; or of a message
- * that cannot be read, whatever its failure was.
+ * Kinds of letters that are no kinds of failures. `redriven`: SQS moved it by its redrive policy, so there is no failure.
+ * `no-details`: we wrote it, but the failure did not fit beside the message. `unknown-source`: no function of this deployment
+ * wrote it. `unreadable`: its message cannot be read, whatever the failure was.
  */
-export const otherKinds = ['native', 'untold', 'foreign', 'unreadable'] as const;
+export const otherKinds = ['redriven', 'no-details', 'unknown-source', 'unreadable'] as const;
 
 export type LetterKind = FailureKind | (typeof otherKinds)[number];
 
@@ -21,29 +22,29 @@ export const letterKinds: LetterKind[] = [...(Object.keys(dispositions) as Failu
 export type Letter = DeadLetter & {
   /** SQS' id of the letter. */
   id: string;
-  receiptHandle: string;
+  /** As SQS handed it out. */
+  message: Message;
   kind: LetterKind;
   /** The function whose queue it came from, or the name it gives for it; empty if it gives none. */
   function: string;
   /** URL of the queue that a replay sends it to; undefined: there is none. */
   queueUrl: string | undefined;
-  /** What failed, in a few words without ids, so that letters with the same cause have the same; it may name somebody. */
+  /** What failed, in a few words and without ids, so that it is equal for letters with the same cause; it may name a person. */
   cause: string;
   /** The same without what is personal. */
   error: string;
   /** Who must do what. */
   remedy: string;
-  /** When the letter was written, or its message sent, if SQS moved it by itself. */
+  /** When the letter was written; of a redriven one, when its message was sent. */
   sentMs: number;
-  /** All attributes, ours included, as SQS keeps them. */
-  raw: Record<string, MessageAttributeValue>;
-  /** SQS moved it by itself. */
-  moved: boolean;
-  /** Why its message is not here; undefined: it is. */
+  /** Why its message could not be fetched; undefined: it is here. */
   missing: string | undefined;
 };
 
-/** From so many replays on, a letter is called out. */
+/** The attribute of a message that says who edited it, when and why, and where its original is. */
+export const editedAttribute = 'edited';
+
+/** From so many replays on, a letter is marked. */
 export const replayedOften = 5;
 
 /** Reads messages of the dead-letter queue as letters; it never throws for what one holds. */
@@ -52,7 +53,7 @@ export const createLetterReader = (
 ) => {
   const urls = new Map<string, Promise<string | undefined>>();
   const urlOf = (name: string): Promise<string | undefined> => {
-    // A letter may say anything: only names that could be a function's are looked up, and not without end.
+    // A letter may say anything: only names that a function could have are looked up, and only so many.
     if (!/^[a-z][a-z0-9-]{0,60}$/.test(name) || name === 'dead-letters') return Promise.resolve(undefined);
     const url = urls.get(name) ?? (urls.size < 200 ? target.queueUrlOf(name) : Promise.resolve(undefined));
     urls.set(name, url);
@@ -60,43 +61,35 @@ export const createLetterReader = (
   };
 
   return async (message: Message): Promise<Letter> => {
-    const moved = 'DeadLetterQueueSourceArn' in (message.Attributes ?? {});
     const { letter, missing } = await withWhole(letterOf(message), target);
     const queueName = letter.source.split(':').at(-1) ?? '';
     const known = queueName.startsWith(target.prefix) ? queueName.slice(target.prefix.length) : '';
     const queueUrl = known === '' ? undefined : await urlOf(known);
-    const kind = kindOf(letter, { moved, missing, known: queueUrl !== undefined });
+    const kind = kindOf(letter, { isRedriven: isRedriven(message), missing, known: queueUrl !== undefined });
     return {
       ...letter,
       id: message.MessageId ?? '',
-      receiptHandle: message.ReceiptHandle ?? '',
+      message,
       kind,
       function: known || letter.failure?.function || '',
       queueUrl,
       ...wordsOf(letter, kind, missing),
       sentMs: Number(message.Attributes?.SentTimestamp) || 0,
-      raw: { ...letter.attributes, ...ownAttributes(message, moved) },
-      moved,
       missing,
     };
   };
 };
 
-export type LetterReader = ReturnType<typeof createLetterReader>;
+/** SQS moved it by its redrive policy: no function wrote it. */
+export const isRedriven = ({ Attributes = {} }: Message): boolean => 'DeadLetterQueueSourceArn' in Attributes;
 
-/** Of what SQS moved, all but the count of replays would be its producer's. */
-const ownAttributes = ({ MessageAttributes = {} }: Message, moved: boolean) =>
-  Object.fromEntries(
-    Object.entries(ownOf(MessageAttributes)).filter(([name]) => !moved || name === 'replays'),
-  );
+type About = { isRedriven: boolean; missing: string | undefined; known: boolean };
 
-type About = { moved: boolean; missing: string | undefined; known: boolean };
-
-const kindOf = ({ failure, body }: DeadLetter, { moved, missing, known }: About): LetterKind => {
-  if (!known) return 'foreign';
+const kindOf = ({ failure, body }: DeadLetter, { isRedriven, missing, known }: About): LetterKind => {
+  if (!known) return 'unknown-source';
   if (missing !== undefined) return 'unreadable';
-  const kind = failure?.kind ?? (moved ? 'native' : 'untold');
-  // What was refused for that says so itself.
+  const kind = failure?.kind ?? (isRedriven ? 'redriven' : 'no-details');
+  // A failure of kind `invalid` says already that the message is too deep.
   return kind !== 'invalid' && isTooDeep(body) ? 'unreadable' : kind;
 };
 
@@ -105,7 +98,7 @@ const isTooDeep = (body: string): boolean => {
   return 'flaw' in read && read.flaw === 'too deep';
 };
 
-/** The platform's own words as anybody may read them: where the message cannot be read, nobody can tell whom they name. */
+/** The platform's own words, masked. Only the message tells whom they name: where it cannot be read, all words are hidden. */
 export const unnamed = (
   { kind, missing, body }: Pick<Letter, 'kind' | 'missing' | 'body'>,
   words: string,
@@ -115,11 +108,11 @@ type Words = Pick<Letter, 'cause' | 'error' | 'remedy'>;
 
 const wordsOf = (letter: DeadLetter, kind: LetterKind, missing: string | undefined): Words => {
   const { failure, body } = letter;
-  if (failure === null || kind === 'native' || kind === 'foreign' || kind === 'unreadable') {
+  if (failure === null || kind === 'redriven' || kind === 'unknown-source' || kind === 'unreadable') {
     const { error, remedy } = wordsWithoutFailure(letter, kind, missing);
     return { cause: error, error, remedy };
   }
-  // Words of the message differ from letter to letter, and so would a cause without them.
+  // Masked words differ from letter to letter, so the cause keeps the words as they are.
   const masked =
     failure.title === undefined ? failure : { ...failure, title: maskedText(failure.title, body) };
   return { cause: errorOf(failure), error: errorOf(masked), remedy: failure.remedy };
@@ -132,7 +125,7 @@ const wordsWithoutFailure = (
 ): Pick<Words, 'error' | 'remedy'> => {
   if (kind === 'unreadable' && missing !== undefined)
     return {
-      error: `its message is not to be had: ${missing}`,
+      error: `its message cannot be fetched: ${missing}`,
       remedy:
         whole === nowhere
           ? 'Have its producer send it again, then discard this letter. Set LETTERS_BUCKET.'
@@ -144,12 +137,12 @@ const wordsWithoutFailure = (
       remedy:
         'No function takes it. Have its producer send it again, or edit it; export and discard what is not to be mended.',
     };
-  if (kind === 'native')
+  if (kind === 'redriven')
     return {
       error: 'moved by SQS itself: the function died on it, or never ran',
       remedy: 'Look for the cause in the function’s log, mend it, then replay.',
     };
-  if (kind === 'foreign')
+  if (kind === 'unknown-source')
     return {
       error: source === '' ? 'not written by sis-relay' : 'its queue is not one of this sis-relay',
       remedy: 'It cannot be replayed. Export it for its owner, then discard it, and stop its sender.',
@@ -169,7 +162,7 @@ const errorOf = ({ message, status, title, required }: NonNullable<DeadLetter['f
       )
     : `${[status, withoutIds(title ?? '')].filter(Boolean).join(' ')}${required ? ` (${required})` : ''}`;
 
-/** Ids and times differ from letter to letter, and their cause does not; an example's time is no letter's. */
+/** Letters with the same cause differ in ids and times; the time of an example (`as in …`) stays. */
 export const withoutIds = (text: string): string =>
   text
     .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b/gi, '<id>')

@@ -2,7 +2,7 @@ import type { Target } from '../../deployment/target.ts';
 import { eventIdIn } from '../../message.ts';
 import { type Filter, matches } from './filter.ts';
 import { type Letter, unnamed } from './letter.ts';
-import { type Visit, type VisitOptions, visit } from './read.ts';
+import { type ReadOptions, type ReadSummary, withSession } from './session.ts';
 
 /** A letter without its message. */
 export type LetterFacts = Pick<
@@ -17,33 +17,31 @@ export type LetterFacts = Pick<
   eventId: string | undefined;
 };
 
-export type Listed = Visit & {
+export type Listed = ReadSummary & {
   /** The oldest first, at most as many as were asked for. */
   letters: LetterFacts[];
   matching: number;
 };
 
 /** The letters that match, one by one. */
-export const listLetters = async (
+export const listLetters = (
   target: Target,
   { filter, limit }: { filter: Filter; limit: number },
-  options: VisitOptions,
-): Promise<Listed> => {
-  let letters: LetterFacts[] = [];
-  let matching = 0;
-  const oldest = () => letters.sort((one, other) => one.sentMs - other.sentMs).slice(0, limit);
-  const visited = await visit(target, {
-    ...options,
-    look: (letter) => {
-      if (!matches(filter, letter)) return true;
+  options: ReadOptions,
+): Promise<Listed> =>
+  withSession(target, async (session) => {
+    let letters: LetterFacts[] = [];
+    let matching = 0;
+    const oldest = () => letters.sort((one, other) => one.sentMs - other.sentMs).slice(0, limit);
+    for await (const letter of session.letters(options)) {
+      if (!matches(filter, letter)) continue;
       matching += 1;
       letters.push(factsOf(letter));
+      // More are not kept in memory than the answer needs.
       if (letters.length >= 2 * limit + 1_000) letters = oldest();
-      return true;
-    },
+    }
+    return { ...session.summary(), letters: oldest(), matching };
   });
-  return { ...visited, letters: oldest(), matching };
-};
 
 const factsOf = (letter: Letter): LetterFacts => {
   const { id, sentMs, function: name, kind, error, remedy, replays, failure, body } = letter;

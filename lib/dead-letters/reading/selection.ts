@@ -1,101 +1,89 @@
-import type { Message } from '@aws-sdk/client-sqs';
 import type { Target } from '../../deployment/target.ts';
 import { type Filter, matches } from './filter.ts';
 import { createGrouping, type Group } from './groups.ts';
-import type { Letter, LetterKind } from './letter.ts';
-import { type Desk, openDesk, type Visit, type VisitOptions, visitWith } from './read.ts';
-import { createSpool, type Place } from './spool.ts';
+import type { Letter } from './letter.ts';
+import { openSession, type ReadOptions, type ReadSummary, type Session } from './session.ts';
+import { createSpool, type Place, type Spool } from './spool.ts';
 
-/** A letter that was selected: what is needed to decide on it; the whole of it is read when its turn comes. */
-export type Selected = {
-  id: string;
-  function: string;
-  kind: LetterKind;
-  replays: number;
-  sentMs: number;
+/** What of a selected letter stays in memory; the whole letter lies in the spool until it is needed. */
+export type Selected = Pick<Letter, 'id' | 'function' | 'kind' | 'replays' | 'sentMs' | 'queueUrl'> & {
   group: Group;
-  queueUrl: string | undefined;
-  /** What only a look into the whole letter could tell. */
+  /** What only the whole letter could tell. */
   insight: Insight;
   place: Place;
 };
 
 export type Insight = {
-  /** Why its message would be refused again, before anything is sent. */
+  /** Why its function would still find its message invalid. */
   stillInvalid?: string | undefined;
   /** Whether a user's credential must sign, and not the service's; and whose. */
   signsAsUser?: boolean | undefined;
   actor?: string | undefined;
 };
 
-export type Selection = Visit & {
-  desk: Desk;
+export type Selection = {
+  session: Session;
+  /** Of all letters that were read, also of those that do not match. */
+  summary: Required<ReadSummary>;
   /** The oldest first. */
   letters: Selected[];
   groups: Group[];
   read(letter: Selected): Promise<Letter>;
-  /** Gives back what is still held; answers how many letters come back only when their lease is over. */
-  close(): Promise<number>;
 };
 
-type SelectOptions = VisitOptions & {
+type SelectOptions = ReadOptions & {
   filter: Filter;
-  /** No more than so many: whichever SQS hands out first. */
+  /** No more than so many: those that SQS hands out first. */
   limit?: number | undefined;
-  /** Looks into a whole letter once. */
+  /** Looks once into each whole letter. */
   inspect?: ((letter: Letter) => Promise<Insight>) | undefined;
 };
 
-/** Takes the letters that match in hand, and holds the others too, so that what comes back later can be told from them. */
-export const selectLetters = async (target: Target, options: SelectOptions): Promise<Selection> => {
-  const { filter, limit = Number.POSITIVE_INFINITY, inspect } = options;
-  const desk = await openDesk(target);
-  const spool = await createSpool<Message>();
-  const grouping = createGrouping();
-  const letters: Selected[] = [];
-  let wanted = limit;
-  const close = async () => {
-    await spool.close();
-    return desk.close();
-  };
+/**
+ * Works on the letters that match. The others stay leased, too: what appears in the queue later is then known to be new. At the
+ * end all are given back; `backLater`: how many letters others see only when their lease ends.
+ */
+export const withSelection = async <Result extends object>(
+  target: Target,
+  options: SelectOptions,
+  work: (selection: Selection) => Promise<Result>,
+): Promise<Result & { backLater: number }> => {
+  const session = await openSession(target);
+  const spool = await createSpool<Letter>();
+  let result: Result;
+  let backLater = 0;
   try {
-    const visited = await visitWith(desk, target, {
-      ...options,
-      look: async (letter) => {
-        if (wanted === 0 || !matches(filter, letter)) return wanted > 0;
-        wanted -= 1;
-        const { id, function: name, kind, replays, sentMs, queueUrl } = letter;
-        const group = grouping.add(letter);
-        const place = await spool.put(messageOf(letter));
-        letters.push({
-          ...{ id, function: name, kind, replays, sentMs, queueUrl, group, place },
-          insight: (await inspect?.(letter)) ?? {},
-        });
-        return wanted > 0;
-      },
-    });
-    return {
-      ...visited,
-      limitReached: wanted === 0,
-      desk,
-      letters: letters.sort((one, other) => one.sentMs - other.sentMs),
-      groups: grouping.all(),
-      read: async ({ place }) => desk.readLetter(await spool.get(place)),
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
+    result = await work(await select(session, spool, options));
+  } finally {
+    await spool.close();
+    backLater = await session.close();
   }
+  return { ...result, backLater };
 };
 
-/** The letter as SQS handed it out. */
-const messageOf = ({ id, body, raw, source, sentMs, moved }: Letter): Message => ({
-  MessageId: id,
-  Body: body,
-  MessageAttributes: raw,
-  Attributes: {
-    SentTimestamp: String(sentMs),
-    ...(moved ? { DeadLetterQueueSourceArn: source } : {}),
-  },
-});
+const select = async (
+  session: Session,
+  spool: Spool<Letter>,
+  { filter, limit = Number.POSITIVE_INFINITY, inspect, ...options }: SelectOptions,
+): Promise<Selection> => {
+  const grouping = createGrouping();
+  const letters: Selected[] = [];
+  for await (const letter of session.letters(options)) {
+    if (!matches(filter, letter)) continue;
+    const { id, function: name, kind, replays, sentMs, queueUrl } = letter;
+    letters.push({
+      ...{ id, function: name, kind, replays, sentMs, queueUrl },
+      group: grouping.add(letter),
+      insight: (await inspect?.(letter)) ?? {},
+      place: await spool.put(letter),
+    });
+    if (letters.length >= limit) break;
+  }
+  return {
+    session,
+    summary: { ...session.summary(), limitReached: letters.length >= limit },
+    letters: letters.sort((one, other) => one.sentMs - other.sentMs),
+    groups: grouping.all(),
+    read: ({ place }) => spool.get(place),
+  };
+};

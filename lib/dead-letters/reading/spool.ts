@@ -4,25 +4,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 
-/** Where a thing lies in the spool. */
+/** Where an item lies in the file. */
 export type Place = { at: number; bytes: number };
 
-/** Keeps things on disk that are too many for memory, until the process ends, however it does. */
-export type Spool<Thing> = {
-  put(thing: Thing): Promise<Place>;
-  get(place: Place): Promise<Thing>;
+/** Keeps items on disk that are too many for memory; they are gone when the process ends, even if it crashes. */
+export type Spool<Item> = {
+  put(item: Item): Promise<Place>;
+  get(place: Place): Promise<Item>;
   close(): Promise<void>;
 };
 
-export const createSpool = async <Thing>(): Promise<Spool<Thing>> => {
+export const createSpool = async <Item>(): Promise<Spool<Item>> => {
   const path = join(tmpdir(), `sis-relay-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
-  // Letters hold personal data: a file without a name is gone with the process, and nobody else can open it.
+  // Letters hold personal data: a deleted file that is still open is gone with the process, and nobody else can open it.
   await rm(path);
   let end = 0;
   return {
-    put: async (thing) => {
-      const bytes = serialize(thing);
+    put: async (item) => {
+      const bytes = serialize(item);
       const place = { at: end, bytes: bytes.length };
       end += bytes.length;
       await file.write(bytes, 0, bytes.length, place.at);

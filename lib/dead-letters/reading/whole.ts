@@ -3,13 +3,13 @@ import { errorName } from '../../aws/error.ts';
 import { carriedOf, type DeadLetter, nowhere } from '../../dead-letter.ts';
 import { wholeIn } from '../../delivery/whole-letter.ts';
 
-/** Where messages lie whole that SQS did not take as letters. */
+/** Holds the messages that SQS did not take as letters. */
 export type Bucket = {
   bucket?: string | undefined;
   s3?(): Promise<S3Client>;
 };
 
-/** The letter with its message, where SQS has only the place where that lies; `missing`: why it cannot be had. */
+/** The letter with its message from the bucket, where SQS has only a pointer to it; `missing`: why it cannot be fetched. */
 export const withWhole = async (
   letter: DeadLetter,
   target: Bucket,
@@ -18,7 +18,7 @@ export const withWhole = async (
   if (letter.whole === nowhere) return { letter, missing: 'it was not kept, as there was no LETTERS_BUCKET' };
   const { bucket, s3 } = target;
   if (bucket === undefined || s3 === undefined) return { letter, missing: 'no --bucket is given' };
-  // A letter may say anything: what others keep in the bucket is not for it to name.
+  // A letter may say anything: it must not name other objects of the bucket.
   const key = keyIn(letter.whole, bucket);
   if (key === undefined) return { letter, missing: `it does not lie among the letters of ${bucket}` };
   try {
@@ -27,7 +27,7 @@ export const withWhole = async (
     const { body, attributes } = wholeIn((await Body?.transformToString()) ?? '');
     return { letter: { ...letter, body, attributes: carriedOf(attributes) } };
   } catch (error) {
-    // That of one letter is no reason not to look at the others.
+    // One missing message must not stop the reading of other letters.
     return { letter, missing: errorName(error) };
   }
 };

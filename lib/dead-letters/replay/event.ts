@@ -11,7 +11,7 @@ const request = z.strictObject({
   includeUncertain: z.boolean().default(false),
   canary: z.int().nonnegative().default(5),
   canaryWait: z.number().positive().max(600).default(60),
-  goOn: z.boolean().default(false),
+  continueUndecided: z.boolean().default(false),
   rate: z.number().positive().max(500).default(5),
   stopAfter: z.int().positive().default(5),
   probe: z.boolean().default(true),
@@ -21,8 +21,8 @@ const request = z.strictObject({
 });
 
 /**
- * What heals by itself, or once whoever keeps the proxy or the key has mended it; and how often a letter is tried by this
- * way: it counts every replay, also those of people.
+ * Failures that go away by themselves, or once somebody has repaired the proxy or the key. A letter is tried twice at most;
+ * replays by people count, too.
  */
 const healing = {
   filter: { kind: ['unavailable', 'throttled', 'credentials', 'aws-refused', 'intercepted'], maxReplays: 2 },
@@ -38,7 +38,7 @@ export const replayEvent = z
     })),
     request.transform((asked) => ({ ...asked, scheduled: false })),
   ])
-  // The command shows its plan and asks. Here nobody is asked, and an invocation without a payload must not send everything.
+  // Nobody is asked here, as the command asks: an invocation without a payload must not send everything.
   .refine(({ filter, all, dryRun }) => all || dryRun || Object.keys(filter).length > 0, {
     path: ['filter'],
     message: 'which letters? Give a filter, or all: true for every one; dryRun: true only shows the plan',

@@ -1,73 +1,70 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetter } from '../../dead-letter.ts';
-import type { Target } from '../../deployment/target.ts';
 import { type Letter, unnamed } from '../reading/letter.ts';
-import type { Desk } from '../reading/read.ts';
-import { receive } from '../reading/scan.ts';
+import type { Session } from '../reading/session.ts';
 
-/** What comes back of the letters that were sent. */
-export type Returns = {
-  /** Before they are sent: a letter may be back before SQS has answered. */
+/** Sees which of the messages that were sent fail again, and so are letters again. */
+export type FailureWatch = {
+  /** Must be called before they are sent: a letter may be back before SQS has answered. */
   expect(letters: Letter[]): void;
   /** Those that SQS did not take after all. */
   forget(letters: Letter[]): void;
   /** Letters that came back, by the id under which they were sent. */
-  returned: Map<string, Letter>;
+  cameBack: Map<string, Letter>;
   /** The error with which so many in a row, of one function, have come back; undefined: none has. */
   errorOfRow(length: number): string | undefined;
-  /** Looks now, until nothing more is to be seen. */
-  look(): Promise<void>;
-  /** Undefined while the dead-letter queue can be read. */
-  broken(): unknown;
+  /** Reads the dead-letter queue now, until it shows no more letters. */
+  poll(): Promise<void>;
+  /** Why the dead-letter queue cannot be read any more; undefined: it can. */
+  problem(): unknown;
   stop(): Promise<void>;
 };
 
-/** Watches the dead-letter queue, all of whose other letters the desk holds, for messages that failed again. */
-export const watchReturns = (desk: Desk, target: Target): Returns => {
-  const expected = new Map<string, string[]>();
-  /** By function: what was sent, in order, and the error with which it came back. */
-  const sent = new Map<string, { id: string; error?: string }[]>();
-  const places = new Map<string, { row: { id: string; error?: string }[]; at: number }>();
-  const returned = new Map<string, Letter>();
-  const rows = new Map<number, string>();
-  let looking: Promise<void> = Promise.resolve();
-  let stopped = false;
-  let failure: unknown;
+/** One sent letter in the row of its function, and the error with which it came back. */
+type Sent = { id: string; error?: string };
 
-  const lookOnce = async (): Promise<boolean> => {
-    const messages = await receive({ ...desk, ...target });
-    for (const message of messages) {
-      // Held from now on, whatever it is, so that the next look finds what is newer.
-      if (!desk.hold.add(message.MessageId ?? '', message.ReceiptHandle ?? '')) continue;
-      const letter = await desk.readLetter(message);
-      const id = expected.get(keyOf(letter, letter.replays))?.shift();
-      const place = id === undefined ? undefined : places.get(id);
-      if (id === undefined || place === undefined) continue;
-      returned.set(id, withoutMessage(letter));
-      const entry = place.row[place.at];
-      if (entry) entry.error = `${letter.kind}: ${letter.cause}`;
-      const length = rowAround(place);
-      rows.set(length, `${letter.kind}: ${letter.error}`);
-    }
-    return messages.length > 0;
+/** Polls the dead-letter queue. The session has leased all letters that were there before, so what it receives is new. */
+export const watchFailures = (session: Session): FailureWatch => {
+  const expected = new Map<string, string[]>();
+  /** By function, in the order of sending. */
+  const sent = new Map<string, Sent[]>();
+  const places = new Map<string, { row: Sent[]; at: number }>();
+  const cameBack = new Map<string, Letter>();
+  /** By its length, the error of a row. */
+  const rows = new Map<number, string>();
+  let polling: Promise<void> = Promise.resolve();
+  let stopped = false;
+  let problem: unknown;
+
+  const note = (letter: Letter): void => {
+    const id = expected.get(keyOf(letter, letter.replays))?.shift();
+    const place = id === undefined ? undefined : places.get(id);
+    if (id === undefined || place === undefined) return;
+    cameBack.set(id, withoutMessage(letter));
+    const entry = place.row[place.at];
+    if (entry) entry.error = `${letter.kind}: ${letter.cause}`;
+    rows.set(lengthOfRowAt(place), `${letter.kind}: ${letter.error}`);
   };
-  const look = (): Promise<void> => {
-    looking = looking.then(async () => {
-      while (await lookOnce()) if (stopped) return;
+  const poll = (): Promise<void> => {
+    polling = polling.then(async () => {
+      for (let letters = await session.receiveNew(); letters; letters = await session.receiveNew()) {
+        for (const letter of letters) note(letter);
+        if (stopped) return;
+      }
     });
-    return looking;
+    return polling;
   };
 
   const watching = (async () => {
     for (let failures = 0; !stopped; await sleep(100))
       try {
-        await look();
+        await poll();
         failures = 0;
       } catch (error) {
-        looking = Promise.resolve();
+        polling = Promise.resolve();
         failures += 1;
-        if (failures === 5) failure = error;
+        if (failures === 5) problem = error;
       }
   })();
 
@@ -87,10 +84,10 @@ export const watchReturns = (desk: Desk, target: Target): Returns => {
         expected.set(key, expected.get(key)?.filter((id) => id !== letter.id) ?? []);
       }
     },
-    returned,
+    cameBack,
     errorOfRow: (length) => [...rows].find(([each]) => each >= length)?.[1],
-    look,
-    broken: () => failure,
+    poll,
+    problem: () => problem,
     stop: async () => {
       stopped = true;
       await watching;
@@ -98,11 +95,11 @@ export const watchReturns = (desk: Desk, target: Target): Returns => {
   };
 };
 
-/** It lies in the queue, and there may be many. By its message alone is known which of the platform's words are personal. */
+/** Many may come back, and the queue has them whole. The words are masked first, as only the message tells which are personal. */
 const withoutMessage = (letter: Letter): Letter => {
   const { failure } = letter;
   const masked = failure?.detail === undefined ? {} : { detail: unnamed(letter, failure.detail) };
-  return { ...letter, body: '', attributes: {}, raw: {}, failure: failure && { ...failure, ...masked } };
+  return { ...letter, body: '', attributes: {}, message: {}, failure: failure && { ...failure, ...masked } };
 };
 
 /** A message that fails again comes back with the same body, one replay older. */
@@ -112,7 +109,7 @@ const keyOf = ({ body, source }: DeadLetter, replays: number): string =>
     .digest('base64');
 
 /** How many neighbours, with it, came back with the same error. */
-const rowAround = ({ row, at }: { row: { error?: string }[]; at: number }): number => {
+const lengthOfRowAt = ({ row, at }: { row: Sent[]; at: number }): number => {
   const { error } = row[at] ?? {};
   let first = at;
   let last = at;

@@ -1,39 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Target } from '../../deployment/target.ts';
-import type { Desk } from '../reading/read.ts';
-import { countsOf } from '../reading/scan.ts';
-import type { Returns } from './failure-watch.ts';
+import { countsOf } from '../reading/queue.ts';
+import type { Session } from '../reading/session.ts';
+import type { FailureWatch } from './failure-watch.ts';
 
-type Watched = { id: string; queueUrl: string | undefined };
-type Around = { desk: Desk; target: Target; returns: Returns; signal: AbortSignal; waitSeconds: number };
+type Sent = { id: string; queueUrl: string | undefined };
+type WaitOptions = { session: Session; watch: FailureWatch; signal: AbortSignal; waitSeconds: number };
 
 /** Waits until each of these came back or went through; answers of how many neither is known in time. */
-export const outcomeOf = async (letters: Watched[], around: Around): Promise<number> => {
+export const undecidedAfterWait = async (letters: Sent[], options: WaitOptions): Promise<number> => {
   const queues = [...Map.groupBy(letters, ({ queueUrl = '' }) => queueUrl)];
-  const unknown = await Promise.all(queues.map(([url, each]) => outcomeOn(url, each, around)));
-  return unknown.reduce((sum, count) => sum + count, 0);
+  const undecided = await Promise.all(queues.map(([url, each]) => undecidedOn(url, each, options)));
+  return undecided.reduce((sum, count) => sum + count, 0);
 };
 
-/** SQS does not tell which messages a queue holds, but how many: where those are fewer than are out, the others went through. */
-const outcomeOn = async (url: string, letters: Watched[], around: Around): Promise<number> => {
-  const { desk, target, returns, signal, waitSeconds } = around;
-  const out = () => letters.filter(({ id }) => !returns.returned.has(id)).length;
-  const held = async (): Promise<number> => {
-    const { visible, inFlight, delayed } = await countsOf({ ...desk.queue, url });
+/**
+ * SQS does not tell which messages a queue holds, only how many: where it holds fewer than were sent and have not come back,
+ * the difference went through.
+ */
+const undecidedOn = async (url: string, letters: Sent[], options: WaitOptions): Promise<number> => {
+  const { session, watch, signal, waitSeconds } = options;
+  const notBack = () => letters.filter(({ id }) => !watch.cameBack.has(id)).length;
+  const queued = async (): Promise<number> => {
+    const { visible, inFlight, delayed } = await countsOf({ ...session.queue, url });
     return visible + inFlight + delayed;
   };
   const startedMs = Date.now();
   let through = 0;
   for (;;) {
     const passedSeconds = (Date.now() - startedMs) / 1000;
-    const isOver = signal.aborted || returns.broken() !== undefined || passedSeconds >= waitSeconds;
-    if (out() <= through || isOver) return Math.max(0, out() - through);
-    if (passedSeconds >= target.countsLagSeconds) {
-      const before = await held();
-      if (before < out()) {
-        // A message is deleted after its letter is written: what left its queue as a letter is there to be seen by now.
-        await returns.look();
-        through = Math.max(through, out() - Math.max(before, await held()));
+    const isOver = signal.aborted || watch.problem() !== undefined || passedSeconds >= waitSeconds;
+    if (notBack() <= through || isOver) return Math.max(0, notBack() - through);
+    if (passedSeconds >= session.target.countsLagSeconds) {
+      const before = await queued();
+      if (before < notBack()) {
+        // A function writes the letter before its message is deleted: what has failed again can be received by now.
+        await watch.poll();
+        through = Math.max(through, notBack() - Math.max(before, await queued()));
       }
     }
     await sleep(200);

@@ -4,7 +4,7 @@ type Pace<Item> = {
   /** Items a second. */
   rate: number;
   signal: AbortSignal;
-  /** Asked before each batch: true where no more are to be begun. */
+  /** Asked before each batch: true where no more are to begin. */
   stop(): boolean;
   work(batch: Item[]): Promise<void>;
 };
@@ -12,7 +12,7 @@ type Pace<Item> = {
 /** So many batches are under way at once, so that a slow answer does not slow the pace down. */
 const parallel = 8;
 
-/** Works through items at an even pace, at most ten at a time; what was begun is finished, also when it stops. */
+/** Works through items at an even pace, at most ten at a time; it finishes what was begun, also when it stops. */
 export const paced = async <Item>(items: Item[], { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
   const size = Math.min(10, Math.max(1, Math.round(rate / 5)));
   const underWay = new Set<Promise<void>>();
@@ -25,7 +25,7 @@ export const paced = async <Item>(items: Item[], { rate, signal, stop, work }: P
       .catch((error: unknown) => void errors.push(error))
       .finally(() => underWay.delete(batch));
     underWay.add(batch);
-    // After a pause, such as a machine's sleep, the pace is taken up again and not caught up on.
+    // After a pause, such as a machine's sleep, it continues at the same pace and does not catch up.
     dueMs = Math.max(dueMs + (size / rate) * 1000, performance.now() - 1000);
     if (underWay.size >= parallel) await Promise.race(underWay);
   }

@@ -1,30 +1,21 @@
 import { needsDecision } from '../../failure.ts';
-import type { LetterKind } from '../reading/letter.ts';
-import { replayedOften } from '../reading/letter.ts';
+import { type LetterKind, replayedOften } from '../reading/letter.ts';
 import type { Selected, Selection } from '../reading/selection.ts';
-import type { Obstacles } from './preflight.ts';
+import type { ReadSummary } from '../reading/session.ts';
+import type { Preflight } from './preflight.ts';
 
 /** What a replay will do, before it does anything. */
-export type Plan = {
+export type Plan = Required<ReadSummary> & {
   /** When the letters were counted: none that came later is touched. */
   at: string;
   matching: number;
-  /** Letters of the queue that were looked at, and whether that was all of them. */
-  seen: number;
-  whole: boolean;
-  /** As many match as --limit allows. */
-  limitReached: boolean;
-  /** About so many were in somebody else's hands. */
-  hidden: number;
-  /** When the oldest letter that was looked at was sent; undefined: there is none. */
-  oldestMs: number | undefined;
   send: PlannedGroup[];
-  /** They cannot succeed yet. */
+  /** They cannot succeed yet: why, and what to do. */
   notYet: (PlannedGroup & { why: string; todo: string })[];
-  /** Skipped: sent blindly they may do harm, so that a person must look first. */
+  /** Not sent: they may do harm, so a person must look at the platform first. */
   uncertain: PlannedGroup[];
-  /** Not ours: nowhere to send them to. */
-  foreign: number;
+  /** They come from no queue of this deployment, so there is none to send them to. */
+  unknownSource: number;
   /** Of those to send, how many were replayed five times or more. */
   replayedOften: number;
 };
@@ -32,37 +23,33 @@ export type Plan = {
 export type PlannedGroup = { function: string; kind: LetterKind; error: string; letters: number };
 
 export type PlanOptions = {
-  obstacles: Obstacles;
+  preflight: Preflight;
   includeUncertain: boolean;
 };
 
 /** Decides on each letter; answers the plan and the letters to send. */
 export const planReplay = (
   selection: Selection,
-  { obstacles, includeUncertain }: PlanOptions,
+  { preflight, includeUncertain }: PlanOptions,
 ): { plan: Plan; toSend: Selected[] } => {
   const toSend: Selected[] = [];
   const uncertain: Selected[] = [];
   const notYet: { letter: Selected; why: string; todo: string }[] = [];
-  let foreign = 0;
+  let unknownSource = 0;
   for (const letter of selection.letters) {
     if (letter.queueUrl === undefined) {
-      foreign += 1;
+      unknownSource += 1;
       continue;
     }
-    const obstacle = obstacles(letter);
+    const blocked = preflight(letter);
     if (needsDecision(letter.kind) && !includeUncertain) uncertain.push(letter);
-    else if (obstacle) notYet.push({ letter, ...obstacle });
+    else if (blocked) notYet.push({ letter, ...blocked });
     else toSend.push(letter);
   }
   const plan = {
     at: new Date().toISOString(),
     matching: selection.letters.length,
-    seen: selection.seen,
-    whole: selection.whole,
-    limitReached: selection.limitReached === true,
-    hidden: selection.hidden,
-    oldestMs: selection.oldestMs,
+    ...selection.summary,
     send: grouped(toSend),
     notYet: [...Map.groupBy(notYet, ({ why, todo }) => `${why}\n${todo}`).values()].flatMap((each) =>
       grouped(each.map(({ letter }) => letter)).map((group) => ({
@@ -72,13 +59,13 @@ export const planReplay = (
       })),
     ),
     uncertain: grouped(uncertain),
-    foreign,
+    unknownSource,
     replayedOften: toSend.filter(({ replays }) => replays >= replayedOften).length,
   };
   return { plan, toSend };
 };
 
-export const grouped = (letters: Selected[]): PlannedGroup[] =>
+const grouped = (letters: Selected[]): PlannedGroup[] =>
   [...Map.groupBy(letters, ({ group }) => group)]
     .map(([group, each]) => ({
       function: group.function,

@@ -6,19 +6,19 @@ import { acknowledged } from '../../platform/core/operation.ts';
 import type { Group } from '../reading/groups.ts';
 import type { Selected, Selection } from '../reading/selection.ts';
 
-/** What still stands in a letter's way, as far as can be told without sending it; undefined: nothing that is known. */
-export type Obstacles = (letter: Selected) => { why: string; todo: string } | undefined;
+/** Why a letter would fail again, and what to do first, as far as can be known without sending it; undefined: nothing is known. */
+export type Preflight = (letter: Selected) => { why: string; todo: string } | undefined;
 
-/** Nothing here changes anything: the platform is asked who we are and what we may read, Secrets Manager what there is. */
-export const findObstacles = async ({
+/** Changes nothing: it asks the platform who we are and what we may read, and Secrets Manager which secrets exist. */
+export const runPreflight = async ({
   target,
   selection,
 }: {
   target: Target;
   selection: Selection;
-}): Promise<{ obstacles: Obstacles; report: ConnectionReport | undefined }> => {
+}): Promise<{ preflight: Preflight; report: ConnectionReport | undefined }> => {
   const connection = await connectionOf(target);
-  if (connection === undefined) return { obstacles: stillInvalid, report: undefined };
+  if (connection === undefined) return { preflight: stillInvalid, report: undefined };
   try {
     const report = await checkConnection(connection);
     const [missingSecrets, refusedGroups] = await Promise.all([
@@ -26,7 +26,7 @@ export const findObstacles = async ({
       report.reachable ? groupsStillRefused(connection, selection) : new Set<Group>(),
     ]);
     const [problem] = report.problems;
-    const obstacles: Obstacles = (letter) => {
+    const preflight: Preflight = (letter) => {
       if (!report.reachable && problem) return { why: 'the platform does not answer', todo: problem.remedy };
       if (report.credentialAccepted === false && problem && !letter.insight.signsAsUser)
         return { why: 'the platform refuses the service’s credential', todo: problem.remedy };
@@ -39,13 +39,13 @@ export const findObstacles = async ({
         return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
       return stillInvalid(letter);
     };
-    return { obstacles, report };
+    return { preflight, report };
   } finally {
     await connection.client.close();
   }
 };
 
-const stillInvalid: Obstacles = ({ kind, insight, group }) => {
+const stillInvalid: Preflight = ({ kind, insight, group }) => {
   if (kind === 'unreadable') return { why: 'their messages cannot be read', todo: group.remedy };
   return insight.stillInvalid === undefined
     ? undefined
@@ -57,7 +57,7 @@ const secretOf = ({ platform }: Target, { kind, insight }: Selected): string | u
     ? `${platform?.SECRET_PREFIX}/users/${insight.actor}`
     : undefined;
 
-/** Asked without reading any: what a secret holds is the business of the function that signs with it. */
+/** Asks only whether they exist: what a secret holds is for the function that signs with it. */
 const secretsThatAreMissing = async (target: Target, selection: Selection): Promise<Set<string>> => {
   const names = [...new Set(selection.letters.flatMap((letter) => secretOf(target, letter) ?? []))];
   const missing = new Set<string>();
@@ -71,7 +71,7 @@ const secretsThatAreMissing = async (target: Target, selection: Selection): Prom
         const { DeletedDate } = await client.send(new DescribeSecretCommand({ SecretId: name }));
         if (DeletedDate !== undefined) missing.add(name);
       } catch (error) {
-        // Whoever may not look learns it from the canary.
+        // An operator who may not ask learns it from the canary.
         if (error instanceof Error && error.name === 'ResourceNotFoundException') missing.add(name);
       }
   };
@@ -83,8 +83,8 @@ const maxSecrets = 500;
 const maxProbes = 20;
 
 /**
- * Reads, for each cause that is a missing right, what one of its letters wanted to change: who may not even read it may
- * not change it either. An answer of any other kind tells nothing, and the canary will.
+ * Where a right is missing, reads what one letter of each group wanted to change: whoever may not read it may not change it
+ * either. Any other answer proves nothing; the canary will.
  */
 const groupsStillRefused = async (
   { client, apiRoot }: Connection,

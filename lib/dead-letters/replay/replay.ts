@@ -5,10 +5,10 @@ import type { Target } from '../../deployment/target.ts';
 import { parseMessage } from '../../message.ts';
 import type { Filter } from '../reading/filter.ts';
 import type { Letter } from '../reading/letter.ts';
-import type { VisitOptions } from '../reading/read.ts';
-import { type Insight, selectLetters } from '../reading/selection.ts';
+import { type Insight, withSelection } from '../reading/selection.ts';
+import type { ReadOptions } from '../reading/session.ts';
 import { type Plan, planReplay } from './plan.ts';
-import { findObstacles } from './preflight.ts';
+import { runPreflight } from './preflight.ts';
 import { createReplayRun, type ReplayCounts, type RunHooks, type RunOptions } from './run.ts';
 
 export type ReplayOptions = RunOptions & {
@@ -17,17 +17,17 @@ export type ReplayOptions = RunOptions & {
   limit?: number | undefined;
   /** Ends with the plan. */
   dryRun: boolean;
-  /** Also letters of which nobody knows whether they were done. */
+  /** Also letters that a person must decide on. */
   includeUncertain: boolean;
-  /** Whether the platform is asked first what cannot succeed yet. */
+  /** Asks the platform first what cannot succeed yet. */
   probe: boolean;
   reason?: string | undefined;
 };
 
 export type ReplayHooks = RunHooks &
-  VisitOptions & {
+  ReadOptions & {
     audit: Audit;
-    /** Is shown the plan, and decides whether anything is done. */
+    /** Decides by the plan whether anything is sent. */
     confirm(plan: Plan, report: ConnectionReport | undefined): Promise<boolean>;
   };
 
@@ -38,63 +38,47 @@ export type ReplayResult = {
   ended: 'done' | 'stopped' | 'planned' | 'nothing' | 'declined';
   stoppedBecause?: string | undefined;
   counts?: ReplayCounts | undefined;
-  /** Letters that others see again only when their lease is over. */
+  /** How many letters others see only when their lease ends. */
   backLater: number;
 };
 
 /**
- * Sends letters back to their queues: first a plan, then a canary, whose outcome is awaited, then the rest. Each letter is
- * deleted after its message was sent.
+ * Replays letters: a plan, then a canary whose outcome is awaited, then the rest. Each letter is deleted after its message was
+ * sent (send-and-delete.ts).
  */
-export const replayLetters = async (
+export const replayLetters = (
   target: Target,
   options: ReplayOptions,
   hooks: ReplayHooks,
-): Promise<ReplayResult> => {
-  const { signal } = hooks;
-  const selection = await selectLetters(target, {
-    ...options,
-    ...hooks,
-    inspect: insightInto,
-  });
-  let result: Omit<ReplayResult, 'backLater'>;
-  let backLater = 0;
-  try {
-    const { obstacles, report } = await findObstacles({
+): Promise<ReplayResult> =>
+  withSelection(target, { ...options, ...hooks, inspect: insightInto }, async (selection) => {
+    const { preflight, report } = await runPreflight({
       target: options.probe ? target : { ...target, platform: undefined },
       selection,
     });
-    const { plan, toSend } = planReplay(selection, { ...options, obstacles });
-    result = { plan, report, ended: options.dryRun ? 'planned' : 'nothing' };
+    const { plan, toSend } = planReplay(selection, { ...options, preflight });
     const confirmed = await hooks.confirm(plan, report);
-    if (toSend.length > 0 && !options.dryRun) {
-      if (!confirmed || signal.aborted) result.ended = 'declined';
-      else {
-        const { filter, reason } = options;
-        const { end } = await hooks.audit.begin({
-          command: 'letters replay',
-          filter,
-          reason,
-          counts: { planned: toSend.length },
-          letters: toSend.map(({ id }) => id),
-        });
-        const run = createReplayRun(target, { selection, toSend, options, hooks });
-        try {
-          result.stoppedBecause = await run.perform();
-          result.ended = result.stoppedBecause === undefined ? 'done' : 'stopped';
-        } finally {
-          result.counts = run.counts();
-          await end(numbersIn(result.counts), run.sentIds());
-        }
-      }
+    if (options.dryRun) return { plan, report, ended: 'planned' };
+    if (toSend.length === 0) return { plan, report, ended: 'nothing' };
+    if (!confirmed || hooks.signal.aborted) return { plan, report, ended: 'declined' };
+    const { end } = await hooks.audit.begin({
+      command: 'letters replay',
+      filter: options.filter,
+      reason: options.reason,
+      counts: { planned: toSend.length },
+      letters: toSend.map(({ id }) => id),
+    });
+    const run = createReplayRun({ selection, toSend, options, hooks });
+    try {
+      const stoppedBecause = await run.perform();
+      const ended = stoppedBecause === undefined ? 'done' : 'stopped';
+      return { plan, report, ended, stoppedBecause, counts: run.counts() };
+    } finally {
+      await end(numbersIn(run.counts()), run.sentIds());
     }
-  } finally {
-    backLater = await selection.close();
-  }
-  return { ...result, backLater };
-};
+  });
 
-/** What can be told of a letter's message by its function's own definition. */
+/** What the integration's definition tells of a letter's message. */
 const insightInto = async ({ function: name, kind, body, queueUrl }: Letter): Promise<Insight> => {
   const integration = queueUrl === undefined ? undefined : await integrationNamed(name);
   if (integration === undefined) return {};

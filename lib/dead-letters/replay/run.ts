@@ -1,15 +1,14 @@
-import type { Target } from '../../deployment/target.ts';
 import { createGrouping, type Group } from '../reading/groups.ts';
 import type { Selected, Selection } from '../reading/selection.ts';
-import { watchReturns } from './failure-watch.ts';
-import { outcomeOf } from './outcome.ts';
+import { watchFailures } from './failure-watch.ts';
+import { undecidedAfterWait } from './outcome.ts';
 import { paced } from './paced.ts';
-import { sendBack } from './send-back.ts';
+import { sendAndDelete } from './send-and-delete.ts';
 
 export type Canary = {
   letters: number;
   cameBack: Group[];
-  /** Of so many neither is known: they have not come back, and their queues hold as many messages or more. */
+  /** So many have not come back, and may still be on their queues, which hold as many messages or more. */
   undecided: number;
   seconds: number;
 };
@@ -31,7 +30,7 @@ export type ReplayCounts = {
 };
 
 export type RunOptions = {
-  /** So many are sent first, and the others after these went well; 0: none. */
+  /** So many are sent first; the others follow when these went well. 0: none. */
   canary: number;
   /** How long the outcome of what was sent is waited for. */
   waitSeconds: number;
@@ -44,19 +43,19 @@ export type RunOptions = {
 export type RunHooks = {
   signal: AbortSignal;
   onCanary?(canary: Canary): void;
-  /** Decides where no outcome of a canary was seen in time; default: it stops. */
-  goOn?(canary: Canary): Promise<boolean>;
+  /** Decides whether to continue where the outcome of a canary is not known in time; default: it stops. */
+  continueUndecided?(canary: Canary): Promise<boolean>;
   onSent?(sent: number, of: number): void;
 };
 
 type Parts = { selection: Selection; toSend: Selected[]; options: RunOptions; hooks: RunHooks };
 
-/** So many messages in a row that SQS does not take stop a replay. */
+/** When SQS refuses so many messages in a row, the replay stops. */
 const maxFailuresInARow = 20;
 
-/** One run of a replay; `perform` answers why it stopped before its end, if it did. */
-export const createReplayRun = (target: Target, { selection, toSend, options, hooks }: Parts) => {
-  const { desk } = selection;
+/** One run of a replay; `perform` answers why it stopped early, if it did. */
+export const createReplayRun = ({ selection, toSend, options, hooks }: Parts) => {
+  const { session } = selection;
   const { signal } = hooks;
   const sent = new Map<string, Selected>();
   const failed: ReplayCounts['failed'] = [];
@@ -65,13 +64,13 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
   let failuresInARow = 0;
   let settled = true;
   let isDecided = true;
-  const returns = watchReturns(desk, target);
+  const watch = watchFailures(session);
 
   const send = async (letters: Selected[]): Promise<void> => {
     const whole = await Promise.all(letters.map(selection.read));
-    returns.expect(whole);
-    const outcome = await sendBack(desk, whole);
-    returns.forget(whole.filter(({ id }) => outcome.failed.has(id)));
+    watch.expect(whole);
+    const outcome = await sendAndDelete(session, whole);
+    watch.forget(whole.filter(({ id }) => outcome.failed.has(id)));
     for (const letter of letters) if (!outcome.failed.has(letter.id)) sent.set(letter.id, letter);
     for (const [id, reason] of outcome.failed) failed.push({ id, reason });
     undeleted.push(...outcome.undeleted);
@@ -81,8 +80,8 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
 
   const whyStop = (): string | undefined => {
     if (signal.aborted) return 'it was interrupted';
-    if (returns.broken() !== undefined) return 'the dead-letter queue could not be read any more';
-    const error = returns.errorOfRow(options.stopAfter);
+    if (watch.problem() !== undefined) return 'the dead-letter queue could not be read any more';
+    const error = watch.errorOfRow(options.stopAfter);
     if (error !== undefined) return `${options.stopAfter} in a row came back with the same error: ${error}`;
     if (failuresInARow >= maxFailuresInARow)
       return `SQS took none of ${failuresInARow} messages in a row: ${failed.at(-1)?.reason}`;
@@ -90,15 +89,15 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
   };
 
   const awaitOutcome = (letters: Selected[]) =>
-    outcomeOf(
+    undecidedAfterWait(
       letters.filter(({ id }) => sent.has(id)),
-      { desk, target, returns, signal, waitSeconds: options.waitSeconds },
+      { session, watch, signal, waitSeconds: options.waitSeconds },
     );
 
   const groupsOf = (letters: Selected[]): Group[] => {
     const grouping = createGrouping();
     for (const { id } of letters) {
-      const letter = returns.returned.get(id);
+      const letter = watch.cameBack.get(id);
       if (letter) grouping.add(letter);
     }
     return grouping.all();
@@ -120,8 +119,8 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
       seconds: (Date.now() - startedMs) / 1000,
     };
     hooks.onCanary?.(result);
-    const back = canary.filter(({ id }) => returns.returned.has(id));
-    const through = undecided > 0 ? [] : canary.filter(({ id }) => sent.has(id) && !returns.returned.has(id));
+    const back = canary.filter(({ id }) => watch.cameBack.has(id));
+    const through = undecided > 0 ? [] : canary.filter(({ id }) => sent.has(id) && !watch.cameBack.has(id));
     const good = new Set(through.map(({ group }) => group));
     const bad = new Set(back.map(({ group }) => group).filter((group) => !good.has(group)));
     const rest = others.filter(({ group }) => !bad.has(group));
@@ -131,7 +130,7 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
       return { rest, stop: `SQS did not take the canary: ${failed[0]?.reason}` };
     if (back.length > 0 && back.length === canary.length)
       return { rest, stop: 'every letter of the canary came back' };
-    if (undecided > 0 && rest.length > 0 && !(await hooks.goOn?.(result)))
+    if (undecided > 0 && rest.length > 0 && !(await hooks.continueUndecided?.(result)))
       return { rest, stop: unknownOutcome(undecided) };
     return { rest, stop: whyStop() };
   };
@@ -146,11 +145,11 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
       await paced(rest, { rate: options.rate, signal, stop: () => whyStop() !== undefined, work: send });
       const attempted = sent.size + failed.length;
       const why = attempted < toSend.length - setAside ? whyStop() : undefined;
-      // Of the canary all that can be known is known.
+      // The outcome of a decided canary is known already.
       settled = (await awaitOutcome(isDecided ? rest : [...sent.values()])) === 0;
       return why;
     } finally {
-      await returns.stop();
+      await watch.stop();
     }
   };
 
@@ -159,7 +158,7 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
     sentIds: (): string[] => [...sent.keys()],
     counts: (): ReplayCounts => ({
       sent: sent.size,
-      cameBack: returns.returned.size,
+      cameBack: watch.cameBack.size,
       cameBackAs: groupsOf([...sent.values()]),
       settled,
       setAside,
@@ -171,9 +170,9 @@ export const createReplayRun = (target: Target, { selection, toSend, options, ho
 };
 
 const unknownOutcome = (undecided: number): string =>
-  `the outcome of ${undecided} of the canary is not known yet, as their queues hold as many messages or more; --go-on sends the rest all the same`;
+  `the outcome of ${undecided} of the canary is not known yet, as their queues hold as many messages or more; --continue-undecided sends the rest all the same`;
 
-/** One of each group in turn, as each may have a cause of its own. */
+/** One letter of each group in turn, as each group may fail for its own cause. */
 const canaryOf = (letters: Selected[], size: number): Selected[] => {
   const groups = [...Map.groupBy(letters, ({ group }) => group).values()];
   const longest = Math.max(0, ...groups.map((each) => each.length));

@@ -99,7 +99,7 @@ const followed = async (command: string) => {
     .replace('npx sis-relay ', '')
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
-    .replace(/\b(grades\.csv|letters\.jsonl|foreign\.jsonl)/, (name) => join(office.folder, name))
+    .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl)/, (name) => join(office.folder, name))
     // Here no letter is twelve days old.
     .replace('--until 12d', '--until 0m');
   const said = await typed(`${line} --stack ${office.file}`, { answers: ['y', 'y'] });

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from 'vitest';
 import { sendAll } from '../../../lib/aws/batches.ts';
-import { countsOf } from '../../../lib/dead-letters/reading/scan.ts';
+import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { seed } from '../../seed.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, type Office, officesForTests } from '../cli/office.ts';
@@ -94,7 +94,7 @@ type Command = {
 
 const commands: Record<string, Command> = {
   replay: {
-    line: () => 'letters replay --no-probe --canary 5 --canary-wait 1 --go-on --rate 500',
+    line: () => 'letters replay --no-probe --canary 5 --canary-wait 1 --continue-undecided --rate 500',
     points: 8.5,
     check: ({ bodies, sent, left }) => {
       expect(left).toEqual([]);

@@ -68,7 +68,7 @@ describe('a discarded letter', () => {
     const { discarded, archives } = await discard(office);
     expect(discarded).toBe(1);
     expect(JSON.parse(await archived(office, archives))).toMatchObject({
-      kind: 'foreign',
+      kind: 'unknown-source',
       body: 'garbage \u{1F600}',
     });
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sendAll } from '../../../lib/aws/batches.ts';
 import type { Groups } from '../../../lib/dead-letters/reading/groups.ts';
-import { countsOf } from '../../../lib/dead-letters/reading/scan.ts';
+import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import type { ReplayResult } from '../../../lib/dead-letters/replay/replay.ts';
 import { settingsOf } from '../../local/stack.ts';
 import { localOffice } from '../cli/local-office.ts';

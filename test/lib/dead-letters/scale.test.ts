@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { countsOf } from '../../../lib/dead-letters/reading/scan.ts';
+import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { officesForTests } from '../cli/office.ts';
 
 /** `npm run measure-letters` asks for 100,000. */

@@ -2,7 +2,7 @@ import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/c
 import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DeadLetter, sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { messageFor } from '../../../lib/dead-letters/replay/send-back.ts';
+import { messageFor } from '../../../lib/dead-letters/replay/send-and-delete.ts';
 import { attributesOf, isDecided, storyOf } from '../../../lib/delivery/delivery.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 

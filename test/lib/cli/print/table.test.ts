@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { ageOf, countOf, cut, tableOf, wrapped } from '../../../../lib/cli/print/table.ts';
+import { ageOf, countOf, tableOf, truncated, wrapped } from '../../../../lib/cli/print/table.ts';
 
 describe('a table', () => {
   const columns = [
@@ -37,6 +37,29 @@ describe('a table', () => {
     const [, line = ''] = tableOf(columns, [[red, 'f', 'x']], 100);
     expect(stripVTControlCharacters(line)).toBe('      7  f         x');
   });
+
+  const e = 'e\u0301';
+  test.each([
+    ['CJK characters, which take two columns', '成績を送信', '成績を送…'],
+    ['emoji of several code points', '👩‍🏫🇨🇭👍🏽👩‍🏫🇨🇭', '👩‍🏫🇨🇭👍🏽👩‍🏫…'],
+    ['combining marks, which take none', e.repeat(10), `${e.repeat(8)}…`],
+  ])('is not moved by %s', (_, wide, cutOff) => {
+    const wideColumns = [{ title: 'Function' }, { title: 'Kind' }];
+    expect(
+      tableOf(
+        wideColumns,
+        [
+          [wide, 'x'],
+          ['0123456789', 'x'],
+        ],
+        100,
+      ).slice(1),
+    ).toEqual([`${wide}  x`, '0123456789  x']);
+    expect(wrapped(`${wide} ${wide}`, 20)).toEqual([wide, wide]);
+    expect(wrapped(`${wide} ${wide}`, 21)).toEqual([`${wide} ${wide}`]);
+    expect(truncated(wide, 10)).toBe(wide);
+    expect(truncated(wide, 9)).toBe(cutOff);
+  });
 });
 
 test.each([
@@ -61,7 +84,7 @@ test('a text is broken between words, and a word never', () => {
 });
 
 test('numbers have their thousands apart, and their nouns in number', () => {
-  expect([countOf(1, 'letter'), countOf(1204, 'letter'), cut('letters', 4)]).toEqual([
+  expect([countOf(1, 'letter'), countOf(1204, 'letter'), truncated('letters', 4)]).toEqual([
     '1 letter',
     '1,204 letters',
     'let…',

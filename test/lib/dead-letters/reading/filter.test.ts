@@ -23,7 +23,7 @@ describe('a condition', () => {
     [{ function: ['enrollment-create', 'grade-push'] }, true],
     [{ function: ['enrollment-create'] }, false],
     [{ kind: ['rejected', 'invalid'] }, true],
-    [{ kind: ['foreign'] }, false],
+    [{ kind: ['unknown-source'] }, false],
     [{ status: ['404'] }, true],
     [{ status: ['4xx'] }, true],
     [{ status: ['403', '5xx'] }, false],

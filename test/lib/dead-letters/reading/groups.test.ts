@@ -57,8 +57,8 @@ test('only letters that match are counted', async () => {
   await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
   const kinds = async (filter: object) =>
     (await groupLetters(office.target, filter, { signal: never })).groups.map(({ kind }) => kind).sort();
-  expect(await kinds({})).toEqual(['foreign', 'missing-scope', 'rejected', 'untold']);
-  expect(await kinds({ kind: ['foreign', 'untold'] })).toEqual(['foreign', 'untold']);
+  expect(await kinds({})).toEqual(['missing-scope', 'no-details', 'rejected', 'unknown-source']);
+  expect(await kinds({ kind: ['unknown-source', 'no-details'] })).toEqual(['no-details', 'unknown-source']);
 });
 
 test('letters replayed five times are called out, and the platform’s words come without personal ones', async () => {

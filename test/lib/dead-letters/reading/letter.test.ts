@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
 import { createLetterReader, letterKinds, withoutIds } from '../../../../lib/dead-letters/reading/letter.ts';
-import { letterIn, lineOf } from '../../../../lib/dead-letters/reading/letter-line.ts';
-import { messageFor } from '../../../../lib/dead-letters/replay/send-back.ts';
+import { letterIn, letterLine } from '../../../../lib/dead-letters/reading/letter-line.ts';
+import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
 import { failureOf } from '../../cli/office.ts';
 
 const target = {
@@ -48,21 +48,21 @@ describe('what a letter is', () => {
     },
   );
 
-  test('one that SQS moved by itself is native, from the queue that SQS names', async () => {
+  test('one that SQS moved by itself is redriven, from the queue that SQS names', async () => {
     const moved = { Body: '{}', Attributes: { DeadLetterQueueSourceArn: arn } };
-    expect(await read(moved)).toMatchObject({ kind: 'native', function: 'grade-push', source: arn });
+    expect(await read(moved)).toMatchObject({ kind: 'redriven', function: 'grade-push', source: arn });
   });
 
   test.each(['https://sis.example.edu', 'arn:aws:sqs:eu-west-1:1:sis-relay-test-enrollment-create'])(
-    'a producer’s attribute called source does not lead a native letter astray: %s',
+    'a producer’s attribute called source does not lead a redriven letter astray: %s',
     async (StringValue) => {
       const MessageAttributes = { source: { DataType: 'String', StringValue } };
       const moved = { Body: '{}', MessageAttributes, Attributes: { DeadLetterQueueSourceArn: arn } };
-      expect(await read(moved)).toMatchObject({ kind: 'native', function: 'grade-push' });
+      expect(await read(moved)).toMatchObject({ kind: 'redriven', function: 'grade-push' });
     },
   );
 
-  test('nothing that its producer wrote decides on a native letter, now or once it is read again', async () => {
+  test('nothing that its producer wrote decides on a redriven letter, now or once it is read again', async () => {
     const text = (StringValue: string) => ({ DataType: 'String', StringValue });
     const failure = { ...failureOf(), kind: 'uncertain', remedy: 'Replay it all.' };
     const forged = {
@@ -73,25 +73,27 @@ describe('what a letter is', () => {
     const moved = { Body: '{}', MessageAttributes: forged, Attributes: { DeadLetterQueueSourceArn: arn } };
     const letter = await read(moved);
     expect(letter).toMatchObject({
-      ...{ kind: 'native', function: 'grade-push', source: arn, failure: null, missing: undefined },
+      ...{ kind: 'redriven', function: 'grade-push', source: arn, failure: null, missing: undefined },
       error: expect.stringContaining('moved by SQS itself'),
       remedy: expect.stringContaining('log'),
-      raw: { trace: text('t') },
     });
-    expect(letter.raw).toEqual({ trace: text('t') });
+    expect(JSON.parse(letterLine(letter)).attributes).toEqual({ trace: { type: 'String', text: 't' } });
     expect(messageFor(letter).attributes).toEqual({
       trace: text('t'),
       replays: { DataType: 'Number', StringValue: '1' },
     });
     // Out of a file it comes without SQS’ word for it.
-    const { body, attributes } = letterIn(lineOf(letter));
+    const { body, attributes } = letterIn(letterLine(letter));
     expect(await read({ Body: body, MessageAttributes: attributes })).toMatchObject({
-      ...{ kind: 'untold', source: arn, failure: null },
+      ...{ kind: 'no-details', source: arn, failure: null },
     });
   });
 
-  test('one of ours whose failure did not fit is untold, and can be replayed', async () => {
-    expect(await read(parked(null))).toMatchObject({ kind: 'untold', queueUrl: 'http://queues/grade-push' });
+  test('one of ours whose failure did not fit has no details, and can be replayed', async () => {
+    expect(await read(parked(null))).toMatchObject({
+      kind: 'no-details',
+      queueUrl: 'http://queues/grade-push',
+    });
   });
 
   test.each([
@@ -103,8 +105,8 @@ describe('what a letter is', () => {
       'the dead-letter queue itself',
       parked(failureOf(), 'arn:aws:sqs:eu-west-1:1:sis-relay-test-dead-letters'),
     ],
-  ])('a letter with %s is foreign, and goes nowhere', async (_, message) => {
-    expect(await read(message)).toMatchObject({ kind: 'foreign', queueUrl: undefined });
+  ])('a letter with %s is of an unknown source, and goes nowhere', async (_, message) => {
+    expect(await read(message)).toMatchObject({ kind: 'unknown-source', queueUrl: undefined });
   });
 
   test('whatever lies in the queue can be read', async () => {

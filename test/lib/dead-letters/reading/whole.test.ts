@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { storyOf } from '../../../../lib/cli/print/story.ts';
 import { discardLetters } from '../../../../lib/dead-letters/discard.ts';
 import { editLetter } from '../../../../lib/dead-letters/edit/edit.ts';
 import { exportLetters } from '../../../../lib/dead-letters/export.ts';
 import { importLetters } from '../../../../lib/dead-letters/import.ts';
-import { showLetter } from '../../../../lib/dead-letters/reading/find.ts';
 import { groupLetters } from '../../../../lib/dead-letters/reading/groups.ts';
 import { listLetters } from '../../../../lib/dead-letters/reading/list.ts';
+import { showLetter } from '../../../../lib/dead-letters/reading/show.ts';
 import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
 import { createLetterStore } from '../../../../lib/delivery/letter-store.ts';
 import { createQueues } from '../../../../lib/delivery/queues.ts';
@@ -69,8 +68,8 @@ describe('a letter that says where its message lies', () => {
     ]);
     const { groups } = await groupLetters(office.target, { orgUnit: 2001, user: 301 }, { signal: never });
     expect(groups).toMatchObject([{ letters: 1, words: ['••• has no grade object 5001'] }]);
-    const letter = await showLetter(office.target, { id: 'event-1', signal: never });
-    expect(storyOf(letter, { reveal: true })).toMatchObject({
+    const { target, audit } = office;
+    expect(await showLetter(target, { id: 'event-1', reveal: true, audit, signal: never })).toMatchObject({
       ...{ message: JSON.parse(body), attributes: { trace: 't' } },
     });
   });
@@ -174,9 +173,10 @@ describe('a letter whose message is not where it should be', () => {
       ['rejected', []],
       ['unreadable', []],
     ]);
-    const letter = await showLetter(target, { id: 'event-3', signal: never });
-    expect(JSON.stringify(storyOf(letter, { reveal: false }))).not.toContain('Jane');
-    expect(JSON.stringify(storyOf(letter, { reveal: true }))).toContain(detail);
+    const shown = (reveal: boolean) =>
+      showLetter(target, { id: 'event-3', reveal, audit: office.audit, signal: never });
+    expect(JSON.stringify(await shown(false))).not.toContain('Jane');
+    expect(JSON.stringify(await shown(true))).toContain(detail);
 
     // Not even what says where it lies is sent to the function.
     expect(await replay(office, target)).toMatchObject({
@@ -190,7 +190,7 @@ describe('a letter whose message is not where it should be', () => {
         ...{ isOpened: false, waitSeconds: 1, signal: never, confirm: async () => true },
         change: async () => eventBody(),
       }),
-    ).rejects.toThrow(/There is nothing to edit, as its message is not to be had/);
+    ).rejects.toThrow(/There is nothing to edit, as its message cannot be fetched/);
     const lines: string[] = [];
     const write = async (line: string) => void lines.push(line);
     await exportLetters(target, { filter: {}, audit: office.audit, signal: never, write });

@@ -8,7 +8,7 @@ import {
   replayLetters,
 } from '../../../../lib/dead-letters/replay/replay.ts';
 import type { Canary } from '../../../../lib/dead-letters/replay/run.ts';
-import { messageFor } from '../../../../lib/dead-letters/replay/send-back.ts';
+import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
 import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
@@ -88,7 +88,7 @@ describe('what is sent', () => {
       await sqs.send(new ReceiveMessageCommand({ QueueUrl: url, VisibilityTimeout: 0 }));
     await setRedrive('');
     const { plan } = await replay(office);
-    expect(plan.send).toMatchObject([{ function: 'grade-push', kind: 'native', letters: 1 }]);
+    expect(plan.send).toMatchObject([{ function: 'grade-push', kind: 'redriven', letters: 1 }]);
     const [message] = await office.take(url);
     expect(message).toMatchObject({ Body: 'moved', MessageAttributes: { replays: { StringValue: '1' } } });
   });
@@ -141,7 +141,7 @@ describe('the plan', () => {
         { kind: 'uncertain', letters: 2 },
         { kind: 'outdated', letters: 1 },
       ],
-      foreign: 1,
+      unknownSource: 1,
       replayedOften: 1,
     });
     expect(office.audited).toEqual([]);
@@ -273,14 +273,18 @@ describe('the canary', () => {
     expect(await lettersLeft(office)).toHaveLength(10);
   });
 
-  test('whose outcome is not seen in time stops the replay, unless somebody decides to go on', async () => {
+  test('whose outcome is not seen in time stops the replay, unless somebody decides to continue', async () => {
     const office = await offices.open();
     await office.park(many(6));
     // Nobody handles the queue, so that nothing comes of what is sent.
     const first = await replay(office, { canary: 2, waitSeconds: 0.5 });
     expect(first).toMatchObject({ ended: 'stopped', counts: { sent: 2, notSent: 4 } });
     expect(first.stoppedBecause).toMatch(/outcome of 2 of the canary is not known/);
-    const second = await replay(office, { canary: 2, waitSeconds: 0.5 }, { goOn: async () => true });
+    const second = await replay(
+      office,
+      { canary: 2, waitSeconds: 0.5 },
+      { continueUndecided: async () => true },
+    );
     expect(second).toMatchObject({ ended: 'done', counts: { sent: 4, settled: false } });
   });
 

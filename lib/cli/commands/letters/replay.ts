@@ -1,25 +1,23 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type ReplayOptions, replayLetters } from '../../dead-letters/replay/replay.ts';
+import { type ReplayOptions, replayLetters } from '../../../dead-letters/replay/replay.ts';
 import {
-  type Around,
   addFilterOptions,
-  agreed,
-  auditOf,
-  filterOf,
-  isJson,
-  printJson,
-  printLines,
+  type Cli,
+  contextOf,
+  isYes,
   reasonText,
-  targetOf,
   wholeNumber,
-} from '../command-context.ts';
-import { canaryLines, paceLine, planLines, resultLines } from '../print/plan.ts';
-import { createProgress } from '../print/progress.ts';
-import { wrapped } from '../print/table.ts';
+} from '../../command-context.ts';
+import { canaryLines, paceLine, planLines, resultLines } from '../../print/plan.ts';
+import { createProgress } from '../../print/progress.ts';
+import { wrapped } from '../../print/table.ts';
 
-type Given = Omit<ReplayOptions, 'filter' | 'waitSeconds'> & { canaryWait: number; goOn?: boolean };
+type Given = Omit<ReplayOptions, 'filter' | 'waitSeconds'> & {
+  canaryWait: number;
+  continueUndecided?: boolean;
+};
 
-export const addReplayCommand = (letters: Command, around: Around): void => {
+export const addReplay = (letters: Command, cli: Cli): void => {
   addFilterOptions(
     letters
       .command('replay')
@@ -34,7 +32,7 @@ export const addReplayCommand = (letters: Command, around: Around): void => {
     )
     .option('--canary <n>', 'send so many first and await their outcome; 0: none', wholeNumber(0, 100), 5)
     .option('--canary-wait <seconds>', 'await it for so long', wholeNumber(1, 3_600), 60)
-    .option('--go-on', 'go on where the outcome of the canary is not known by then')
+    .option('--continue-undecided', 'continue where the outcome of the canary is not known by then')
     .option('--rate <n>', 'messages a second, at most 500', rate, 5)
     .option(
       '--stop-after <n>',
@@ -45,49 +43,48 @@ export const addReplayCommand = (letters: Command, around: Around): void => {
     .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .addHelpText('after', examples)
-    .action(async ({ canaryWait, goOn, ...given }: Given, command: Command) => {
-      const { terminal } = around;
-      const target = targetOf(command);
-      const options = { ...given, filter: filterOf(command), waitSeconds: canaryWait };
+    .action(async ({ canaryWait, continueUndecided, ...given }: Given, command: Command) => {
+      const { target, filter, audit, terminal, signal, isJson, print, agreed, finish } = contextOf(
+        cli,
+        command,
+      );
+      const options = { ...given, filter, waitSeconds: canaryWait };
       const name = target.prefix.slice(0, -1);
-      const json = isJson(command);
       const reading = createProgress(terminal, 'Reading letters');
       const sending = createProgress(terminal, 'Sent');
-      const result = await replayLetters(target, options, {
-        audit: auditOf(around, target, command),
-        signal: terminal.signal,
+      const replayed = await replayLetters(target, options, {
+        audit,
+        signal,
         onProgress: reading.show,
         onSent: sending.show,
         confirm: async (plan, report) => {
           reading.end();
           const count = plan.send.reduce((sum, { letters: each }) => sum + each, 0);
-          if (json) printJson(around, { plan, connection: report });
-          else printLines(around, planLines(plan, report, { terminal, name }));
-          if (options.dryRun || count === 0 || terminal.signal.aborted) return false;
-          if (!json) printLines(around, wrapped(paceLine(count, options), terminal.width));
-          return agreed(around, command, `Send ${count}?`);
+          const isOver = options.dryRun || count === 0 || signal.aborted;
+          print({ plan, connection: report }, () => [
+            ...planLines(plan, report, { terminal, name }),
+            ...(isOver ? [] : wrapped(paceLine(count, options), terminal.width)),
+          ]);
+          return !isOver && agreed(`Send ${count}?`);
         },
         onCanary: (canary) => {
           sending.end();
-          if (json) printJson(around, { canary });
-          else printLines(around, ['', ...canaryLines(canary, terminal)]);
+          print({ canary }, () => ['', ...canaryLines(canary, terminal)]);
         },
-        goOn: async () => {
-          if (goOn) return true;
-          const answer = json ? undefined : await terminal.ask('Go on without knowing? [y/N] ');
-          return /^y(es)?$/i.test(answer?.trim() ?? '');
+        continueUndecided: async () => {
+          if (continueUndecided) return true;
+          const answer = isJson ? undefined : await terminal.ask('Continue without knowing? [y/N] ');
+          return isYes(answer ?? '');
         },
       }).finally(() => {
         reading.end();
         sending.end();
       });
-      if (json) printJson(around, { result: { ...result, plan: undefined, report: undefined } });
-      else printLines(around, resultLines(result, terminal));
+      const { plan, report: _, ...result } = replayed;
+      print({ result }, () => resultLines(replayed, terminal));
       const { failed = [], undeleted = [], setAside, cameBack } = result.counts ?? {};
-      const clean = failed.length + undeleted.length === 0 && setAside === 0 && cameBack === 0;
-      around.finish(
-        (result.ended === 'planned' && result.plan.send.length > 0) || (result.ended === 'done' && clean),
-      );
+      const isClean = failed.length + undeleted.length === 0 && setAside === 0 && cameBack === 0;
+      finish((result.ended === 'planned' && plan.send.length > 0) || (result.ended === 'done' && isClean));
     });
 };
 

@@ -1,21 +1,10 @@
 import type { Command } from 'commander';
-import { changed, changeFrom, removalOf } from '../../dead-letters/edit/change.ts';
-import { type EditOptions, editLetter } from '../../dead-letters/edit/edit.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import { readJson } from '../../json.ts';
-import {
-  type Around,
-  agreed,
-  auditOf,
-  isJson,
-  printJson,
-  printLines,
-  reasonText,
-  targetOf,
-  wholeNumber,
-} from '../command-context.ts';
-import { differenceLines, editedLines } from '../print/changes.ts';
-import type { Terminal } from '../print/terminal.ts';
+import { changed, changedInEditor, changeFrom, removalOf } from '../../../dead-letters/edit/change.ts';
+import { type EditOptions, editLetter } from '../../../dead-letters/edit/edit.ts';
+import { RefusedError } from '../../../deployment/command-errors.ts';
+import { type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
+import { differenceLines, editedLines } from '../../print/changes.ts';
+import type { Terminal } from '../../print/terminal.ts';
 
 type Given = Pick<EditOptions, 'reason' | 'includeUncertain' | 'reveal'> & {
   set?: string[];
@@ -25,7 +14,7 @@ type Given = Pick<EditOptions, 'reason' | 'includeUncertain' | 'reveal'> & {
 
 const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
-export const addEditCommand = (letters: Command, around: Around): void => {
+export const addEdit = (letters: Command, cli: Cli): void => {
   letters
     .command('edit')
     .description('corrects the message of a letter and sends it; the original is kept')
@@ -43,31 +32,25 @@ export const addEditCommand = (letters: Command, around: Around): void => {
     .option('--wait <seconds>', 'await the outcome for so long', wholeNumber(1, 3_600), 30)
     .addHelpText('after', examples)
     .action(async (id: string, { set = [], unset = [], wait, ...options }: Given, command: Command) => {
-      const { terminal } = around;
+      const { target, audit, terminal, print, agreed, finish } = contextOf(cli, command);
       const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
-      const target = targetOf(command);
-      const json = isJson(command);
-      const edited = await editLetter(target, {
-        ...{ id, ...options, waitSeconds: wait, signal: terminal.signal },
+      const { difference: _, ...edited } = await editLetter(target, {
+        ...{ id, ...options, waitSeconds: wait, signal: terminal.signal, audit },
         isOpened: changes.length === 0,
-        audit: auditOf(around, target, command),
         change: async (body, problem) => {
           if (changes.length === 0) return inEditor(body, problem, terminal);
           if (problem !== undefined) throw new RefusedError(`Nothing was sent. ${problem}`);
           return changed(body, changes);
         },
         confirm: async (difference) => {
-          if (json) printJson(around, { difference });
-          else printLines(around, differenceLines(difference, terminal));
-          return agreed(around, command, 'Send it so?');
+          print({ difference }, () => differenceLines(difference, terminal));
+          return agreed('Send it so?');
         },
       });
-      if (json)
-        printJson(around, {
-          result: { ...edited, difference: undefined, cameBackAs: edited.cameBackAs?.error },
-        });
-      else printLines(around, editedLines(edited, terminal));
-      around.finish(edited.ended === 'through');
+      print({ result: { ...edited, cameBackAs: edited.cameBackAs?.error } }, () =>
+        editedLines(edited, terminal),
+      );
+      finish(edited.ended === 'through');
     });
 };
 
@@ -79,20 +62,7 @@ const inEditor = async (body: string, problem: string | undefined, terminal: Ter
     if (answer === undefined || /^n/i.test(answer.trim()) || terminal.signal.aborted)
       throw new RefusedError('Nothing was changed.');
   }
-  const before = pretty(body);
-  const after = await terminal.edit(before);
-  // An editor adds a line's end by itself; untouched, the message stays as it is to the byte.
-  return after.trimEnd() === before.trimEnd() ? body : compact(after);
-};
-
-const pretty = (body: string): string => {
-  const read = readJson(body);
-  return 'json' in read ? `${JSON.stringify(read.json, null, 2)}\n` : body;
-};
-
-const compact = (text: string): string => {
-  const read = readJson(text);
-  return 'json' in read ? JSON.stringify(read.json) : text;
+  return changedInEditor(body, terminal.edit);
 };
 
 const examples = `

@@ -1,0 +1,58 @@
+import type { Command } from 'commander';
+import { importLetters, ledgerMemoryDays } from '../../../dead-letters/import.ts';
+import { linesOf } from '../../../dead-letters/import-lines.ts';
+import { outdatedAfterDays } from '../../../ledger/rules.ts';
+import { memoryDays } from '../../../ledger/table.ts';
+import { type Cli, contextOf, textOfLines } from '../../command-context.ts';
+import { outdatedLines, problemLines } from '../../print/changes.ts';
+import { countOf } from '../../print/table.ts';
+
+export const addImport = (letters: Command, cli: Cli): void => {
+  letters
+    .command('import')
+    .description('puts letters from a file of `export` or `discard` back into the dead-letter queue')
+    .argument('<file>', 'a file, or s3://bucket/key')
+    .option('--dry-run', 'check every line and send nothing')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', examples)
+    .action(async (file: string, { dryRun }: { dryRun: boolean }, command: Command) => {
+      const { target, audit, terminal, signal, isJson, print, agreed, withProgress, finish } = contextOf(
+        cli,
+        command,
+      );
+      const common = { lines: () => linesOf(file, target), audit, signal };
+      const checked = await importLetters(target, {
+        ...common,
+        dryRun: true,
+        onOutdated: (outdated) => {
+          if (isJson) print({ outdated, ledgerMemoryDays }, () => []);
+          else terminal.err(textOfLines(outdatedLines(outdated, terminal)));
+        },
+      });
+      const isGood = checked.problems.length === 0 && checked.letters > 0;
+      if (!isGood || dryRun || !(await agreed(`Import ${countOf(checked.letters, 'letter')}?`))) {
+        print(checked, () => [
+          ...problemLines(checked.problems),
+          `${countOf(checked.letters, 'letter')} can be imported${isGood ? '' : ': nothing was, as every line must hold one'}.`,
+        ]);
+        return finish(isGood && dryRun);
+      }
+      const imported = await withProgress('Imported', (onSent) =>
+        importLetters(target, { ...common, dryRun, onSent }),
+      );
+      print(imported, () => [
+        ...problemLines(imported.problems),
+        `${countOf(imported.imported, 'letter was', 'letters were')} imported.`,
+      ]);
+      finish(imported.imported === checked.letters);
+    });
+};
+
+const examples = `
+Examples:
+  sis-relay letters import letters.jsonl --dry-run
+  sis-relay letters import s3://sis-relay-uploads/discarded/2026-01-31T093000.000Z/0001.jsonl
+
+The ledger forgets after ${memoryDays} days what was done. A letter whose message is older than ${outdatedAfterDays} days can
+be imported, but is not sent without a person's word: replayed, it comes back as outdated, unless
+the ledger still knows what it is about.`;

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { listLetters } from '../../../dead-letters/reading/list.ts';
+import { addFilterOptions, type Cli, contextOf, wholeNumber } from '../../command-context.ts';
+import { listLines } from '../../print/letters.ts';
+
+export const addList = (letters: Command, cli: Cli): void => {
+  addFilterOptions(letters.command('list').description('lists letters, the oldest first'))
+    .option('--limit <n>', 'no more than so many', wholeNumber(1, 10_000), 50)
+    .addHelpText('after', examples)
+    .action(async ({ limit }: { limit: number }, command: Command) => {
+      const { target, filter, terminal, signal, isJson, print, withProgress, finish } = contextOf(
+        cli,
+        command,
+      );
+      const found = await withProgress('Reading letters', (onProgress) =>
+        listLetters(target, { filter, limit }, { signal, onProgress }),
+      );
+      for (const document of isJson ? found.letters : [found])
+        print(document, () => listLines(found, { target, terminal }));
+      finish(found.matching > 0);
+    });
+};
+
+const examples = `
+Examples:
+  sis-relay letters list --kind rejected
+  sis-relay letters list --user 301 --org-unit 2001
+  sis-relay letters list --min-replays 5`;

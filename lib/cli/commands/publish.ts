@@ -1,0 +1,54 @@
+import { type Command, Option } from 'commander';
+import { loadIntegrations } from '../../deployment/integrations.ts';
+import { outdatedAfterDays } from '../../ledger/rules.ts';
+import { publishMessages } from '../../publish/publish.ts';
+import { type Format, formats } from '../../publish/rows.ts';
+import { type Cli, contextOf } from '../command-context.ts';
+import { publishedLines } from '../print/published.ts';
+
+type Given = {
+  function?: string;
+  format?: Format;
+  now: boolean;
+  dryRun: boolean;
+  validOnly: boolean;
+};
+
+export const addPublish = (program: Command, cli: Cli): void => {
+  program
+    .command('publish')
+    .description('sends the messages of a file to their queues: nothing, unless each of them is valid')
+    .argument('<file>', 'JSON (a message, a list, an event of Lambda), JSON Lines, or CSV with a header')
+    .option('--function <name>', 'what a table, or data without an envelope, is for')
+    .addOption(new Option('--format <format>', 'where the name of the file does not tell').choices(formats))
+    .option('--now', 'each counts as said now, whatever time it gives, and replaces what came before')
+    .option('--dry-run', 'check every row and send nothing')
+    .option('--valid-only', 'send what is valid, though other rows are not')
+    .addHelpText('after', examples)
+    .action(async (file: string, { dryRun, ...given }: Given, command: Command) => {
+      const { target, audit, signal, print, withProgress, finish } = contextOf(cli, command);
+      const integrations = await loadIntegrations();
+      const published = await withProgress('Sent', (onSent) =>
+        publishMessages(target, {
+          ...{ ...given, file, dryRun, integrations, signal, onSent },
+          audit,
+        }),
+      );
+      const { valid, invalid, sent } = published;
+      print(published, () => publishedLines(published, { dryRun }));
+      finish(dryRun ? invalid === 0 && valid > 0 : sent > 0 && sent === valid);
+    });
+};
+
+const examples = `
+Examples:
+  sis-relay publish events/grade-push.json --local --now
+  sis-relay publish grades.csv --function grade-push --dry-run
+  sis-relay publish messages.jsonl --valid-only
+
+The columns of a table are the fields of the data, as in
+  orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
+or files.0.uri; id, time, source and sequence may be given too. An empty cell is a field that is not
+given, "" is an empty text. Without a time, a message counts as said now, and replaces older ones.
+Of what was said more than ${outdatedAfterDays} days ago nobody knows whether something newer was done since:
+it is parked as outdated. For a first load give --now.`;

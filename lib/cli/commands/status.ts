@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { statusOf } from '../../connection/status.ts';
+import { loadIntegrations } from '../../deployment/integrations.ts';
+import { type Cli, contextOf } from '../command-context.ts';
+import { statusLines } from '../print/status.ts';
+
+export const addStatus = (program: Command, cli: Cli): void => {
+  program
+    .command('status')
+    .description('queues, what waits and why, letters by kind, the credential’s health')
+    .option('--look', 'into the queues too, for their oldest messages: it counts as a receipt of some')
+    .addHelpText('after', examples)
+    .action(async ({ look = false }: { look?: boolean }, command: Command) => {
+      const { target, terminal, signal, print, withProgress } = contextOf(cli, command);
+      const functions = [...(await loadIntegrations()).keys()];
+      const status = await withProgress('Reading letters', (onProgress) =>
+        statusOf(target, { functions, look, signal, onProgress }),
+      );
+      print(status, () => statusLines(status, { terminal, target }));
+    });
+};
+
+const examples = `
+Examples:
+  sis-relay status --stage prod
+  sis-relay status --local --json`;

@@ -1,0 +1,45 @@
+import type { Message } from '@aws-sdk/client-sqs';
+import type { Queue } from '../../aws/batches.ts';
+
+/** `leaseSeconds`: how long a message stays hidden from others. `pollSeconds`: how long SQS looks for messages before it answers. */
+export type ReceiveOptions = { leaseSeconds: number; pollSeconds: number };
+
+/** Takes no abort signal: an answer that nobody reads would hide its messages until their lease ends. */
+export const receive = async (
+  { sqs, url }: Queue,
+  { leaseSeconds, pollSeconds }: ReceiveOptions,
+): Promise<Message[]> => {
+  const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({
+      QueueUrl: url,
+      MaxNumberOfMessages: 10,
+      VisibilityTimeout: leaseSeconds,
+      WaitTimeSeconds: pollSeconds,
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['All'],
+    }),
+  );
+  return Messages;
+};
+
+export type Counts = { visible: number; inFlight: number; delayed: number };
+
+/** How many messages a queue has, as SQS approximately knows. */
+export const countsOf = async ({ sqs, url }: Queue): Promise<Counts> => {
+  const { GetQueueAttributesCommand } = await import('@aws-sdk/client-sqs');
+  const names = {
+    visible: 'ApproximateNumberOfMessages',
+    inFlight: 'ApproximateNumberOfMessagesNotVisible',
+    delayed: 'ApproximateNumberOfMessagesDelayed',
+  } as const;
+  const { Attributes = {} } = await sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: Object.values(names) }),
+  );
+  const { visible, inFlight, delayed } = names;
+  return {
+    visible: Number(Attributes[visible] ?? 0),
+    inFlight: Number(Attributes[inFlight] ?? 0),
+    delayed: Number(Attributes[delayed] ?? 0),
+  };
+};

@@ -1,0 +1,85 @@
+import type { LetterFailure } from '../../dead-letter.ts';
+import type { Audit } from '../../deployment/audit.ts';
+import type { Target } from '../../deployment/target.ts';
+import { jsonIn } from '../../json.ts';
+import { withoutFileNames } from '../../redaction/file-name.ts';
+import { hidden } from '../../redaction/hidden.ts';
+import { maskedBody } from '../../redaction/shown-message.ts';
+import { findLetter } from './find.ts';
+import { editedAttribute, type Letter, unnamed } from './letter.ts';
+import { type ReadOptions, withSession } from './session.ts';
+
+/** All that is known of a letter. */
+export type LetterDetails = Pick<
+  Letter,
+  'id' | 'function' | 'kind' | 'error' | 'remedy' | 'source' | 'replays' | 'failure'
+> & {
+  sentAt: string;
+  /** Who edited it, when and why, and where the original is. */
+  edited: unknown;
+  /** Parsed, if it is JSON; else its text, or its size. */
+  message: unknown;
+  attributes: Record<string, string>;
+  revealed: boolean;
+};
+
+type ShowOptions = ReadOptions & {
+  id: string;
+  /** Shows what is personal, too; the audit log says so. */
+  reveal: boolean;
+  audit: Audit;
+};
+
+/** The details of one letter, which stays in the queue. */
+export const showLetter = async (
+  target: Target,
+  { reveal, audit, ...options }: ShowOptions,
+): Promise<LetterDetails> => {
+  const audited = reveal
+    ? await audit.begin({ command: 'letters show --reveal', letters: [options.id] })
+    : undefined;
+  let revealed = 0;
+  try {
+    const letter = await withSession(target, (session) => findLetter(session, options));
+    revealed = 1;
+    return detailsOf(letter, { reveal });
+  } finally {
+    await audited?.end({ revealed });
+  }
+};
+
+/** Masks what names a person in the message and in the platform's words, unless it is to be revealed. */
+export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): LetterDetails => {
+  const { id, kind, error, remedy, source, replays, failure, body } = letter;
+  const shown = (text: string) => (reveal ? text : unnamed(letter, text));
+  const told = ({ message, title }: LetterFailure): string => {
+    if (reveal) return message;
+    const withoutFiles = withoutFileNames(message);
+    // Our own sentence repeats the platform's title.
+    return title ? withoutFiles.replaceAll(title, () => shown(title)) : withoutFiles;
+  };
+  return {
+    ...{ id, kind, error, remedy, source, replays },
+    function: letter.function,
+    sentAt: new Date(letter.sentMs).toISOString(),
+    failure:
+      failure === null
+        ? null
+        : {
+            ...failure,
+            message: told(failure),
+            ...(failure.detail === undefined ? {} : { detail: shown(failure.detail) }),
+            ...(failure.title === undefined ? {} : { title: shown(failure.title) }),
+          },
+    edited: jsonIn(letter.attributes[editedAttribute]?.StringValue ?? ''),
+    message: reveal
+      ? (jsonIn(body) ?? body)
+      : (maskedBody(body) ?? `${Buffer.byteLength(body)} bytes that are no JSON object: ${hidden}`),
+    attributes: Object.fromEntries(
+      Object.entries(letter.attributes)
+        .filter(([name]) => name !== editedAttribute)
+        .map(([name, { StringValue, DataType }]) => [name, reveal ? (StringValue ?? `${DataType}`) : hidden]),
+    ),
+    revealed: reveal,
+  };
+};
