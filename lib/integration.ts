@@ -15,7 +15,7 @@ export type Integration<Data> = {
   /** Fields that no message may carry, as they are secrets: where one does, its letter is without what they hold. */
   forbidden?: readonly string[];
   /**
-   * The one thing on the platform that the message changes, as in `enrollment/2001/301`: messages about it take turns, also
+   * The key of the one resource on the platform that the message changes, as in `enrollment/2001/301`: messages about it take turns, also
    * those of other integrations. Its first word is one of the resources that serverless.yml gives the function a right to.
    */
   resource(data: Data, message: Message<Data>): string;
@@ -30,7 +30,7 @@ export type Integration<Data> = {
   repeatable: boolean | ((data: Data) => boolean);
   /** Whose credential must sign: a platform user's id; default: the service's own. */
   actor?(data: Data): Actor;
-  run(data: Data, world: World): Promise<unknown>;
+  run(data: Data, context: IntegrationContext): Promise<unknown>;
   /** How to find out whether an attempt that left no outcome was done after all. */
   verify?: Verification<Data>;
   /** How to see that another attempt was done, instead of waiting until it must have ended. */
@@ -42,17 +42,17 @@ export type Effect<Data> = {
   /** By field, what the message wants it to be. */
   wanted(data: Data): Record<string, string>;
   /** By field, what it is, and when it was changed last, on the platform's clock; undefined: there is nothing. */
-  shown(data: Data, world: World): Promise<Shown | undefined>;
+  shown(data: Data, context: IntegrationContext): Promise<Shown | undefined>;
 };
 
 export type Shown = { fields: Record<string, string | undefined>; changedMs: number };
 
 /** What an integration may touch. */
-export type World = {
+export type IntegrationContext = {
   platform: Platform;
   /** Opens a file that the message names, of at most so many bytes. */
   openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
-  /** Reads a secret below the prefix that belongs to the thing in hand, for what no message may carry. */
+  /** Reads a secret below the prefix of the resource in hand, for what no message may carry. */
   readSecret: ReadSecret;
   limits: FileLimits;
   /** Says in the log what is worth knowing of a success. */
@@ -68,5 +68,8 @@ export type Verification<Data> = {
   /** What a person would look for, as in `a submission of user 7 in folder 8`. */
   subject(data: Data): string;
   /** Looks on the platform for the effect of an attempt that began at `sinceMs` on our clock. */
-  look?(data: Data, world: World & { sinceMs: number }): Promise<'found' | 'absent' | 'unclear'>;
+  look?(
+    data: Data,
+    context: IntegrationContext & { sinceMs: number },
+  ): Promise<'found' | 'absent' | 'unclear'>;
 };

@@ -76,8 +76,8 @@ const breakages: Breakage[] = [
     title: 'nobody looks whether it was done',
     chaos: true,
     file: 'lib/delivery/attempt.ts',
-    code: 'doubt !== undefined && (await lookUp(integration, message.data, { world, doubt }))',
-    by: 'doubt !== undefined && (await lookUp(integration, message.data, { world, doubt })) && false',
+    code: 'unresolved !== undefined && (await lookUp(integration, message.data, { world, unresolved }))',
+    by: 'unresolved !== undefined && (await lookUp(integration, message.data, { world, unresolved })) && false',
   },
   {
     title: 'the failed entries of a batch call are dropped',
@@ -96,7 +96,7 @@ const breakages: Breakage[] = [
   {
     title: 'it is forgotten that the platform said it had succeeded',
     file: 'lib/delivery/attempt.ts',
-    code: "if (error instanceof PlatformError && error.taken) return 'taken';",
+    code: "if (error instanceof PlatformError && error.acceptedUnverified) return 'accepted-unverified';",
     by: '',
     seenBy: tests('test/functions/submission-upload.test.ts', '-t', 'looked for'),
   },
@@ -115,8 +115,8 @@ const breakages: Breakage[] = [
   {
     title: 'an older copy that takes a claim over passes for the replay before it',
     file: 'lib/ledger/rules.ts',
-    code: 'const inherited = { attemptedMs, takenMs, deaths, ...(',
-    by: 'const inherited = { attemptedMs, takenMs, deaths, replays: Math.max(state.replays, entry.replays), ...(',
+    code: 'const inherited = { attemptedMs, acceptedMs, crashes, ...(',
+    by: 'const inherited = { attemptedMs, acceptedMs, crashes, replays: Math.max(state.replays, entry.replays), ...(',
     seenBy: tests('test/lib/ledger/ledger.property.test.ts', '-t', 'the older copy of a replayed message'),
   },
   {
@@ -129,13 +129,13 @@ const breakages: Breakage[] = [
   {
     title: 'every replay counts as decided',
     file: 'lib/ledger/rules.ts',
-    code: 'isReplay && (entry.decidedMs ?? 0) >= item.settledMs',
+    code: 'isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs',
     by: 'isReplay',
   },
   {
     title: 'a decision counts that was taken before it could be seen what was done',
     file: 'lib/ledger/rules.ts',
-    code: 'isReplay && (entry.decidedMs ?? 0) >= item.settledMs',
+    code: 'isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs',
     by: 'isReplay && entry.decidedMs !== undefined',
     seenBy: tests('test/lib/ledger/ledger.test.ts'),
   },
@@ -143,20 +143,20 @@ const breakages: Breakage[] = [
     title: 'what was known before a claim is forgotten',
     file: 'lib/ledger/ledger.ts',
     code: "if (ending === 'undone') return before;",
-    by: "if (ending === 'undone') return { ...withOutcome(claim, 'undone'), leaseMs: 0, settledMs: 0 };",
+    by: "if (ending === 'undone') return { ...withOutcome(claim, 'undone'), leaseMs: 0, graceEndsMs: 0 };",
   },
   {
     title: 'a success settles what an earlier attempt has sent',
     file: 'lib/ledger/ledger.ts',
-    code: "ending === 'done' ? before.settledMs",
+    code: "ending === 'done' ? before.graceEndsMs",
     by: "ending === 'done' ? 0",
     seenBy: tests('test/lib/ledger/ledger.test.ts'),
   },
   {
     title: 'what a dead container has sent is thought to be settled with its lease',
     file: 'lib/ledger/ledger.ts',
-    code: 'settledMs: claimedMs + attempt.leaseMs + settlingMs,',
-    by: 'settledMs: claimedMs + attempt.leaseMs,',
+    code: 'graceEndsMs: claimedMs + attempt.leaseMs + graceMs,',
+    by: 'graceEndsMs: claimedMs + attempt.leaseMs,',
   },
   {
     title: 'an unanswered call is thought to be undone',
@@ -171,10 +171,10 @@ const breakages: Breakage[] = [
     by: 'return (status >= 500 && status !== 503) || status === 408;',
   },
   {
-    title: 'deaths are not counted',
+    title: 'crashes are not counted',
     file: 'lib/ledger/rules.ts',
-    code: 'if (deaths >= maxDeaths)',
-    by: 'if (deaths >= 1_000 * maxDeaths)',
+    code: 'if (crashes >= maxCrashes)',
+    by: 'if (crashes >= 1_000 * maxCrashes)',
   },
   {
     title: 'a newer message supersedes before it is known to be done',
@@ -234,7 +234,7 @@ const breakages: Breakage[] = [
   {
     title: 'a person’s word goes over a newer message that is at work',
     file: 'lib/ledger/rules.ts',
-    code: '(entry.decidedMs ?? 0) > Math.max(claimedMs, item.settledMs - 1)',
+    code: '(entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1)',
     by: 'entry.decidedMs !== undefined',
   },
   {

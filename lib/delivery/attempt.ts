@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dispositions, type Failure, failureOf, MessageFailure, type Refusal } from '../failure.ts';
-import type { Integration, World } from '../integration.ts';
-import type { Claim, Doubt, Ending, Entry, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
+import type { Integration, IntegrationContext } from '../integration.ts';
+import type { Claim, Ending, Entry, Ledger, SeenRival, Unresolved, Verdict } from '../ledger/ledger.ts';
 import { identityOf, type Message, versionOf } from '../message.ts';
 import type { CallReport } from '../platform/client.ts';
 import { PlatformError } from '../platform/core/error.ts';
@@ -140,7 +140,7 @@ const send = async <Data>(
   task: Task<Data> & { verdict: Extract<Verdict, { kind: 'send' }> },
 ): Promise<Progress> => {
   const { integration, message, context, verdict } = task;
-  const { claim, doubt } = verdict;
+  const { claim, unresolved } = verdict;
   const { batch, calls } = context;
   if (!hasTime(context)) {
     if (await ledger.end(claim, 'undone'))
@@ -149,7 +149,8 @@ const send = async <Data>(
   }
   const world = worldOf(task, claim.fields);
   try {
-    const wasDone = doubt !== undefined && (await lookUp(integration, message.data, { world, doubt }));
+    const wasDone =
+      unresolved !== undefined && (await lookUp(integration, message.data, { world, unresolved }));
     if (!wasDone) await integration.run(message.data, world);
   } catch (error) {
     const failure = failureOf(error);
@@ -159,7 +160,7 @@ const send = async <Data>(
     return {
       state: 'failed',
       error,
-      ...(unanswered && integration.verify && { lookUpSeconds: Math.ceil(ledger.settlingMs / 1000) + 1 }),
+      ...(unanswered && integration.verify && { lookUpSeconds: Math.ceil(ledger.graceMs / 1000) + 1 }),
       ...(!told && { claimed: true }),
     };
   }
@@ -169,7 +170,7 @@ const send = async <Data>(
 };
 
 const endingOf = (error: unknown, calls: readonly CallReport[]): Ending => {
-  if (error instanceof PlatformError && error.taken) return 'taken';
+  if (error instanceof PlatformError && error.acceptedUnverified) return 'accepted-unverified';
   return calls.some((call) => call.mayHaveActed) ? 'unknown' : 'undone';
 };
 
@@ -193,11 +194,11 @@ const refusalText = (failure: Failure): string => {
 const lookUp = async <Data>(
   { verify }: Integration<Data>,
   data: Data,
-  { world, doubt }: { world: World; doubt: Doubt },
+  { world, unresolved }: { world: IntegrationContext; unresolved: Unresolved },
 ): Promise<boolean> => {
-  const since = new Date(doubt.sinceMs).toISOString();
+  const since = new Date(unresolved.sinceMs).toISOString();
   const subject = verify?.subject(data) ?? 'its effect';
-  const { message: first, ...refusal } = refusalIn(doubt);
+  const { message: first, ...refusal } = refusalIn(unresolved);
   /** Whoever looks for a day in vain still tells what the platform said to what is looked for. */
   const withFirst = ({ kind, message, remedy, retryAfterSeconds }: Failure) =>
     new MessageFailure(kind, `${message}. An attempt since ${since} left no outcome (${first})`, {
@@ -207,12 +208,12 @@ const lookUp = async <Data>(
   let why = 'the platform does not tell';
   try {
     // Of what was taken, whatever is like it is its effect: the platform's clocks may differ.
-    const sinceMs = doubt.taken ? 0 : doubt.sinceMs;
+    const sinceMs = unresolved.acceptedUnverified ? 0 : unresolved.sinceMs;
     const found = (await verify?.look?.(data, { ...world, sinceMs })) ?? 'unclear';
-    if (found === 'found' || (doubt.taken && found === 'unclear')) return true;
-    if (found === 'absent' && !doubt.taken) return false;
+    if (found === 'found' || (unresolved.acceptedUnverified && found === 'unclear')) return true;
+    if (found === 'absent' && !unresolved.acceptedUnverified) return false;
     if (verify?.look)
-      why = doubt.taken
+      why = unresolved.acceptedUnverified
         ? 'the platform answered with a success, and does not show it'
         : 'something is there that may be its effect';
   } catch (error) {
@@ -220,7 +221,7 @@ const lookUp = async <Data>(
     if (dispositions[failure.kind] === 'wait') throw first === undefined ? error : withFirst(failure);
     why = failure.message;
   }
-  if (doubt.decided) return false;
+  if (unresolved.decided) return false;
   const said = first === undefined ? '' : ` (${first})`;
   throw new MessageFailure('uncertain', `An attempt since ${since} left no outcome${said}: ${why}`, {
     remedy: `Look for ${subject} since ${since}. Replay only if there is none, else discard this letter.`,
@@ -229,7 +230,7 @@ const lookUp = async <Data>(
 };
 
 /** Of our own writing. */
-const refusalIn = ({ refusal }: Doubt): Refusal & { message?: string } =>
+const refusalIn = ({ refusal }: Unresolved): Refusal & { message?: string } =>
   refusal === undefined ? {} : JSON.parse(refusal);
 
 /** So much earlier than the claim a change may be dated that it made: the platform's clock is known to a second. */
@@ -291,7 +292,10 @@ const digestsOf = async (
   return Object.fromEntries(all.flat());
 };
 
-const worldOf = <Data>({ integration, message, context }: Task<Data>, fields: readonly string[]): World => {
+const worldOf = <Data>(
+  { integration, message, context }: Task<Data>,
+  fields: readonly string[],
+): IntegrationContext => {
   const { world, batch, calls, notes, opened } = context;
   const signal = batch.timeLimit();
   return {

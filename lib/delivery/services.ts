@@ -136,7 +136,7 @@ const tableServicesOf = ({
   return {
     ledger: createLedger({
       table: createLedgerTable(access),
-      settlingMs: settings.LEDGER_SETTLING_SECONDS * 1000,
+      graceMs: settings.LEDGER_GRACE_SECONDS * 1000,
       hiddenMs: (settings.QUEUE_VISIBILITY_SECONDS + settings.QUEUE_BACKLOG_SECONDS) * 1000,
       warn,
       nowMs: Date.now,

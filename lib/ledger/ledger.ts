@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { errorName } from '../aws/error.ts';
 import {
-  type Doubt,
   type Entry,
   isOutdated,
   type Judgement,
   judge,
   lapsedFields,
   type Rival,
+  type Unresolved,
 } from './rules.ts';
 import { type Field, type Item, type LedgerTable, memoryDays } from './table.ts';
 
-export type { Doubt, Entry, Rival } from './rules.ts';
+export type { Entry, Rival, Unresolved } from './rules.ts';
 
 /** The right to send: what the table says meanwhile, and what it said before. */
 export type Claim = { entry: Entry; fields: readonly string[]; item: Item; before: Item };
@@ -19,7 +19,7 @@ export type Claim = { entry: Entry; fields: readonly string[]; item: Item; befor
 type Wait = Extract<Judgement, { kind: 'wait' }>;
 
 export type Verdict =
-  | { kind: 'send'; claim: Claim; doubt?: Doubt | undefined }
+  | { kind: 'send'; claim: Claim; unresolved?: Unresolved | undefined }
   | { kind: Exclude<Judgement['kind'], 'send' | 'wait'> }
   | (Omit<Wait, 'rival'> & { rival?: SeenRival | undefined });
 
@@ -28,9 +28,9 @@ export type SeenRival = Rival & { known: Known };
 
 /**
  * What became of a claim: `undone` where nothing that it sent has acted, `unknown` where something may have, or may yet;
- * `taken` where the platform has answered so with a success, and its effect was not seen.
+ * `accepted-unverified` where the platform has answered so with a success, and its effect was not seen.
  */
-export type Ending = 'done' | 'undone' | 'unknown' | 'taken';
+export type Ending = 'done' | 'undone' | 'unknown' | 'accepted-unverified';
 
 /** `leaseMs`: after so long it will have ended, one way or the other. */
 export type Attempt = { leaseMs: number; isolated: boolean };
@@ -47,13 +47,13 @@ export type Ledger = {
   confirm(claims: Claim[]): Promise<void>;
   /** The platform shows what a rival was to do: it is known for done. */
   seen(resource: string, rival: SeenRival): void;
-  settlingMs: number;
+  graceMs: number;
 };
 
 export type LedgerOptions = {
   table: LedgerTable;
   /** How long after an unanswered call the platform may still carry it out, in milliseconds. */
-  settlingMs: number;
+  graceMs: number;
   /** After so long a claimed message that its queue has not shown again was done, in milliseconds. */
   hiddenMs: number;
   warn(text: string, facts: Record<string, string>): void;
@@ -63,11 +63,17 @@ export type LedgerOptions = {
 /** Of so many resources it is remembered how their last claims ended, so that their leases need not be waited for. */
 const maxRemembered = 10_000;
 
-const nothingKnown = (claimId: string): Item => ({ claimId, leaseMs: 0, settledMs: 0, last: '', fields: {} });
+const nothingKnown = (claimId: string): Item => ({
+  claimId,
+  leaseMs: 0,
+  graceEndsMs: 0,
+  last: '',
+  fields: {},
+});
 
-/** Whose success needs no write: sent again it would do no harm, and no death is read from it. */
+/** Whose success needs no write: sent again it would do no harm, and no crash is read from it. */
 const isSilent = ({ entry, item, fields }: Claim): boolean =>
-  entry.repeatable && fields.every((field) => item.fields[field]?.deaths === 0);
+  entry.repeatable && fields.every((field) => item.fields[field]?.crashes === 0);
 
 /** What is known of a resource, and the claim that stands for it on the table. `partial`: of the claim's own fields alone. */
 type Known = { item: Item; claimId: string; partial?: true };
@@ -76,7 +82,7 @@ type Known = { item: Item; claimId: string; partial?: true };
  * What was done to each resource on the platform, and by which message: one write for a repeatable success, two for any
  * other attempt.
  */
-export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: LedgerOptions): Ledger => {
+export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOptions): Ledger => {
   /** By resource: how its last attempt in this container ended, whether or not the table was told. */
   const ended = new Map<string, Known>();
   /** Within this container, messages about the same resource take turns, instead of waiting for each other's leases. */
@@ -104,7 +110,7 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
       field,
       {
         ...{ version, messageId, replays, outcome: 'claimed', claimedMs, attemptedMs: claimedMs },
-        ...{ takenMs: 0, deaths: 0, ...inherited },
+        ...{ acceptedMs: 0, crashes: 0, ...inherited },
         ...(digests[field] !== undefined && { digest: digests[field] }),
         ...(digests[field] !== undefined &&
           digests[field] === before.fields[field]?.digest && { repeats: true as const }),
@@ -113,7 +119,7 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
     return {
       claimId: randomUUID(),
       leaseMs: claimedMs + attempt.leaseMs,
-      settledMs: claimedMs + attempt.leaseMs + settlingMs,
+      graceEndsMs: claimedMs + attempt.leaseMs + graceMs,
       last: fields[0] ?? '',
       fields: { ...before.fields, ...Object.fromEntries(own) },
     };
@@ -172,34 +178,34 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
       return rival ? { ...wait, rival: { ...rival, known } } : wait;
     }
     if (judgement.kind !== 'send') return judgement;
-    const { fields, inherited, doubt } = judgement;
+    const { fields, inherited, unresolved } = judgement;
     const item = claimed(entry, fields, { attempt, before: known.item, inherited });
     // What an earlier attempt of the same message did that left no outcome is unknown, however this one ends.
     const again = fields.filter((field) => {
       const state = known.item.fields[field];
       return state?.version === entry.version && state.outcome === 'claimed';
     });
-    const { deaths = 0 } = inherited;
-    const before = withOutcome({ item: known.item, fields: again }, 'unknown', { deaths });
+    const { crashes = 0 } = inherited;
+    const before = withOutcome({ item: known.item, fields: again }, 'unknown', { crashes });
     const claim = { entry, fields, item, before };
     // Where the claim itself fails, nothing was tried, and what was known stands.
     const won = await orUndo({ ...claim, before: known.item }, () => replace(entry.resource, known, item));
-    return won ? { kind: 'send', claim, doubt } : overtaken;
+    return won ? { kind: 'send', claim, unresolved } : overtaken;
   };
 
   /** It has come back, so that what it has claimed is not done: nobody must take it for that, whatever happens next. */
   const tellReturn = async (known: Known, entry: Entry): Promise<boolean> => {
     const fields = lapsedFields(known.item, entry, nowMs());
-    const deaths = 1 + (known.item.fields[fields[0] ?? '']?.deaths ?? 0);
+    const crashes = 1 + (known.item.fields[fields[0] ?? '']?.crashes ?? 0);
     if (fields.length === 0) return true;
-    const next = withOutcome({ item: known.item, fields }, 'unknown', { deaths });
+    const next = withOutcome({ item: known.item, fields }, 'unknown', { crashes });
     return replace(entry.resource, known, { ...next, claimId: randomUUID() });
   };
 
   const replace = (resource: string, { item, claimId }: Known, next: Item): Promise<boolean> =>
     table.replace(resource, { expected: { ...item, claimId }, next });
 
-  /** A write that failed may have been carried out all the same: a claim left behind would be taken for a death. */
+  /** A write that failed may have been carried out all the same: a claim left behind would count as a crash. */
   const orUndo = async <Answer>(
     claim: Claim,
     write: () => Promise<Answer>,
@@ -226,12 +232,12 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
   const after = (claim: Claim, ending: Ending, refusal?: string): Item => {
     const { before } = claim;
     if (ending === 'undone') return before;
-    // What an earlier attempt has sent is not settled by the success of a later one.
-    const settledMs = ending === 'done' ? before.settledMs : nowMs() + settlingMs;
-    const taken = ending === 'taken' && { takenMs: nowMs() };
-    const more = { ...taken, ...(refusal !== undefined && { refusal }) };
-    const ended = withOutcome(claim, ending === 'taken' ? 'unknown' : ending, more);
-    return { ...ended, fields: remembered(ended.fields), leaseMs: 0, settledMs };
+    // What an earlier attempt has sent is not proved over by the success of a later one.
+    const graceEndsMs = ending === 'done' ? before.graceEndsMs : nowMs() + graceMs;
+    const accepted = ending === 'accepted-unverified' && { acceptedMs: nowMs() };
+    const more = { ...accepted, ...(refusal !== undefined && { refusal }) };
+    const ended = withOutcome(claim, ending === 'accepted-unverified' ? 'unknown' : ending, more);
+    return { ...ended, fields: remembered(ended.fields), leaseMs: 0, graceEndsMs };
   };
 
   /** A resource with many fields would grow for ever, as each claim keeps the whole of it from expiring. */
@@ -257,7 +263,7 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
   };
 
   return {
-    settlingMs,
+    graceMs,
     claim: async (entry, attempt) => {
       await takeTurn(entry.resource);
       let verdict: Verdict | undefined;
@@ -282,7 +288,7 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
     },
     seen: (resource, { known: { item, claimId }, digests }) => {
       const done = withOutcome({ item, fields: Object.keys(digests) }, 'done');
-      remember(resource, { item: { ...done, leaseMs: 0, settledMs: 0 }, claimId });
+      remember(resource, { item: { ...done, leaseMs: 0, graceEndsMs: 0 }, claimId });
     },
   };
 };
@@ -293,7 +299,7 @@ const overtaken = { kind: 'wait', seconds: 1, why: 'busy' } as const;
 const undone = (claim: { item: Item; fields: readonly string[] }): Item => ({
   ...withOutcome(claim, 'undone'),
   leaseMs: 0,
-  settledMs: 0,
+  graceEndsMs: 0,
 });
 
 /** The item with another ending of these fields' claims. */

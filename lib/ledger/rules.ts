@@ -2,7 +2,7 @@ import { type Field, type Item, memoryDays } from './table.ts';
 
 /** A message as the ledger sees it. */
 export type Entry = {
-  /** The one thing on the platform that the message changes, as in `grade/2001/5001/301`: integrations may share it. */
+  /** The key of the one resource on the platform that the message changes, as in `grade/2001/5001/301`: integrations may share it. */
   resource: string;
   /** What of it the message gives: each field is ordered by itself, so that nobody supersedes what it does not give. */
   fields: readonly string[];
@@ -22,7 +22,7 @@ export type Entry = {
 
 export type Judgement =
   /** These fields may be sent: what their claim takes over from earlier attempts of the message. */
-  | { kind: 'send'; fields: string[]; inherited: Partial<Field>; doubt?: Doubt }
+  | { kind: 'send'; fields: string[]; inherited: Partial<Field>; unresolved?: Unresolved }
   | { kind: 'duplicate' | 'superseded' | 'outdated' | 'crashed' }
   /** Another attempt on this resource is under way, or what it sent may still act. */
   | { kind: 'wait'; seconds: number; why: Waiting; rival?: Rival }
@@ -36,10 +36,15 @@ type Waiting = 'busy' | 'newer';
 export type Rival = { claimedMs: number; digests: Record<string, string> };
 
 /**
- * An earlier attempt of a message that is not repeatable has left no outcome; `taken`: the platform said that it succeeded;
+ * An earlier attempt of a message that is not repeatable has left no outcome; `acceptedUnverified`: the platform answered with a success;
  * `decided`: a person says that it had no effect; `refusal`: what the platform said, as JSON.
  */
-export type Doubt = { sinceMs: number; taken: boolean; decided: boolean; refusal: string | undefined };
+export type Unresolved = {
+  sinceMs: number;
+  acceptedUnverified: boolean;
+  decided: boolean;
+  refusal: string | undefined;
+};
 
 type Context = {
   nowMs: number;
@@ -50,7 +55,7 @@ type Context = {
 };
 
 /** The function may die on a message so often. */
-const maxDeaths = 3;
+const maxCrashes = 3;
 
 /** Clocks of producers may be an hour ahead, and nobody wants to be close to the edge. */
 const marginDays = 1;
@@ -73,7 +78,7 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
   // A person has looked what the platform holds, after all that the newer message sent had acted or never will.
   const isDecided = ({ outcome, claimedMs }: Field): boolean =>
     (outcome === 'unknown' || outcome === 'undone') &&
-    (entry.decidedMs ?? 0) > Math.max(claimedMs, item.settledMs - 1);
+    (entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1);
   const isLeft = (state: Field | undefined): boolean => {
     if (state === undefined || orderOf(state) < 0) return true;
     return orderOf(state) > 0 ? isDecided(state) : isOwnBusiness(state, entry, context);
@@ -97,7 +102,7 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
   if (isOutdated(entry, nowMs) && left.some(({ state }) => state === undefined)) return { kind: 'outdated' };
 
   // The same call does no harm beside one that may still act; that of another message could be overtaken by it.
-  const freeMs = isOwn && entry.repeatable ? item.leaseMs : item.settledMs;
+  const freeMs = isOwn && entry.repeatable ? item.leaseMs : item.graceEndsMs;
   if (freeMs > nowMs) return waitFor(freeMs, 'busy', { item, entry, context });
   const fields = left.map(({ field }) => field);
   const before = own[0]?.state;
@@ -179,15 +184,15 @@ const judgeAgain = (
   const { attemptedMs, outcome } = state;
   const isReplay = isReplayOf(state, entry);
   const died = outcome === 'claimed' && !isReplay;
-  const deaths = isReplay ? 0 : state.deaths + (died ? 1 : 0);
-  if (deaths >= maxDeaths) return { kind: 'crashed' };
-  if (deaths > 0 && !context.isolated) return { kind: 'isolate' };
-  const decided = isReplay && (entry.decidedMs ?? 0) >= item.settledMs;
+  const crashes = isReplay ? 0 : state.crashes + (died ? 1 : 0);
+  if (crashes >= maxCrashes) return { kind: 'crashed' };
+  if (crashes > 0 && !context.isolated) return { kind: 'isolate' };
+  const decided = isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs;
   // Whoever has looked knows more than the platform's success told.
-  const takenMs = decided ? 0 : state.takenMs;
+  const acceptedMs = decided ? 0 : state.acceptedMs;
   const { refusal } = state;
-  const inherited = { attemptedMs, takenMs, deaths, ...(refusal !== undefined && { refusal }) };
+  const inherited = { attemptedMs, acceptedMs, crashes, ...(refusal !== undefined && { refusal }) };
   if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, inherited };
-  const doubt = { sinceMs: attemptedMs, taken: takenMs > 0, decided, refusal };
-  return { kind: 'send', fields, inherited, doubt };
+  const unresolved = { sinceMs: attemptedMs, acceptedUnverified: acceptedMs > 0, decided, refusal };
+  return { kind: 'send', fields, inherited, unresolved };
 };

@@ -39,7 +39,7 @@ export const getMySubmissions = reading({
  * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
  * unlike those of grades. `openFiles` is asked for each time that the body is sent. A success of the upload is no proof of
  * its effect, so it is looked for. When what has the files' sizes came is not asked, as the platform's clocks may differ.
- * @throws PlatformError, `taken` where nothing is there, or what is there could not be read.
+ * @throws PlatformError, `acceptedUnverified` where nothing is there, or what is there could not be read.
  */
 export const uploadMySubmission = async (
   platform: Platform,
@@ -64,7 +64,7 @@ export const uploadMySubmission = async (
     operation: postMySubmission,
     call: `${method} ${path}`,
     sent: true,
-    taken: true,
+    acceptedUnverified: true,
     message: `answered with a success, and ${found === 'absent' ? 'does not show the files' : found}`,
   });
 };

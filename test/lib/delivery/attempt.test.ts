@@ -6,7 +6,7 @@ import type { BackoffLimits } from '../../../lib/delivery/backoff.ts';
 import { handlerOf } from '../../../lib/delivery/handler.ts';
 import type { Services } from '../../../lib/delivery/services.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
-import type { Integration, World } from '../../../lib/integration.ts';
+import type { Integration, IntegrationContext } from '../../../lib/integration.ts';
 import type { Digest } from '../../../lib/ledger/digest.ts';
 import { createLedger } from '../../../lib/ledger/ledger.ts';
 import type { LedgerTable } from '../../../lib/ledger/table.ts';
@@ -36,7 +36,7 @@ const acted: CallReport = {
   durationMs: 1,
   mayHaveActed: true,
 };
-const act = ({ platform }: World) => (platform as unknown as { act(): void }).act();
+const act = ({ platform }: IntegrationContext) => (platform as unknown as { act(): void }).act();
 
 let nowMs: number;
 let model: ReturnType<typeof createTableModel>;
@@ -71,7 +71,7 @@ const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
 });
 
 const integrationOf = (
-  run: (say: string, world: World) => Promise<unknown>,
+  run: (say: string, context: IntegrationContext) => Promise<unknown>,
   more: Partial<Integration<Data>>,
 ): Integration<Data> => ({
   name: 'try-out',
@@ -79,9 +79,9 @@ const integrationOf = (
   resource: ({ say }) => `try-out/${say}`,
   operations: [],
   repeatable: true,
-  run: ({ say }, world) => {
+  run: ({ say }, context) => {
     story.push(`run ${say}`);
-    return run(say, world);
+    return run(say, context);
   },
   ...more,
 });
@@ -96,7 +96,7 @@ type Surroundings = {
 };
 /** One container of a function. */
 const container = (
-  run: (say: string, world: World) => Promise<unknown> = well,
+  run: (say: string, context: IntegrationContext) => Promise<unknown> = well,
   {
     table: its = table(),
     seconds = 60,
@@ -121,7 +121,7 @@ const container = (
       delay: async (some: typeof delays) => void delays.push(...some),
     },
     ledger: createLedger({
-      ...{ table: its, settlingMs: 60 * second, hiddenMs, warn: nothing },
+      ...{ table: its, graceMs: 60 * second, hiddenMs, warn: nothing },
       nowMs: () => nowMs,
     }),
     digest,
@@ -621,8 +621,8 @@ describe('a letter that is three days old', () => {
 });
 
 describe('what the platform said when no outcome was left', () => {
-  const silent = (refused: RefusedCall | undefined) => async (_: string, world: World) => {
-    act(world);
+  const silent = (refused: RefusedCall | undefined) => async (_: string, context: IntegrationContext) => {
+    act(context);
     throw new PlatformError({
       operation: { ...putThing, repeatable: false },
       call: 'POST /things',

@@ -16,7 +16,7 @@ import { handlerOf } from '../../../lib/delivery/handler.ts';
 import { createQueues, type Delay, type Queues } from '../../../lib/delivery/queues.ts';
 import { createServices, type Services } from '../../../lib/delivery/services.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../../lib/failure.ts';
-import type { Integration, World } from '../../../lib/integration.ts';
+import type { Integration, IntegrationContext } from '../../../lib/integration.ts';
 import type { Claim } from '../../../lib/ledger/ledger.ts';
 import type { Attempt, Platform } from '../../../lib/platform/client.ts';
 import { PlatformError, type RefusedCall } from '../../../lib/platform/core/error.ts';
@@ -38,7 +38,7 @@ const putThing = acknowledged({
 });
 
 type Data = { say: string };
-type Run = (say: string, world: World) => Promise<unknown>;
+type Run = (say: string, context: IntegrationContext) => Promise<unknown>;
 
 const integrationOf = (run: Run, more: Partial<Integration<Data>> = {}): Integration<Data> => ({
   name: 'try-out',
@@ -46,7 +46,7 @@ const integrationOf = (run: Run, more: Partial<Integration<Data>> = {}): Integra
   resource: ({ say }) => `try-out/${say}`,
   operations: [putThing],
   repeatable: true,
-  run: ({ say }, world) => run(say, world),
+  run: ({ say }, context) => run(say, context),
   ...more,
 });
 
@@ -174,7 +174,7 @@ const handleOne = async (
   const fakes = fakeQueues();
   const world = worldWith({ queues: fakes.queues, ...more });
   const event = { Records: [recordOf(bodyOf('hello'), record)] };
-  const response = await handlerOf(integrationOf(run), () => world.services)(event, plentyOfTime);
+  const response = await handlerOf(integrationOf(run), () => context.services)(event, plentyOfTime);
   return { ...fakes, ...world, response };
 };
 
@@ -188,7 +188,7 @@ describe('a batch', () => {
     defect: throwing(undefined),
     invalid: throwing(new MessageFailure('invalid', 'a file is not what it says')),
   };
-  const run: Run = (say, world) => fates[say.split(' ')[0]!]!(say, world);
+  const run: Run = (say, context) => fates[say.split(' ')[0]!]!(say, context);
   const waits = (fate: string) => fate !== 'done' && dispositions[fate as FailureKind] === 'wait';
   const parks = (fate: string) => fate === 'malformed' || (fate !== 'done' && !waits(fate));
 
@@ -482,7 +482,7 @@ describe('a waiting message', () => {
   test('that is looked up each time is not received oftener in a day than its queue allows', async () => {
     const ledger: Services['ledger'] = {
       ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => true },
-      ...{ confirm: async () => undefined, seen: () => undefined, settlingMs: 60 * second },
+      ...{ confirm: async () => undefined, seen: () => undefined, graceMs: 60 * second },
     };
     const operation = { ...putThing, repeatable: false };
     const unanswered = new PlatformError({
@@ -817,7 +817,7 @@ describe('through SQS', () => {
       }),
     });
     const records = (await receive(queue.url)).map(asRecord);
-    const response = await handlerOf(integrationOf(run), () => world.services)(
+    const response = await handlerOf(integrationOf(run), () => context.services)(
       { Records: records },
       plentyOfTime,
     );

@@ -7,10 +7,10 @@ const day = 24 * 3_600 * second;
 const nowMs = Date.UTC(2026, 2, 1, 12);
 const hiddenMs = 3_420 * second;
 const leaseMs = 50 * second;
-const settlingMs = 60 * second;
+const graceMs = 60 * second;
 
 const fieldOf = (version: string, more: Partial<Field> = {}): Field => ({
-  ...{ version, messageId: `sqs ${version}`, outcome: 'claimed', replays: 0, deaths: 0, takenMs: 0 },
+  ...{ version, messageId: `sqs ${version}`, outcome: 'claimed', replays: 0, crashes: 0, acceptedMs: 0 },
   ...{ claimedMs: nowMs, attemptedMs: nowMs },
   ...more,
 });
@@ -23,17 +23,17 @@ const itemOf = (
 ): Item => {
   const claimedMs = nowMs - ago * second;
   const isOpen = outcome === 'claimed';
-  const actsMs = outcome === 'unknown' ? claimedMs + settlingMs : 0;
+  const actsMs = outcome === 'unknown' ? claimedMs + graceMs : 0;
   return {
     claimId: 'claim',
     leaseMs: isOpen ? claimedMs + leaseMs : 0,
-    settledMs: isOpen ? claimedMs + leaseMs + settlingMs : actsMs,
+    graceEndsMs: isOpen ? claimedMs + leaseMs + graceMs : actsMs,
     last: 'whole',
     fields: { whole: fieldOf(version, { claimedMs, attemptedMs: claimedMs, outcome, ...more }) },
   };
 };
 
-const nothing: Item = { claimId: '', leaseMs: 0, settledMs: 0, last: '', fields: {} };
+const nothing: Item = { claimId: '', leaseMs: 0, graceEndsMs: 0, last: '', fields: {} };
 
 const entryOf = (version: string, more: Partial<Entry> = {}): Entry => ({
   ...{ resource: 'try-out/1', fields: ['whole'], version, timeMs: nowMs - day, messageId: `sqs ${version}` },
@@ -47,7 +47,7 @@ const judged = (item: Item, entry: Entry, isolated = false): Judgement =>
 /** What is to be done, in a word. */
 const told = (judgement: Judgement): string => {
   if (judgement.kind === 'wait') return `${judgement.why} ${judgement.seconds}`;
-  return judgement.kind === 'send' && judgement.doubt ? 'look' : judgement.kind;
+  return judgement.kind === 'send' && judgement.unresolved ? 'look' : judgement.kind;
 };
 
 const once = { repeatable: false };
@@ -175,8 +175,8 @@ describe('the horizon', () => {
 });
 
 describe('a death', () => {
-  const died = (deaths: number, outcome: Field['outcome'] = 'claimed') =>
-    itemOf('2', outcome, { ago: 60, deaths });
+  const died = (crashes: number, outcome: Field['outcome'] = 'claimed') =>
+    itemOf('2', outcome, { ago: 60, crashes });
 
   test.each<[string, Item, Partial<Entry>, boolean, string]>([
     ['the first is counted, and alone it is sent again', died(0), {}, true, 'send'],
@@ -209,17 +209,17 @@ describe('what an attempt takes over from those before it', () => {
   const inherited = (item: Item, message: Partial<Entry>, isolated = true) => {
     const judgement = judged(item, entryOf('2', message), isolated);
     if (judgement.kind !== 'send') throw new Error(judgement.kind);
-    return { ...judgement.inherited, doubt: judgement.doubt };
+    return { ...judgement.inherited, unresolved: judgement.unresolved };
   };
   const since = { attemptedMs: nowMs - day, ago: 60 };
 
-  test('is since when nothing is known, its deaths, and what the platform said first', () => {
+  test('is since when nothing is known, its crashes, and what the platform said first', () => {
     const refusal = '{"message":"no"}';
-    expect(inherited(itemOf('2', 'claimed', { ...since, deaths: 1, refusal }), {})).toEqual({
-      ...{ attemptedMs: nowMs - day, takenMs: 0, deaths: 2, refusal, doubt: undefined },
+    expect(inherited(itemOf('2', 'claimed', { ...since, crashes: 1, refusal }), {})).toEqual({
+      ...{ attemptedMs: nowMs - day, acceptedMs: 0, crashes: 2, refusal, unresolved: undefined },
     });
-    expect(inherited(itemOf('2', 'unknown', { ...since, refusal }), once).doubt).toEqual({
-      ...{ sinceMs: nowMs - day, taken: false, decided: false, refusal },
+    expect(inherited(itemOf('2', 'unknown', { ...since, refusal }), once).unresolved).toEqual({
+      ...{ sinceMs: nowMs - day, acceptedUnverified: false, decided: false, refusal },
     });
   });
 
@@ -228,10 +228,10 @@ describe('what an attempt takes over from those before it', () => {
     ['such a letter, before it could be seen', { ...replay, decidedMs: nowMs - 1 }, false],
     ['a letter that asked nobody', replay, false],
   ])('is decided by the replay of %s', (_, message, expected) => {
-    const item = itemOf('2', 'unknown', { ago: 60, takenMs: nowMs - day });
-    expect(inherited(item, { ...once, ...message }).doubt).toMatchObject({
+    const item = itemOf('2', 'unknown', { ago: 60, acceptedMs: nowMs - day });
+    expect(inherited(item, { ...once, ...message }).unresolved).toMatchObject({
       decided: expected,
-      taken: !expected,
+      acceptedUnverified: !expected,
     });
   });
 });
@@ -239,7 +239,7 @@ describe('what an attempt takes over from those before it', () => {
 describe('fields of one resource', () => {
   const both = { fields: ['grade', 'comments'] };
   const item = (grade: Field | undefined, comments: Field | undefined, more: Partial<Item> = {}): Item => ({
-    ...{ claimId: 'claim', leaseMs: 0, settledMs: 0, last: 'grade' },
+    ...{ claimId: 'claim', leaseMs: 0, graceEndsMs: 0, last: 'grade' },
     fields: { ...(grade && { grade }), ...(comments && { comments }) },
     ...more,
   });
@@ -288,7 +288,7 @@ describe('fields of one resource', () => {
       'the lock is of the resource: another field that is at work is waited for',
       item(at('1', 'claimed', { claimedMs: nowMs }), undefined, {
         leaseMs: nowMs + leaseMs,
-        settledMs: nowMs + 2 * leaseMs,
+        graceEndsMs: nowMs + 2 * leaseMs,
       }),
       { fields: ['comments'] },
       'busy 100',
