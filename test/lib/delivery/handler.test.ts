@@ -174,7 +174,7 @@ const handleOne = async (
   const fakes = fakeQueues();
   const world = worldWith({ queues: fakes.queues, ...more });
   const event = { Records: [recordOf(bodyOf('hello'), record)] };
-  const response = await handlerOf(integrationOf(run), () => context.services)(event, plentyOfTime);
+  const response = await handlerOf(integrationOf(run), () => world.services)(event, plentyOfTime);
   return { ...fakes, ...world, response };
 };
 
@@ -817,7 +817,7 @@ describe('through SQS', () => {
       }),
     });
     const records = (await receive(queue.url)).map(asRecord);
-    const response = await handlerOf(integrationOf(run), () => context.services)(
+    const response = await handlerOf(integrationOf(run), () => world.services)(
       { Records: records },
       plentyOfTime,
     );
