@@ -41,8 +41,8 @@ const breakages: Breakage[] = [
     title: 'a message is acknowledged before its letter is written',
     chaos: true,
     file: 'lib/delivery/settle.ts',
-    code: 'await world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() }));',
-    by: 'world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() })).catch(() => {});',
+    code: 'await services.queues.park(letter);',
+    by: 'services.queues.park(letter).catch(() => {});',
   },
   {
     title: 'the lease is ignored',
@@ -62,8 +62,8 @@ const breakages: Breakage[] = [
     title: 'a success is written down before the call',
     chaos: true,
     file: 'lib/delivery/attempt.ts',
-    code: 'if (!wasDone) await integration.run(message.data, world);',
-    by: "await ledger.end(claim, 'done'); if (!wasDone) await integration.run(message.data, world);",
+    code: 'if (!isDone) await integration.run(message.data, context);',
+    by: "await ledger.end(claim, 'done'); if (!isDone) await integration.run(message.data, context);",
   },
   {
     title: 'a reset is taken for a refusal',
@@ -76,8 +76,8 @@ const breakages: Breakage[] = [
     title: 'nobody looks whether it was done',
     chaos: true,
     file: 'lib/delivery/attempt.ts',
-    code: 'unresolved !== undefined && (await lookUp(integration, message.data, { world, unresolved }))',
-    by: 'unresolved !== undefined && (await lookUp(integration, message.data, { world, unresolved })) && false',
+    code: 'unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved }))',
+    by: 'unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved })) && false',
   },
   {
     title: 'the failed entries of a batch call are dropped',
@@ -103,8 +103,8 @@ const breakages: Breakage[] = [
   {
     title: 'what was refused for good is asked once more',
     file: 'lib/delivery/attempt.ts',
-    code: 'if (!wasDone) await integration.run(message.data, world);',
-    by: "const run = () => integration.run(message.data, world); if (!wasDone) await run().catch((error) => { if (failureOf(error).kind !== 'rejected') throw error; return run(); });",
+    code: 'if (!isDone) await integration.run(message.data, context);',
+    by: "const run = () => integration.run(message.data, context); if (!isDone) await run().catch((error) => { if (failureOf(error).kind !== 'rejected') throw error; return run(); });",
   },
   {
     title: 'a replay is no new life',
@@ -185,14 +185,14 @@ const breakages: Breakage[] = [
   {
     title: 'a second copy of a message is sent again',
     file: 'lib/ledger/rules.ts',
-    code: "state.outcome !== 'done' && (isReplayOf(state, entry) || state.messageId === entry.messageId)",
-    by: "state.outcome !== 'done'",
+    code: 'state.messageId === entry.messageId ||',
+    by: 'state.messageId.length > 0 ||',
   },
   {
     title: 'a second copy is gone while the first may still be undone',
     file: 'lib/ledger/rules.ts',
-    code: 'if (left.length === 0 && isOwn && item.leaseMs > nowMs)',
-    by: 'if (left.length === 0 && isOwn && item.leaseMs > nowMs && left === known)',
+    code: 'if (left.length === 0 && isOwn && goneMs > nowMs)',
+    by: 'if (left.length === 0 && isOwn && goneMs > nowMs && left === known)',
   },
   {
     title: 'what a message does not give is superseded by it',
@@ -209,8 +209,8 @@ const breakages: Breakage[] = [
   {
     title: 'a message whose ending was not written leaves its queue',
     file: 'lib/delivery/attempt.ts',
-    code: '...(!told && { claimed: true }),',
-    by: '',
+    code: 'claimed: !isTold',
+    by: 'claimed: !isTold && false',
   },
   {
     title: 'a refusal speaks for an earlier attempt that left no outcome',
@@ -227,7 +227,7 @@ const breakages: Breakage[] = [
   },
   {
     title: 'a claim is seen to be done by a value that was there before',
-    file: 'lib/delivery/attempt.ts',
+    file: 'lib/delivery/lookup.ts',
     code: 'if (!(changedMs >= rival.claimedMs - clockGrainMs)) return false;',
     by: '',
   },
@@ -240,8 +240,8 @@ const breakages: Breakage[] = [
   {
     title: 'the first refusal is forgotten',
     file: 'lib/delivery/attempt.ts',
-    code: 'endingOf(error, calls), refusalText(failure)',
-    by: 'endingOf(error, calls)',
+    code: 'endingOf(error, task.context.calls), writtenRefusal(failure)',
+    by: 'endingOf(error, task.context.calls)',
     seenBy: tests('test/lib/delivery/attempt.test.ts'),
   },
   {
@@ -253,8 +253,8 @@ const breakages: Breakage[] = [
   {
     title: 'a claim whose answer got lost is left behind',
     file: 'lib/ledger/ledger.ts',
-    code: 'await put(claim, claim.before).catch(() => false);',
-    by: 'if (false) await put(claim, claim.before).catch(() => false);',
+    code: 'await put(claim, claim.before, known).catch(() => false);',
+    by: 'if (false) await put(claim, claim.before, known).catch(() => false);',
   },
   {
     title: 'an update of a grade object resets what its message does not give',
