@@ -1,22 +1,19 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { traced } from '../aws/error.ts';
+import { awsClient, timeouts } from '../aws/clients.ts';
 import type { RefreshSettings } from '../config/settings.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
 import { createRefreshRun, type RefreshSummary } from './run.ts';
 import { createTokenRefresh } from './token-refresh.ts';
 
-/** The real world of a container that renews tokens. */
+/** What a container that renews tokens works with. */
 export type RefreshServices = {
   run(limits: { deadlineMs: number; force: boolean }): Promise<RefreshSummary>;
   observe: Observe;
 };
 
 /** More patient than elsewhere: what cannot be stored is lost, and with it the refresh token. */
-const awsClient = {
-  maxAttempts: 6,
-  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
-};
+const clientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 5_000 }), maxAttempts: 6 };
 
 export const createRefreshServices = (
   settings: RefreshSettings,
@@ -28,7 +25,7 @@ export const createRefreshServices = (
     namespace: settings.METRIC_NAMESPACE,
     ...(write ? { write } : {}),
   });
-  const versions = createSecretVersions(traced(new SecretsManagerClient(awsClient)));
+  const versions = createSecretVersions(awsClient(SecretsManagerClient, clientOptions));
   const tokenTimeoutMs = settings.TOKEN_TIMEOUT_MS;
   const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
   const prefix = settings.SECRET_PREFIX;
