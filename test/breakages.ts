@@ -155,8 +155,8 @@ const breakages: Breakage[] = [
   {
     title: 'what a dead container has sent is thought to be settled with its lease',
     file: 'lib/ledger/ledger.ts',
-    code: 'graceEndsMs: claimedMs + attempt.leaseMs + graceMs,',
-    by: 'graceEndsMs: claimedMs + attempt.leaseMs,',
+    code: 'graceEndsMs: claimedMs + options.leaseMs + graceMs,',
+    by: 'graceEndsMs: claimedMs + options.leaseMs,',
   },
   {
     title: 'an unanswered call is thought to be undone',
@@ -180,7 +180,7 @@ const breakages: Breakage[] = [
     title: 'a newer message supersedes before it is known to be done',
     file: 'lib/ledger/rules.ts',
     code: 'if (doneMs > nowMs)',
-    by: 'if (doneMs > nowMs && left === known)',
+    by: 'if (doneMs > nowMs && toSend === given)',
   },
   {
     title: 'a second copy of a message is sent again',
@@ -191,8 +191,8 @@ const breakages: Breakage[] = [
   {
     title: 'a second copy is gone while the first may still be undone',
     file: 'lib/ledger/rules.ts',
-    code: 'if (left.length === 0 && isOwn && goneMs > nowMs)',
-    by: 'if (left.length === 0 && isOwn && goneMs > nowMs && left === known)',
+    code: 'if (toSend.length === 0 && isOwn && goneMs > nowMs)',
+    by: 'if (toSend.length === 0 && isOwn && goneMs > nowMs && toSend === given)',
   },
   {
     title: 'what a message does not give is superseded by it',

@@ -15,15 +15,15 @@ const stateSchema = z.object({
   claimedMs: z.number(),
   /** When the first attempt that left no outcome began. */
   attemptedMs: z.number(),
-  /** When a call was answered with a success whose effect the platform does not show; 0: none was. */
+  /** When the platform answered with a success whose effect it does not show; 0: it did not. */
   acceptedMs: z.number().default(0),
   crashes: z.number().default(0),
   replays: z.number().default(0),
   /** What the platform said when an attempt left no outcome: JSON, bounded, without secrets. */
   refusal: z.string().optional(),
-  /** Of what it was to become, keyed. */
+  /** Keyed digest of the value that it was to set. */
   digest: z.string().optional(),
-  /** The one before it was to become the same: to see it tells nothing. */
+  /** The claim before it was to set the same value: to see that value proves nothing. */
   repeats: z.literal(true).optional(),
 });
 
