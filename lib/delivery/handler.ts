@@ -18,8 +18,8 @@ export const handlerOf =
       event.Records.map((record) => settle(integration, record, invocation)),
     );
 
-    // The function died on one of these, or beside it. So that it takes nothing along, the others are written down as
-    // done before the first of them starts, and each before the next.
+    // The function died on one of these, or beside it. If it dies again, that must not count as a crash of messages that
+    // are done: their successes are written before the first of these starts, and each one's before the next.
     let done = claimsOf(settlements);
     for (const [at, record] of event.Records.entries()) {
       if (settlements[at]?.outcome !== 'isolate') continue;
@@ -55,16 +55,16 @@ const begin = (services: Services, context: Context): Invocation => {
   return { services, deadlineMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
 };
 
-/** Successes that the ledger may only remember so far. */
+/** Of successes, which the ledger may only remember so far. */
 const claimsOf = (settlements: readonly Settlement[]): Claim[] =>
   settlements.flatMap((settlement) =>
     settlement.outcome === 'done' && settlement.claim ? [settlement.claim] : [],
   );
 
-/** Attempts that begin so close to each other share a signal: one for each costs as much as a message's log line. */
+/** Attempts that begin within this time share a signal: one for each would cost as much as a message's log line. */
 const sharedMs = 1_000;
 
-/** The time of an attempt ends with that of its batch, or earlier: a claim's lease is as long. */
+/** An attempt ends with its batch at the latest, and within the lease of its claim. */
 const timeLimits = ({ limits, nowMs }: Services, deadlineMs: number): (() => AbortSignal) => {
   let last: { signal: AbortSignal; sinceMs: number } | undefined;
   return () => {
