@@ -54,7 +54,7 @@ export type IntegrationContext = {
   openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
   /** Reads a secret below the prefix of the resource in hand, for what no message may carry. */
   readSecret: ReadSecret;
-  limits: FileLimits;
+  limits: FileSizeLimits;
   /** Adds to the log line of a success. */
   note(text: string): void;
   /** Those fields of the message that no newer message has set. */
@@ -62,7 +62,7 @@ export type IntegrationContext = {
 };
 
 /** How large a file may be that a message names. */
-export type FileLimits = { fileBytes: number; profileImageBytes: number };
+export type FileSizeLimits = { fileBytes: number; profileImageBytes: number };
 
 export type Verification<Data> = {
   /** What a person would look for, as in `a submission of user 7 in folder 8`. */

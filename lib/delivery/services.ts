@@ -5,7 +5,7 @@ import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
 import { createFiles, type Files } from '../files/files.ts';
-import type { FileLimits } from '../integration.ts';
+import type { FileSizeLimits } from '../integration.ts';
 import { createDigest, type Digest } from '../ledger/digest.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';
@@ -34,7 +34,7 @@ export type Services = {
   nowMs(): number;
 };
 
-export type Limits = FileLimits & {
+export type Limits = FileSizeLimits & {
   backoff: BackoffLimits;
   /** How long one message may take, in milliseconds; none is started with less time left. */
   attemptTimeoutMs: number;

@@ -394,9 +394,11 @@ describe('what an integration throws', () => {
   test.each((Object.keys(dispositions) as FailureKind[]).map((kind) => [kind, dispositions[kind]] as const))(
     'as a failure of kind %s makes the message %s',
     async (kind, disposition) => {
-      const { letters, delays, response, reports } = await handleOne(
+      const { letters, delays, response, reports, logged } = await handleOne(
         throwing(new MessageFailure(kind, 'why')),
       );
+      const defects = logged().filter(({ message }) => message === 'a defect of sis-relay');
+      expect(defects).toHaveLength(kind === 'defect' ? 1 : 0);
       expect(letters).toHaveLength(disposition === 'park' ? 1 : 0);
       expect(delays).toHaveLength(disposition === 'wait' ? 1 : 0);
       expect(response.batchItemFailures).toHaveLength(delays.length);
