@@ -411,6 +411,31 @@ describe('a claim of another container, where the platform can be asked', () => 
     },
   );
 
+  test('is seen to be done where the platform dates it a second earlier, as its clock is known to a second', async () => {
+    void container(never, graded)(recordOf('7'));
+    await new Promise(setImmediate);
+    held = { say: '7', changedMs: nowMs - second };
+    await container(set, graded)(recordOf('8', newer));
+    expect(outcomes()).toEqual(['done']);
+  });
+
+  test.each([
+    ['all of its fields', { grade: '7', comments: '7' }, 'done'],
+    ['one of its fields alone', { grade: '7', comments: '6' }, 'waiting'],
+  ])('of several fields is seen to be done where the platform shows %s', async (_, fields, outcome) => {
+    const several: Partial<Integration<Data>> = {
+      ...{ resource: () => 'try-out/the grade', fields: () => ['grade', 'comments'] },
+      effect: {
+        wanted: ({ say }) => ({ grade: say, comments: say }),
+        shown: async () => ({ fields, changedMs: nowMs }),
+      },
+    };
+    void container(never, several)(recordOf('7'));
+    await new Promise(setImmediate);
+    await container(well, several)(recordOf('8', newer));
+    expect(outcomes()).toEqual([outcome]);
+  });
+
   test('is seen to be done: the older one is superseded at once', async () => {
     await container(set, graded)(recordOf('8', newer));
     await container(set, graded)(recordOf('7'));
@@ -588,23 +613,32 @@ describe('a message that must not be sent twice and left no outcome', () => {
     },
   });
   const look = 'look since 2026-03-01T12:00:00.000Z';
+  const since = 'An attempt since 2026-03-01T12:00:00.000Z left no outcome';
 
   test.each([
-    ['is done', 'found' as const, 'done', [look, 'done a']],
-    ['is sent', 'absent' as const, 'done', [look, 'run a', 'done a']],
-    ['is for a person to decide', 'unclear' as const, 'parked uncertain', [look, 'unknown a']],
-    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'unknown a']],
+    ['is done', 'found' as const, 'done', [look, 'done a'], undefined],
+    ['is sent', 'absent' as const, 'done', [look, 'run a', 'done a'], undefined],
+    [
+      'is for a person to decide',
+      'unclear' as const,
+      'parked uncertain',
+      [look, 'unknown a'],
+      `${since}: something is there that may be its effect`,
+    ],
+    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'unknown a'], 'down'],
     [
       'is for a person to decide as well',
       new MessageFailure('missing-permission', 'may not read'),
       'parked uncertain',
       [look, 'unknown a'],
+      `${since}: may not read`,
     ],
-  ])('%s, where to look for it ends with %s', async (_, found, outcome, happened) => {
+  ])('%s, where to look for it ends with %s', async (_, found, outcome, happened, reason) => {
     await die([recordOf('a')], { repeatable: false });
     await container(well, looking(found))(recordOf('a'));
     expect(outcomes()).toEqual([outcome]);
     expect(story).toEqual(['unknown a', 'claimed a', ...happened]);
+    expect(reports[0]?.reason).toBe(reason);
   });
 
   test('tells in its letter what to look for, and is sent when that letter is replayed', async () => {

@@ -320,6 +320,52 @@ describe('a message that is not valid', () => {
   });
 });
 
+test.each([
+  ['is kept in the text of a valid message', { say: '{"secret":"hunter2"}' }, undefined],
+  ['is taken out of any text else', { say: ['{"secret":"hunter2"}'] }, 'secret'],
+  ['is taken out with its value', { say: 'hello', secret: 'hunter2', theSecret: 'x' }, 'secret, theSecret'],
+])('what a letter holds of a forbidden field %s', async (_, data, rotated) => {
+  const { letters, queues } = fakeQueues();
+  const { services } = worldWith({ queues });
+  const run = throwing(new MessageFailure('rejected', 'no', { remedy: 'Do this.' }));
+  const body = bodyOf('', { data });
+  await handlerOf(integrationOf(run, { forbidden: ['secret', 'theSecret'] }), () => services)(
+    { Records: [recordOf(body)] },
+    plentyOfTime,
+  );
+  const [letter] = letters;
+  expect(letter?.body.includes('hunter2')).toBe(rotated === undefined);
+  expect(letter?.body === body).toBe(rotated === undefined);
+  const { remedy = '' } = letter?.failure ?? {};
+  expect(remedy).toContain(rotated === undefined ? 'Do this.' : `Rotate what it brought as ${rotated}: `);
+});
+
+test.each([
+  ['the first receipt', '1', '0', undefined, { again: false, asService: true }],
+  ['another receipt', '2', '0', undefined, { again: true, asService: true }],
+  ['a replay', '1', '1', undefined, { again: true, asService: true }],
+  ['a user’s own credential', '1', '0', () => '7', { again: false, asService: false }],
+])('the incidents hear of %s', async (_, receipts, replays, actor, expected) => {
+  const heard: object[] = [];
+  const incidents = { heard: (fate: object) => void heard.push(fate), write: async () => {} };
+  const { services } = worldWith({ incidents });
+  const run: Run = async (_say, { platform }) => {
+    await platform.call(putThing, { path: { id: 1 } });
+    throw new MessageFailure('rejected', 'no such file as ‹jane.pdf›');
+  };
+  const { attributes } = recordOf('');
+  const record = recordOf(bodyOf('a'), {
+    attributes: { ...attributes, ApproximateReceiveCount: receipts },
+    messageAttributes: { replays: { dataType: 'Number', stringValue: replays } },
+  });
+  const integration = integrationOf(run, actor ? { actor } : {});
+  await handlerOf(integration, () => services)({ Records: [record] }, plentyOfTime);
+  expect(heard).toMatchObject([
+    { outcome: 'parked', calls: [{ status: 200 }], failure: { kind: 'rejected' }, ...expected },
+  ]);
+  expect(JSON.stringify(heard)).not.toContain('jane');
+});
+
 describe('what an integration throws', () => {
   const itsOwnCause = new Error('geheim');
   itsOwnCause.cause = itsOwnCause;
