@@ -100,7 +100,19 @@ describe('what becomes of message 2, by what is known of its resource', () => {
       { ...replay, decidedMs: nowMs - day },
       'newer 1800',
     ],
+    [
+      'the same, and a person looked a moment before its grace period was over',
+      itemOf('3', 'unknown', { ago: 60 }),
+      { ...replay, decidedMs: nowMs - 1 },
+      'newer 1800',
+    ],
     ['the same, and a person has looked since', itemOf('3', 'unknown', { ago: 60 }), decided, 'send'],
+    [
+      'a newer one was undone, and a person looked when it was claimed',
+      itemOf('3', 'undone', { ago: 60 }),
+      { ...replay, decidedMs: nowMs - 60 * second },
+      'newer 1800',
+    ],
     [
       'the same, and a person replayed another letter',
       itemOf('3', 'unknown', { ago: 60 }),
@@ -141,6 +153,19 @@ describe('what becomes of message 2, by what is known of its resource', () => {
       itemOf('2', 'unknown', { ago: 60 }),
       { ...once, ...copy },
       'duplicate',
+    ],
+
+    [
+      'it was claimed by another SQS message, must not be sent twice, and that one may come back',
+      itemOf('2', 'claimed', { ago: 3_419 }),
+      { ...once, ...copy },
+      'busy 1',
+    ],
+    [
+      'the same, and that one is gone',
+      itemOf('2', 'claimed', { ago: 3_420 }),
+      { ...once, ...copy },
+      'isolate',
     ],
 
     ['it was undone', itemOf('2', 'undone'), {}, 'send'],
@@ -258,6 +283,7 @@ describe('fields of one resource', () => {
       'comments',
     ],
     ['a newer comment does not supersede the grade', item(at('1', 'done'), at('3', 'done')), {}, 'grade'],
+    ['what is done of it is not sent again', item(at('2', 'done'), at('2', 'unknown')), {}, 'comments'],
     ['newer ones of all fields do', item(at('3', 'done'), at('4', 'done')), {}, 'superseded'],
     [
       'a grade alone is nothing to who gives a comment alone',
@@ -313,7 +339,17 @@ describe('a claim in the way is worth a look', () => {
       });
   });
 
+  test('by what it has claimed alone, and not by an earlier claim of its message or another claim of that moment', () => {
+    const item = itemOf('1', 'claimed', digest);
+    const earlier = fieldOf('1', { claimedMs: nowMs - 1 });
+    const another = fieldOf('0', { claimedMs: nowMs });
+    expect(rivalIn({ ...item, fields: { ...item.fields, earlier, another } })?.digests).toEqual({
+      whole: 'of the grade',
+    });
+  });
+
   test.each<[string, Item, Entry?]>([
+    ['where its field is forgotten', { ...itemOf('1', 'claimed', digest), last: 'other' }],
     ['where it tells none', itemOf('1', 'claimed')],
     ['where it has an ending that says more', itemOf('1', 'unknown', digest)],
     [
