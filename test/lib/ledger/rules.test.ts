@@ -348,6 +348,14 @@ describe('a claim in the way is worth a look', () => {
     });
   });
 
+  test('where it repeats the value of one of its fields alone: the other one tells', () => {
+    const item = itemOf('1', 'claimed', digest);
+    const same = fieldOf('1', { digest: 'of the comment', repeats: true });
+    expect(rivalIn({ ...item, fields: { ...item.fields, same } })?.digests).toEqual({
+      ...{ whole: 'of the grade', same: 'of the comment' },
+    });
+  });
+
   test.each<[string, Item, Entry?]>([
     ['where its field is forgotten', { ...itemOf('1', 'claimed', digest), last: 'other' }],
     ['where it tells none', itemOf('1', 'claimed')],
