@@ -666,6 +666,14 @@ describe('a message that must not be sent twice and left no outcome', () => {
     });
   });
 
+  test('is asked of its data where its integration takes messages of both kinds', async () => {
+    const more = { repeatable: ({ say }: Data) => say === 'a' };
+    await die([recordOf('a'), recordOf('b')], more);
+    await container(well, more)(recordOf('a'), recordOf('b'));
+    expect(story.filter((each) => each.startsWith('run'))).toEqual(['run a']);
+    expect(outcomes().sort()).toEqual(['done', 'parked uncertain']);
+  });
+
   const operation = { ...putThing, repeatable: false };
   const failing = (more: object) => async (_: string, context: IntegrationContext) => {
     act(context);
