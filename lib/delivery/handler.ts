@@ -35,7 +35,7 @@ export const handlerOf =
         ? [{ messageId, receiptHandle, seconds: settlement.seconds }]
         : [];
     });
-    if (waiting.length > 0) await queues.delay(waiting);
+    await queues.delay(waiting);
     await incidents?.write();
     observe.flush();
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };

@@ -347,8 +347,12 @@ test.each([
   ['a user’s own credential', '1', '0', () => '7', { again: false, asService: false }],
 ])('the incidents hear of %s', async (_, receipts, replays, actor, expected) => {
   const heard: object[] = [];
-  const incidents = { heard: (fate: object) => void heard.push(fate), write: async () => {} };
-  const { services } = worldWith({ incidents });
+  const written: number[] = [];
+  const incidents = {
+    heard: (fate: object) => void heard.push(fate),
+    write: async () => void written.push(heard.length),
+  };
+  const { services, reports } = worldWith({ incidents });
   const run: Run = async (_say, { platform }) => {
     await platform.call(putThing, { path: { id: 1 } });
     throw new MessageFailure('rejected', 'no such file as ‹jane.pdf›');
@@ -359,7 +363,10 @@ test.each([
     messageAttributes: { replays: { dataType: 'Number', stringValue: replays } },
   });
   const integration = integrationOf(run, actor ? { actor } : {});
-  await handlerOf(integration, () => services)({ Records: [record] }, plentyOfTime);
+  const context = { ...plentyOfTime, awsRequestId: 'invocation-1' };
+  await handlerOf(integration, () => services)({ Records: [record] }, context);
+  expect(reports()).toMatchObject([{ invocationId: 'invocation-1' }]);
+  expect(written).toEqual([1]);
   expect(heard).toMatchObject([
     { outcome: 'parked', calls: [{ status: 200 }], failure: { kind: 'rejected' }, ...expected },
   ]);
