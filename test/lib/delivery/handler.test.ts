@@ -366,9 +366,15 @@ test.each([
   const context = { ...plentyOfTime, awsRequestId: 'invocation-1' };
   await handlerOf(integration, () => services)({ Records: [record] }, context);
   expect(reports()).toMatchObject([{ invocationId: 'invocation-1' }]);
+  expect(reports()[0].durationMs).toBeLessThan(60 * second);
   expect(written).toEqual([1]);
   expect(heard).toMatchObject([
-    { outcome: 'parked', calls: [{ status: 200 }], failure: { kind: 'rejected' }, ...expected },
+    {
+      outcome: 'parked',
+      calls: [{ status: 200 }],
+      failure: { kind: 'rejected', message: 'no such file as a file' },
+      ...expected,
+    },
   ]);
   expect(JSON.stringify(heard)).not.toContain('jane');
 });
