@@ -60,10 +60,10 @@ export const integration: Integration<z.infer<typeof data>> = {
     data.action === 'add' ? `topic/${identityOf(message)}` : `topic-file/${data.topicId}`,
   operations: [content.postTopic, content.putTopicFile, getOrgUnit],
   repeatable: ({ action }) => action === 'replace-file',
-  run: async (data, world) => {
-    const { platform } = world;
+  run: async (data, context) => {
+    const { platform } = context;
     if (data.action === 'replace-file')
-      return content.replaceTopicFile(platform, data, () => openNamedFile(data.file, world));
+      return content.replaceTopicFile(platform, data, () => openNamedFile(data.file, context));
     const { url, file, fileUrl, ...settings } = data.topic;
     const topic = capitalised(settings);
     if (url !== undefined) return content.addLinkTopic(platform, data, { ...topic, Url: url });
@@ -71,7 +71,7 @@ export const integration: Integration<z.infer<typeof data>> = {
     const Url = fileUrl ?? (await fileUrlOf(platform, data.orgUnitId, file.name));
     return content.addFileTopic(platform, data, {
       topic: { ...topic, Url },
-      openFile: () => openNamedFile(file, world),
+      openFile: () => openNamedFile(file, context),
     });
   },
   verify: {

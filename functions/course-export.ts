@@ -1,8 +1,8 @@
+import { onceFromEnvironment } from '../lib/config/environment.ts';
 import { exportSettingsFrom } from '../lib/config/settings.ts';
 import { exportJob } from '../lib/course-export/export.ts';
 import { exportOperations } from '../lib/course-export/parts.ts';
 import { createExportServices } from '../lib/course-export/services.ts';
-import { onceFromEnvironment } from '../lib/delivery/services.ts';
 import { durableHandler } from '../lib/durable/job.ts';
 
 /** What it may call of the platform, and so the scopes that it needs. */

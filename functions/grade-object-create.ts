@@ -35,25 +35,26 @@ export const integration: Integration<Data> = {
   operations: [grades.getGradeObjects, grades.postGradeObject, getDropboxFolder, putDropboxFolder],
   repeatable: false,
   // The folder comes first and the item is looked for, so that an attempt goes on where the one before it ended.
-  run: async (data, world) => {
-    const { ids, linkedId, item, isTaken } = await findGradeObject(data, world.platform);
+  run: async (data, context) => {
+    const { ids, linkedId, item, isTaken } = await findGradeObject(data, context.platform);
     if (isTaken)
       throw refused(
         `Org unit ${data.orgUnitId} has a grade object of this name with another type, other points or another folder`,
         'Rename one of the two, or correct the message, then replay.',
       );
     if (linkedId && linkedId !== item?.Id) throw isTakenBy(linkedId, data);
-    const { Id } = item ?? (await grades.createGradeObject(world.platform, data.orgUnitId, data.created));
+    const { Id } = item ?? (await grades.createGradeObject(context.platform, data.orgUnitId, data.created));
     if (ids === undefined) return;
-    const linking = linkGradeItem(world.platform, { ...ids, gradeObjectId: Id });
-    const isLinked = async () => (await readDropboxFolder(world.platform, ids)).GradeItemId === Id;
+    const linking = linkGradeItem(context.platform, { ...ids, gradeObjectId: Id });
+    const isLinked = async () => (await readDropboxFolder(context.platform, ids)).GradeItemId === Id;
     await unlessSeen(linking, isLinked);
     const holder = await linking.catch(() => Id);
     if (holder !== Id) throw isTakenBy(holder, data);
   },
   verify: {
     subject: ({ orgUnitId }) => `a grade object of this message's name in org unit ${orgUnitId}`,
-    look: async (data, world) => ((await findGradeObject(data, world.platform)).isWhole ? 'found' : 'absent'),
+    look: async (data, context) =>
+      (await findGradeObject(data, context.platform)).isWhole ? 'found' : 'absent',
   },
 };
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/delivery/handler.ts';
 import { unlessSeen } from '../lib/delivery/seen.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import type { Integration, World } from '../lib/integration.ts';
+import type { Integration, IntegrationContext } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { grade } from '../lib/message-fields/grade.ts';
 import * as grades from '../lib/platform/resources/grades.ts';
@@ -20,7 +20,7 @@ const wanted = ({ grade, comments, privateComments }: Data): Record<string, stri
   ...(privateComments !== undefined && { privateComments }),
 });
 
-const shown = ({ grade, ...ids }: Data, { platform }: World) =>
+const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
   grades.readGrade(platform, ids, grade.GradeObjectType);
 
 const untold = (what: string, remedy: string) =>
@@ -37,10 +37,10 @@ export const integration: Integration<Data> = {
   fields: (given) => Object.keys(wanted(given)),
   operations: [grades.getGradeValue, grades.putGradeValue],
   repeatable: true,
-  run: async (given, world) => {
-    const takes = (field: string) => world.fields.includes(field);
+  run: async (given, context) => {
+    const takes = (field: string) => context.fields.includes(field);
     const isWhole = takes('grade') && takes('comments') && takes('privateComments');
-    const kept = isWhole ? undefined : await shown(given, world);
+    const kept = isWhole ? undefined : await shown(given, context);
     // Where there is no grade yet, there is no comment either.
     const before = kept ?? { grade: undefined, comments: '', privateComments: '' };
     const grade = takes('grade') ? given.grade : before.grade;
@@ -57,15 +57,15 @@ export const integration: Integration<Data> = {
         'The comments of this message came after a newer grade and cannot be added without it: add them by hand, then discard this letter; or replay it when the platform tells the grade.',
       );
     const value = { grade, comments, privateComments };
-    await unlessSeen(grades.setGradeValue(world.platform, given, value), async () => {
-      const { changedMs: _, ...now } = (await shown(given, world)) ?? {};
+    await unlessSeen(grades.setGradeValue(context.platform, given, value), async () => {
+      const { changedMs: _, ...now } = (await shown(given, context)) ?? {};
       return isDeepStrictEqual(now, value);
     });
   },
   effect: {
     wanted,
-    shown: async (given, world) => {
-      const value = await shown(given, world);
+    shown: async (given, context) => {
+      const value = await shown(given, context);
       if (value === undefined) return undefined;
       const { grade, changedMs, ...comments } = value;
       return { fields: { ...comments, grade: grade && JSON.stringify(grade) }, changedMs };

@@ -30,8 +30,8 @@ export const integration: Integration<z.infer<typeof data>> = {
   resource: (_, message) => `news-item/${identityOf(message)}`,
   operations: [postNewsItem],
   repeatable: false,
-  run: ({ orgUnitId, attachments, ...item }, world) =>
-    createNewsItem(world.platform, orgUnitId, {
+  run: ({ orgUnitId, attachments, ...item }, context) =>
+    createNewsItem(context.platform, orgUnitId, {
       item: {
         Title: item.title,
         Body: { Text: item.body.text, Html: item.body.html },
@@ -41,7 +41,7 @@ export const integration: Integration<z.infer<typeof data>> = {
         IsPublished: item.isPublished,
         ShowOnlyInCourseOfferings: item.showOnlyInCourseOfferings,
       },
-      openAttachments: () => Promise.all(attachments.map((file) => openNamedFile(file, world))),
+      openAttachments: () => Promise.all(attachments.map((file) => openNamedFile(file, context))),
     }),
   verify: {
     // No call is known that reads news back.

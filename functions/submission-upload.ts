@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { handlerOf } from '../lib/delivery/handler.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import type { Integration, World } from '../lib/integration.ts';
+import type { Integration, IntegrationContext } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
 import { contentType, fileUri } from '../lib/message-fields/named-file.ts';
 import * as submissions from '../lib/platform/resources/submissions.ts';
@@ -14,7 +14,7 @@ const data = z.strictObject({ ...ids, files, comment: z.string().default('') });
 
 type Data = z.infer<typeof data>;
 
-const opened = ({ files }: Data, { openFile, limits }: World) =>
+const opened = ({ files }: Data, { openFile, limits }: IntegrationContext) =>
   Promise.all(
     files.map(async ({ uri, name: fileName, contentType }) => {
       return { fileName, contentType, file: await openFile(uri, limits.fileBytes) };
@@ -29,28 +29,28 @@ export const integration: Integration<Data> = {
   operations: [getWhoAmI, submissions.postMySubmission, submissions.getMySubmissions],
   repeatable: false,
   actor: ({ userId }) => String(userId),
-  run: async (submission, world) => {
+  run: async (submission, context) => {
     const { userId, comment } = submission;
     // A secret that holds somebody else's key would hand the work in under that name, and nothing could undo it.
-    const { Identifier } = await whoAmI(world.platform);
+    const { Identifier } = await whoAmI(context.platform);
     if (Identifier !== String(userId))
       throw new MessageFailure(
         'missing-credential',
         `The secret for user ${userId} holds the credential of ${/^\d{1,16}$/.test(Identifier) ? `user ${Identifier}` : 'somebody else'}: nothing was sent`,
         { remedy: `Put the credential of user ${userId} itself into that secret, then replay.` },
       );
-    const openFiles = () => opened(submission, world);
-    await submissions.uploadMySubmission(world.platform, submission, { comment, openFiles });
+    const openFiles = () => opened(submission, context);
+    await submissions.uploadMySubmission(context.platform, submission, { comment, openFiles });
   },
   verify: {
     subject: ({ userId, folderId, orgUnitId }) =>
       `a submission of user ${userId} in dropbox folder ${folderId} of org unit ${orgUnitId}`,
-    look: async (submission, world) => {
-      const files = await opened(submission, world);
+    look: async (submission, context) => {
+      const files = await opened(submission, context);
       const sizes = files.map(({ fileName: name, file: { bytes } }) => ({ name, bytes }));
-      return submissions.findMySubmission(world.platform, submission, {
+      return submissions.findMySubmission(context.platform, submission, {
         files: sizes,
-        sinceMs: world.sinceMs,
+        sinceMs: context.sinceMs,
       });
     },
   },

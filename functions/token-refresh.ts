@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
+import { onceFromEnvironment } from '../lib/config/environment.ts';
 import { refreshSettingsFrom } from '../lib/config/settings.ts';
-import { onceFromEnvironment } from '../lib/delivery/services.ts';
 import type { RefreshSummary } from '../lib/token-refresh/run.ts';
 import { createRefreshServices } from '../lib/token-refresh/services.ts';
 

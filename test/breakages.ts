@@ -41,8 +41,8 @@ const breakages: Breakage[] = [
     title: 'a message is acknowledged before its letter is written',
     chaos: true,
     file: 'lib/delivery/settle.ts',
-    code: 'await world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() }));',
-    by: 'world.queues.park(letterFor(integration, record, { story, failure, lastMs: world.nowMs() })).catch(() => {});',
+    code: 'await services.queues.park(letter);',
+    by: 'services.queues.park(letter).catch(() => {});',
   },
   {
     title: 'the lease is ignored',
@@ -62,8 +62,8 @@ const breakages: Breakage[] = [
     title: 'a success is written down before the call',
     chaos: true,
     file: 'lib/delivery/attempt.ts',
-    code: 'if (!wasDone) await integration.run(message.data, world);',
-    by: "await ledger.end(claim, 'done'); if (!wasDone) await integration.run(message.data, world);",
+    code: 'if (!isDone) await integration.run(message.data, context);',
+    by: "await ledger.end(claim, 'done'); if (!isDone) await integration.run(message.data, context);",
   },
   {
     title: 'a reset is taken for a refusal',
@@ -76,8 +76,8 @@ const breakages: Breakage[] = [
     title: 'nobody looks whether it was done',
     chaos: true,
     file: 'lib/delivery/attempt.ts',
-    code: 'doubt !== undefined && (await lookUp(integration, message.data, { world, doubt }))',
-    by: 'doubt !== undefined && (await lookUp(integration, message.data, { world, doubt })) && false',
+    code: 'unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved }))',
+    by: 'unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved })) && false',
   },
   {
     title: 'the failed entries of a batch call are dropped',
@@ -96,15 +96,15 @@ const breakages: Breakage[] = [
   {
     title: 'it is forgotten that the platform said it had succeeded',
     file: 'lib/delivery/attempt.ts',
-    code: "if (error instanceof PlatformError && error.taken) return 'taken';",
+    code: "if (error instanceof PlatformError && error.acceptedUnverified) return 'accepted-unverified';",
     by: '',
     seenBy: tests('test/functions/submission-upload.test.ts', '-t', 'looked for'),
   },
   {
     title: 'what was refused for good is asked once more',
     file: 'lib/delivery/attempt.ts',
-    code: 'if (!wasDone) await integration.run(message.data, world);',
-    by: "const run = () => integration.run(message.data, world); if (!wasDone) await run().catch((error) => { if (failureOf(error).kind !== 'rejected') throw error; return run(); });",
+    code: 'if (!isDone) await integration.run(message.data, context);',
+    by: "const run = () => integration.run(message.data, context); if (!isDone) await run().catch((error) => { if (failureOf(error).kind !== 'rejected') throw error; return run(); });",
   },
   {
     title: 'a replay is no new life',
@@ -115,8 +115,8 @@ const breakages: Breakage[] = [
   {
     title: 'an older copy that takes a claim over passes for the replay before it',
     file: 'lib/ledger/rules.ts',
-    code: 'const inherited = { attemptedMs, takenMs, deaths, ...(',
-    by: 'const inherited = { attemptedMs, takenMs, deaths, replays: Math.max(state.replays, entry.replays), ...(',
+    code: 'const inherited = { attemptedMs, acceptedMs, crashes, ...(',
+    by: 'const inherited = { attemptedMs, acceptedMs, crashes, replays: Math.max(state.replays, entry.replays), ...(',
     seenBy: tests('test/lib/ledger/ledger.property.test.ts', '-t', 'the older copy of a replayed message'),
   },
   {
@@ -129,13 +129,13 @@ const breakages: Breakage[] = [
   {
     title: 'every replay counts as decided',
     file: 'lib/ledger/rules.ts',
-    code: 'isReplay && (entry.decidedMs ?? 0) >= item.settledMs',
+    code: 'isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs',
     by: 'isReplay',
   },
   {
     title: 'a decision counts that was taken before it could be seen what was done',
     file: 'lib/ledger/rules.ts',
-    code: 'isReplay && (entry.decidedMs ?? 0) >= item.settledMs',
+    code: 'isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs',
     by: 'isReplay && entry.decidedMs !== undefined',
     seenBy: tests('test/lib/ledger/ledger.test.ts'),
   },
@@ -143,20 +143,20 @@ const breakages: Breakage[] = [
     title: 'what was known before a claim is forgotten',
     file: 'lib/ledger/ledger.ts',
     code: "if (ending === 'undone') return before;",
-    by: "if (ending === 'undone') return { ...withOutcome(claim, 'undone'), leaseMs: 0, settledMs: 0 };",
+    by: "if (ending === 'undone') return { ...withOutcome(claim, 'undone'), leaseMs: 0, graceEndsMs: 0 };",
   },
   {
     title: 'a success settles what an earlier attempt has sent',
     file: 'lib/ledger/ledger.ts',
-    code: "ending === 'done' ? before.settledMs",
+    code: "ending === 'done' ? before.graceEndsMs",
     by: "ending === 'done' ? 0",
     seenBy: tests('test/lib/ledger/ledger.test.ts'),
   },
   {
     title: 'what a dead container has sent is thought to be settled with its lease',
     file: 'lib/ledger/ledger.ts',
-    code: 'settledMs: claimedMs + attempt.leaseMs + settlingMs,',
-    by: 'settledMs: claimedMs + attempt.leaseMs,',
+    code: 'graceEndsMs: claimedMs + options.leaseMs + graceMs,',
+    by: 'graceEndsMs: claimedMs + options.leaseMs,',
   },
   {
     title: 'an unanswered call is thought to be undone',
@@ -171,28 +171,28 @@ const breakages: Breakage[] = [
     by: 'return (status >= 500 && status !== 503) || status === 408;',
   },
   {
-    title: 'deaths are not counted',
+    title: 'crashes are not counted',
     file: 'lib/ledger/rules.ts',
-    code: 'if (deaths >= maxDeaths)',
-    by: 'if (deaths >= 1_000 * maxDeaths)',
+    code: 'if (crashes >= maxCrashes)',
+    by: 'if (crashes >= 1_000 * maxCrashes)',
   },
   {
     title: 'a newer message supersedes before it is known to be done',
     file: 'lib/ledger/rules.ts',
     code: 'if (doneMs > nowMs)',
-    by: 'if (doneMs > nowMs && left === known)',
+    by: 'if (doneMs > nowMs && toSend === given)',
   },
   {
     title: 'a second copy of a message is sent again',
     file: 'lib/ledger/rules.ts',
-    code: "state.outcome !== 'done' && (isReplayOf(state, entry) || state.messageId === entry.messageId)",
-    by: "state.outcome !== 'done'",
+    code: 'state.messageId === entry.messageId ||',
+    by: 'state.messageId.length > 0 ||',
   },
   {
     title: 'a second copy is gone while the first may still be undone',
     file: 'lib/ledger/rules.ts',
-    code: 'if (left.length === 0 && isOwn && item.leaseMs > nowMs)',
-    by: 'if (left.length === 0 && isOwn && item.leaseMs > nowMs && left === known)',
+    code: 'if (toSend.length === 0 && isOwn && goneMs > nowMs)',
+    by: 'if (toSend.length === 0 && isOwn && goneMs > nowMs && toSend === given)',
   },
   {
     title: 'what a message does not give is superseded by it',
@@ -209,8 +209,8 @@ const breakages: Breakage[] = [
   {
     title: 'a message whose ending was not written leaves its queue',
     file: 'lib/delivery/attempt.ts',
-    code: '...(!told && { claimed: true }),',
-    by: '',
+    code: 'claimed: !isTold',
+    by: 'claimed: !isTold && false',
   },
   {
     title: 'a refusal speaks for an earlier attempt that left no outcome',
@@ -227,21 +227,21 @@ const breakages: Breakage[] = [
   },
   {
     title: 'a claim is seen to be done by a value that was there before',
-    file: 'lib/delivery/attempt.ts',
+    file: 'lib/delivery/lookup.ts',
     code: 'if (!(changedMs >= rival.claimedMs - clockGrainMs)) return false;',
     by: '',
   },
   {
     title: 'a person’s word goes over a newer message that is at work',
     file: 'lib/ledger/rules.ts',
-    code: '(entry.decidedMs ?? 0) > Math.max(claimedMs, item.settledMs - 1)',
+    code: '(entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1)',
     by: 'entry.decidedMs !== undefined',
   },
   {
     title: 'the first refusal is forgotten',
     file: 'lib/delivery/attempt.ts',
-    code: 'endingOf(error, calls), refusalText(failure)',
-    by: 'endingOf(error, calls)',
+    code: 'endingOf(error, task.context.calls), writtenRefusal(failure)',
+    by: 'endingOf(error, task.context.calls)',
     seenBy: tests('test/lib/delivery/attempt.test.ts'),
   },
   {
@@ -253,8 +253,8 @@ const breakages: Breakage[] = [
   {
     title: 'a claim whose answer got lost is left behind',
     file: 'lib/ledger/ledger.ts',
-    code: 'await put(claim, claim.before).catch(() => false);',
-    by: 'if (false) await put(claim, claim.before).catch(() => false);',
+    code: 'await put(claim, claim.before, known).catch(() => false);',
+    by: 'if (false) await put(claim, claim.before, known).catch(() => false);',
   },
   {
     title: 'an update of a grade object resets what its message does not give',

@@ -1,8 +1,8 @@
-/** Makes a thing when it is first asked for, and then always gives the same. */
-export const once = <Value>(make: () => Promise<Value>): (() => Promise<Value>) => {
-  let made: Promise<Value> | undefined;
+/** Makes a value when it is first asked for, and then always gives the same; where that throws, it is tried anew. */
+export const once = <Value>(make: () => Value): (() => Value) => {
+  let made: { value: Value } | undefined;
   return () => {
-    made ??= make();
-    return made;
+    made ??= { value: make() };
+    return made.value;
   };
 };

@@ -76,7 +76,7 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   const platform = services.platform.for({
     ...{ actor: undefined, operations: exportOperations, signal, onCall: observe.call },
   });
-  const reach = { request, folder: `${limits.prefix}${runId}/`, platform, store, observe, totals, signal };
+  const context = { request, folder: `${limits.prefix}${runId}/`, platform, store, observe, totals, signal };
 
   for (const [at, task] of tasks.entries()) {
     const others = tasks.slice(at + 1);
@@ -84,7 +84,7 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
       again.push(task, ...others);
       break;
     }
-    const fate = fateOf(task, await exportOrgUnit(task, reach), run);
+    const fate = fateOf(task, await exportOrgUnit(task, context), run);
     if (fate.is === 'done') continue;
     if (fate.is === 'cut off') {
       again.push(fate.task);

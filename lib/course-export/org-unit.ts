@@ -26,7 +26,7 @@ export type Turn = {
   answered: boolean;
 };
 
-type Reach = {
+type ExportContext = {
   request: ExportRequest;
   /** Prefix of all keys of the run. */
   folder: string;
@@ -42,8 +42,8 @@ export const filesOf = ({ orgUnitId, left }: Task, { details }: ExportRequest): 
   left ?? partsOf(orgUnitId, details[orgUnitId]).map(({ file }) => file);
 
 /** Stores one part after the other. Refused parts are recorded; parts that fail for now are left, the failed one last. */
-export const exportOrgUnit = async (task: Task, reach: Reach): Promise<Turn> => {
-  const { request, folder, platform, store, observe, totals, signal } = reach;
+export const exportOrgUnit = async (task: Task, context: ExportContext): Promise<Turn> => {
+  const { request, folder, platform, store, observe, totals, signal } = context;
   const all = partsOf(task.orgUnitId, request.details[task.orgUnitId]);
   const parts = filesOf(task, request).flatMap((file): Part[] => all.filter((part) => part.file === file));
   let answered = false;

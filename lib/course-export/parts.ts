@@ -45,10 +45,10 @@ export type Part = {
   /** It is the org unit itself. */
   isOrgUnit: boolean;
   /** Stores it under this key plus an ending; undefined where it does not exist. */
-  store(key: string, reach: PartReach): Promise<Stored | undefined>;
+  store(key: string, context: PartContext): Promise<Stored | undefined>;
 };
 
-export type PartReach = {
+export type PartContext = {
   platform: Platform;
   store: ExportStore;
   /** Called for one item that the platform refuses; the others are exported all the same. */
@@ -59,7 +59,7 @@ export type Stored = { lines: number; bytes: number };
 
 /** Everything that is exported of an org unit, itself first. */
 export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): Part[] => {
-  type Items = (platform: Platform, refused: PartReach['refused']) => AsyncIterable<object>;
+  type Items = (platform: Platform, refused: PartContext['refused']) => AsyncIterable<object>;
   const lines = (file: string, items: Items): Part => ({
     file,
     isOrgUnit: false,
@@ -103,7 +103,7 @@ const maxRefused = 20;
 async function* assessmentsOf(
   orgUnitId: number,
   query: ExportDetails['assessments'][number],
-  { platform, refused }: Pick<PartReach, 'platform' | 'refused'>,
+  { platform, refused }: Pick<PartContext, 'platform' | 'refused'>,
 ): AsyncGenerator<object> {
   let inARow = 0;
   for await (const { Identifier } of listClasslist(platform, orgUnitId)) {

@@ -40,9 +40,9 @@ export const exportAll = async (orgUnitIds: number[], run: Run, engine: Engine):
   return totals;
 };
 
-type Reach = { pass: number; run: Run; engine: Engine };
+type PassContext = { pass: number; run: Run; engine: Engine };
 
-const exportOne = async (chunk: Task[], { pass, run, engine }: Reach): Promise<Outcome> => {
+const exportOne = async (chunk: Task[], { pass, run, engine }: PassContext): Promise<Outcome> => {
   const outcome: Outcome = { totals: noTotals(), later: [], laterSeconds: 0, suspects: [] };
   let tasks = chunk;
   for (let attempt = 1; tasks.length > 0; attempt += 1) {
@@ -69,8 +69,8 @@ const exportOne = async (chunk: Task[], { pass, run, engine }: Reach): Promise<O
  * Org units that were in progress when the function crashed are exported while nothing else is, in ever smaller groups. That
  * finds the one org unit that causes the crash, and the others are exported.
  */
-const exportAlone = async (chunk: Task[], reach: Reach): Promise<Outcome> => {
-  const outcome = await exportOne(chunk, reach);
+const exportAlone = async (chunk: Task[], context: PassContext): Promise<Outcome> => {
+  const outcome = await exportOne(chunk, context);
   const [suspects = []] = outcome.suspects;
   outcome.suspects = [];
   const add = (other: Outcome): void => {
@@ -80,12 +80,12 @@ const exportAlone = async (chunk: Task[], reach: Reach): Promise<Outcome> => {
   };
   const [only, ...others] = suspects;
   if (only === undefined) return outcome;
-  if (others.length > 0) for (const part of dividedInto(10, suspects)) add(await exportAlone(part, reach));
+  if (others.length > 0) for (const part of dividedInto(10, suspects)) add(await exportAlone(part, context));
   else {
     // It crashed with others, then alone.
-    const last = await exportOne([only], reach);
+    const last = await exportOne([only], context);
     add(last);
-    if (last.suspects.length > 0) addTotals(outcome.totals, givenUp(only, reach.run));
+    if (last.suspects.length > 0) addTotals(outcome.totals, givenUp(only, context.run));
   }
   return outcome;
 };

@@ -1,5 +1,5 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { traced } from '../aws/error.ts';
+import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
 import { type ExportSettings, hasOwnStore, platformOptionsOf } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createRunningExecutions, type RunningExecutions } from '../durable/turn.ts';
@@ -9,18 +9,18 @@ import { createObserve } from '../telemetry/observe.ts';
 import type { ExportServices } from './chunk.ts';
 
 /** A part of an upload takes longer than a call of Secrets Manager. */
-const awsClient = {
-  maxAttempts: 3,
-  requestHandler: { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
-};
+const clientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 30_000 }), maxAttempts: 3 };
 
 /** The services of a container that exports. */
 export const createExportServices = async (
   settings: ExportSettings,
 ): Promise<ExportServices & { running: RunningExecutions }> => {
-  // Loaded for the first export: it would be a third of the function's cold start.
-  const [{ S3Client }, { createExportStore }, running] = await Promise.all([
-    import('@aws-sdk/client-s3'),
+  // Loaded for the first export: it would be a third of the function’s cold start.
+  const [s3, { createExportStore }, running] = await Promise.all([
+    lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
+      ...clientOptions,
+      forcePathStyle: hasOwnStore(settings),
+    })(),
     import('./store.ts'),
     createRunningExecutions(),
   ]);
@@ -30,12 +30,11 @@ export const createExportServices = async (
     namespace: settings.METRIC_NAMESPACE,
   });
   const credentials = createCredentials({
-    client: traced(new SecretsManagerClient(awsClient)),
+    client: awsClient(SecretsManagerClient, clientOptions),
     prefix: settings.SECRET_PREFIX,
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: observe.warn,
   });
-  const s3 = traced(new S3Client({ ...awsClient, forcePathStyle: hasOwnStore(settings) }));
   return {
     platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
     store: createExportStore({ s3, bucket: settings.EXPORT_BUCKET }),

@@ -4,7 +4,7 @@ import { replaysIn } from '../dead-letter.ts';
 import { needsDecision } from '../failure.ts';
 
 /** What SQS tells of a message beside its body. */
-export type Story = {
+export type Delivery = {
   /** When the producer sent it to this queue. */
   sentMs: number;
   /** When SQS first handed it out: from then on it has waited, and not in a backlog. */
@@ -18,13 +18,19 @@ export type Story = {
 };
 
 /** Events made by hand, to try a function, may lack what SQS always tells. */
-export const storyOf = (record: SQSRecord, nowMs: number): Story => ({
+export const deliveryOf = (record: SQSRecord, nowMs: number): Delivery => ({
   sentMs: timeIn(record.attributes?.SentTimestamp) || nowMs,
   firstMs: timeIn(record.attributes?.ApproximateFirstReceiveTimestamp) || nowMs,
   startedMs: nowMs,
   attempts: numberIn(record.attributes?.ApproximateReceiveCount) || 1,
   replays: replaysIn(record.messageAttributes?.replays?.stringValue),
 });
+
+/** For how long it has waited since its first receipt. */
+export const waitedMs = ({ startedMs, firstMs }: Delivery): number => startedMs - firstMs;
+
+/** For how long it has been on its queue. */
+export const ageMs = ({ startedMs, sentMs }: Delivery): number => startedMs - sentMs;
 
 /** In milliseconds; none where nothing usable is told. */
 const timeIn = (told: unknown): number => new Date(numberIn(told)).getTime();

@@ -1,6 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Integration } from '../integration.ts';
-import type { Batch } from './attempt.ts';
+import type { Claim } from '../ledger/ledger.ts';
+import type { Invocation, Settlement } from './attempt.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
 import { settle } from './settle.ts';
 
@@ -11,44 +12,59 @@ export const handlerOf =
     services: () => Services = servicesFromEnvironment(integration.name),
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
-    const world = services();
-    world.observe.begin(context.awsRequestId);
-    const remainingMs = context.getRemainingTimeInMillis();
-    const leftMs = remainingMs - world.limits.reserveMs;
-    if (leftMs < world.limits.attemptTimeoutMs)
-      world.observe.error(
-        'no message is started, as the function has less time than ATTEMPT_TIMEOUT_MS and RESERVE_MS: raise its timeout',
-        { remainingMs },
-      );
-    const batch: Batch = {
-      deadlineMs: world.nowMs() + leftMs,
-      timeLimit: timeLimits(world, world.nowMs() + leftMs),
-      ended: [],
-    };
-    const settled = await Promise.all(
-      event.Records.map((record) => settle(integration, record, { world, batch, isolated: false })),
+    const invocation = begin(services(), context);
+    const { ledger, queues, incidents, observe } = invocation.services;
+    const settlements = await Promise.all(
+      event.Records.map((record) => settle(integration, record, invocation)),
     );
-    const waiting = settled.flatMap((each) => (each === undefined || 'isolate' in each ? [] : [each]));
 
-    // The function died on one of these, or beside it. So that it takes nothing along, the others are written down as
-    // done before the first of them starts, and each before the next.
-    for (const each of settled) {
-      if (each === undefined || !('isolate' in each)) continue;
-      await world.ledger?.confirm(batch.ended.splice(0));
-      const again = await settle(integration, each.isolate, { world, batch, isolated: true });
-      if (again !== undefined && !('isolate' in again)) waiting.push(again);
+    // The function died on one of these, or beside it. If it dies again, that must not count as a crash of messages that
+    // are done: their successes are written before the first of these starts, and each one's before the next.
+    let done = claimsOf(settlements);
+    for (const [at, record] of event.Records.entries()) {
+      if (settlements[at]?.outcome !== 'isolate') continue;
+      await ledger?.confirm(done);
+      const settlement = await settle(integration, record, { ...invocation, isolated: true });
+      settlements[at] = settlement;
+      done = claimsOf([settlement]);
     }
 
-    if (waiting.length > 0) await world.queues.delay(waiting);
-    await world.incidents?.write();
-    world.observe.flush();
+    const waiting = event.Records.flatMap(({ messageId, receiptHandle }, at) => {
+      const settlement = settlements[at];
+      return settlement?.outcome === 'waiting'
+        ? [{ messageId, receiptHandle, seconds: settlement.seconds }]
+        : [];
+    });
+    await queues.delay(waiting);
+    await incidents?.write();
+    observe.flush();
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 
-/** Attempts that begin so close to each other share a signal: one for each costs as much as a message's log line. */
+const begin = (services: Services, context: Context): Invocation => {
+  const { observe, limits, nowMs } = services;
+  observe.begin(context.awsRequestId);
+  const remainingMs = context.getRemainingTimeInMillis();
+  const leftMs = remainingMs - limits.reserveMs;
+  if (leftMs < limits.attemptTimeoutMs)
+    observe.error(
+      'no message is started, as the function has less time than ATTEMPT_TIMEOUT_MS and RESERVE_MS: raise its timeout',
+      { remainingMs },
+    );
+  const deadlineMs = nowMs() + leftMs;
+  return { services, deadlineMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
+};
+
+/** Of successes, which the ledger may only remember so far. */
+const claimsOf = (settlements: readonly Settlement[]): Claim[] =>
+  settlements.flatMap((settlement) =>
+    settlement.outcome === 'done' && settlement.claim ? [settlement.claim] : [],
+  );
+
+/** Attempts that begin within this time share a signal: one for each would cost as much as a message's log line. */
 const sharedMs = 1_000;
 
-/** The time of an attempt ends with that of its batch, or earlier: a claim's lease is as long. */
+/** An attempt ends with its batch at the latest, and within the lease of its claim. */
 const timeLimits = ({ limits, nowMs }: Services, deadlineMs: number): (() => AbortSignal) => {
   let last: { signal: AbortSignal; sinceMs: number } | undefined;
   return () => {

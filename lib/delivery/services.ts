@@ -1,11 +1,11 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { traced } from '../aws/error.ts';
+import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
+import { onceFromEnvironment } from '../config/environment.ts';
 import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
 import { createFiles, type Files } from '../files/files.ts';
-import type { FileLimits } from '../integration.ts';
+import type { FileSizeLimits } from '../integration.ts';
 import { createDigest, type Digest } from '../ledger/digest.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';
@@ -17,7 +17,7 @@ import type { BackoffLimits } from './backoff.ts';
 import { createLetterStore } from './letter-store.ts';
 import { createQueues, type Queues } from './queues.ts';
 
-/** The real world of one container. Tests hand in another. */
+/** What one container works with. Tests hand in their own. */
 export type Services = {
   platform: PlatformClient;
   files: Files;
@@ -34,7 +34,7 @@ export type Services = {
   nowMs(): number;
 };
 
-export type Limits = FileLimits & {
+export type Limits = FileSizeLimits & {
   backoff: BackoffLimits;
   /** How long one message may take, in milliseconds; none is started with less time left. */
   attemptTimeoutMs: number;
@@ -47,10 +47,7 @@ export type Limits = FileLimits & {
 };
 
 /** Calls of AWS are short: one that hangs must not use up the time of a batch. */
-const awsClient = {
-  maxAttempts: 2,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
-};
+const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 3_000 }), maxAttempts: 2 };
 
 export const createServices = (functionName: string, settings: Settings): Services => {
   const observe = createObserve({
@@ -58,15 +55,15 @@ export const createServices = (functionName: string, settings: Settings): Servic
     level: settings.LOG_LEVEL,
     namespace: settings.METRIC_NAMESPACE,
   });
-  const secrets = { client: traced(new SecretsManagerClient(awsClient)), prefix: settings.SECRET_PREFIX };
+  const secrets = { client: awsClient(SecretsManagerClient, clientOptions), prefix: settings.SECRET_PREFIX };
   const credentials = createCredentials({
     ...secrets,
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: observe.warn,
   });
-  const s3 = once(async () => {
-    const { S3Client } = await import('@aws-sdk/client-s3');
-    return traced(new S3Client({ ...awsClient, forcePathStyle: hasOwnStore(settings) }));
+  const s3 = lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
+    ...clientOptions,
+    forcePathStyle: hasOwnStore(settings),
   });
   const bucket = settings.LETTERS_BUCKET;
   return {
@@ -79,10 +76,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
     }),
     readSecret: createSecretReader(secrets),
     queues: createQueues({
-      sqs: once(async () => {
-        const { SQSClient } = await import('@aws-sdk/client-sqs');
-        return traced(new SQSClient(awsClient));
-      }),
+      sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions),
       queueUrl: settings.QUEUE_URL,
       deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
       keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
@@ -131,12 +125,19 @@ const tableServicesOf = ({
     );
     return { ledger: undefined, digest: undefined };
   }
-  const access = { dynamodb: once(tracedDynamoDb), table, nowMs: Date.now };
+  const access = {
+    dynamodb: lazyAwsClient(
+      async () => (await import('@aws-sdk/client-dynamodb')).DynamoDBClient,
+      clientOptions,
+    ),
+    table,
+    nowMs: Date.now,
+  };
   const { warn } = observe;
   return {
     ledger: createLedger({
       table: createLedgerTable(access),
-      settlingMs: settings.LEDGER_SETTLING_SECONDS * 1000,
+      graceMs: settings.LEDGER_GRACE_SECONDS * 1000,
       hiddenMs: (settings.QUEUE_VISIBILITY_SECONDS + settings.QUEUE_BACKLOG_SECONDS) * 1000,
       warn,
       nowMs: Date.now,
@@ -151,24 +152,6 @@ const tableServicesOf = ({
   };
 };
 
-const tracedDynamoDb = async (): Promise<DynamoDBClient> => {
-  const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
-  return traced(new DynamoDBClient(awsClient));
-};
-
 /** Built with the first message of a container, kept for its life. */
 export const servicesFromEnvironment = (functionName: string): (() => Services) =>
   onceFromEnvironment((environment) => createServices(functionName, settingsFrom(environment)));
-
-/** Makes something of the environment when it is first needed, and once per container. */
-export const onceFromEnvironment = <Value>(
-  make: (environment: Record<string, string | undefined>) => Value,
-): (() => Value) => once(() => make(process.env));
-
-const once = <Value>(make: () => Value): (() => Value) => {
-  let made: { value: Value } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-};

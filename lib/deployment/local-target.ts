@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { traced } from '../aws/error.ts';
-import { once } from '../aws/once.ts';
+import { lazyAwsClient } from '../aws/clients.ts';
 import { jsonIn } from '../json.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 
@@ -31,22 +30,19 @@ export const localTarget = (file: string | true) => {
   });
   return {
     prefix: queueNameOf(stack.deadLetters).replace(/dead-letters$/, ''),
-    sqs: once(async () => {
-      const { SQSClient } = await import('@aws-sdk/client-sqs');
-      return traced(new SQSClient(client(stack.sqs)));
+    sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, client(stack.sqs)),
+    s3: lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
+      ...client(stack.s3),
+      forcePathStyle: true,
     }),
-    s3: once(async () => {
-      const { S3Client } = await import('@aws-sdk/client-s3');
-      return traced(new S3Client({ ...client(stack.s3), forcePathStyle: true }));
-    }),
-    secretsManager: once(async () => {
-      const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
-      return traced(new SecretsManagerClient(client(stack.secretsManager)));
-    }),
-    dynamodb: once(async () => {
-      const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
-      return traced(new DynamoDBClient(client(stack.dynamodb ?? stack.sqs)));
-    }),
+    secretsManager: lazyAwsClient(
+      async () => (await import('@aws-sdk/client-secrets-manager')).SecretsManagerClient,
+      client(stack.secretsManager),
+    ),
+    dynamodb: lazyAwsClient(
+      async () => (await import('@aws-sdk/client-dynamodb')).DynamoDBClient,
+      client(stack.dynamodb ?? stack.sqs),
+    ),
     ledgerTable: stack.dynamodb === undefined ? undefined : stack.table,
     deadLetterQueueUrl: async () => stack.deadLetters,
     queueUrlOf: async (functionName: string) =>

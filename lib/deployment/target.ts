@@ -4,7 +4,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { traced } from '../aws/error.ts';
+import { lazyAwsClient } from '../aws/clients.ts';
 import { once } from '../aws/once.ts';
 import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
@@ -123,10 +123,7 @@ const targetOnAws = (options: TargetOptions) => {
     ...(options.region === undefined ? {} : { region: options.region }),
     maxAttempts: 5,
   };
-  const sqs = once(async () => {
-    const { SQSClient } = await import('@aws-sdk/client-sqs');
-    return traced(new SQSClient(client));
-  });
+  const sqs = lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, client);
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   // --stage goes before the environment, which may name the queue of another stage.
   const url =
@@ -136,18 +133,15 @@ const targetOnAws = (options: TargetOptions) => {
   return {
     prefix,
     sqs,
-    s3: once(async () => {
-      const { S3Client } = await import('@aws-sdk/client-s3');
-      return traced(new S3Client({ ...client, forcePathStyle: hasOwnStore(settings) }));
+    s3: lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
+      ...client,
+      forcePathStyle: hasOwnStore(settings),
     }),
-    secretsManager: once(async () => {
-      const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
-      return traced(new SecretsManagerClient(client));
-    }),
-    dynamodb: once(async () => {
-      const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
-      return traced(new DynamoDBClient(client));
-    }),
+    secretsManager: lazyAwsClient(
+      async () => (await import('@aws-sdk/client-secrets-manager')).SecretsManagerClient,
+      client,
+    ),
+    dynamodb: lazyAwsClient(async () => (await import('@aws-sdk/client-dynamodb')).DynamoDBClient, client),
     ledgerTable: ledgerTableOf(options, prefix),
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(sqs, `${prefix}${suffix}`));

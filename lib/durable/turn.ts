@@ -1,4 +1,4 @@
-import { traced } from '../aws/error.ts';
+import { awsClient, timeouts } from '../aws/clients.ts';
 import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import type { Engine } from './job.ts';
 
@@ -31,11 +31,7 @@ export const waitForTurn = async (
 /** Loaded when an execution begins. */
 export const createRunningExecutions = async (): Promise<RunningExecutions> => {
   const { LambdaClient, ListDurableExecutionsByFunctionCommand } = await import('@aws-sdk/client-lambda');
-  const lambda = traced(
-    new LambdaClient({
-      requestHandler: { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
-    }),
-  );
+  const lambda = awsClient(LambdaClient, timeouts({ connectionMs: 2_000, requestMs: 30_000 }));
   return async (FunctionName) => {
     const { DurableExecutions = [] } = await lambda.send(
       new ListDurableExecutionsByFunctionCommand({ FunctionName, Statuses: ['RUNNING'], ReverseOrder: true }),

@@ -1,83 +1,89 @@
 import { randomUUID } from 'node:crypto';
 import { errorName } from '../aws/error.ts';
 import {
-  type Doubt,
   type Entry,
   isOutdated,
   type Judgement,
   judge,
   lapsedFields,
   type Rival,
+  type Unresolved,
 } from './rules.ts';
 import { type Field, type Item, type LedgerTable, memoryDays } from './table.ts';
 
-export type { Doubt, Entry, Rival } from './rules.ts';
+export type { Entry, Rival, Unresolved } from './rules.ts';
 
-/** The right to send: what the table says meanwhile, and what it said before. */
+/** The right to send: the item that the claim wrote, and the one that it replaced. */
 export type Claim = { entry: Entry; fields: readonly string[]; item: Item; before: Item };
 
 type Wait = Extract<Judgement, { kind: 'wait' }>;
 
 export type Verdict =
-  | { kind: 'send'; claim: Claim; doubt?: Doubt | undefined }
+  | { kind: 'send'; claim: Claim; unresolved?: Unresolved | undefined }
   | { kind: Exclude<Judgement['kind'], 'send' | 'wait'> }
   | (Omit<Wait, 'rival'> & { rival?: SeenRival | undefined });
 
-/** A claim in the way, with what it takes to say that its effect was seen. */
+/** A claim in the way, and what is known of its resource, which `seen` needs. */
 export type SeenRival = Rival & { known: Known };
 
 /**
- * What became of a claim: `undone` where nothing that it sent has acted, `unknown` where something may have, or may yet;
- * `taken` where the platform has answered so with a success, and its effect was not seen.
+ * How a claim ended. `undone`: nothing that it sent had an effect. `unknown`: something may have had one, or may yet.
+ * `accepted-unverified`: the platform answered with a success, but does not show the effect.
  */
-export type Ending = 'done' | 'undone' | 'unknown' | 'taken';
+export type Ending = 'done' | 'undone' | 'unknown' | 'accepted-unverified';
 
-/** `leaseMs`: after so long it will have ended, one way or the other. */
-export type Attempt = { leaseMs: number; isolated: boolean };
+/** `leaseMs`: the attempt ends within it. `isolated`: nothing else of the batch is under way. */
+export type ClaimOptions = { leaseMs: number; isolated: boolean };
 
 export type Ledger = {
   /** @throws where the table cannot be read or written: then nothing may be sent. */
-  claim(entry: Entry, attempt: Attempt): Promise<Verdict>;
+  claim(entry: Entry, options: ClaimOptions): Promise<Verdict>;
   /**
-   * Never throws. False where the ending could not be written: others take the claim for a success once its message has not
-   * come back for as long as its queue hides it, so that the message must stay there as it is.
+   * Never throws. False where the ending could not be written: then the message must stay on its queue as it is, as others
+   * presume it done once its queue has not shown it again for `hiddenMs`.
    */
   end(claim: Claim, ending: Ending, refusal?: string): Promise<boolean>;
-  /** Writes down the successes that `end` only remembered, before something starts that may take the function down. */
+  /** Writes the successes that `end` only remembered, before something starts that may kill the function. */
   confirm(claims: Claim[]): Promise<void>;
-  /** The platform shows what a rival was to do: it is known for done. */
+  /** Remembers that a rival was done, as the platform shows. */
   seen(resource: string, rival: SeenRival): void;
-  settlingMs: number;
+  graceMs: number;
 };
 
 export type LedgerOptions = {
   table: LedgerTable;
   /** How long after an unanswered call the platform may still carry it out, in milliseconds. */
-  settlingMs: number;
-  /** After so long a claimed message that its queue has not shown again was done, in milliseconds. */
+  graceMs: number;
+  /** A claimed message that its queue has not shown again for so long is presumed done, in milliseconds. */
   hiddenMs: number;
   warn(text: string, facts: Record<string, string>): void;
   nowMs(): number;
 };
 
-/** Of so many resources it is remembered how their last claims ended, so that their leases need not be waited for. */
+/** The ends of the last claims of so many resources are remembered: nobody in this container waits for their leases. */
 const maxRemembered = 10_000;
 
-const nothingKnown = (claimId: string): Item => ({ claimId, leaseMs: 0, settledMs: 0, last: '', fields: {} });
+const nothingKnown = (claimId: string): Item => ({
+  claimId,
+  leaseMs: 0,
+  graceEndsMs: 0,
+  last: '',
+  fields: {},
+});
 
-/** Whose success needs no write: sent again it would do no harm, and no death is read from it. */
+/** Whether a success needs no write: sent again it does no harm, and it ends no series of crashes. */
 const isSilent = ({ entry, item, fields }: Claim): boolean =>
-  entry.repeatable && fields.every((field) => item.fields[field]?.deaths === 0);
+  entry.repeatable && fields.every((field) => item.fields[field]?.crashes === 0);
 
-/** What is known of a resource, and the claim that stands for it on the table. `partial`: of the claim's own fields alone. */
+/** What is known of a resource, and the claim that stands in the table. `partial`: only the claim's own fields are known. */
 type Known = { item: Item; claimId: string; partial?: true };
 
 /**
  * What was done to each resource on the platform, and by which message: one write for a repeatable success, two for any
  * other attempt.
  */
-export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: LedgerOptions): Ledger => {
-  /** By resource: how its last attempt in this container ended, whether or not the table was told. */
+export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOptions): Ledger => {
+  /** By resource: how its last attempt in this container ended, also where that was not written. */
   const ended = new Map<string, Known>();
   /** Within this container, messages about the same resource take turns, instead of waiting for each other's leases. */
   const turns = new Map<string, PromiseWithResolvers<void>>();
@@ -95,43 +101,45 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
   const claimed = (
     entry: Entry,
     fields: readonly string[],
-    { attempt, before, inherited }: { attempt: Attempt; before: Item; inherited: Partial<Field> },
+    { options, before, inherited }: { options: ClaimOptions; before: Item; inherited: Partial<Field> },
   ): Item => {
-    // A claim that repeats an earlier attempt is later than that, and so told from it.
+    // Strictly later than the attempt that it repeats: rules.ts tells a repeated claim by that.
     const claimedMs = Math.max(nowMs(), (inherited.attemptedMs ?? 0) + 1);
     const { version, messageId, replays, digests } = entry;
-    const own = fields.map((field): [string, Field] => [
-      field,
-      {
-        ...{ version, messageId, replays, outcome: 'claimed', claimedMs, attemptedMs: claimedMs },
-        ...{ takenMs: 0, deaths: 0, ...inherited },
-        ...(digests[field] !== undefined && { digest: digests[field] }),
-        ...(digests[field] !== undefined &&
-          digests[field] === before.fields[field]?.digest && { repeats: true as const }),
-      },
-    ]);
+    const own = fields.map((field): [string, Field] => {
+      const digest = digests[field];
+      const repeats = digest === before.fields[field]?.digest && { repeats: true as const };
+      return [
+        field,
+        {
+          ...{ version, messageId, replays, outcome: 'claimed', claimedMs, attemptedMs: claimedMs },
+          ...{ acceptedMs: 0, crashes: 0, ...inherited },
+          ...(digest !== undefined && { digest, ...repeats }),
+        },
+      ];
+    });
     return {
       claimId: randomUUID(),
-      leaseMs: claimedMs + attempt.leaseMs,
-      settledMs: claimedMs + attempt.leaseMs + settlingMs,
+      leaseMs: claimedMs + options.leaseMs,
+      graceEndsMs: claimedMs + options.leaseMs + graceMs,
       last: fields[0] ?? '',
       fields: { ...before.fields, ...Object.fromEntries(own) },
     };
   };
 
-  const verdictOn = async (entry: Entry, attempt: Attempt): Promise<Verdict> => {
+  const verdictOn = async (entry: Entry, options: ClaimOptions): Promise<Verdict> => {
     const { resource, fields } = entry;
     const last = ended.get(resource);
-    // From what was done here the next message goes on at once, unless somebody else has come in between.
+    // After a success in this container the next message goes on at once, unless another container has claimed it since.
     if (last?.item.fields[last.item.last]?.outcome === 'done') {
-      // Of what others have claimed, only the table tells whether it was done.
-      const verdict = await goOn(last, entry, { ...attempt, presumedMs: Number.POSITIVE_INFINITY });
+      // Fields that others have claimed are not presumed done here: only the table tells.
+      const verdict = await goOn(last, entry, { ...options, presumedMs: Number.POSITIVE_INFINITY });
       if (verdict.kind !== 'wait') return verdict;
     }
     const mustBeKnown = isOutdated(entry, nowMs());
-    const item = claimed(entry, fields, { attempt, before: nothingKnown(''), inherited: {} });
-    const untold: Claim = { entry, fields, item, before: undone({ item, fields }) };
-    const { won, item: found } = await orUndo(untold, () => table.claim(resource, item, { mustBeKnown }), {
+    const item = claimed(entry, fields, { options, before: nothingKnown(''), inherited: {} });
+    const proposed: Claim = { entry, fields, item, before: undone({ item, fields }) };
+    const { won, item: found } = await orUndo(proposed, () => table.claim(resource, item, { mustBeKnown }), {
       partial: true,
     });
     if (won) {
@@ -139,67 +147,67 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
       const now = { ...item, fields: { ...before.fields, ...item.fields } };
       return { kind: 'send', claim: { entry, fields, item: now, before } };
     }
-    // The SDK sends a write again whose answer got lost: what is in the way of the second is then the first.
+    // The SDK repeats a write whose answer got lost: then the first write is in the way of the second.
     if (found?.claimId === item.claimId)
       return {
         kind: 'send',
         claim: { entry, fields, item: found, before: undone({ item: found, fields }) },
       };
     if (found === undefined && mustBeKnown) return { kind: 'outdated' };
-    // Gone in between: it has expired, and the next receipt will find nothing in its way.
+    // It expired between the write and the read: the next receipt will find nothing in its way.
     if (found === undefined) return { kind: 'wait', seconds: 1, why: 'busy' };
-    return goOn(knownOf(found, last), entry, attempt);
+    return goOn(knownOf(found, last), entry, options);
   };
 
-  /** The same claim, of which this container knows more. */
+  /** What was read, or what this container knows beyond it, where both are of the same claim. */
   const knownOf = (found: Item, last: Known | undefined): Known => {
     if (last?.claimId !== found.claimId) return { item: found, claimId: found.claimId };
     if (!last.partial) return last;
     return { ...last, item: { ...last.item, fields: { ...found.fields, ...last.item.fields } } };
   };
 
-  /** Does as the rules say, and takes the place of what was known, unless somebody else was quicker. */
+  /** Applies the rules, and replaces the claim that is known, unless another container was quicker. */
   const goOn = async (
     known: Known,
     entry: Entry,
-    attempt: Attempt & { presumedMs?: number },
+    options: ClaimOptions & { presumedMs?: number },
   ): Promise<Verdict> => {
-    const { isolated, presumedMs = hiddenMs } = attempt;
+    const { isolated, presumedMs = hiddenMs } = options;
     const judgement = judge(known.item, entry, { nowMs: nowMs(), isolated, hiddenMs: presumedMs });
-    if (judgement.kind !== 'send' && !(await tellReturn(known, entry))) return overtaken;
+    if (judgement.kind !== 'send' && !(await recordReturn(known, entry))) return overtaken;
     if (judgement.kind === 'wait') {
       const { rival, ...wait } = judgement;
       return rival ? { ...wait, rival: { ...rival, known } } : wait;
     }
     if (judgement.kind !== 'send') return judgement;
-    const { fields, inherited, doubt } = judgement;
-    const item = claimed(entry, fields, { attempt, before: known.item, inherited });
-    // What an earlier attempt of the same message did that left no outcome is unknown, however this one ends.
+    const { fields, inherited, unresolved } = judgement;
+    const item = claimed(entry, fields, { options, before: known.item, inherited });
+    // An earlier attempt of the same message that left no outcome stays unknown, however this one ends.
     const again = fields.filter((field) => {
       const state = known.item.fields[field];
       return state?.version === entry.version && state.outcome === 'claimed';
     });
-    const { deaths = 0 } = inherited;
-    const before = withOutcome({ item: known.item, fields: again }, 'unknown', { deaths });
+    const { crashes = 0 } = inherited;
+    const before = withOutcome({ item: known.item, fields: again }, 'unknown', { crashes });
     const claim = { entry, fields, item, before };
-    // Where the claim itself fails, nothing was tried, and what was known stands.
+    // Where the claim itself cannot be written, nothing was tried, and what was known stands.
     const won = await orUndo({ ...claim, before: known.item }, () => replace(entry.resource, known, item));
-    return won ? { kind: 'send', claim, doubt } : overtaken;
+    return won ? { kind: 'send', claim, unresolved } : overtaken;
   };
 
-  /** It has come back, so that what it has claimed is not done: nobody must take it for that, whatever happens next. */
-  const tellReturn = async (known: Known, entry: Entry): Promise<boolean> => {
+  /** A message that comes back was not done: writes that down, so that nobody presumes it done whatever happens next. */
+  const recordReturn = async (known: Known, entry: Entry): Promise<boolean> => {
     const fields = lapsedFields(known.item, entry, nowMs());
-    const deaths = 1 + (known.item.fields[fields[0] ?? '']?.deaths ?? 0);
+    const crashes = 1 + (known.item.fields[fields[0] ?? '']?.crashes ?? 0);
     if (fields.length === 0) return true;
-    const next = withOutcome({ item: known.item, fields }, 'unknown', { deaths });
+    const next = withOutcome({ item: known.item, fields }, 'unknown', { crashes });
     return replace(entry.resource, known, { ...next, claimId: randomUUID() });
   };
 
   const replace = (resource: string, { item, claimId }: Known, next: Item): Promise<boolean> =>
     table.replace(resource, { expected: { ...item, claimId }, next });
 
-  /** A write that failed may have been carried out all the same: a claim left behind would be taken for a death. */
+  /** A write that failed may have had its effect: a claim that it left behind would count as a crash. */
   const orUndo = async <Answer>(
     claim: Claim,
     write: () => Promise<Answer>,
@@ -226,15 +234,15 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
   const after = (claim: Claim, ending: Ending, refusal?: string): Item => {
     const { before } = claim;
     if (ending === 'undone') return before;
-    // What an earlier attempt has sent is not settled by the success of a later one.
-    const settledMs = ending === 'done' ? before.settledMs : nowMs() + settlingMs;
-    const taken = ending === 'taken' && { takenMs: nowMs() };
-    const more = { ...taken, ...(refusal !== undefined && { refusal }) };
-    const ended = withOutcome(claim, ending === 'taken' ? 'unknown' : ending, more);
-    return { ...ended, fields: remembered(ended.fields), leaseMs: 0, settledMs };
+    // The success of a later attempt does not end the grace period of an earlier one.
+    const graceEndsMs = ending === 'done' ? before.graceEndsMs : nowMs() + graceMs;
+    const accepted = ending === 'accepted-unverified' && { acceptedMs: nowMs() };
+    const more = { ...accepted, ...(refusal !== undefined && { refusal }) };
+    const ended = withOutcome(claim, ending === 'accepted-unverified' ? 'unknown' : ending, more);
+    return { ...ended, fields: remembered(ended.fields), leaseMs: 0, graceEndsMs };
   };
 
-  /** A resource with many fields would grow for ever, as each claim keeps the whole of it from expiring. */
+  /** Without those too old to matter: each claim keeps the whole item from expiring, so it would grow for ever. */
   const remembered = (fields: Item['fields']): Item['fields'] => {
     const sinceMs = nowMs() - memoryDays * 24 * 3_600_000;
     return Object.fromEntries(Object.entries(fields).filter(([, { claimedMs }]) => claimedMs > sinceMs));
@@ -243,7 +251,7 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
   const put = ({ entry, item }: Claim, next: Item, more: { partial?: true } = {}): Promise<boolean> =>
     table.replace(entry.resource, { expected: item, next, ...more });
 
-  /** Tells the table how a claim ended; false: it could not be told. */
+  /** Writes how a claim ended; false: it could not be written. */
   const tell = async (claim: Claim, next: Item): Promise<boolean> => {
     try {
       return await put(claim, next);
@@ -257,12 +265,12 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
   };
 
   return {
-    settlingMs,
-    claim: async (entry, attempt) => {
+    graceMs,
+    claim: async (entry, options) => {
       await takeTurn(entry.resource);
       let verdict: Verdict | undefined;
       try {
-        verdict = await verdictOn(entry, attempt);
+        verdict = await verdictOn(entry, options);
         return verdict;
       } finally {
         if (verdict?.kind !== 'send') endTurn(entry.resource);
@@ -282,18 +290,18 @@ export const createLedger = ({ table, settlingMs, hiddenMs, warn, nowMs }: Ledge
     },
     seen: (resource, { known: { item, claimId }, digests }) => {
       const done = withOutcome({ item, fields: Object.keys(digests) }, 'done');
-      remember(resource, { item: { ...done, leaseMs: 0, settledMs: 0 }, claimId });
+      remember(resource, { item: { ...done, leaseMs: 0, graceEndsMs: 0 }, claimId });
     },
   };
 };
 
 const overtaken = { kind: 'wait', seconds: 1, why: 'busy' } as const;
 
-/** Before a claim whose answer got lost: that nothing acts any more, and not what stood in these fields. */
+/** What to return to after a claim whose answer got lost: nothing acts any more; what stood in these fields is not known. */
 const undone = (claim: { item: Item; fields: readonly string[] }): Item => ({
   ...withOutcome(claim, 'undone'),
   leaseMs: 0,
-  settledMs: 0,
+  graceEndsMs: 0,
 });
 
 /** The item with another ending of these fields' claims. */

@@ -2,7 +2,7 @@ import { type Field, type Item, memoryDays } from './table.ts';
 
 /** A message as the ledger sees it. */
 export type Entry = {
-  /** The one thing on the platform that the message changes, as in `grade/2001/5001/301`: integrations may share it. */
+  /** The key of the one resource on the platform that the message changes, as in `grade/2001/5001/301`: integrations may share it. */
   resource: string;
   /** What of it the message gives: each field is ordered by itself, so that nobody supersedes what it does not give. */
   fields: readonly string[];
@@ -22,24 +22,29 @@ export type Entry = {
 
 export type Judgement =
   /** These fields may be sent: what their claim takes over from earlier attempts of the message. */
-  | { kind: 'send'; fields: string[]; inherited: Partial<Field>; doubt?: Doubt }
+  | { kind: 'send'; fields: string[]; inherited: Partial<Field>; unresolved?: Unresolved }
   | { kind: 'duplicate' | 'superseded' | 'outdated' | 'crashed' }
   /** Another attempt on this resource is under way, or what it sent may still act. */
   | { kind: 'wait'; seconds: number; why: Waiting; rival?: Rival }
-  /** The function died on this message or beside it: ask again when nothing else of the batch can be hurt. */
+  /** The function died on this message or beside it: ask again when nothing else of the batch is under way. */
   | { kind: 'isolate' };
 
 /** `busy`: for the resource. `newer`: to know whether a newer message, which would supersede this one, was done. */
 type Waiting = 'busy' | 'newer';
 
-/** The claim in the way: where the platform shows all of it, changed since, it was done. */
+/** The claim in the way: if the platform shows all that it was to change, dated since then, it was done. */
 export type Rival = { claimedMs: number; digests: Record<string, string> };
 
 /**
- * An earlier attempt of a message that is not repeatable has left no outcome; `taken`: the platform said that it succeeded;
+ * An earlier attempt of a message that is not repeatable has left no outcome; `acceptedUnverified`: the platform answered with a success;
  * `decided`: a person says that it had no effect; `refusal`: what the platform said, as JSON.
  */
-export type Doubt = { sinceMs: number; taken: boolean; decided: boolean; refusal: string | undefined };
+export type Unresolved = {
+  sinceMs: number;
+  acceptedUnverified: boolean;
+  decided: boolean;
+  refusal: string | undefined;
+};
 
 type Context = {
   nowMs: number;
@@ -50,7 +55,7 @@ type Context = {
 };
 
 /** The function may die on a message so often. */
-const maxDeaths = 3;
+const maxCrashes = 3;
 
 /** Clocks of producers may be an hour ahead, and nobody wants to be close to the edge. */
 const marginDays = 1;
@@ -64,51 +69,57 @@ export const isTooOld = (timeMs: number, nowMs: number): boolean =>
 export const isOutdated = ({ timeMs, decidedMs }: Entry, nowMs: number): boolean =>
   decidedMs === undefined && isTooOld(timeMs, nowMs);
 
-/** What of a message may be sent, by what is known of its resource. */
+/**
+ * Which fields of a message may be sent, by what is known of its resource: a field that a newer message has set is superseded,
+ * one that the same message has set is a duplicate.
+ */
 export const judge = (item: Item, entry: Entry, context: Context): Judgement => {
   const { nowMs } = context;
-  const known = entry.fields.map((field) => ({ field, state: item.fields[field] }));
+  const given = entry.fields.map((field) => ({ field, state: item.fields[field] }));
   const orderOf = (state: Field | undefined): number =>
     state ? Buffer.compare(Buffer.from(state.version), Buffer.from(entry.version)) : -1;
-  // A person has looked what the platform holds, after all that the newer message sent had acted or never will.
+  // A person has looked at what the platform holds, after the grace period of all that the newer message sent.
   const isDecided = ({ outcome, claimedMs }: Field): boolean =>
     (outcome === 'unknown' || outcome === 'undone') &&
-    (entry.decidedMs ?? 0) > Math.max(claimedMs, item.settledMs - 1);
-  const isLeft = (state: Field | undefined): boolean => {
+    (entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1);
+  const isOpen = (state: Field | undefined): boolean => {
     if (state === undefined || orderOf(state) < 0) return true;
     return orderOf(state) > 0 ? isDecided(state) : isOwnBusiness(state, entry, context);
   };
-  const own = known.filter(({ state }) => state && orderOf(state) === 0 && state.outcome !== 'done');
-  const mine = known.filter(({ state }) => isLeft(state));
-  // What is sent is the whole of what is not done: its fields must not part between two copies of it.
-  const left = mine.length === 0 ? [] : known.filter((each) => mine.includes(each) || own.includes(each));
-  const over = known.flatMap(({ state }) => (state && orderOf(state) > 0 && !isLeft(state) ? [state] : []));
-  // Only what was done supersedes: as long as that is not known of a newer message, the older one waits.
-  const doneMs = Math.max(0, ...over.map((state) => presumedDoneMs(state, context)));
+  const unfinished = given.filter(({ state }) => state && orderOf(state) === 0 && state.outcome !== 'done');
+  const open = given.filter(({ state }) => isOpen(state));
+  // All fields that are not done are sent together: two copies of the message must not send one part each.
+  const toSend =
+    open.length === 0 ? [] : given.filter((each) => open.includes(each) || unfinished.includes(each));
+  const newer = given.flatMap(({ state }) => (state && orderOf(state) > 0 && !isOpen(state) ? [state] : []));
+  // Only what was done supersedes: until that is known of a newer message, the older one waits.
+  const doneMs = Math.max(0, ...newer.map((state) => presumedDoneMs(state, context)));
   if (doneMs > nowMs) return waitFor(doneMs, 'newer', { item, entry, context });
   const isOwn = item.fields[item.last]?.version === entry.version;
-  // Another SQS message of it is at work: as long as it may still be undone, this one must not be gone.
+  // Another SQS message of it is at work, which may end as undone: until that is known, this one must stay.
   const goneMs = Math.max(
     item.leaseMs,
-    ...own.map(({ state }) => (state ? abandonedMs(state, entry, context) : 0)),
+    ...unfinished.map(({ state }) => (state ? abandonedMs(state, entry, context) : 0)),
   );
-  if (left.length === 0 && isOwn && goneMs > nowMs) return waitFor(goneMs, 'busy', { item, entry, context });
-  if (left.length === 0) return { kind: over.length === known.length ? 'superseded' : 'duplicate' };
-  if (isOutdated(entry, nowMs) && left.some(({ state }) => state === undefined)) return { kind: 'outdated' };
+  if (toSend.length === 0 && isOwn && goneMs > nowMs)
+    return waitFor(goneMs, 'busy', { item, entry, context });
+  if (toSend.length === 0) return { kind: newer.length === given.length ? 'superseded' : 'duplicate' };
+  if (isOutdated(entry, nowMs) && toSend.some(({ state }) => state === undefined))
+    return { kind: 'outdated' };
 
-  // The same call does no harm beside one that may still act; that of another message could be overtaken by it.
-  const freeMs = isOwn && entry.repeatable ? item.leaseMs : item.settledMs;
+  // The same call does no harm beside one that may still act; one of another message could be overtaken by it.
+  const freeMs = isOwn && entry.repeatable ? item.leaseMs : item.graceEndsMs;
   if (freeMs > nowMs) return waitFor(freeMs, 'busy', { item, entry, context });
-  const fields = left.map(({ field }) => field);
-  const before = own[0]?.state;
+  const fields = toSend.map(({ field }) => field);
+  const before = unfinished[0]?.state;
   return before === undefined
     ? { kind: 'send', fields, inherited: {} }
     : judgeAgain(before, { item, entry, context, fields });
 };
 
 /**
- * Whether a field that the same message has claimed is still to be done. What another SQS message of it has claimed is that
- * message's business: it was done, comes back, or became a letter.
+ * Whether a field that the same message has claimed is still to be done. A claim of another SQS message of the same event is that
+ * one's business: it was done, comes back, or became a letter.
  */
 const isOwnBusiness = (state: Field, entry: Entry, context: Context): boolean =>
   state.outcome !== 'done' &&
@@ -116,11 +127,11 @@ const isOwnBusiness = (state: Field, entry: Entry, context: Context): boolean =>
     state.messageId === entry.messageId ||
     (isUnended(state, entry) && abandonedMs(state, entry, context) <= context.nowMs));
 
-/** Of what is not repeatable each success is written down: a claim that has no ending has died. */
+/** A success that is not repeatable is always written down: such a claim without an ending has died. */
 const isUnended = ({ outcome }: Field, { repeatable }: Entry): boolean =>
   outcome === 'claimed' && !repeatable;
 
-/** From when on the SQS message that has died with this claim is gone, as its queue would have shown it; 0: it may be done. */
+/** When the SQS message of a claim that died counts as gone, as its queue would have shown it again; 0: it may be done. */
 const abandonedMs = (state: Field, entry: Entry, { hiddenMs }: Context): number =>
   isUnended(state, entry) ? state.claimedMs + hiddenMs : 0;
 
@@ -135,7 +146,7 @@ export const lapsedFields = (item: Item, { fields, version, messageId }: Entry, 
         return state?.version === version && state.messageId === messageId && state.outcome === 'claimed';
       });
 
-/** From when on a claim is taken for done, unless its message comes back before. */
+/** When a claim is presumed done, unless its message comes back before. */
 const presumedDoneMs = ({ outcome, claimedMs }: Field, { hiddenMs }: Context): number => {
   if (outcome === 'done') return 0;
   return outcome === 'claimed' ? claimedMs + hiddenMs : Number.POSITIVE_INFINITY;
@@ -153,8 +164,8 @@ const waitFor = (untilMs: number, why: Waiting, { item, entry, context: { nowMs 
 };
 
 /**
- * Of a claim that repeats an earlier attempt, a call of that one may still be on its way, and of one that is to make nothing
- * else than the one before it, what is shown may be that one's: to see it proves nothing.
+ * Undefined where seeing the effect would prove nothing: a claim that repeats an earlier attempt, whose call may still be on its
+ * way, and a claim that sets the same value as the one before it, whose effect looks the same.
  */
 const rivalIn = ({ fields, last }: Item, entry: Entry): Rival | undefined => {
   const claim = fields[last];
@@ -179,15 +190,15 @@ const judgeAgain = (
   const { attemptedMs, outcome } = state;
   const isReplay = isReplayOf(state, entry);
   const died = outcome === 'claimed' && !isReplay;
-  const deaths = isReplay ? 0 : state.deaths + (died ? 1 : 0);
-  if (deaths >= maxDeaths) return { kind: 'crashed' };
-  if (deaths > 0 && !context.isolated) return { kind: 'isolate' };
-  const decided = isReplay && (entry.decidedMs ?? 0) >= item.settledMs;
+  const crashes = isReplay ? 0 : state.crashes + (died ? 1 : 0);
+  if (crashes >= maxCrashes) return { kind: 'crashed' };
+  if (crashes > 0 && !context.isolated) return { kind: 'isolate' };
+  const decided = isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs;
   // Whoever has looked knows more than the platform's success told.
-  const takenMs = decided ? 0 : state.takenMs;
+  const acceptedMs = decided ? 0 : state.acceptedMs;
   const { refusal } = state;
-  const inherited = { attemptedMs, takenMs, deaths, ...(refusal !== undefined && { refusal }) };
+  const inherited = { attemptedMs, acceptedMs, crashes, ...(refusal !== undefined && { refusal }) };
   if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, inherited };
-  const doubt = { sinceMs: attemptedMs, taken: takenMs > 0, decided, refusal };
-  return { kind: 'send', fields, inherited, doubt };
+  const unresolved = { sinceMs: attemptedMs, acceptedUnverified: acceptedMs > 0, decided, refusal };
+  return { kind: 'send', fields, inherited, unresolved };
 };

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { attribute, unlessRefused } from '../aws/dynamodb.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
-const storySchema = z.object({
+const stateSchema = z.object({
   /** SQS' id. */
   messageId: z.string(),
   /**
@@ -15,20 +15,20 @@ const storySchema = z.object({
   claimedMs: z.number(),
   /** When the first attempt that left no outcome began. */
   attemptedMs: z.number(),
-  /** When a call was answered with a success whose effect the platform does not show; 0: none was. */
-  takenMs: z.number().default(0),
-  deaths: z.number().default(0),
+  /** When the platform answered with a success whose effect it does not show; 0: it did not. */
+  acceptedMs: z.number().default(0),
+  crashes: z.number().default(0),
   replays: z.number().default(0),
   /** What the platform said when an attempt left no outcome: JSON, bounded, without secrets. */
   refusal: z.string().optional(),
-  /** Of what it was to become, keyed. */
+  /** Keyed digest of the value that it was to set. */
   digest: z.string().optional(),
-  /** The one before it was to become the same: to see it tells nothing. */
+  /** The claim before it was to set the same value: to see that value proves nothing. */
   repeats: z.literal(true).optional(),
 });
 
 /** The last claim of one field. */
-export type Field = z.infer<typeof storySchema> & { version: string };
+export type Field = z.infer<typeof stateSchema> & { version: string };
 
 /** What is known of one resource: the lock of the claim that stands, and the last claim of each field. */
 export type Item = {
@@ -37,7 +37,7 @@ export type Item = {
   /** Until when whoever claimed it may be at work. */
   leaseMs: number;
   /** Until when something that was sent may still act. */
-  settledMs: number;
+  graceEndsMs: number;
   /** One of the fields that the claim took. */
   last: string;
   fields: Record<string, Field>;
@@ -73,10 +73,10 @@ export type LedgerTableOptions = {
 /** For how long the ledger remembers: as long as a message and its letter can live, 14 days each, and some days more. */
 export const memoryDays = 35;
 
-const lockNames = ['claimId', 'leaseMs', 'settledMs', 'last'] as const;
+const lockNames = ['claimId', 'leaseMs', 'graceEndsMs', 'last'] as const;
 /** Each field has two attributes: its version, for conditions, and the rest as JSON. */
 const versionName = (field: string): string => `v_${field}`;
-const storyName = (field: string): string => `s_${field}`;
+const stateName = (field: string): string => `s_${field}`;
 
 /** The table in DynamoDB: its partition key is `resource`, its time to live is in `expires`. */
 export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions): LedgerTable => {
@@ -150,7 +150,7 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
       const isFree = fields.map((_, at) =>
         mustBeKnown ? isOlder(at) : `(attribute_not_exists(#${versionAt(at)}) OR ${isOlder(at)})`,
       );
-      const overOlder = `settledMs <= :nowMs AND ${isFree.join(' AND ')}`;
+      const overOlder = `graceEndsMs <= :nowMs AND ${isFree.join(' AND ')}`;
       const answer = await update(resource, {
         item,
         condition: mustBeKnown
@@ -176,28 +176,28 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
 
 const attributesOf = (item: Item): (readonly [string, string | number])[] => [
   ...lockNames.map((name) => [name, item[name]] as const),
-  ...Object.entries(item.fields).flatMap(([field, { version, ...story }]) => [
+  ...Object.entries(item.fields).flatMap(([field, { version, ...state }]) => [
     [versionName(field), version] as const,
-    [storyName(field), JSON.stringify(withoutDefaults(story))] as const,
+    [stateName(field), JSON.stringify(withoutDefaults(state))] as const,
   ]),
 ];
 
 /** A write is paid for by the KiB. */
-const withoutDefaults = (story: object): object =>
-  Object.fromEntries(Object.entries(story).filter(([, value]) => value !== 0 && value !== undefined));
+const withoutDefaults = (state: object): object =>
+  Object.fromEntries(Object.entries(state).filter(([, value]) => value !== 0 && value !== undefined));
 
 const itemIn = (raw: Record<string, AttributeValue>): Item => ({
   claimId: raw.claimId?.S ?? '',
   leaseMs: Number(raw.leaseMs?.N ?? 0),
-  settledMs: Number(raw.settledMs?.N ?? 0),
+  graceEndsMs: Number(raw.graceEndsMs?.N ?? 0),
   last: raw.last?.S ?? '',
   fields: Object.fromEntries(
     Object.entries(raw)
       .filter(([name]) => name.startsWith(versionName('')))
       .map(([name, version]) => {
         const field = name.slice(versionName('').length);
-        const story = storySchema.parse(JSON.parse(raw[storyName(field)]?.S ?? '{}'));
-        return [field, { ...story, version: version.S ?? '' }];
+        const state = stateSchema.parse(JSON.parse(raw[stateName(field)]?.S ?? '{}'));
+        return [field, { ...state, version: version.S ?? '' }];
       }),
   ),
 });

@@ -1,5 +1,5 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { traced } from '../aws/error.ts';
+import { awsClient, timeouts } from '../aws/clients.ts';
 import type { RefreshSettings } from '../config/settings.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
@@ -13,10 +13,7 @@ export type RefreshServices = {
 };
 
 /** More attempts than elsewhere: a refresh token that cannot be stored is lost. */
-const awsClient = {
-  maxAttempts: 6,
-  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
-};
+const clientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 5_000 }), maxAttempts: 6 };
 
 export const createRefreshServices = (
   settings: RefreshSettings,
@@ -28,7 +25,7 @@ export const createRefreshServices = (
     namespace: settings.METRIC_NAMESPACE,
     ...(write ? { write } : {}),
   });
-  const versions = createSecretVersions(traced(new SecretsManagerClient(awsClient)));
+  const versions = createSecretVersions(awsClient(SecretsManagerClient, clientOptions));
   const tokenTimeoutMs = settings.TOKEN_TIMEOUT_MS;
   const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
   const prefix = settings.SECRET_PREFIX;

@@ -204,7 +204,7 @@ const live = async (row: Row, answer: Answer) => {
     ...{
       PLATFORM_URL: platform.url,
       LEDGER_TABLE: ledger,
-      LEDGER_SETTLING_SECONDS: '1',
+      LEDGER_GRACE_SECONDS: '1',
       LOG_LEVEL: 'silent',
     },
     // Nothing here is about time, and a busy machine has little.

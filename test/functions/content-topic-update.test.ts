@@ -4,7 +4,7 @@ import { integration } from '../../functions/content-topic-update.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
-const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+const relay = functionForTests(integration, () => ({ LEDGER_GRACE_SECONDS: '1' }));
 const topics = () => relay.rows('topics');
 const added = async () => (await topics()).slice(2);
 const topic = async (id: number) => (await topics()).find(({ topicId }) => topicId === id);

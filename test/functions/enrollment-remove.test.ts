@@ -5,7 +5,7 @@ import { functionForTests, parked } from '../local/inline.ts';
 
 // A claim that is over soon, so that what the other function has done need not be waited for.
 const settings = () => ({
-  ...{ ATTEMPT_TIMEOUT_MS: '1000', RESERVE_MS: '200', LEDGER_SETTLING_SECONDS: '1' },
+  ...{ ATTEMPT_TIMEOUT_MS: '1000', RESERVE_MS: '200', LEDGER_GRACE_SECONDS: '1' },
   ...{ QUEUE_VISIBILITY_SECONDS: '2', QUEUE_BACKLOG_SECONDS: '1' },
 });
 const relay = functionForTests(integration, settings, [creation]);

@@ -7,7 +7,7 @@ import { functionForTests, parked } from '../local/inline.ts';
 import { createFollower } from '../local/play.ts';
 import { startStack } from '../local/stack.ts';
 
-const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+const relay = functionForTests(integration, () => ({ LEDGER_GRACE_SECONDS: '1' }));
 const item = { orgUnitId: 2001, name: 'Field report', type: 'numeric', maxPoints: 20 };
 const linked = { ...item, folderId: 7001 };
 const items = async (name = item.name) =>
@@ -290,7 +290,7 @@ describe('one that dies in the middle leaves one grade object, and it is linked'
   test('the process is killed between the two: another one finds the item and links it', async () => {
     const follower = createFollower();
     const stack = await startStack({
-      settings: { ATTEMPT_TIMEOUT_MS: '2000', RESERVE_MS: '500', LEDGER_SETTLING_SECONDS: '1' },
+      settings: { ATTEMPT_TIMEOUT_MS: '2000', RESERVE_MS: '500', LEDGER_GRACE_SECONDS: '1' },
       ...{ functionTimeoutMs: 4_000, visibilitySeconds: 2, containersPerFunction: 1 },
       onLog: follower.onLog,
     });

@@ -7,7 +7,7 @@ import { functionForTests, parked } from '../local/inline.ts';
 
 /** Its leases are as short as its attempts. */
 const relay = functionForTests(integration, () => ({
-  ...{ LEDGER_SETTLING_SECONDS: '1', ATTEMPT_TIMEOUT_MS: '1500', RESERVE_MS: '500' },
+  ...{ LEDGER_GRACE_SECONDS: '1', ATTEMPT_TIMEOUT_MS: '1500', RESERVE_MS: '500' },
 }));
 const ids = { orgUnitId: 2001, gradeObjectId: 5900 };
 const update = { ...ids, type: 'numeric', name: 'Field report', maxPoints: 30 };

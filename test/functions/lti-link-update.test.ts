@@ -3,7 +3,7 @@ import { integration } from '../../functions/lti-link-update.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
-const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1', LOG_LEVEL: 'debug' }));
+const relay = functionForTests(integration, () => ({ LEDGER_GRACE_SECONDS: '1', LOG_LEVEL: 'debug' }));
 const proof = { key: 'tool-key-4711', plainSecret: 'correct "horse" battery/staple+&=' };
 const secretOf = (linkId: number) => `sis-relay/local/lti-links/${linkId}`;
 const links = () => relay.rows('ltiLinks');

@@ -4,7 +4,7 @@ import { integration } from '../../functions/news-item-create.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
-const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+const relay = functionForTests(integration, () => ({ LEDGER_GRACE_SECONDS: '1' }));
 const news = () => relay.rows('newsItems');
 const item = {
   orgUnitId: 2001,

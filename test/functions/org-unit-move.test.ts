@@ -3,7 +3,7 @@ import { integration } from '../../functions/org-unit-move.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
-const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+const relay = functionForTests(integration, () => ({ LEDGER_GRACE_SECONDS: '1' }));
 const move = { orgUnitId: 3001, fromParentId: 2001, toParentId: 2002 };
 const parents = async (id = 3001) =>
   (await relay.rows('orgUnits')).find(({ orgUnitId }) => orgUnitId === id)?.parents;

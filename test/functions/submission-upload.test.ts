@@ -36,7 +36,7 @@ afterAll(() => {
 const relay = functionForTests(integration, () => ({
   FILE_HOSTS: new URL(filesUrl).host,
   FILE_LOOPBACK: 'true',
-  LEDGER_SETTLING_SECONDS: '1',
+  LEDGER_GRACE_SECONDS: '1',
 }));
 
 const ids = { orgUnitId: 2001, folderId: 7001, userId: 301 };

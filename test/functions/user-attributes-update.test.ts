@@ -3,7 +3,7 @@ import { integration } from '../../functions/user-attributes-update.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
-const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+const relay = functionForTests(integration, () => ({ LEDGER_GRACE_SECONDS: '1' }));
 const attributesOf = async (userId: number) =>
   (await relay.rows('userAttributes')).find((row) => row.userId === userId);
 const fields = () => relay.rows('demographicsFields');

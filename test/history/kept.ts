@@ -38,7 +38,7 @@ const submissions = (steps: Step[]): History => ({
 /** Histories that were found to go wrong, shrunk to what matters: with the ledger as it was then, or with one thing broken. */
 export const kept: { title: string; history: History }[] = [
   {
-    title: 'a message that kills the function lies there twice: its copies do not hide each other’s deaths',
+    title: 'a message that kills the function lies there twice: its copies do not hide each other’s crashes',
     history: enrollments([deadly, usual], [send(1), send(1), send(2)]),
   },
   {

@@ -37,7 +37,7 @@ export function createTableModel(nowMs: () => number): TableModel {
       const won =
         there === undefined
           ? !mustBeKnown
-          : there.settledMs <= nowMs() && Object.entries(item.fields).every(isFree);
+          : there.graceEndsMs <= nowMs() && Object.entries(item.fields).every(isFree);
       if (won) update(resource, item);
       return { won, item: there };
     },

@@ -31,9 +31,9 @@ const tagged = (integration: Integration<unknown>): Integration<unknown> => {
       numbers.set(data as object, Number(message.id));
       return integration.resource(data, message);
     },
-    run: (data, world) => {
-      const platform = (world.platform as TaggedPlatform).as(numbers.get(data as object) ?? 0);
-      return integration.run(data, { ...world, platform });
+    run: (data, context) => {
+      const platform = (context.platform as TaggedPlatform).as(numbers.get(data as object) ?? 0);
+      return integration.run(data, { ...context, platform });
     },
   };
 };
@@ -136,12 +136,12 @@ export function createWorld(history: History, watch: Watch) {
   };
 
   /** That a container had to leave a claim behind is not a death of its message. */
-  const judgeDeaths = ({ fields }: Item) => {
+  const judgeCrashes = ({ fields }: Item) => {
     for (const field of Object.values(fields)) {
       const message = messageOf(field);
-      const { deaths } = field;
-      if (deaths > misfortunesOf(message) + ledgerFaults)
-        watch.problem(`message ${message} is said to have died ${deaths} times`);
+      const { crashes } = field;
+      if (crashes > misfortunesOf(message) + ledgerFaults)
+        watch.problem(`message ${message} is said to have died ${crashes} times`);
     }
   };
   const tableOf = (actor: Actor): LedgerTable => ({
@@ -160,7 +160,7 @@ export function createWorld(history: History, watch: Watch) {
       const onFate = (fate: Fate) => {
         if (['refused', 'cut', 'lost', 'late'].includes(fate)) ledgerFaults += 1;
       };
-      judgeDeaths(change.next);
+      judgeCrashes(change.next);
       const apply = () => {
         const held = table.replace(resource, change);
         if (held) heard(change.next);
@@ -192,7 +192,7 @@ export function createWorld(history: History, watch: Watch) {
     },
     ledger: createLedger({
       table: tableOf(actor),
-      settlingMs: 60_000,
+      graceMs: 60_000,
       hiddenMs: visibilityMs + 45 * 60_000,
       warn: () => {},
       nowMs: stage.nowMs,

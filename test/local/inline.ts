@@ -23,7 +23,7 @@ import { mapQueue } from './event-source-mapping.ts';
 import { type Stack, settingsOf, startStack } from './stack.ts';
 
 /** What became of one message. */
-export type Delivery = {
+export type MessageResult = {
   /** Of each attempt, in their order: the last is the end. */
   outcomes: string[];
   /** What the log says about them. */
@@ -40,7 +40,7 @@ export function parked({
   letters,
   requests,
   sent,
-}: Delivery): LetterFailure & { requests: string[] } {
+}: MessageResult): LetterFailure & { requests: string[] } {
   expect(outcomes.at(-1)).toBe('parked');
   expect(letters).toHaveLength(1);
   const [letter] = letters;
@@ -79,8 +79,8 @@ export function functionForTests<Data>(
   beside: readonly AnyIntegration[] = [],
 ) {
   const { name } = integration;
-  type Story = { outcomes: string[]; reasons: string[]; end: PromiseWithResolvers<void> };
-  const reports = new Map<string, Story>();
+  type Progress = { outcomes: string[]; reasons: string[]; end: PromiseWithResolvers<void> };
+  const reports = new Map<string, Progress>();
   let stack: Stack;
   /** The container of each function that is handed messages; where there is none, a new one is, with the next of them. */
   const containers = new Map<string, ReturnType<typeof handlerOf>>();
@@ -98,11 +98,11 @@ export function functionForTests<Data>(
   const receiverOf = (body: string): string =>
     beside.find((each) => body.includes(`"sis.${each.name}.v1"`))?.name ?? name;
 
-  const storyOf = (messageId: string): Story => {
+  const progressOf = (messageId: string): Progress => {
     const begun = { outcomes: [], reasons: [], end: Promise.withResolvers<void>() };
-    const story = reports.get(messageId) ?? begun;
-    reports.set(messageId, story);
-    return story;
+    const progress = reports.get(messageId) ?? begun;
+    reports.set(messageId, progress);
+    return progress;
   };
 
   beforeAll(async () => {
@@ -131,8 +131,8 @@ export function functionForTests<Data>(
     };
     let ended: string[] = [];
     const message = (report: MessageReport) => {
-      storyOf(report.messageId).outcomes.push(report.outcome);
-      if (report.reason !== undefined) storyOf(report.messageId).reasons.push(report.reason);
+      progressOf(report.messageId).outcomes.push(report.outcome);
+      if (report.reason !== undefined) progressOf(report.messageId).reasons.push(report.reason);
       if (report.outcome !== 'waiting') ended.push(report.messageId);
     };
     const startContainer = () => {
@@ -153,7 +153,7 @@ export function functionForTests<Data>(
         const handler = containers.get(begun.name) ?? startContainer();
         containers.set(begun.name, handler);
         const payload = await handler(event, context);
-        for (const messageId of ended) storyOf(messageId).end.resolve();
+        for (const messageId of ended) progressOf(messageId).end.resolve();
         ended = [];
         return { ok: true, payload };
       },
@@ -183,19 +183,19 @@ export function functionForTests<Data>(
   const deliverBody = async (
     body: string,
     MessageAttributes?: Record<string, MessageAttributeValue>,
-  ): Promise<Delivery> => {
+  ): Promise<MessageResult> => {
     const before = (await controls().requests()).length;
     const receiver = receiverOf(body);
     const QueueUrl = queueUrlOf(receiver);
     const { MessageId = '' } = await stack.sqs.send(
       new SendMessageCommand({ QueueUrl, MessageBody: body, MessageAttributes }),
     );
-    const story = storyOf(MessageId);
-    await story.end.promise;
+    const progress = progressOf(MessageId);
+    await progress.end.promise;
     const requests: PlatformRequest[] = (await controls().requests()).slice(before);
     return {
-      outcomes: story.outcomes,
-      reasons: story.reasons,
+      outcomes: progress.outcomes,
+      reasons: progress.reasons,
       requests: requests.map(({ method, status }) => `${method} ${status}`),
       letters: await takeLetters(),
       sent: { function: receiver, queueArn: queueArnOf(receiver), body },
@@ -222,9 +222,9 @@ export function functionForTests<Data>(
     const Entries = bodies.map((MessageBody, at) => ({ Id: String(at), MessageBody }));
     const QueueUrl = stack.description.queues[name];
     const { Successful = [] } = await stack.sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
-    const stories = Successful.map(({ MessageId = '' }) => storyOf(MessageId));
-    await Promise.all(stories.map(({ end }) => end.promise));
-    return { outcomes: stories.map(({ outcomes }) => outcomes), letters: await takeLetters() };
+    const all = Successful.map(({ MessageId = '' }) => progressOf(MessageId));
+    await Promise.all(all.map(({ end }) => end.promise));
+    return { outcomes: all.map(({ outcomes }) => outcomes), letters: await takeLetters() };
   };
 
   return {
@@ -232,7 +232,7 @@ export function functionForTests<Data>(
     event,
     deliverBody,
     /** As a person's replay of its letter. */
-    replay: ({ sent: { body }, letters: [letter] }: Delivery): Promise<Delivery> => {
+    replay: ({ sent: { body }, letters: [letter] }: MessageResult): Promise<MessageResult> => {
       const { attributes } = messageFor(
         letter ?? { ...{ body, source: queueArnOf(name), replays: 0 }, failure: null, attributes: {} },
       );
@@ -244,7 +244,7 @@ export function functionForTests<Data>(
     },
     deliverTogether,
     /** Sends a message with this data, and tells when it has come to its end. */
-    deliver: (data: unknown): Promise<Delivery> => deliverBody(event(data)),
+    deliver: (data: unknown): Promise<MessageResult> => deliverBody(event(data)),
     rows: async (table: string) => (await controls().state())[table] ?? [],
     requests: () => controls().requests(),
     description: () => stack.description,

@@ -176,7 +176,7 @@ export function settingsOf(description: StackDescription, name: string): Record<
     DEAD_LETTER_QUEUE_URL: description.deadLetters,
     LEDGER_TABLE: description.table,
     LETTERS_BUCKET: description.bucket,
-    LEDGER_SETTLING_SECONDS: '2',
+    LEDGER_GRACE_SECONDS: '2',
     LEDGER_KEY_SECRET: description.secrets.ledgerKey,
     QUEUE_BACKLOG_SECONDS: '5',
     QUEUE_VISIBILITY_SECONDS: String(description.visibilitySeconds),

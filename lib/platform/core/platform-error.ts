@@ -41,7 +41,7 @@ export class PlatformError extends Error {
   /** False only if the platform cannot have acted: it was never connected, or the body was not sent to its end. */
   readonly sent: boolean;
   /** The answer was a success, but its effect was not seen. */
-  readonly taken: boolean;
+  readonly acceptedUnverified: boolean;
   /** The answer is neither the success that the operation declares nor a known error. */
   readonly unexpected: boolean;
 
@@ -51,7 +51,7 @@ export class PlatformError extends Error {
     message: string;
     refused?: RefusedCall;
     sent: boolean;
-    taken?: boolean;
+    acceptedUnverified?: boolean;
     unexpected?: boolean;
     cause?: unknown;
   }) {
@@ -60,7 +60,7 @@ export class PlatformError extends Error {
     this.call = facts.call;
     this.refused = facts.refused;
     this.sent = facts.sent;
-    this.taken = facts.taken ?? false;
+    this.acceptedUnverified = facts.acceptedUnverified ?? false;
     this.unexpected = facts.unexpected ?? false;
   }
 

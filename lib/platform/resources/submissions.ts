@@ -39,7 +39,7 @@ export const getMySubmissions = reading({
  * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
  * unlike those of grades. `openFiles` is called each time that the body is sent. A success of the upload does not mean that it
  * was stored, so the submission is searched for: by the sizes of its files, and not by time, as the platform's clocks may differ.
- * @throws PlatformError, `taken` where no such submission is found, or submissions cannot be read.
+ * @throws PlatformError, `acceptedUnverified` where no such submission is found, or submissions cannot be read.
  */
 export const uploadMySubmission = async (
   platform: Platform,
@@ -64,7 +64,7 @@ export const uploadMySubmission = async (
     operation: postMySubmission,
     call: `${method} ${path}`,
     sent: true,
-    taken: true,
+    acceptedUnverified: true,
     message: `answered with a success, and ${found === 'absent' ? 'does not show the files' : found}`,
   });
 };

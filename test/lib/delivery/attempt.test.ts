@@ -6,7 +6,8 @@ import type { BackoffLimits } from '../../../lib/delivery/backoff.ts';
 import { handlerOf } from '../../../lib/delivery/handler.ts';
 import type { Services } from '../../../lib/delivery/services.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
-import type { Integration, World } from '../../../lib/integration.ts';
+import type { OpenedFile } from '../../../lib/files/files.ts';
+import type { Integration, IntegrationContext } from '../../../lib/integration.ts';
 import type { Digest } from '../../../lib/ledger/digest.ts';
 import { createLedger } from '../../../lib/ledger/ledger.ts';
 import type { LedgerTable } from '../../../lib/ledger/table.ts';
@@ -36,7 +37,8 @@ const acted: CallReport = {
   durationMs: 1,
   mayHaveActed: true,
 };
-const act = ({ platform }: World) => (platform as unknown as { act(): void }).act();
+const act = ({ platform }: IntegrationContext, mayHaveActed = true) =>
+  (platform as unknown as { act(acted: boolean): void }).act(mayHaveActed);
 
 let nowMs: number;
 let model: ReturnType<typeof createTableModel>;
@@ -71,7 +73,7 @@ const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
 });
 
 const integrationOf = (
-  run: (say: string, world: World) => Promise<unknown>,
+  run: (say: string, context: IntegrationContext) => Promise<unknown>,
   more: Partial<Integration<Data>>,
 ): Integration<Data> => ({
   name: 'try-out',
@@ -79,9 +81,9 @@ const integrationOf = (
   resource: ({ say }) => `try-out/${say}`,
   operations: [],
   repeatable: true,
-  run: ({ say }, world) => {
+  run: ({ say }, context) => {
     story.push(`run ${say}`);
-    return run(say, world);
+    return run(say, context);
   },
   ...more,
 });
@@ -93,16 +95,18 @@ type Surroundings = {
   attemptTimeoutMs: number;
   backoff: BackoffLimits;
   digest: Digest;
+  open: Services['files']['open'];
 };
 /** One container of a function. */
 const container = (
-  run: (say: string, world: World) => Promise<unknown> = well,
+  run: (say: string, context: IntegrationContext) => Promise<unknown> = well,
   {
     table: its = table(),
     seconds = 60,
     attemptTimeoutMs = 40 * second,
     backoff = { minimumSeconds: 5, maximumSeconds: 5 },
     digest = async (parts) => parts.join(' '),
+    open = async () => Promise.reject(new Error('no file was to be opened')),
     ...more
   }: Partial<Integration<Data>> & Partial<Surroundings> = {},
 ) => {
@@ -111,17 +115,20 @@ const container = (
     platform: {
       for: (attempt: CallContext) => {
         signals.push(attempt.signal);
-        return { clockOffsetMs: () => clockOffsetMs, act: () => attempt.onCall(acted) };
+        return {
+          clockOffsetMs: () => clockOffsetMs,
+          act: (mayHaveActed: boolean) => attempt.onCall({ ...acted, mayHaveActed }),
+        };
       },
       close: async () => {},
     },
-    files: { open: async () => Promise.reject(new Error('no file was to be opened')) },
+    files: { open },
     queues: {
       park: async (letter: DeadLetter) => void letters.push(letter),
       delay: async (some: typeof delays) => void delays.push(...some),
     },
     ledger: createLedger({
-      ...{ table: its, settlingMs: 60 * second, hiddenMs, warn: nothing },
+      ...{ table: its, graceMs: 60 * second, hiddenMs, warn: nothing },
       nowMs: () => nowMs,
     }),
     digest,
@@ -404,6 +411,31 @@ describe('a claim of another container, where the platform can be asked', () => 
     },
   );
 
+  test('is seen to be done where the platform dates it a second earlier, as its clock is known to a second', async () => {
+    void container(never, graded)(recordOf('7'));
+    await new Promise(setImmediate);
+    held = { say: '7', changedMs: nowMs - second };
+    await container(set, graded)(recordOf('8', newer));
+    expect(outcomes()).toEqual(['done']);
+  });
+
+  test.each([
+    ['all of its fields', { grade: '7', comments: '7' }, 'done'],
+    ['one of its fields alone', { grade: '7', comments: '6' }, 'waiting'],
+  ])('of several fields is seen to be done where the platform shows %s', async (_, fields, outcome) => {
+    const several: Partial<Integration<Data>> = {
+      ...{ resource: () => 'try-out/the grade', fields: () => ['grade', 'comments'] },
+      effect: {
+        wanted: ({ say }) => ({ grade: say, comments: say }),
+        shown: async () => ({ fields, changedMs: nowMs }),
+      },
+    };
+    void container(never, several)(recordOf('7'));
+    await new Promise(setImmediate);
+    await container(well, several)(recordOf('8', newer));
+    expect(outcomes()).toEqual([outcome]);
+  });
+
   test('is seen to be done: the older one is superseded at once', async () => {
     await container(set, graded)(recordOf('8', newer));
     await container(set, graded)(recordOf('7'));
@@ -462,6 +494,26 @@ describe('a claim of another container, where the platform can be asked', () => 
   });
 });
 
+test('the notes of a success are its reason, and files that it has not read to their end are closed', async () => {
+  const files: AbortSignal[] = [];
+  const open: Services['files']['open'] = async (_, { signal }) => {
+    if (signal) files.push(signal);
+    return {} as OpenedFile;
+  };
+  const run = async (_: string, { openFile, note }: IntegrationContext) => {
+    await openFile('s3://bucket/one', 1);
+    await openFile('s3://bucket/two', 1);
+    expect(files.map(({ aborted }) => aborted)).toEqual([false, false]);
+    note('One thing');
+    note('another');
+  };
+  await container(run, { open })(recordOf('a'));
+  expect(reports[0]?.reason).toBe('One thing; another');
+  expect(files.map(({ aborted }) => aborted)).toEqual([true, true]);
+  await container()(recordOf('b'));
+  expect(reports[1]?.reason).toBeUndefined();
+});
+
 describe('the time of an attempt', () => {
   test('is that of each, and those that begin within a second share a signal', async () => {
     const handle = container();
@@ -506,6 +558,7 @@ describe('a message that is older than what the ledger remembers', () => {
     await container()(recordOf('a', old));
     expect(outcomes()).toEqual(['parked outdated']);
     expect(letters[0]?.failure?.remedy).toMatch(/^Look what the platform holds: replay this letter only if/);
+    expect(letters[0]?.failure?.message).toMatch(/^The message is older than what the ledger remembers:/);
     for (const kind of ['rejected', 'outdated'])
       await container()(recordOf('a', { ...old, replays: 1, kind }));
     expect(outcomes()).toEqual(['parked outdated', 'parked outdated', 'done']);
@@ -560,23 +613,32 @@ describe('a message that must not be sent twice and left no outcome', () => {
     },
   });
   const look = 'look since 2026-03-01T12:00:00.000Z';
+  const since = 'An attempt since 2026-03-01T12:00:00.000Z left no outcome';
 
   test.each([
-    ['is done', 'found' as const, 'done', [look, 'done a']],
-    ['is sent', 'absent' as const, 'done', [look, 'run a', 'done a']],
-    ['is for a person to decide', 'unclear' as const, 'parked uncertain', [look, 'unknown a']],
-    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'unknown a']],
+    ['is done', 'found' as const, 'done', [look, 'done a'], undefined],
+    ['is sent', 'absent' as const, 'done', [look, 'run a', 'done a'], undefined],
+    [
+      'is for a person to decide',
+      'unclear' as const,
+      'parked uncertain',
+      [look, 'unknown a'],
+      `${since}: something is there that may be its effect`,
+    ],
+    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'unknown a'], 'down'],
     [
       'is for a person to decide as well',
       new MessageFailure('missing-permission', 'may not read'),
       'parked uncertain',
       [look, 'unknown a'],
+      `${since}: may not read`,
     ],
-  ])('%s, where to look for it ends with %s', async (_, found, outcome, happened) => {
+  ])('%s, where to look for it ends with %s', async (_, found, outcome, happened, reason) => {
     await die([recordOf('a')], { repeatable: false });
     await container(well, looking(found))(recordOf('a'));
     expect(outcomes()).toEqual([outcome]);
     expect(story).toEqual(['unknown a', 'claimed a', ...happened]);
+    expect(reports[0]?.reason).toBe(reason);
   });
 
   test('tells in its letter what to look for, and is sent when that letter is replayed', async () => {
@@ -598,6 +660,55 @@ describe('a message that must not be sent twice and left no outcome', () => {
     await die([recordOf('a')], { repeatable: false });
     await container(well, { repeatable: false })(recordOf('a'));
     expect(outcomes()).toEqual(['parked uncertain']);
+    expect(letters[0]?.failure).toMatchObject({
+      message: 'An attempt since 2026-03-01T12:00:00.000Z left no outcome: the platform does not tell',
+      remedy: expect.stringMatching(/^Look for its effect since 2026-03-01T12:00:00.000Z\. Replay only if/),
+    });
+  });
+
+  test('is asked of its data where its integration takes messages of both kinds', async () => {
+    const more = { repeatable: ({ say }: Data) => say === 'a' };
+    await die([recordOf('a'), recordOf('b')], more);
+    await container(well, more)(recordOf('a'), recordOf('b'));
+    expect(story.filter((each) => each.startsWith('run'))).toEqual(['run a']);
+    expect(outcomes().sort()).toEqual(['done', 'parked uncertain']);
+  });
+
+  const operation = { ...putThing, repeatable: false };
+  const failing = (more: object) => async (_: string, context: IntegrationContext) => {
+    act(context);
+    throw new PlatformError({ operation, call: 'POST /things', message: 'failed', sent: true, ...more });
+  };
+
+  test('is unknown where one of its calls may have acted, and undone where none has', async () => {
+    const mayHaveActed = [false, true, false];
+    const calls = async (_: string, context: IntegrationContext) => {
+      for (const each of mayHaveActed) act(context, each);
+      throw new MessageFailure('rejected', 'no');
+    };
+    await container(calls, { repeatable: false })(recordOf('a'));
+    mayHaveActed.splice(1, 1);
+    await container(calls, { repeatable: false })(recordOf('b'));
+    expect(story).toEqual(['run a', 'unknown a', 'run b', 'forgotten b']);
+  });
+
+  test.each([
+    ['is done', 'is shown', looking('found'), 'done'],
+    ['is done', 'may be what is there', looking('unclear'), 'done'],
+    ['is done', 'cannot be looked for', { repeatable: false, verify: { subject: () => 'it' } }, 'done'],
+    ['is for a person to decide', 'is not shown', looking('absent'), 'parked uncertain'],
+  ])('%s where the platform answered with a success, and its effect %s', async (_, _what, more, outcome) => {
+    await container(failing({ acceptedUnverified: true }), more)(recordOf('a'));
+    expect([outcomes(), delays.map(({ seconds }) => seconds)]).toEqual([['waiting uncertain'], [61]]);
+    nowMs += 61 * second;
+    await container(well, more)(recordOf('a'));
+    expect(outcomes()).toEqual(['waiting uncertain', outcome]);
+    expect(story.filter((each) => each === 'run a')).toHaveLength(1);
+    // Whenever it is dated, by the platform's own clock.
+    for (const each of story.filter((each) => each.startsWith('look')))
+      expect(each).toBe('look since 1970-01-01T00:00:00.000Z');
+    for (const { failure } of letters)
+      expect(failure?.message).toMatch(/: the platform answered with a success, and does not show it$/);
   });
 });
 
@@ -621,8 +732,8 @@ describe('a letter that is three days old', () => {
 });
 
 describe('what the platform said when no outcome was left', () => {
-  const silent = (refused: RefusedCall | undefined) => async (_: string, world: World) => {
-    act(world);
+  const silent = (refused: RefusedCall | undefined) => async (_: string, context: IntegrationContext) => {
+    act(context);
     throw new PlatformError({
       operation: { ...putThing, repeatable: false },
       call: 'POST /things',

@@ -3,7 +3,7 @@ import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DeadLetter, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { messageFor } from '../../../lib/dead-letters/replay/send-and-delete.ts';
-import { attributesOf, isDecided, storyOf } from '../../../lib/delivery/delivery.ts';
+import { attributesOf, deliveryOf, isDecided } from '../../../lib/delivery/delivery.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
@@ -24,10 +24,10 @@ const recordOf = (change: object = {}): SQSRecord =>
     ...change,
   }) as SQSRecord;
 
-describe('the story of a record', () => {
+describe('the delivery of a record', () => {
   test('tells when its message was sent and first handed out, how often that was, and how often it was replayed', () => {
     const messageAttributes = { replays: attribute('Number', { stringValue: '2' }) };
-    expect(storyOf(recordOf({ messageAttributes }), nowMs)).toEqual({
+    expect(deliveryOf(recordOf({ messageAttributes }), nowMs)).toEqual({
       sentMs: nowMs - 60_000,
       firstMs: nowMs - 20_000,
       startedMs: nowMs,
@@ -40,7 +40,7 @@ describe('the story of a record', () => {
     'counts no replays where a producer has an attribute of that name: %j',
     (stringValue) => {
       const messageAttributes = { replays: attribute('String', { stringValue }) };
-      expect(storyOf(recordOf({ messageAttributes }), nowMs).replays).toBe(0);
+      expect(deliveryOf(recordOf({ messageAttributes }), nowMs).replays).toBe(0);
     },
   );
 
@@ -54,7 +54,7 @@ describe('the story of a record', () => {
       attributes: { SentTimestamp: 'x', ApproximateFirstReceiveTimestamp: '', ApproximateReceiveCount: 'y' },
       ...change,
     });
-    expect(storyOf(record, nowMs)).toEqual({
+    expect(deliveryOf(record, nowMs)).toEqual({
       ...{ sentMs: nowMs, firstMs: nowMs, startedMs: nowMs },
       ...{ attempts: 1, replays: 0 },
     });

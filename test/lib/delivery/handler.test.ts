@@ -16,7 +16,7 @@ import { handlerOf } from '../../../lib/delivery/handler.ts';
 import { createQueues, type Delay, type Queues } from '../../../lib/delivery/queues.ts';
 import { createServices, type Services } from '../../../lib/delivery/services.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../../lib/failure.ts';
-import type { Integration, World } from '../../../lib/integration.ts';
+import type { Integration, IntegrationContext } from '../../../lib/integration.ts';
 import type { Claim } from '../../../lib/ledger/ledger.ts';
 import type { CallContext, Platform } from '../../../lib/platform/client.ts';
 import { acknowledged, type Operation } from '../../../lib/platform/core/operation.ts';
@@ -38,7 +38,7 @@ const putThing = acknowledged({
 });
 
 type Data = { say: string };
-type Run = (say: string, world: World) => Promise<unknown>;
+type Run = (say: string, context: IntegrationContext) => Promise<unknown>;
 
 const integrationOf = (run: Run, more: Partial<Integration<Data>> = {}): Integration<Data> => ({
   name: 'try-out',
@@ -46,7 +46,7 @@ const integrationOf = (run: Run, more: Partial<Integration<Data>> = {}): Integra
   resource: ({ say }) => `try-out/${say}`,
   operations: [putThing],
   repeatable: true,
-  run: ({ say }, world) => run(say, world),
+  run: ({ say }, context) => run(say, context),
   ...more,
 });
 
@@ -188,7 +188,7 @@ describe('a batch', () => {
     defect: throwing(undefined),
     invalid: throwing(new MessageFailure('invalid', 'a file is not what it says')),
   };
-  const run: Run = (say, world) => fates[say.split(' ')[0]!]!(say, world);
+  const run: Run = (say, context) => fates[say.split(' ')[0]!]!(say, context);
   const waits = (fate: string) => fate !== 'done' && dispositions[fate as FailureKind] === 'wait';
   const parks = (fate: string) => fate === 'malformed' || (fate !== 'done' && !waits(fate));
 
@@ -320,6 +320,65 @@ describe('a message that is not valid', () => {
   });
 });
 
+test.each([
+  ['is kept in the text of a valid message', { say: '{"secret":"hunter2"}' }, undefined],
+  ['is taken out of any text else', { say: ['{"secret":"hunter2"}'] }, 'secret'],
+  ['is taken out with its value', { say: 'hello', secret: 'hunter2', theSecret: 'x' }, 'secret, theSecret'],
+])('what a letter holds of a forbidden field %s', async (_, data, rotated) => {
+  const { letters, queues } = fakeQueues();
+  const { services } = worldWith({ queues });
+  const run = throwing(new MessageFailure('rejected', 'no', { remedy: 'Do this.' }));
+  const body = bodyOf('', { data });
+  await handlerOf(integrationOf(run, { forbidden: ['secret', 'theSecret'] }), () => services)(
+    { Records: [recordOf(body)] },
+    plentyOfTime,
+  );
+  const [letter] = letters;
+  expect(letter?.body.includes('hunter2')).toBe(rotated === undefined);
+  expect(letter?.body === body).toBe(rotated === undefined);
+  const { remedy = '' } = letter?.failure ?? {};
+  expect(remedy).toContain(rotated === undefined ? 'Do this.' : `Rotate what it brought as ${rotated}: `);
+});
+
+test.each([
+  ['the first receipt', '1', '0', undefined, { again: false, asService: true }],
+  ['another receipt', '2', '0', undefined, { again: true, asService: true }],
+  ['a replay', '1', '1', undefined, { again: true, asService: true }],
+  ['a user’s own credential', '1', '0', () => '7', { again: false, asService: false }],
+])('the incidents hear of %s', async (_, receipts, replays, actor, expected) => {
+  const heard: object[] = [];
+  const written: number[] = [];
+  const incidents = {
+    heard: (fate: object) => void heard.push(fate),
+    write: async () => void written.push(heard.length),
+  };
+  const { services, reports } = worldWith({ incidents });
+  const run: Run = async (_say, { platform }) => {
+    await platform.call(putThing, { path: { id: 1 } });
+    throw new MessageFailure('rejected', 'no such file as ‹jane.pdf›');
+  };
+  const { attributes } = recordOf('');
+  const record = recordOf(bodyOf('a'), {
+    attributes: { ...attributes, ApproximateReceiveCount: receipts },
+    messageAttributes: { replays: { dataType: 'Number', stringValue: replays } },
+  });
+  const integration = integrationOf(run, actor ? { actor } : {});
+  const context = { ...plentyOfTime, awsRequestId: 'invocation-1' };
+  await handlerOf(integration, () => services)({ Records: [record] }, context);
+  expect(reports()).toMatchObject([{ invocationId: 'invocation-1' }]);
+  expect(reports()[0].durationMs).toBeLessThan(60 * second);
+  expect(written).toEqual([1]);
+  expect(heard).toMatchObject([
+    {
+      outcome: 'parked',
+      calls: [{ status: 200 }],
+      failure: { kind: 'rejected', message: 'no such file as a file' },
+      ...expected,
+    },
+  ]);
+  expect(JSON.stringify(heard)).not.toContain('jane');
+});
+
 describe('what an integration throws', () => {
   const itsOwnCause = new Error('geheim');
   itsOwnCause.cause = itsOwnCause;
@@ -394,9 +453,11 @@ describe('what an integration throws', () => {
   test.each((Object.keys(dispositions) as FailureKind[]).map((kind) => [kind, dispositions[kind]] as const))(
     'as a failure of kind %s makes the message %s',
     async (kind, disposition) => {
-      const { letters, delays, response, reports } = await handleOne(
+      const { letters, delays, response, reports, logged } = await handleOne(
         throwing(new MessageFailure(kind, 'why')),
       );
+      const defects = logged().filter(({ message }) => message === 'a defect of sis-relay');
+      expect(defects).toHaveLength(kind === 'defect' ? 1 : 0);
       expect(letters).toHaveLength(disposition === 'park' ? 1 : 0);
       expect(delays).toHaveLength(disposition === 'wait' ? 1 : 0);
       expect(response.batchItemFailures).toHaveLength(delays.length);
@@ -482,7 +543,7 @@ describe('a waiting message', () => {
   test('that is looked up each time is not received oftener in a day than its queue allows', async () => {
     const ledger: Services['ledger'] = {
       ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => true },
-      ...{ confirm: async () => undefined, seen: () => undefined, settlingMs: 60 * second },
+      ...{ confirm: async () => undefined, seen: () => undefined, graceMs: 60 * second },
     };
     const operation = { ...putThing, repeatable: false };
     const unanswered = new PlatformError({

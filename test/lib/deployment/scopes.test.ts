@@ -110,7 +110,7 @@ const lookedUp: Record<string, Record<string, LetterFailure['kind']>> = {
 };
 
 describe.each([...(await loadIntegrations()).values()])('$name', (integration) => {
-  const relay = functionForTests(integration, () => ({ LEDGER_SETTLING_SECONDS: '1' }));
+  const relay = functionForTests(integration, () => ({ LEDGER_GRACE_SECONDS: '1' }));
   const needed = scopesOf(integration).map(({ scope }) => scope);
   const [{ body }] = exampleOf(integration.name).Records;
   const messages: object[] = [JSON.parse(body).data, ...(further[integration.name] ?? [])];

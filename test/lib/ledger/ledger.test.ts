@@ -16,7 +16,7 @@ const start = Date.UTC(2026, 2, 1);
 const second = 1_000;
 const day = 24 * 3_600 * second;
 const leaseMs = 60 * second;
-const settlingMs = 60 * second;
+const graceMs = 60 * second;
 /** A message that its queue has not shown again for so long was done. */
 const hiddenMs = 3_600 * second;
 
@@ -65,7 +65,7 @@ const clientWith = (maxAttempts: number): DynamoDBClient => {
 const container = (dynamodb = client): Ledger => {
   const table = createLedgerTable({ dynamodb: async () => dynamodb, table: 'ledger', nowMs: () => nowMs });
   return createLedger({
-    ...{ table, settlingMs, hiddenMs },
+    ...{ table, graceMs, hiddenMs },
     nowMs: () => nowMs,
     warn: (text) => warnings.push(text),
   });
@@ -93,7 +93,7 @@ const claim = (ledger: Ledger, entry: Entry, isolated = false): Promise<Verdict>
 const told = async (ledger: Ledger, entry: Entry, isolated = false): Promise<string> => {
   const verdict = await claim(ledger, entry, isolated);
   if (verdict.kind === 'wait') return `${verdict.why} ${verdict.seconds}`;
-  return verdict.kind === 'send' && verdict.doubt ? 'look' : verdict.kind;
+  return verdict.kind === 'send' && verdict.unresolved ? 'look' : verdict.kind;
 };
 /** An attempt that comes to this end; without one, its container dies. */
 const attempt = async (ledger: Ledger, entry: Entry, ending?: Ending, refusal?: string): Promise<void> => {
@@ -104,7 +104,7 @@ const attempt = async (ledger: Ledger, entry: Entry, ending?: Ending, refusal?: 
 const pass = (ms: number) => {
   nowMs += ms;
 };
-const settled = leaseMs + settlingMs;
+const settled = leaseMs + graceMs;
 const raw = async () =>
   (await client.send(new GetItemCommand({ TableName: 'ledger', Key: { resource: { S: resource } } }))).Item ??
   {};
@@ -236,7 +236,7 @@ describe('a message that may be sent twice without harm', () => {
     await attempt(here, older!(), 'unknown');
     pass(settled);
     await attempt(container(), newer!(), 'undone');
-    // The older one is in doubt again, and not forgotten.
+    // The older one is unresolved again, and not forgotten.
     expect(await told(container(), repeatable('0'))).toBe('newer 1800');
     await attempt(container(), message!(), 'undone');
     expect(await told(container(), older!())).toBe('send');
@@ -357,7 +357,7 @@ describe('what a message does not give', () => {
     await attempt(container(), both('2'), 'undone');
     await attempt(container(), both('2'), 'unknown');
     pass(settled);
-    for (const ending of ['undone', 'unknown', 'taken', 'done'] as const) {
+    for (const ending of ['undone', 'unknown', 'accepted-unverified', 'done'] as const) {
       await attempt(container(), grade('3'), ending);
       pass(settled);
     }
@@ -392,7 +392,7 @@ describe('a message that must not be sent twice', () => {
 
   test.each<[string, Ending | undefined, number]>([
     ['the function died on it', undefined, settled],
-    ['no answer came', 'unknown', settlingMs],
+    ['no answer came', 'unknown', graceMs],
   ])('is looked up when the platform has had its time, where %s', async (_, ending, ms) => {
     await attempt(container(), once(), ending);
     pass(ms - 1);
@@ -420,7 +420,7 @@ describe('a message that must not be sent twice', () => {
     pass(settled);
     await attempt(container(), once(), 'undone', '{"status":429}');
     pass(settled);
-    const told = { doubt: { sinceMs: start, decided: false, refusal: '{"status":500}' } };
+    const told = { unresolved: { sinceMs: start, decided: false, refusal: '{"status":500}' } };
     expect(await claim(container(), once())).toMatchObject(told);
     // The function dies while it is looked up.
     pass(settled);
@@ -433,31 +433,35 @@ describe('a message that must not be sent twice', () => {
       { replays: 1, decidedMs: start + settled },
       true,
     ],
-    ['of such a letter, before it could be seen', { replays: 1, decidedMs: start + settlingMs - 1 }, false],
+    ['of such a letter, before it could be seen', { replays: 1, decidedMs: start + graceMs - 1 }, false],
     ['of another letter', { replays: 1 }, false],
   ])('is decided by a replay %s: %o → %s', async (_, replay, decided) => {
     await attempt(container(), once(), 'unknown');
     pass(settled);
     const verdict = await claim(container(), once({ messageId: 'replay', ...replay }));
-    expect(verdict).toMatchObject({ kind: 'send', doubt: { decided } });
+    expect(verdict).toMatchObject({ kind: 'send', unresolved: { decided } });
   });
 
   test('is decided by no message that is not replayed, whatever its producer has it say', async () => {
     await attempt(container(), once(), 'unknown');
     pass(settled);
     const verdict = await claim(container(), once({ decidedMs: start + settled }));
-    expect(verdict).toMatchObject({ kind: 'send', doubt: { decided: false } });
+    expect(verdict).toMatchObject({ kind: 'send', unresolved: { decided: false } });
   });
 
   test('was taken, where the platform said so: until a person decides, though the function dies while it is looked up', async () => {
-    await attempt(container(), once(), 'taken');
+    await attempt(container(), once(), 'accepted-unverified');
     pass(settled);
-    expect(await claim(container(), once())).toMatchObject({ doubt: { taken: true } });
+    expect(await claim(container(), once())).toMatchObject({ unresolved: { acceptedUnverified: true } });
     pass(leaseMs + settled);
-    expect(await claim(container(), once(), true)).toMatchObject({ doubt: { taken: true } });
+    expect(await claim(container(), once(), true)).toMatchObject({
+      unresolved: { acceptedUnverified: true },
+    });
     pass(leaseMs + settled);
     const replay = once({ messageId: 'replay', replays: 1, decidedMs: nowMs });
-    expect(await claim(container(), replay)).toMatchObject({ doubt: { taken: false, decided: true } });
+    expect(await claim(container(), replay)).toMatchObject({
+      unresolved: { acceptedUnverified: false, decided: true },
+    });
   });
 });
 

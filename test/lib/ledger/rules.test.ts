@@ -7,10 +7,10 @@ const day = 24 * 3_600 * second;
 const nowMs = Date.UTC(2026, 2, 1, 12);
 const hiddenMs = 3_420 * second;
 const leaseMs = 50 * second;
-const settlingMs = 60 * second;
+const graceMs = 60 * second;
 
 const fieldOf = (version: string, more: Partial<Field> = {}): Field => ({
-  ...{ version, messageId: `sqs ${version}`, outcome: 'claimed', replays: 0, deaths: 0, takenMs: 0 },
+  ...{ version, messageId: `sqs ${version}`, outcome: 'claimed', replays: 0, crashes: 0, acceptedMs: 0 },
   ...{ claimedMs: nowMs, attemptedMs: nowMs },
   ...more,
 });
@@ -23,17 +23,17 @@ const itemOf = (
 ): Item => {
   const claimedMs = nowMs - ago * second;
   const isOpen = outcome === 'claimed';
-  const actsMs = outcome === 'unknown' ? claimedMs + settlingMs : 0;
+  const actsMs = outcome === 'unknown' ? claimedMs + graceMs : 0;
   return {
     claimId: 'claim',
     leaseMs: isOpen ? claimedMs + leaseMs : 0,
-    settledMs: isOpen ? claimedMs + leaseMs + settlingMs : actsMs,
+    graceEndsMs: isOpen ? claimedMs + leaseMs + graceMs : actsMs,
     last: 'whole',
     fields: { whole: fieldOf(version, { claimedMs, attemptedMs: claimedMs, outcome, ...more }) },
   };
 };
 
-const nothing: Item = { claimId: '', leaseMs: 0, settledMs: 0, last: '', fields: {} };
+const nothing: Item = { claimId: '', leaseMs: 0, graceEndsMs: 0, last: '', fields: {} };
 
 const entryOf = (version: string, more: Partial<Entry> = {}): Entry => ({
   ...{ resource: 'try-out/1', fields: ['whole'], version, timeMs: nowMs - day, messageId: `sqs ${version}` },
@@ -47,7 +47,7 @@ const judged = (item: Item, entry: Entry, isolated = false): Judgement =>
 /** What is to be done, in a word. */
 const told = (judgement: Judgement): string => {
   if (judgement.kind === 'wait') return `${judgement.why} ${judgement.seconds}`;
-  return judgement.kind === 'send' && judgement.doubt ? 'look' : judgement.kind;
+  return judgement.kind === 'send' && judgement.unresolved ? 'look' : judgement.kind;
 };
 
 const once = { repeatable: false };
@@ -100,7 +100,19 @@ describe('what becomes of message 2, by what is known of its resource', () => {
       { ...replay, decidedMs: nowMs - day },
       'newer 1800',
     ],
+    [
+      'the same, and a person looked a moment before its grace period was over',
+      itemOf('3', 'unknown', { ago: 60 }),
+      { ...replay, decidedMs: nowMs - 1 },
+      'newer 1800',
+    ],
     ['the same, and a person has looked since', itemOf('3', 'unknown', { ago: 60 }), decided, 'send'],
+    [
+      'a newer one was undone, and a person looked when it was claimed',
+      itemOf('3', 'undone', { ago: 60 }),
+      { ...replay, decidedMs: nowMs - 60 * second },
+      'newer 1800',
+    ],
     [
       'the same, and a person replayed another letter',
       itemOf('3', 'unknown', { ago: 60 }),
@@ -143,6 +155,19 @@ describe('what becomes of message 2, by what is known of its resource', () => {
       'duplicate',
     ],
 
+    [
+      'it was claimed by another SQS message, must not be sent twice, and that one may come back',
+      itemOf('2', 'claimed', { ago: 3_419 }),
+      { ...once, ...copy },
+      'busy 1',
+    ],
+    [
+      'the same, and that one is gone',
+      itemOf('2', 'claimed', { ago: 3_420 }),
+      { ...once, ...copy },
+      'isolate',
+    ],
+
     ['it was undone', itemOf('2', 'undone'), {}, 'send'],
     ['it may have acted, or may yet: again it does no harm', itemOf('2', 'unknown', { ago: 1 }), {}, 'send'],
     ['it comes back, as its attempt has died', itemOf('2', 'claimed', { ago: 50 }), {}, 'isolate'],
@@ -175,8 +200,8 @@ describe('the horizon', () => {
 });
 
 describe('a death', () => {
-  const died = (deaths: number, outcome: Field['outcome'] = 'claimed') =>
-    itemOf('2', outcome, { ago: 60, deaths });
+  const died = (crashes: number, outcome: Field['outcome'] = 'claimed') =>
+    itemOf('2', outcome, { ago: 60, crashes });
 
   test.each<[string, Item, Partial<Entry>, boolean, string]>([
     ['the first is counted, and alone it is sent again', died(0), {}, true, 'send'],
@@ -209,17 +234,17 @@ describe('what an attempt takes over from those before it', () => {
   const inherited = (item: Item, message: Partial<Entry>, isolated = true) => {
     const judgement = judged(item, entryOf('2', message), isolated);
     if (judgement.kind !== 'send') throw new Error(judgement.kind);
-    return { ...judgement.inherited, doubt: judgement.doubt };
+    return { ...judgement.inherited, unresolved: judgement.unresolved };
   };
   const since = { attemptedMs: nowMs - day, ago: 60 };
 
-  test('is since when nothing is known, its deaths, and what the platform said first', () => {
+  test('is since when nothing is known, its crashes, and what the platform said first', () => {
     const refusal = '{"message":"no"}';
-    expect(inherited(itemOf('2', 'claimed', { ...since, deaths: 1, refusal }), {})).toEqual({
-      ...{ attemptedMs: nowMs - day, takenMs: 0, deaths: 2, refusal, doubt: undefined },
+    expect(inherited(itemOf('2', 'claimed', { ...since, crashes: 1, refusal }), {})).toEqual({
+      ...{ attemptedMs: nowMs - day, acceptedMs: 0, crashes: 2, refusal, unresolved: undefined },
     });
-    expect(inherited(itemOf('2', 'unknown', { ...since, refusal }), once).doubt).toEqual({
-      ...{ sinceMs: nowMs - day, taken: false, decided: false, refusal },
+    expect(inherited(itemOf('2', 'unknown', { ...since, refusal }), once).unresolved).toEqual({
+      ...{ sinceMs: nowMs - day, acceptedUnverified: false, decided: false, refusal },
     });
   });
 
@@ -228,10 +253,10 @@ describe('what an attempt takes over from those before it', () => {
     ['such a letter, before it could be seen', { ...replay, decidedMs: nowMs - 1 }, false],
     ['a letter that asked nobody', replay, false],
   ])('is decided by the replay of %s', (_, message, expected) => {
-    const item = itemOf('2', 'unknown', { ago: 60, takenMs: nowMs - day });
-    expect(inherited(item, { ...once, ...message }).doubt).toMatchObject({
+    const item = itemOf('2', 'unknown', { ago: 60, acceptedMs: nowMs - day });
+    expect(inherited(item, { ...once, ...message }).unresolved).toMatchObject({
       decided: expected,
-      taken: !expected,
+      acceptedUnverified: !expected,
     });
   });
 });
@@ -239,7 +264,7 @@ describe('what an attempt takes over from those before it', () => {
 describe('fields of one resource', () => {
   const both = { fields: ['grade', 'comments'] };
   const item = (grade: Field | undefined, comments: Field | undefined, more: Partial<Item> = {}): Item => ({
-    ...{ claimId: 'claim', leaseMs: 0, settledMs: 0, last: 'grade' },
+    ...{ claimId: 'claim', leaseMs: 0, graceEndsMs: 0, last: 'grade' },
     fields: { ...(grade && { grade }), ...(comments && { comments }) },
     ...more,
   });
@@ -258,6 +283,7 @@ describe('fields of one resource', () => {
       'comments',
     ],
     ['a newer comment does not supersede the grade', item(at('1', 'done'), at('3', 'done')), {}, 'grade'],
+    ['what is done of it is not sent again', item(at('2', 'done'), at('2', 'unknown')), {}, 'comments'],
     ['newer ones of all fields do', item(at('3', 'done'), at('4', 'done')), {}, 'superseded'],
     [
       'a grade alone is nothing to who gives a comment alone',
@@ -288,7 +314,7 @@ describe('fields of one resource', () => {
       'the lock is of the resource: another field that is at work is waited for',
       item(at('1', 'claimed', { claimedMs: nowMs }), undefined, {
         leaseMs: nowMs + leaseMs,
-        settledMs: nowMs + 2 * leaseMs,
+        graceEndsMs: nowMs + 2 * leaseMs,
       }),
       { fields: ['comments'] },
       'busy 100',
@@ -313,7 +339,25 @@ describe('a claim in the way is worth a look', () => {
       });
   });
 
+  test('by what it has claimed alone, and not by an earlier claim of its message or another claim of that moment', () => {
+    const item = itemOf('1', 'claimed', digest);
+    const earlier = fieldOf('1', { claimedMs: nowMs - 1 });
+    const another = fieldOf('0', { claimedMs: nowMs });
+    expect(rivalIn({ ...item, fields: { ...item.fields, earlier, another } })?.digests).toEqual({
+      whole: 'of the grade',
+    });
+  });
+
+  test('where it repeats the value of one of its fields alone: the other one tells', () => {
+    const item = itemOf('1', 'claimed', digest);
+    const same = fieldOf('1', { digest: 'of the comment', repeats: true });
+    expect(rivalIn({ ...item, fields: { ...item.fields, same } })?.digests).toEqual({
+      ...{ whole: 'of the grade', same: 'of the comment' },
+    });
+  });
+
   test.each<[string, Item, Entry?]>([
+    ['where its field is forgotten', { ...itemOf('1', 'claimed', digest), last: 'other' }],
     ['where it tells none', itemOf('1', 'claimed')],
     ['where it has an ending that says more', itemOf('1', 'unknown', digest)],
     [

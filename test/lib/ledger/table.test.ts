@@ -34,14 +34,14 @@ afterAll(async () => {
 
 const fieldOf = (version: string, more: Partial<Field> = {}): Field => ({
   ...{ version, messageId: 'm', outcome: 'claimed', claimedMs: nowMs, attemptedMs: nowMs },
-  ...{ takenMs: 0, deaths: 0, replays: 0 },
+  ...{ acceptedMs: 0, crashes: 0, replays: 0 },
   ...more,
 });
 
 const itemOf = (version: string, more: Partial<Item> = {}): Item => ({
   claimId: `claim of ${version}`,
   leaseMs: nowMs + 60_000,
-  settledMs: nowMs + 120_000,
+  graceEndsMs: nowMs + 120_000,
   last: 'whole',
   fields: { whole: fieldOf(version) },
   ...more,
@@ -64,23 +64,23 @@ describe('a claim', () => {
   test('over an older version is won when nothing of it can act any more, and tells what was there', async () => {
     const older = itemOf('1');
     await claim(older);
-    nowMs = older.settledMs - 1;
+    nowMs = older.graceEndsMs - 1;
     expect(await claim(itemOf('2'))).toEqual({ won: false, item: older });
-    nowMs = older.settledMs;
+    nowMs = older.graceEndsMs;
     expect(await claim(itemOf('2'))).toEqual({ won: true, item: older });
   });
 
   test.each(['1', '2'])(
     'over version %s by version 1 is not won, and tells what is in the way',
     async (there) => {
-      const item = itemOf(there, { settledMs: 0 });
+      const item = itemOf(there, { graceEndsMs: 0 });
       await claim(item);
       expect(await claim(itemOf('1', { claimId: 'another' }))).toEqual({ won: false, item });
     },
   );
 
   test('finds nothing of what has expired and was not removed yet', async () => {
-    await claim(itemOf('9', { settledMs: start + 100 * day }));
+    await claim(itemOf('9', { graceEndsMs: start + 100 * day }));
     nowMs = start + 35 * day;
     expect((await claim(itemOf('1'))).won).toBe(false);
     nowMs += 1_000;
@@ -98,7 +98,7 @@ describe('a claim', () => {
   describe('of several fields', () => {
     const item = (fields: Record<string, string>, more: Partial<Item> = {}) =>
       itemOf(Object.values(fields).join(), {
-        settledMs: 0,
+        graceEndsMs: 0,
         last: Object.keys(fields)[0] ?? '',
         fields: Object.fromEntries(
           Object.entries(fields).map(([field, version]) => [field, fieldOf(version)]),
@@ -125,7 +125,7 @@ describe('a claim', () => {
     );
 
     test('is not won while anything of the resource can act, be it of another field', async () => {
-      const there = item({ grade: '1' }, { settledMs: nowMs + 1 });
+      const there = item({ grade: '1' }, { graceEndsMs: nowMs + 1 });
       await claim(there);
       expect(await claim(item({ comments: '2' }))).toEqual({ won: false, item: there });
     });
@@ -144,11 +144,11 @@ describe('a claim', () => {
     });
 
     test('is won over an older version, and not over none of its field, nor over what has expired', async () => {
-      const older = itemOf('1', { settledMs: 0 });
+      const older = itemOf('1', { graceEndsMs: 0 });
       await claim(older);
       const another = itemOf('2', { fields: { another: fieldOf('2') } });
       expect(await claim(another, ifKnown)).toEqual({ won: false, item: older });
-      expect(await claim(itemOf('2', { settledMs: 0 }), ifKnown)).toEqual({ won: true, item: older });
+      expect(await claim(itemOf('2', { graceEndsMs: 0 }), ifKnown)).toEqual({ won: true, item: older });
       nowMs += 35 * day + 1_000;
       expect(await claim(itemOf('3'), ifKnown)).toEqual({ won: false, item: undefined });
     });
@@ -180,7 +180,7 @@ describe('a replacement', () => {
     ['is the whole of the item: what it does not have is gone', false, ['one']],
     ['that is partial leaves what it does not know', true, ['one', 'other', 'third']],
   ])('%s', async (_, partial, left) => {
-    const both = itemOf('1', { settledMs: 0, fields: { one: fieldOf('1'), other: fieldOf('1') } });
+    const both = itemOf('1', { graceEndsMs: 0, fields: { one: fieldOf('1'), other: fieldOf('1') } });
     await claim(both);
     const claimed = itemOf('2', { fields: { third: fieldOf('2') } });
     await claim(claimed);
@@ -201,7 +201,7 @@ describe('an item', () => {
 
   test('is what was written of it, with all that a field can tell', async () => {
     const refusal = JSON.stringify({ message: 'no', status: 500, detail: 'ä😀"\u2028' });
-    const told = { ...{ takenMs: 3, deaths: 2, replays: 1 }, refusal, digest: 'd' };
+    const told = { ...{ acceptedMs: 3, crashes: 2, replays: 1 }, refusal, digest: 'd' };
     const item = itemOf('1', { fields: { whole: fieldOf('1', { outcome: 'unknown', ...told }) } });
     await claim(item);
     expect((await claim(item)).item).toEqual(item);
@@ -227,9 +227,9 @@ describe('an item', () => {
       );
     await expect(setting('last')).rejects.toThrow('reserved keyword');
     // Those that conditions tell by name.
-    for (const each of ['claimId', 'expires', 'settledMs'])
+    for (const each of ['claimId', 'expires', 'graceEndsMs'])
       await expect(setting(each)).resolves.toBeDefined();
-    const lock = ['claimId', 'expires', 'last', 'leaseMs', 'resource', 'settledMs'];
+    const lock = ['claimId', 'expires', 'last', 'leaseMs', 'resource', 'graceEndsMs'];
     expect(Object.keys(await raw()).sort()).toEqual([...lock, 's_whole', 'v_whole'].sort());
   });
 
@@ -248,7 +248,7 @@ describe('an item', () => {
     const fields = Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`field ${at}`, fieldOf('1')]));
     const first = itemOf('1');
     await own.claim(resource, first, anyTime);
-    const next = itemOf('1', { claimId: 'next', settledMs: 0, fields });
+    const next = itemOf('1', { claimId: 'next', graceEndsMs: 0, fields });
     expect(await own.replace(resource, { expected: first, next })).toBe(true);
     const last = itemOf('2', { fields: { 'field 599': fieldOf('2') } });
     expect((await own.claim(resource, last, anyTime)).item).toEqual(next);
@@ -271,7 +271,7 @@ type Step = {
   partial: boolean;
   expected: number;
   claimId: number;
-  settledMs: number;
+  graceEndsMs: number;
 };
 
 describe('the model of the table, on which the histories are lived', () => {
@@ -286,7 +286,7 @@ describe('the model of the table, on which the histories are lived', () => {
     partial: fc.boolean(),
     expected: fc.nat({ max: 4 }),
     claimId: fc.nat({ max: 4 }),
-    settledMs: fc.constantFrom(0, 0, 1, 60_000),
+    graceEndsMs: fc.constantFrom(0, 0, 1, 60_000),
   });
 
   test('answers whatever is asked of it as the emulator does', async () => {
@@ -296,12 +296,12 @@ describe('the model of the table, on which the histories are lived', () => {
         resources += 1;
         const real = `try-out/${resources}`;
         const model = createTableModel(() => nowMs);
-        for (const { ms, settledMs, ...given } of steps) {
+        for (const { ms, graceEndsMs, ...given } of steps) {
           nowMs += ms;
           const fields = Object.fromEntries(
             Object.entries(given.fields).map(([field, each]) => [field, fieldOf(each)]),
           );
-          const item = itemOf('', { claimId: `${given.claimId}`, settledMs: nowMs + settledMs, fields });
+          const item = itemOf('', { claimId: `${given.claimId}`, graceEndsMs: nowMs + graceEndsMs, fields });
           const { mustBeKnown, partial } = given;
           const change = { expected: itemOf('', { claimId: `${given.expected}` }), next: item, partial };
           if (given.claim)

@@ -82,6 +82,10 @@ describe('a submission that was taken', () => {
     ['is listed in another shape', /could not be read: GET \S+ the answer lacks/, { body: '{}' }],
   ])('and %s is told as such, with the reason', async (_, message, list) => {
     const error = await errorOf(uploadTo(list));
-    expect(error).toMatchObject({ taken: true, mayHaveActed: true, message: expect.stringMatching(message) });
+    expect(error).toMatchObject({
+      acceptedUnverified: true,
+      mayHaveActed: true,
+      message: expect.stringMatching(message),
+    });
   });
 });

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import type { SQSRecord } from 'aws-lambda';
+import type { Integration } from '../integration.ts';
+import type { Digest } from '../ledger/digest.ts';
+import type { Entry } from '../ledger/ledger.ts';
+import { identityOf, type Message, versionOf } from '../message.ts';
+import { type Delivery, isDecided } from './delivery.ts';
+
+type Given<Data> = {
+  integration: Integration<Data>;
+  message: Message<Data>;
+  record: SQSRecord;
+  delivery: Delivery;
+};
+
+/** What the ledger is told of a message. */
+export const entryOf = async <Data>(
+  { integration, message, record, delivery }: Given<Data>,
+  digest: Digest | undefined,
+): Promise<Entry> => {
+  const { repeatable: asked, effect } = integration;
+  const repeatable = typeof asked === 'function' ? asked(message.data) : asked;
+  const resource = shortened(integration.resource(message.data, message));
+  return {
+    resource,
+    fields: fieldsOf(integration, message).map(shortened),
+    version: repeatable ? versionOf(message, integration.name) : identityOf(message),
+    timeMs: Date.parse(message.time),
+    messageId: record.messageId,
+    replays: delivery.replays,
+    decidedMs: isDecided(record) ? delivery.sentMs : undefined,
+    repeatable,
+    digests: effect ? await digestsOf(resource, effect.wanted(message.data), digest) : {},
+  };
+};
+
+/** A resource that is changed as a whole has one field. */
+const wholeResource = ['whole'];
+
+export const fieldsOf = <Data>(integration: Integration<Data>, message: Message<Data>): readonly string[] =>
+  integration.fields?.(message.data, message) ?? wholeResource;
+
+/** By field; one without a value, or without a key to digest it, has none. */
+export const digestsOf = async (
+  resource: string,
+  fields: Record<string, string | undefined>,
+  digest: Digest | undefined,
+): Promise<Record<string, string>> => {
+  const all = await Promise.all(
+    Object.entries(fields).map(async ([field, value]) => {
+      const made = value === undefined ? undefined : await digest?.([resource, field, value]);
+      return made === undefined ? [] : [[field, made] as const];
+    }),
+  );
+  return Object.fromEntries(all.flat());
+};
+
+/** DynamoDB's keys have at most 2,048 bytes; a message's source and id may be longer. */
+const maxKeyLength = 512;
+
+/** The first word stays: the function's role gets its right to the resource by it. */
+const shortened = (resource: string): string =>
+  resource.length > maxKeyLength
+    ? `${resource.split('/')[0]}/${createHash('sha256').update(resource).digest('base64url')}`
+    : resource;

@@ -1,0 +1,96 @@
+import { dispositions, type Failure, failureOf, MessageFailure, type Refusal } from '../failure.ts';
+import type { Effect, Integration, IntegrationContext } from '../integration.ts';
+import type { Digest } from '../ledger/digest.ts';
+import type { SeenRival, Unresolved } from '../ledger/ledger.ts';
+import { digestsOf } from './ledger-entry.ts';
+
+/**
+ * Looks on the platform whether the attempt that left no outcome was done. @throws MessageFailure `uncertain` where nobody can
+ * tell and nobody has decided.
+ */
+export const wasDone = async <Data>(
+  { verify }: Integration<Data>,
+  data: Data,
+  { context, unresolved }: { context: IntegrationContext; unresolved: Unresolved },
+): Promise<boolean> => {
+  const { acceptedUnverified } = unresolved;
+  const since = new Date(unresolved.sinceMs).toISOString();
+  const subject = verify?.subject(data) ?? 'its effect';
+  const { message: first, ...refusal } = readRefusal(unresolved.refusal);
+  let why = 'the platform does not tell';
+  try {
+    // What was accepted may be dated earlier than our claim, as the platform's clock may differ: whatever is like it is its effect.
+    const sinceMs = acceptedUnverified ? 0 : unresolved.sinceMs;
+    const found = (await verify?.look?.(data, { ...context, sinceMs })) ?? 'unclear';
+    if (found === 'found' || (acceptedUnverified && found === 'unclear')) return true;
+    if (found === 'absent' && !acceptedUnverified) return false;
+    if (verify?.look)
+      why = acceptedUnverified
+        ? 'the platform answered with a success, and does not show it'
+        : 'something is there that may be its effect';
+  } catch (error) {
+    const failure = failureOf(error);
+    if (dispositions[failure.kind] === 'wait') {
+      if (first === undefined) throw error;
+      // Its letter, after a day of looking in vain, must still hold what the platform said to the first attempt.
+      const { kind, message, remedy, retryAfterSeconds } = failure;
+      throw new MessageFailure(kind, `${message}. An attempt since ${since} left no outcome (${first})`, {
+        remedy: `${remedy} Whether ${subject} is there is looked up first.`,
+        refusal: { ...refusal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) },
+      });
+    }
+    why = failure.message;
+  }
+  if (unresolved.decided) return false;
+  const said = first === undefined ? '' : ` (${first})`;
+  throw new MessageFailure('uncertain', `An attempt since ${since} left no outcome${said}: ${why}`, {
+    remedy: `Look for ${subject} since ${since}. Replay only if there is none, else discard this letter.`,
+    refusal,
+  });
+};
+
+const maxRefusalLength = 600;
+
+/** What the platform said, short enough for the ledger, which keeps it until a letter is written. */
+export const writtenRefusal = (failure: Failure): string => {
+  const { message, status, type, title, detail, required, operation, requestId } = failure;
+  const texts = Object.entries({ message, type, title, required, requestId, detail });
+  const cutTo = (length: number): string =>
+    JSON.stringify({
+      ...{ status, operation },
+      ...Object.fromEntries(texts.map(([name, text]) => [name, text?.slice(0, length).toWellFormed()])),
+    });
+  // JSON may write a character in six.
+  const fitting = [400, 300, 200, 150, 100, 60, 30]
+    .map(cutTo)
+    .find((text) => text.length <= maxRefusalLength);
+  return fitting ?? cutTo(10);
+};
+
+/** As `writtenRefusal` wrote it. */
+const readRefusal = (written: string | undefined): Refusal & { message?: string } =>
+  written === undefined ? {} : JSON.parse(written);
+
+/** A change may be dated so much earlier than the claim that made it: the platform's clock is known to a second. */
+const clockGrainMs = 1_000;
+
+type Claimed<Data> = {
+  data: Data;
+  resource: string;
+  rival: SeenRival;
+  context: IntegrationContext;
+  digest: Digest | undefined;
+};
+
+/** Whether the platform shows all that a rival was to do, changed since it began. What cannot be read is not seen. */
+export const isRivalDone = async <Data>(
+  effect: Effect<Data> | undefined,
+  { data, resource, rival, context, digest }: Claimed<Data>,
+): Promise<boolean> => {
+  const shown = await effect?.shown(data, context).catch(() => undefined);
+  if (shown === undefined) return false;
+  const changedMs = shown.changedMs - (context.platform.clockOffsetMs() ?? 0);
+  if (!(changedMs >= rival.claimedMs - clockGrainMs)) return false;
+  const digests = await digestsOf(resource, shown.fields, digest);
+  return Object.entries(rival.digests).every(([field, wanted]) => digests[field] === wanted);
+};

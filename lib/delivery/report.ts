@@ -1,0 +1,46 @@
+import { eventIdIn } from '../message.ts';
+import { withoutFileNames } from '../redaction/file-name.ts';
+import type { Received, Settlement } from './attempt.ts';
+import { ageMs, waitedMs } from './delivery.ts';
+import type { Services } from './services.ts';
+
+type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
+
+/** Tells the log, the metrics and the incidents what has become of a message. */
+export const report = (
+  settlement: Settled,
+  { record, delivery }: Received,
+  { services, asService }: { services: Services; asService: boolean },
+): void => {
+  const { outcome, calls, eventId } = settlement;
+  const failure = 'failure' in settlement ? settlement.failure : undefined;
+  const said = 'reason' in settlement ? settlement.reason : failure?.message;
+  const reason = said && withoutFileNames(said);
+  const { attempts, replays } = delivery;
+  const last = calls.at(-1);
+  services.incidents?.heard({
+    outcome,
+    failure: failure && { ...failure, message: reason ?? '' },
+    calls,
+    asService,
+    again: attempts + replays > 1,
+  });
+  services.observe.message({
+    outcome,
+    messageId: record.messageId,
+    // Of a message that is not valid, the producer still wants to know which it was.
+    eventId: eventId ?? eventIdIn(record.body),
+    kind: failure?.kind,
+    reason,
+    operation: failure?.operation ?? last?.call,
+    status: failure?.status ?? last?.status,
+    requestId: failure?.requestId,
+    ...{ attempts, replays },
+    requests: calls.length,
+    platformMs: Math.round(calls.reduce((sum, { durationMs }) => sum + durationMs, 0)),
+    durationMs: services.nowMs() - delivery.startedMs,
+    ageSeconds: Math.round(ageMs(delivery) / 1000),
+    waitedSeconds: Math.round(waitedMs(delivery) / 1000),
+    waitSeconds: outcome === 'waiting' ? settlement.seconds : undefined,
+  });
+};

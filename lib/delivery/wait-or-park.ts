@@ -1,0 +1,120 @@
+import { dispositions, type Failure, failureOf, MessageFailure, needsPerson } from '../failure.ts';
+import { patientReceipts, waitSeconds } from './backoff.ts';
+import { ageMs, type Delivery, waitedMs } from './delivery.ts';
+import type { Limits } from './services.ts';
+
+/** What becomes of a message that is not done: it comes back after so many seconds, or it becomes a letter. */
+export type NotDone =
+  | { outcome: 'waiting'; seconds: number; reason: string; failure?: Failure }
+  | { outcome: 'parked'; failure: Failure };
+
+export type Failed = {
+  failure: Failure;
+  /** Its call got no answer and must not be sent twice: look for its effect when the platform has had time to finish. */
+  lookUpSeconds?: number | undefined;
+  /**
+   * Its claim stands in the ledger. If the message does not come back as soon as its queue would show it, it is presumed done:
+   * so it must not be hidden for longer, nor become a letter.
+   */
+  claimed?: boolean;
+};
+
+/** Decides after a failure. */
+export const afterFailure = (
+  { failure, lookUpSeconds, claimed = false }: Failed,
+  delivery: Delivery,
+  limits: Limits,
+): NotDone => {
+  const seconds = backoff(delivery, limits, lookUpSeconds ?? failure.retryAfterSeconds);
+  if (claimed) return waitAfter(failure, Math.min(seconds, Math.floor(limits.visibilityMs / 1000)));
+  const healsByWaiting = dispositions[failure.kind] === 'wait';
+  if ((healsByWaiting || lookUpSeconds !== undefined) && isPatient(delivery, limits))
+    return waitAfter(failure, seconds);
+  return { outcome: 'parked', failure: healsByWaiting ? afterLongWait(failure, delivery) : failure };
+};
+
+/** Why a message waits that did not fail, and what its letter says if its turn never comes. */
+const turns = {
+  'no-time': {
+    kind: 'unavailable',
+    reason: 'Too little time was left in this invocation: the next one takes it',
+    remedy: undefined,
+  },
+  busy: {
+    kind: 'unavailable',
+    reason: 'What another attempt on the same resource has sent may still act: it waits for that to be over',
+    remedy: undefined,
+  },
+  newer: {
+    kind: 'uncertain',
+    reason: 'A newer message about the same resource has no outcome yet: only what was done supersedes',
+    remedy:
+      'Find the newer message about the same resource (its letter, or its queue) and bring it to its end. Then replay this letter: it is superseded if the newer one was done. To have this one instead, look at what the platform holds, replay it and discard the newer one.',
+  },
+} as const;
+
+export type Turn = {
+  why: keyof typeof turns;
+  seconds: number;
+  /** `seconds` is the longest possible wait: ask again soon, and later each time. */
+  mayEndEarlier?: boolean;
+};
+
+/** Decides where nothing failed and another has to end first: parked only before its queue would forget it. */
+export const waitForTurn = (
+  { why, seconds, mayEndEarlier = false }: Turn,
+  delivery: Delivery,
+  limits: Limits,
+): NotDone => {
+  const { reason } = turns[why];
+  // The messages of a day's backlog take turns, too.
+  if (!isPatient(delivery, limits) && delivery.attempts > patientReceipts)
+    return afterFailure({ failure: failureOf(noTurn(why)) }, delivery, limits);
+  if (mayEndEarlier)
+    return { outcome: 'waiting', seconds: Math.min(seconds, backoff(delivery, limits)), reason };
+  // The outcome of the newer message may be known at any time.
+  const asked = why === 'newer' ? Math.min(seconds, limits.backoff.maximumSeconds) : seconds;
+  return { outcome: 'waiting', seconds: backoff(delivery, limits, asked), reason };
+};
+
+/** A message that cannot have its turn. */
+export const noTurn = (why: keyof typeof turns): MessageFailure => {
+  const { kind, reason, remedy } = turns[why];
+  return new MessageFailure(kind, reason, { remedy });
+};
+
+/** Decides where the letter could not be written: its message must stay on the queue. */
+export const afterUnwrittenLetter = (
+  { failure, unwritten }: { failure: Failure; unwritten: unknown },
+  delivery: Delivery,
+  limits: Limits,
+): NotDone => {
+  const { kind, message, remedy } = failureOf(unwritten);
+  const text = `No letter could be written of: ${failure.message}. ${message}`;
+  // Not the platform's Retry-After: SQS must hand it out often enough to move it before it forgets it.
+  return waitAfter({ ...failure, kind, remedy, message: text }, backoff(delivery, limits));
+};
+
+const waitAfter = (failure: Failure, seconds: number): NotDone => ({
+  outcome: 'waiting',
+  ...{ seconds, failure, reason: failure.message },
+});
+
+/** By backoff for a look-up, too: once a minute is more receipts in a day than the queue allows. */
+const backoff = ({ attempts }: Delivery, limits: Limits, retryAfterSeconds?: number): number =>
+  waitSeconds({ receiveCount: attempts, retryAfterSeconds }, limits.backoff);
+
+/** SQS deletes a message after 14 days: one of this age becomes a letter, which SQS keeps for 14 more. */
+const maxAgeMs = 13 * 24 * 3_600_000;
+
+/** Counted from the first receipt: a day in the backlog is nobody's failure. */
+const isPatient = (delivery: Delivery, { maxWaitMs }: Limits): boolean =>
+  waitedMs(delivery) < maxWaitMs && ageMs(delivery) < maxAgeMs;
+
+/** What a waiting message would have done by itself is now for somebody to do. */
+const afterLongWait = (failure: Failure, delivery: Delivery): Failure => {
+  const person = needsPerson(failure.kind) ? `${failure.remedy} ` : '';
+  const hours = Math.round(waitedMs(delivery) / 3_600_000);
+  const remedy = `${person}It waited for ${hours} h. When its cause is gone, replay this letter.`;
+  return { ...failure, remedy };
+};

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../lib/delivery/delivery.ts';
+import {
+  afterFailure,
+  afterUnwrittenLetter,
+  type Failed,
+  noTurn,
+  type Turn,
+  waitForTurn,
+} from '../../../lib/delivery/wait-or-park.ts';
+import { dispositions, type FailureKind, MessageFailure } from '../../../lib/failure.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const nowMs = Date.UTC(2026, 2, 1, 12);
+
+const limits = {
+  // After n receipts: 10, 20, 40 and so on, up to 900 seconds.
+  backoff: { minimumSeconds: 10, maximumSeconds: 1_800, random: () => 0 },
+  attemptTimeoutMs: 40_000,
+  reserveMs: 5_000,
+  maxWaitMs: day,
+  visibilityMs: 720_999,
+  fileBytes: 1,
+  profileImageBytes: 1,
+};
+
+const deliveryOf = (attempts: number, waitedMs = 0, ageMs = waitedMs): Delivery => ({
+  ...{ sentMs: nowMs - ageMs, firstMs: nowMs - waitedMs, startedMs: nowMs },
+  ...{ attempts, replays: 0 },
+});
+const failureWith = (kind: FailureKind, retryAfterSeconds?: number) => ({
+  ...{ kind, message: 'why', remedy: 'Do this.' },
+  ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+});
+
+/** As `waiting 20` or `parked throttled`. */
+const fateOf = (failed: Failed, delivery: Delivery): string => {
+  const fate = afterFailure(failed, delivery, limits);
+  return `${fate.outcome} ${fate.outcome === 'waiting' ? fate.seconds : fate.failure.kind}`;
+};
+
+describe('a failure', () => {
+  test.each(Object.keys(dispositions) as FailureKind[])('of kind %s has the fate of its row', (kind) => {
+    const expected = dispositions[kind] === 'wait' ? 'waiting 20' : `parked ${kind}`;
+    expect(fateOf({ failure: failureWith(kind) }, deliveryOf(2))).toBe(expected);
+  });
+
+  const throttled = { failure: failureWith('throttled', 77) };
+  const uncertain = { failure: failureWith('uncertain'), lookUpSeconds: 61 };
+  test.each<[string, Failed, Delivery, string]>([
+    ['waits as the platform asks', throttled, deliveryOf(1), 'waiting 77'],
+    ['waits longer after many receipts', throttled, deliveryOf(21), 'waiting 900'],
+    ['waits on the last moment of its patience', throttled, deliveryOf(1, day - 1), 'waiting 77'],
+    ['is parked after a day of waiting', throttled, deliveryOf(1, day), 'parked throttled'],
+    ['waits after a day in the backlog', throttled, deliveryOf(1, 0, 12 * day), 'waiting 77'],
+    ['waits just before it is 13 days old', throttled, deliveryOf(1, 0, 13 * day - 1), 'waiting 77'],
+    ['is parked when it is 13 days old', throttled, deliveryOf(1, 0, 13 * day), 'parked throttled'],
+    ['waits until it can be looked up', uncertain, deliveryOf(1), 'waiting 61'],
+    [
+      'waits until it can be looked up, whatever the platform asks',
+      { ...throttled, lookUpSeconds: 61 },
+      deliveryOf(1),
+      'waiting 61',
+    ],
+    ['is looked up less often after many receipts', uncertain, deliveryOf(21), 'waiting 900'],
+    ['is not looked up after a day', uncertain, deliveryOf(1, day), 'parked uncertain'],
+    [
+      'whose claim stands waits, and no longer than its queue hides it',
+      { failure: failureWith('throttled', 5_000), claimed: true },
+      deliveryOf(1),
+      'waiting 720',
+    ],
+    [
+      'whose claim stands waits for less if less is asked for',
+      { ...throttled, claimed: true },
+      deliveryOf(1),
+      'waiting 77',
+    ],
+    [
+      'whose claim stands is never parked',
+      { failure: failureWith('rejected'), claimed: true },
+      deliveryOf(1, 2 * day),
+      'waiting 10',
+    ],
+    [
+      'whose claim was ended has the fate of its row',
+      { failure: failureWith('rejected'), claimed: false },
+      deliveryOf(1),
+      'parked rejected',
+    ],
+  ])('%s', (_, failed, delivery, expected) => {
+    expect(fateOf(failed, delivery)).toBe(expected);
+  });
+
+  test('that waits tells which it is, in its own words', () => {
+    const failure = failureWith('throttled', 77);
+    const fate = afterFailure({ failure }, deliveryOf(1), limits);
+    expect(fate).toEqual({ outcome: 'waiting', seconds: 77, reason: 'why', failure });
+  });
+
+  test.each<[FailureKind, string]>([
+    ['rejected', 'Do this.'],
+    ['throttled', 'It waited for 25 h. When its cause is gone, replay this letter.'],
+    ['unavailable', 'It waited for 25 h. When its cause is gone, replay this letter.'],
+    ['credentials', 'Do this. It waited for 25 h. When its cause is gone, replay this letter.'],
+    ['aws-refused', 'Do this. It waited for 25 h. When its cause is gone, replay this letter.'],
+  ])('of kind %s that is parked after 25 hours says what to do', (kind, remedy) => {
+    const failure = failureWith(kind);
+    const fate = afterFailure({ failure }, deliveryOf(1, 25 * hour), limits);
+    expect(fate).toEqual({ outcome: 'parked', failure: { ...failure, remedy } });
+  });
+});
+
+describe('a message whose turn has not come', () => {
+  const of = (turn: Turn, delivery: Delivery): string => {
+    const fate = waitForTurn(turn, delivery, limits);
+    return `${fate.outcome} ${fate.outcome === 'waiting' ? fate.seconds : fate.failure.kind}`;
+  };
+  const noTime: Turn = { why: 'no-time', seconds: 1 };
+  const busy: Turn = { why: 'busy', seconds: 105 };
+  const newer: Turn = { why: 'newer', seconds: 3_420 };
+  test.each<[string, Turn, Delivery, string]>([
+    ['comes back at once', noTime, deliveryOf(2), 'waiting 1'],
+    ['comes back later after many receipts', noTime, deliveryOf(21), 'waiting 900'],
+    ['waits until a resource is free', busy, deliveryOf(1), 'waiting 105'],
+    [
+      'asks again soon where that may end earlier',
+      { ...busy, mayEndEarlier: true },
+      deliveryOf(2),
+      'waiting 20',
+    ],
+    ['and not later than that', { ...busy, mayEndEarlier: true }, deliveryOf(9), 'waiting 105'],
+    ['asks for a newer message’s outcome now and then', newer, deliveryOf(1), 'waiting 1800'],
+    ['and as soon as it must be known', { ...newer, seconds: 7 }, deliveryOf(1), 'waiting 7'],
+    [
+      'waits beyond the longest backoff for a resource',
+      { ...busy, seconds: 3_000 },
+      deliveryOf(1),
+      'waiting 3000',
+    ],
+    ['still waits after a day, within its first receipts', newer, deliveryOf(20, 2 * day), 'waiting 1800'],
+    ['still waits after many receipts, within a day', newer, deliveryOf(21, day - 1), 'waiting 1800'],
+    ['is parked after both', newer, deliveryOf(21, day), 'parked uncertain'],
+    ['is parked after both as unavailable', busy, deliveryOf(21, day), 'parked unavailable'],
+    ['is parked when it is 13 days old', noTime, deliveryOf(21, 0, 13 * day), 'parked unavailable'],
+  ])('%s', (_, turn, delivery, expected) => {
+    expect(of(turn, delivery)).toBe(expected);
+  });
+
+  test.each([
+    ['no-time', 'Too little time was left in this invocation: the next one takes it'],
+    [
+      'busy',
+      'What another attempt on the same resource has sent may still act: it waits for that to be over',
+    ],
+    ['newer', 'A newer message about the same resource has no outcome yet: only what was done supersedes'],
+  ] as const)('says why, and has not failed: %s', (why, reason) => {
+    const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(1), limits);
+    expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason });
+    expect(noTurn(why).message).toBe(reason);
+  });
+
+  test('as a letter says what to do', () => {
+    const remedyOf = (why: Turn['why']) => {
+      const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(21, day), limits);
+      return fate.outcome === 'parked' ? fate.failure.remedy : undefined;
+    };
+    expect(remedyOf('newer')).toMatch(/^Find the newer message about the same resource/);
+    expect(remedyOf('busy')).toBe('It waited for 24 h. When its cause is gone, replay this letter.');
+  });
+});
+
+test('a message whose letter cannot be written waits by backoff, and tells of both failures', () => {
+  const failure = { ...failureWith('throttled', 5), status: 429 };
+  const unwritten = new MessageFailure('aws-refused', 'SQS refuses', { remedy: 'Allow it.' });
+  expect(afterUnwrittenLetter({ failure, unwritten }, deliveryOf(3), limits)).toEqual({
+    ...{ outcome: 'waiting', seconds: 40 },
+    reason: 'No letter could be written of: why. SQS refuses',
+    failure: {
+      ...{ kind: 'aws-refused', remedy: 'Allow it.', status: 429, retryAfterSeconds: 5 },
+      message: 'No letter could be written of: why. SQS refuses',
+    },
+  });
+});
