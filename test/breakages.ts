@@ -224,6 +224,7 @@ const breakages: Breakage[] = [
     file: 'lib/ledger/rules.ts',
     code: 'claim.attemptedMs !== claim.claimedMs',
     by: 'claim.attemptedMs > claim.claimedMs',
+    seenBy: tests('test/lib/ledger/rules.test.ts'),
   },
   {
     title: 'a claim is seen to be done by a value that was there before',

@@ -1,6 +1,13 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, test } from 'vitest';
-import { dispositions, type FailureKind, failureOf, MessageFailure } from '../../lib/failure.ts';
+import {
+  dispositions,
+  type FailureKind,
+  failureOf,
+  MessageFailure,
+  needsDecision,
+  needsPerson,
+} from '../../lib/failure.ts';
 import { PlatformError } from '../../lib/platform/core/platform-error.ts';
 import { localClient } from '../local/aws.ts';
 import { startSecretsManager } from '../local/secrets-manager.ts';
@@ -449,6 +456,31 @@ describe('a failure that its thrower knows', () => {
     const failure = failureOf(new MessageFailure(kind, 'What happened'));
     expect(failure).toEqual({ kind, message: 'What happened', remedy: expect.stringMatching(/\w{3}.*\.$/) });
     expect(failureOf(new MessageFailure(kind, 'x', { remedy: 'Do this.' })).remedy).toBe('Do this.');
+  });
+
+  test('is parked or waits, and nothing else', () => {
+    expect(new Set(Object.values(dispositions))).toEqual(new Set(['park', 'wait']));
+  });
+
+  test('is called by its name, and has no refusal where nothing was refused', () => {
+    expect(new MessageFailure('rejected', 'no')).toMatchObject({ name: 'MessageFailure', refusal: {} });
+    expect(failureOf(new MessageFailure('rejected', 'no'))).toEqual({
+      ...{
+        kind: 'rejected',
+        message: 'no',
+        remedy: expect.stringMatching(/^Correct what the platform names/),
+      },
+    });
+    const refusal = { status: 409, title: 'Conflict' };
+    expect(failureOf(new MessageFailure('rejected', 'no', { refusal }))).toMatchObject(refusal);
+  });
+
+  test('is for a person to decide, or calls one, by its kind alone', () => {
+    const kinds = Object.keys(dispositions) as FailureKind[];
+    expect(kinds.filter(needsDecision)).toEqual(['uncertain', 'outdated']);
+    expect(needsDecision(undefined)).toBe(false);
+    expect(kinds.filter(needsPerson)).toEqual(['credentials', 'aws-refused']);
+    expect(needsPerson(undefined)).toBe(false);
   });
 
   test('waits only where waiting can help', () => {
