@@ -1,0 +1,15 @@
+/** For `npm run mutate`. */
+export default {
+  testRunner: 'vitest',
+  plugins: ['@stryker-mutator/vitest-runner'],
+  vitest: { configFile: 'test/mutate.config.ts', related: false },
+  coverageAnalysis: 'perTest',
+  ignoreStatic: true,
+  // Else it looks for references of a project that has none.
+  tsconfigFile: 'none.json',
+  tempDirName: '.stryker/sandbox',
+  reporters: ['clear-text', 'json'],
+  clearTextReporter: { reportTests: false, reportScoreTable: false, logTests: false },
+  jsonReporter: { fileName: process.env.MUTATE_REPORT ?? '.stryker/report.json' },
+  timeoutMS: 20_000,
+};

@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { optionsOf } from './options.ts';
+
+// `npm run mutate`: changes what decides a message's fate in one place after the other, and runs its unit tests each time. A change
+// that no test sees survives. `npm run mutate -- --only ledger` changes the files alone whose path holds that.
+
+/** What is changed, and the tests that must see it: those of its room, so that a survivor says where a test is missing. */
+const groups: Record<string, { change: string[]; tests: string[] }> = {
+  failure: { change: ['lib/failure.ts'], tests: ['test/lib/failure.test.ts'] },
+  message: { change: ['lib/message.ts'], tests: ['test/lib/message.test.ts'] },
+  'dead-letter': { change: ['lib/dead-letter.ts'], tests: ['test/lib/dead-letter.test.ts'] },
+  ledger: { change: ['lib/ledger/{rules,ledger}.ts'], tests: ['test/lib/ledger/{rules,ledger}.test.ts'] },
+  delivery: {
+    change: [
+      'lib/delivery/{settle,attempt,lookup,ledger-entry,wait-or-park,backoff,delivery,handler,report,queues,seen}.ts',
+    ],
+    tests: ['test/lib/delivery/*.test.ts'],
+  },
+  'platform/auth': {
+    change: ['lib/platform/auth/{auth,auth-parameters,id-key,clock-skew}.ts'],
+    tests: ['test/lib/platform/auth/*.test.ts', 'test/lib/platform/client.test.ts'],
+  },
+  'platform/core': {
+    change: ['lib/platform/core/{platform-error,json-error,parse-refusal,check-answer,receive-answer,not-found}.ts'],
+    tests: ['test/lib/platform/core/*.test.ts', 'test/lib/platform/client.test.ts'],
+  },
+};
+
+const minScore = 95;
+const folder = resolve(import.meta.dirname, '../.stryker');
+
+const { only } = optionsOf({ only: { type: 'string' } }, { usage: 'npm run mutate -- --only ledger' });
+const chosen = Object.entries(groups).filter(([name]) => only === undefined || name.includes(only));
+if (chosen.length === 0) {
+  console.error(`There is no group with ${only} in its name: ${Object.keys(groups).join(', ')}.`);
+  process.exit(2);
+}
+
+type Report = { files: Record<string, { mutants: { status: string }[] }> };
+type Score = { file: string; seen: number; all: number };
+
+/** Changes that no test runs count as well; those that do not compile, or that only run while a file is loaded, do not. */
+const scoresIn = ({ files }: Report): Score[] =>
+  Object.entries(files).map(([file, { mutants }]) => {
+    const count = (...statuses: string[]) => mutants.filter(({ status }) => statuses.includes(status)).length;
+    const seen = count('Killed', 'Timeout');
+    return { file, seen, all: seen + count('Survived', 'NoCoverage') };
+  });
+
+const scores: Score[] = [];
+for (const [name, { change, tests }] of chosen) {
+  const reportFile = join(folder, `${name.replace('/', '-')}.json`);
+  rmSync(reportFile, { force: true });
+  mkdirSync(folder, { recursive: true });
+  console.log(`\n› ${name}`);
+  spawnSync('stryker', ['run', '--mutate', change.join(',')], {
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+    env: { ...process.env, MUTATE_TESTS: tests.join(';'), MUTATE_REPORT: reportFile },
+  });
+  scores.push(...scoresIn(JSON.parse(readFileSync(reportFile, 'utf8'))));
+}
+for (const { file, seen, all } of scores)
+  console.log(`${((100 * seen) / all).toFixed(1).padStart(5)} %  ${seen} of ${all}  ${file}`);
+process.exitCode = scores.every(({ seen, all }) => (100 * seen) / all >= minScore) ? 0 : 1;
