@@ -175,36 +175,41 @@ const silence = (error: PlatformError): Failure => {
 
 const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall): string => {
   const { name, scope } = error.operation;
-  if (kind === 'missing-scope')
-    return `Grant the scope ${refused.required ?? scope ?? 'that this call needs'} to the client registered for sis-relay, then replay.`;
-  if (kind === 'missing-permission' && refused.required)
-    return `Give the signing user's role the permission ${refused.required} on the platform, then replay.`;
-  if (kind === 'missing-permission' && refused.type === 'not-authorized')
-    return `Either the client registered for sis-relay lacks the scope ${scope}, or the signing user's role lacks the permission for this call. Grant what is missing on the platform, then replay.`;
-  if (kind === 'unexpected-answer')
-    return `${remedies[kind]} PLATFORM_OPERATIONS sets the version of this call under “${name}”.`;
-  const own =
-    kind === 'intercepted' && !isForeign(refused)
-      ? `${remedies.intercepted} ${permissionRemedy(error)}`
-      : undefined;
-  const isAboutPath = isMisled(refused) && (kind === 'rejected' || kind === 'intercepted');
-  const before = kind === 'intercepted' ? `${remedies.intercepted} ` : '';
-  return isAboutPath ? `${before}${pathRemedy(error)}` : (own ?? remedies[kind]);
+  const { required, type } = refused;
+  switch (kind) {
+    case 'missing-scope':
+      return `Grant the scope ${required ?? scope ?? 'that this call needs'} to the client registered for sis-relay, then replay.`;
+    case 'missing-permission':
+      if (required)
+        return `Give the signing user's role the permission ${required} on the platform, then replay.`;
+      return type === 'not-authorized'
+        ? `Either the client registered for sis-relay lacks the scope ${scope}, or the signing user's role lacks the permission for this call. Grant what is missing on the platform, then replay.`
+        : remedies[kind];
+    case 'unexpected-answer':
+      return `${remedies[kind]} PLATFORM_OPERATIONS sets the version of this call under “${name}”.`;
+    case 'intercepted': {
+      if (isWrongPath(refused)) return `${remedies[kind]} ${pathRemedy(error)}`;
+      return isForeign(refused) ? remedies[kind] : `${remedies[kind]} ${permissionRemedy(error)}`;
+    }
+    case 'rejected':
+      return isWrongPath(refused) ? pathRemedy(error) : remedies[kind];
+    default:
+      return remedies[kind];
+  }
 };
 
 const permissionRemedy = ({ operation: { scope } }: PlatformError): string =>
   `If it was the platform itself that answered, the signing user's role lacks the permission for this call, or the client registered for sis-relay the scope${scope ? ` ${scope}` : ''}.`;
 
-/** Of these, nothing in the message is the cause: the call itself is not where the platform looks for it. */
-const isMisled = (refused: RefusedCall): boolean => {
+/** The message is not the cause: the platform has no such path. */
+const isWrongPath = (refused: RefusedCall): boolean => {
   const { status } = refused;
-  return (
-    status === 405 || (status >= 300 && status < 400) || (status === 404 && notFoundWords(refused) === '')
-  );
+  const isRedirect = Math.floor(status / 100) === 3;
+  return isRedirect || status === 405 || (status === 404 && notFoundWords(refused) === '');
 };
 
 const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {
-  const path = call.replace(/^[A-Z]+ /, '');
+  const path = call.slice(call.indexOf('/'));
   const slash = path.endsWith('/') ? 'without the slash at its end' : 'with a slash at its end';
   return `Look at the path ${path} on the platform: it may be another one, one ${slash}, or one of another version. PLATFORM_OPERATIONS sets it under “${name}”. Then replay.`;
 };

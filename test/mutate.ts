@@ -11,19 +11,22 @@ const groups: Record<string, { change: string[]; tests: string[] }> = {
   failure: { change: ['lib/failure.ts'], tests: ['test/lib/failure.test.ts'] },
   message: { change: ['lib/message.ts'], tests: ['test/lib/message.test.ts'] },
   'dead-letter': { change: ['lib/dead-letter.ts'], tests: ['test/lib/dead-letter.test.ts'] },
-  ledger: { change: ['lib/ledger/{rules,ledger}.ts'], tests: ['test/lib/ledger/{rules,ledger}.test.ts'] },
+  ledger: {
+    change: ['rules', 'ledger'].map((name) => `lib/ledger/${name}.ts`),
+    tests: ['test/lib/ledger/rules.test.ts', 'test/lib/ledger/ledger.test.ts'],
+  },
   delivery: {
-    change: [
-      'lib/delivery/{settle,attempt,lookup,ledger-entry,wait-or-park,backoff,delivery,handler,report,queues,seen}.ts',
-    ],
+    change: ['lib/delivery/*.ts', '!lib/delivery/services.ts'],
     tests: ['test/lib/delivery/*.test.ts'],
   },
   'platform/auth': {
-    change: ['lib/platform/auth/{auth,auth-parameters,id-key,clock-skew}.ts'],
+    change: ['auth', 'auth-parameters', 'id-key', 'clock-skew'].map((name) => `lib/platform/auth/${name}.ts`),
     tests: ['test/lib/platform/auth/*.test.ts', 'test/lib/platform/client.test.ts'],
   },
   'platform/core': {
-    change: ['lib/platform/core/{platform-error,json-error,parse-refusal,check-answer,receive-answer,not-found}.ts'],
+    change: [
+      ...['platform-error', 'json-error', 'parse-refusal', 'check-answer', 'receive-answer', 'not-found'],
+    ].map((name) => `lib/platform/core/${name}.ts`),
     tests: ['test/lib/platform/core/*.test.ts', 'test/lib/platform/client.test.ts'],
   },
 };

@@ -203,6 +203,12 @@ describe('the kind of a failed call', () => {
         ).url,
     ],
     [
+      'a 404 that is cut off',
+      'unavailable',
+      'rejected',
+      async () => (await raw((socket) => socket.end(`${head('404 No', 'content-length: 13')}{"t`))).url,
+    ],
+    [
       'a 400 that is cut off',
       'rejected',
       'rejected',
@@ -304,6 +310,89 @@ describe('what a failure tells', () => {
       kind: 'missing-scope',
       remedy: 'Grant the scope things:thing:read to the client registered for sis-relay, then replay.',
     });
+  });
+
+  const scopeProblem = (words: string) =>
+    JSON.stringify({
+      ...{ type: 'https://d/x#not-authorized', title: 'Not Authorized', status: 403 },
+      detail: `Insufficient scope to call API. Required: ${words}`,
+    });
+  const permissionProblem = (words: string) =>
+    JSON.stringify({
+      ...{ type: 'https://d/x#forbidden', title: 'Forbidden', status: 403 },
+      detail: `Not authorized for [ orgUnitId: 1, securityVariableName: ${words} ]`,
+    });
+
+  test.each([
+    ['a scope', scopeProblem('a:b:c'), 'Not Authorized: it requires a:b:c'],
+    ['two scopes', scopeProblem('a:b:c,d:e:*'), 'Not Authorized: it requires a:b:c,d:e:*'],
+    ['what is not the name of a scope', scopeProblem('everything'), 'Not Authorized'],
+    ['a permission, which may be one word', permissionProblem('Grading'), 'Forbidden: it requires Grading'],
+    ['nothing', '{"type":"https://d/x#forbidden","title":"Forbidden","status":403}', 'Forbidden'],
+  ])('says in the log what a 403 requires: %s', async (_, body, told) => {
+    const { url } = await answering(() => ({ status: 403, body }));
+    expect((await failuresAt(url))[0]?.message).toBe(
+      `The platform answered GET /svc/api/lp/1.49/things/1 with 403 ${told}`,
+    );
+  });
+
+  test.each([
+    [
+      'no scope that anybody names',
+      'No scopes defined for specified requests.',
+      'Grant the scope that this call needs to the client registered for sis-relay, then replay.',
+    ],
+    [
+      'a permission that nobody names',
+      '{"type":"https://d/x#forbidden","title":"Forbidden","status":403}',
+      "Give the signing user's role the permission for this call on the platform, then replay.",
+    ],
+    [
+      'a permission that has a type of scopes',
+      permissionProblem('Grading').replace('#forbidden', '#not-authorized'),
+      "Give the signing user's role the permission Grading on the platform, then replay.",
+    ],
+  ])('says what to grant after a 403 for want of %s', async (_, body, remedy) => {
+    const { url } = await answering(() => ({ status: 403, body }));
+    expect((await failuresAt(url))[0]?.remedy).toBe(remedy);
+  });
+
+  test.each([
+    [undefined, 'the scope.'],
+    ['things:thing:read', 'the scope things:thing:read.'],
+  ])('names the scope %s of a call that something without a form refused', async (scope, end) => {
+    const { url } = await answering(() => ({
+      ...{ status: 403, headers: { 'content-type': 'text/plain' }, body: 'Blocked' },
+    }));
+    const { platform } = clientAt(url, { ...(scope && { overrides: { 'read-thing': { scope } } }) });
+    const { remedy } = failureOf(await thrownBy(platform.call(operations.read, { path })));
+    expect(remedy).toMatch(
+      /^Look at what stands between sis-relay and the platform .*, then replay\. If it was/,
+    );
+    expect(remedy.endsWith(end)).toBe(true);
+  });
+
+  test('of what stands before the platform asks for nothing of its user, but for the path where that is not known', async () => {
+    const remedyOf = async (status: number) => {
+      const { url } = await answering(() => ({
+        ...{ status, headers: { 'content-type': 'text/html' }, body: '<html>No</html>' },
+      }));
+      return (await failuresAt(url))[0]?.remedy;
+    };
+    const look = /^Look at what stands between [^.]* in the configuration, then replay\./;
+    expect(await remedyOf(403)).toMatch(new RegExp(`${look.source}$`));
+    expect(await remedyOf(400)).toMatch(new RegExp(`${look.source}$`));
+    for (const status of [300, 399, 404, 405])
+      expect(await remedyOf(status), `${status}`).toMatch(new RegExp(`${look.source} Look at the path`));
+  });
+
+  test('leads to the path without its slash where it has one', async () => {
+    const { url } = await answering(() => ({ status: 404 }));
+    const overrides = { 'read-thing': { path: '/things/{id}/' } };
+    const { platform } = clientAt(url, { overrides });
+    expect(failureOf(await thrownBy(platform.call(operations.read, { path }))).remedy).toContain(
+      'Look at the path /svc/api/lp/1.49/things/1/ on the platform: it may be another one, one without the slash at its end,',
+    );
   });
 
   test('names both causes of a call that is not authorized, where the platform tells neither', async () => {
@@ -451,7 +540,38 @@ describe('what a failure tells', () => {
   });
 });
 
+describe('a failure of a list that never ends', () => {
+  test('is an answer that nobody expected', async () => {
+    const error = new PlatformError({
+      ...{ operation: operations.read, call: 'GET /things', sent: true, unexpected: true },
+      message: 'the list does not end',
+    });
+    expect(failureOf(error)).toMatchObject({
+      ...{ kind: 'unexpected-answer', message: 'GET /things: the list does not end' },
+      remedy: expect.stringMatching(/^Look on the platform whether it was done/),
+    });
+  });
+});
+
+describe('a defect', () => {
+  test.each([
+    [new TypeError('x is not a function of Jane'), 'Unexpected TypeError'],
+    ['a text', 'Unexpected string'],
+    [undefined, 'Unexpected undefined'],
+  ])('is told by the name of what was thrown: %s', (thrown, message) => {
+    expect(failureOf(thrown)).toEqual({
+      ...{ kind: 'defect', message },
+      remedy: expect.stringMatching(/^This is a bug of sis-relay/),
+    });
+  });
+});
+
 describe('a failure that its thrower knows', () => {
+  test('keeps its cause', () => {
+    const cause = new Error('why');
+    expect(new MessageFailure('rejected', 'no', { cause }).cause).toBe(cause);
+  });
+
   test.each(Object.keys(dispositions) as FailureKind[])('keeps its kind and has a remedy: %s', (kind) => {
     const failure = failureOf(new MessageFailure(kind, 'What happened'));
     expect(failure).toEqual({ kind, message: 'What happened', remedy: expect.stringMatching(/\w{3}.*\.$/) });
