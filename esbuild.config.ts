@@ -32,6 +32,12 @@ const replacements: Record<string, string> = {
   // undici's other protocol, with all of Node's own HTTP/2 behind it: no client of ours speaks it.
   './client-h2.js': `
     module.exports = () => { throw new Error('HTTP/2 is not in the bundle: set allowH2 to false') };`,
+  // Each schema can describe itself as JSON Schema: 17 KB of each function, though only `npm run generate` and the command ask for it.
+  '../core/json-schema-processors.js': `
+    module.exports = {};`,
+  '../core/to-json-schema.js': `
+    const missing = () => () => { throw new Error('JSON Schema is not in the bundle') };
+    export { missing as createToJSONSchemaMethod, missing as createStandardJSONSchemaMethod };`,
   // The SDK tells browsers apart with it.
   bowser: '',
   // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share.
