@@ -139,7 +139,7 @@ const rooms: Record<string, string> = {
   'token-refresh': 'config telemetry credentials platform/auth failure json aws',
   delivery:
     'integration dead-letter config telemetry message credentials files ledger platform platform/auth platform/core failure redaction json aws',
-  'message-fields': 'message platform/resources platform platform/core files',
+  'message-fields': 'integration message platform/resources platform/core files',
   integration: 'message credentials platform platform/auth platform/core files',
   'dead-letter': 'message failure json aws',
   config: 'platform files json aws',
