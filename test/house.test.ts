@@ -127,7 +127,7 @@ const rooms: Record<string, string> = {
   'user-authorization': 'connection deployment platform/resources platform/auth failure',
   'dead-letters/replay':
     'connection dead-letters/reading deployment dead-letter message platform/core failure aws',
-  'dead-letters': 'dead-letters/reading publish deployment json aws',
+  'dead-letters': 'dead-letters/reading publish deployment ledger json aws',
   connection:
     'dead-letters/reading deployment config telemetry credentials platform/resources platform platform/auth platform/core failure json aws',
   'dead-letters/reading': 'deployment delivery dead-letter message failure redaction json aws',

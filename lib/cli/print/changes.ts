@@ -2,11 +2,12 @@ import type { Discarded, DiscardPlan } from '../../dead-letters/discard.ts';
 import type { Difference } from '../../dead-letters/edit/change.ts';
 import type { Edited } from '../../dead-letters/edit/edit.ts';
 import type { Exported } from '../../dead-letters/export.ts';
-import { ledgerMemoryDays, type Outdated } from '../../dead-letters/import.ts';
+import type { Outdated } from '../../dead-letters/import.ts';
 import type { Target } from '../../deployment/target.ts';
+import { outdatedAfterDays } from '../../ledger/rules.ts';
 import { plain } from '../../redaction/printable.ts';
 import { coloured, remarks } from './letters.ts';
-import { countOf, numberOf, tableOf, wrapped } from './table.ts';
+import { countOf, numberOf, rest, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export const discardPlanLines = (
@@ -14,12 +15,7 @@ export const discardPlanLines = (
   { terminal, target }: { terminal: Terminal; target: Target },
 ): string[] => {
   const { groups, letters } = plan;
-  const columns = [
-    { title: 'Letters', right: true },
-    { title: 'Function' },
-    { title: 'Kind' },
-    { title: 'What failed', rest: true },
-  ];
+  const columns = [right('Letters'), 'Function', 'Kind', rest('What failed')];
   const rows = groups.map((group) => [
     numberOf(group.letters),
     plain(group.function) || '–',
@@ -65,13 +61,12 @@ export const exportLines = (result: Exported, file: string): string[] =>
         ...remarks(result),
       ];
 
-export const differenceLines = (difference: Difference[], { style }: Terminal): string[] => [
-  ...difference.flatMap(({ field, before, after }) => [
+export const differenceLines = (difference: Difference[], { style }: Terminal): string[] =>
+  difference.flatMap(({ field, before, after }) => [
     style('bold', plain(field)),
     ...(before === undefined ? [] : [style('red', `  - ${valueIn(before)}`)]),
     ...(after === undefined ? [] : [style('green', `  + ${valueIn(after)}`)]),
-  ]),
-];
+  ]);
 
 const valueIn = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
 
@@ -96,10 +91,9 @@ export const editedLines = (
 
 /** Before letters are imported that could undo what is newer. */
 export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string[] => [
-  ...outdated.slice(0, maxShown).map(({ line, time }) => `line ${line}: its message is of ${plain(time)}`),
-  ...(outdated.length > maxShown ? [`… and ${countOf(outdated.length - maxShown, 'line')} more`] : []),
+  ...problemLines(outdated.map(({ line, time }) => ({ line, problem: `its message is of ${time}` }))),
   ...wrapped(
-    `${countOf(outdated.length, 'message is', 'messages are')} older than ${ledgerMemoryDays} days: the ledger may have forgotten what was done since, and then a replay puts the old in the place of what is newer. Look on the platform before you replay them.`,
+    `${countOf(outdated.length, 'message is', 'messages are')} older than ${outdatedAfterDays} days: the ledger may have forgotten what was done since, and then a replay puts the old in the place of what is newer. Look on the platform before you replay them.`,
     width,
   ),
 ];

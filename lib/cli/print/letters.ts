@@ -4,7 +4,7 @@ import type { Listed } from '../../dead-letters/reading/list.ts';
 import type { ReadSummary } from '../../dead-letters/reading/session.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, countOf, numberOf, tableOf, truncated, wrapped } from './table.ts';
+import { ageOf, countOf, numberOf, rest, right, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 type Print = { target: Target; terminal: Terminal };
@@ -17,13 +17,7 @@ export const groupsLines = (found: Groups, { target, terminal }: Print): string[
   const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
   const newest = ageOf(Math.max(...groups.map(({ newestMs }) => newestMs)));
   const [header = '', ...rows] = tableOf(
-    [
-      { title: 'Letters', right: true },
-      { title: 'Function' },
-      { title: 'Kind' },
-      { title: 'Oldest', right: true },
-      { title: 'Newest', right: true },
-    ],
+    [right('Letters'), 'Function', 'Kind', right('Oldest'), right('Newest')],
     groups.map((group) => [
       numberOf(group.letters),
       plain(group.function) || '–',
@@ -89,14 +83,7 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   if (matching === 0) return [nothing(found, target.prefix.slice(0, -1)), ...remarks(found)];
   const replayed = letters.some(({ replays }) => replays > 0);
   const [header = '', ...rows] = tableOf(
-    [
-      { title: 'Id' },
-      { title: 'Age', right: true },
-      { title: 'Function' },
-      { title: 'Kind' },
-      ...(replayed ? [{ title: 'Replays', right: true }] : []),
-      { title: 'What failed', rest: true },
-    ],
+    ['Id', right('Age'), 'Function', 'Kind', ...(replayed ? [right('Replays')] : []), rest('What failed')],
     letters.map(({ id, sentMs, function: name, kind, replays, error, words }) => [
       id.slice(0, 8),
       ageOf(sentMs),
@@ -129,7 +116,7 @@ const nothing = ({ seen, hidden }: ReadSummary, name: string): string =>
 /** What limits the numbers. */
 export const remarks = ({ whole, hidden, seen, limitReached }: ReadSummary): string[] => [
   ...(hidden > 0
-    ? [`About ${countOf(hidden, 'letter is', 'letters are')} in somebody else's hands and not counted here.`]
+    ? [`About ${countOf(hidden, 'letter is', 'letters are')} leased by another session and not counted here.`]
     : []),
   ...(limitReached
     ? ['These are as many as --limit allows: no others were looked for.']

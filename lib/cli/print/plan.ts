@@ -5,7 +5,7 @@ import type { ReplayResult } from '../../dead-letters/replay/replay.ts';
 import type { Canary, RunOptions } from '../../dead-letters/replay/run.ts';
 import { plain } from '../../redaction/printable.ts';
 import { coloured, remarks } from './letters.ts';
-import { countOf, numberOf, tableOf, wrapped } from './table.ts';
+import { countOf, numberOf, rest, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a replay would do. */
@@ -96,8 +96,7 @@ const groupLines = <Row extends PlannedGroup>(groups: Row[], terminal: Terminal)
     kind,
     plain(error),
   ]);
-  const columns = [{ title: '', right: true }, { title: '' }, { title: '' }, { title: '', rest: true }];
-  const [, ...lines] = tableOf(columns, rows, terminal.width);
+  const [, ...lines] = tableOf([right(''), '', '', rest('')], rows, terminal.width);
   return new Map(groups.map((group, at) => [group, coloured(lines[at] ?? '', group.kind, terminal)]));
 };
 
@@ -115,14 +114,14 @@ const probeLines = (report: ConnectionReport | undefined, { style }: Terminal): 
 
 /** How it will be done. */
 export const paceLine = (letters: number, { canary, waitSeconds, rate, stopAfter }: RunOptions): string => {
-  const rest = Math.max(0, letters - canary);
+  const left = Math.max(0, letters - canary);
   const first =
     canary > 0
       ? `${numberOf(Math.min(canary, letters))} first, their outcome awaited for up to ${waitSeconds} s`
       : '';
   const then =
-    rest > 0
-      ? `${canary > 0 ? 'then ' : ''}${numberOf(rest)} at ${rate} a second (${durationOf(rest / rate)})`
+    left > 0
+      ? `${canary > 0 ? 'then ' : ''}${numberOf(left)} at ${rate} a second (${durationOf(left / rate)})`
       : '';
   return `${[first, then].filter(Boolean).join(', ')}; it stops when ${stopAfter} in a row come back with the same error.`;
 };
