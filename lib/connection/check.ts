@@ -129,13 +129,9 @@ const misspelt = ({ site }: Connection): ConnectionReport['problems'] => {
   const unknown = Object.keys(site.overrides).filter((each) => !operations.some(({ name }) => name === each));
   if (unknown.length === 0) return [];
   const what = `PLATFORM_OPERATIONS names what is no operation: ${unknown.join(', ')}`;
-  return [
-    {
-      what,
-      remedy:
-        'Write the name as in the table of lib/platform/README.md. Until then the setting has no effect.',
-    },
-  ];
+  const remedy =
+    'Write the name as in the table of lib/platform/README.md. Until then the setting has no effect.';
+  return [{ what, remedy }];
 };
 
 const problemsOf = (

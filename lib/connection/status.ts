@@ -1,7 +1,7 @@
 import type { Queue } from '../aws/batches.ts';
-import { createGrouping, type Group } from '../dead-letters/reading/groups.ts';
+import { type Group, groupLetters } from '../dead-letters/reading/groups.ts';
 import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
-import { type ReadOptions, type ReadSummary, withSession } from '../dead-letters/reading/session.ts';
+import type { ReadOptions, ReadSummary } from '../dead-letters/reading/session.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
@@ -41,21 +41,17 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const grouping = createGrouping();
-  const [queues, connection, incidents, summary] = await Promise.all([
+  const [queues, connection, incidents, { groups, matching: _, ...summary }] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
-    withSession(target, async (session) => {
-      for await (const letter of session.letters(options)) grouping.add(letter);
-      return session.summary();
-    }),
+    groupLetters(target, {}, options),
   ]);
   return {
     queues: queues.flat(),
     connection,
     incidents,
-    letters: { ...summary, counts, groups: grouping.all() },
+    letters: { ...summary, counts, groups },
   };
 };
 

@@ -19,11 +19,11 @@ export type AuditEntry = {
 
 export type Audit = {
   /** Must be called before anything is changed, so that even a crash leaves no change without an entry. */
-  begin(entry: AuditEntry): Promise<Begun>;
+  begin(entry: AuditEntry): Promise<{
+    /** `letters`: those that it was done to, where these are not all that were meant. */
+    end(counts: Record<string, number>, letters?: string[]): Promise<void>;
+  }>;
 };
-
-/** `letters`: those that it was done to, where these are not all that were meant. */
-type Begun = { end(counts: Record<string, number>, letters?: string[]): Promise<void> };
 
 /** At most so many ids stand in one line: logs take no longer ones. */
 const maxIds = 1_000;

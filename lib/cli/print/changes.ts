@@ -6,8 +6,8 @@ import type { Outdated } from '../../dead-letters/import.ts';
 import type { Target } from '../../deployment/target.ts';
 import { outdatedAfterDays } from '../../ledger/rules.ts';
 import { plain } from '../../redaction/printable.ts';
-import { coloured, remarks } from './letters.ts';
-import { countOf, numberOf, rest, right, tableOf, wrapped } from './table.ts';
+import { groupTable, remarks } from './letters.ts';
+import { countOf, numberOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export const discardPlanLines = (
@@ -15,21 +15,14 @@ export const discardPlanLines = (
   { terminal, target }: { terminal: Terminal; target: Target },
 ): string[] => {
   const { groups, letters } = plan;
-  const columns = [right('Letters'), 'Function', 'Kind', rest('What failed')];
-  const rows = groups.map((group) => [
-    numberOf(group.letters),
-    plain(group.function) || '–',
-    group.kind,
-    plain(group.error),
-  ]);
-  const [header = '', ...lines] = tableOf(columns, rows, terminal.width);
+  const { header, rows } = groupTable(groups, terminal);
   return [
     terminal.style(
       'bold',
       `${target.prefix.slice(0, -1)}: ${countOf(letters, 'letter matches', 'letters match')} of ${numberOf(plan.seen)}`,
     ),
     ...(letters === 0 ? [] : ['', terminal.style('dim', header)]),
-    ...lines.map((line, at) => coloured(line, groups[at]?.kind ?? 'unknown-source', terminal)),
+    ...rows.values(),
     ...(letters === 0 ? [] : ['']),
     ...remarks(plan),
   ];

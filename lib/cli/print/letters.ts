@@ -2,6 +2,7 @@ import { type Group, type Groups, maxWords } from '../../dead-letters/reading/gr
 import { type LetterKind, replayedOften } from '../../dead-letters/reading/letter.ts';
 import type { Listed } from '../../dead-letters/reading/list.ts';
 import type { ReadSummary } from '../../dead-letters/reading/session.ts';
+import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import { ageOf, countOf, numberOf, rest, right, tableOf, truncated, wrapped } from './table.ts';
@@ -72,8 +73,27 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   ];
 };
 
+/** Groups as rows of one table. */
+export const groupTable = <Row extends PlannedGroup>(
+  groups: Row[],
+  terminal: Terminal,
+): { header: string; rows: Map<Row, string> } => {
+  const [header = '', ...lines] = tableOf(
+    [right('Letters'), 'Function', 'Kind', rest('What failed')],
+    groups.map(({ letters, function: name, kind, error }) => [
+      numberOf(letters),
+      plain(name) || '–',
+      kind,
+      plain(error),
+    ]),
+    terminal.width,
+  );
+  const rows = groups.map((group, at) => [group, coloured(lines[at] ?? '', group.kind, terminal)] as const);
+  return { header, rows: new Map(rows) };
+};
+
 /** Red: a person must act. Yellow: it may go away by itself. */
-export const coloured = (text: string, kind: LetterKind, { style }: Pick<Terminal, 'style'>): string =>
+const coloured = (text: string, kind: LetterKind, { style }: Pick<Terminal, 'style'>): string =>
   text.replace(` ${kind} `, (each) =>
     style(/^(credentials|throttled|unavailable)$/.test(kind) ? 'yellow' : 'red', each),
   );
