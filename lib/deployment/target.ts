@@ -77,7 +77,7 @@ const environment = () => {
 export const targetFrom = (options: TargetOptions): Target => {
   const common = {
     metricNamespace: environment().METRIC_NAMESPACE,
-    who: options.as ?? environment().AWS_LAMBDA_FUNCTION_NAME ?? person(),
+    who: options.as ?? environment().AWS_LAMBDA_FUNCTION_NAME ?? `${userInfo().username}@${hostname()}`,
     leaseSeconds: options.leaseSeconds ?? 300,
   };
   const target = options.local === undefined ? targetOnAws(options) : localTarget(options.local);
@@ -105,8 +105,6 @@ export const namedEditor = (): string | undefined => {
   const { VISUAL, EDITOR } = environment();
   return VISUAL ?? EDITOR;
 };
-
-const person = (): string => `${userInfo().username}@${hostname()}`;
 
 const targetOnAws = (options: TargetOptions) => {
   const settings = environment();

@@ -93,7 +93,6 @@ export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string
 
 const maxShown = 50;
 
-/** What is wrong with the lines of a file. */
 export const problemLines = (problems: { line: number; problem: string }[]): string[] => [
   ...problems.slice(0, maxShown).map(({ line, problem }) => `line ${line}: ${plain(problem)}`),
   ...(problems.length > maxShown ? [`… and ${countOf(problems.length - maxShown, 'line')} more`] : []),

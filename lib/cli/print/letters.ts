@@ -50,7 +50,6 @@ export const groupsLines = (found: Groups, { target, terminal }: Print): string[
 
 const indent = ' '.repeat(9);
 
-/** What failed, and who must do what. */
 const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   const lines = (text: string) =>
     wrapped(plain(text), width - indent.length, '  ').map((line) => indent + line);
@@ -73,7 +72,6 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   ];
 };
 
-/** Groups as rows of one table. */
 export const groupTable = <Row extends PlannedGroup>(
   groups: Row[],
   terminal: Terminal,

@@ -8,7 +8,6 @@ import { groupTable, remarks } from './letters.ts';
 import { countOf, numberOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a replay would do. */
 export const planLines = (
   plan: Plan,
   report: ConnectionReport | undefined,
@@ -96,7 +95,6 @@ const probeLines = (report: ConnectionReport | undefined, { style }: Terminal): 
   return report.problems.map(({ what }) => `${style('red', '✗')} ${plain(what)}`);
 };
 
-/** How it will be done. */
 export const paceLine = (letters: number, { canary, waitSeconds, rate, stopAfter }: RunOptions): string => {
   const left = Math.max(0, letters - canary);
   const first =
@@ -129,7 +127,6 @@ export const canaryLines = (canary: Canary, terminal: Terminal): string[] => {
   ];
 };
 
-/** What was done and what was not. */
 export const resultLines = (result: ReplayResult, { style, ...terminal }: Terminal): string[] => {
   const { counts, stoppedBecause, backLater } = result;
   if (counts === undefined) return [];

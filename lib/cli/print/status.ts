@@ -58,7 +58,6 @@ const deadLettersOf = ({ counts, groups }: Status['letters']): QueueStatus => ({
   oldestMs: groups.length === 0 ? undefined : Math.min(...groups.map(({ oldestMs }) => oldestMs)),
 });
 
-/** The state of the platform and of the credential. */
 const connectionLines = (connection: ConnectionReport | undefined, { style, width }: Terminal): string[] => {
   const problemLines = (text: string, colour: 'red' | 'green') =>
     wrapped(plain(text), width - 2, '  ').map((line) => style(colour, `  ${line}`));

@@ -35,7 +35,6 @@ const gap = '  ';
 /** In columns of a terminal: a CJK character or an emoji takes two, a combining mark or the code of a colour none. */
 export const widthOf = (text: string): number => stringWidth(text);
 
-/** Filled up with spaces behind it. */
 export const padded = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
