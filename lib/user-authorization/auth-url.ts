@@ -17,7 +17,7 @@ export type TokenEntry = App & {
 
 /**
  * The address that a user opens to have a user id and key made; it is signed with the application's key.
- * @throws UsageError where the callback or the entry path is none.
+ * @throws UsageError where the callback is no address, or the entry path no path.
  */
 export const authUrl = ({ baseUrl, entryPath, apiRoot, callback, appId, appKey }: TokenEntry): string => {
   if (!/^https?:$/.test(URL.parse(callback)?.protocol ?? ''))

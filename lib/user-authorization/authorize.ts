@@ -10,7 +10,7 @@ import { whoAmI } from '../platform/resources/users.ts';
 import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } from './auth-url.ts';
 
 /** The token entry: its address, and what the platform answers there. */
-export type WayIn = { url: string; explained: string; isClosed: boolean };
+export type EntryProbe = { url: string; explained: string; isClosed: boolean };
 
 /** Where a user's own credential was put. */
 export type Stored = { userId: string; secret: string; replaced: boolean };
@@ -22,7 +22,7 @@ type Options = {
   /** The secret with the application's id and key, below the prefix. */
   appSecret: string;
   audit: Audit;
-  show(way: WayIn): void;
+  show(entry: EntryProbe): void;
   /** The address that the browser came to; undefined: not known. */
   returned(): Promise<string | undefined>;
   confirm(secret: string, replaces: boolean): Promise<boolean>;
@@ -37,9 +37,9 @@ export const authorizeUser = async (target: Target, options: Options): Promise<S
       connection.readSecret(options.appSecret, appShape),
       'Give --app-secret, the name of a secret below the prefix with the appId and appKey of the application.',
     );
-    const way = await wayIn(connection, app, options);
-    options.show(way);
-    if (way.isClosed) return undefined;
+    const entry = await probeEntry(connection, app, options);
+    options.show(entry);
+    if (entry.isClosed) return undefined;
     const address = await options.returned();
     if (!address?.trim()) return undefined;
     const credential = credentialFromCallback(address, app);
@@ -50,7 +50,7 @@ export const authorizeUser = async (target: Target, options: Options): Promise<S
 
 const appShape = z.object({ appId: z.string().min(1), appKey: z.string().min(1) });
 
-const wayIn = async (connection: Connection, app: App, options: Options): Promise<WayIn> => {
+const probeEntry = async (connection: Connection, app: App, options: Options): Promise<EntryProbe> => {
   const { callback, entryPath } = options;
   const { baseUrl, apiRoot } = connection.site;
   const url = authUrl({ ...app, baseUrl, apiRoot, entryPath, callback });
