@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda';
 import { type ConnectionReport, checkConnection, connectionOperations } from '../lib/connection/check.ts';
-import { connectionOf } from '../lib/connection/connection.ts';
-import { metricLinesOf } from '../lib/connection/metrics.ts';
+import { withConnection } from '../lib/connection/connection.ts';
 import { targetFrom } from '../lib/deployment/target.ts';
+import { createTally } from '../lib/telemetry/metrics.ts';
 
 /** What it may call of the platform, and so the scopes that it needs. */
 export const operations = connectionOperations;
@@ -13,20 +13,39 @@ export const operations = connectionOperations;
  */
 export const handler = async (_event?: unknown, context?: Context): Promise<ConnectionReport> => {
   const target = targetFrom({});
-  const connection = await connectionOf(target);
-  if (connection === undefined) throw new Error('PLATFORM_URL is missing');
-  try {
-    const report = await checkConnection(connection);
-    const level = report.problems.length > 0 ? 'ERROR' : 'INFO';
-    const facts = { level, timestamp: new Date().toISOString(), function: 'connection-check' };
-    const invocationId = context?.awsRequestId;
-    const message = level === 'INFO' ? 'the connection is well' : 'the connection has problems';
-    const metrics = metricLinesOf(report, target.metricNamespace);
-    process.stdout.write(
-      `${[JSON.stringify({ ...facts, invocationId, message, ...report }), ...metrics].join('\n')}\n`,
-    );
-    return report;
-  } finally {
-    await connection.client.close();
-  }
+  const report = await withConnection(target, checkConnection);
+  if (report === undefined) throw new Error('PLATFORM_URL is missing');
+  const level = report.problems.length > 0 ? 'ERROR' : 'INFO';
+  const facts = { level, timestamp: new Date().toISOString(), function: 'connection-check' };
+  const invocationId = context?.awsRequestId;
+  const message = level === 'INFO' ? 'the connection is well' : 'the connection has problems';
+  const metrics = metricLinesOf(report, target.metricNamespace);
+  process.stdout.write(
+    `${[JSON.stringify({ ...facts, invocationId, message, ...report }), ...metrics].join('\n')}\n`,
+  );
+  return report;
+};
+
+/** The report as lines of CloudWatch's embedded metric format, without what is not known. */
+export const metricLinesOf = (report: ConnectionReport, namespace: string): string[] => {
+  const known = report.versions.flatMap(({ supported }) => supported ?? []);
+  const { reachable, clockSkewSeconds, authorizationDays } = report;
+  const values = {
+    PlatformReachable: Number(reachable),
+    CredentialAccepted: acceptedIn(report),
+    ClockSkew: clockSkewSeconds === undefined ? undefined : Math.abs(clockSkewSeconds),
+    VersionsSupported: known.length === 0 ? undefined : Number(known.every(Boolean)),
+    AuthorizationDays: authorizationDays,
+  };
+  const tally = createTally(namespace);
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined) tally.add(name as keyof typeof values, { function: 'connection-check' }, value);
+  return tally.take();
+};
+
+/** For reading and for changes; undefined where a refused credential was replaced and not tried since. */
+const acceptedIn = ({ credentialAccepted, changes }: ConnectionReport): number | undefined => {
+  if (credentialAccepted === false || changes?.refused === 'yes') return 0;
+  const isKnown = changes === undefined || changes.refused === 'no';
+  return credentialAccepted && isKnown ? 1 : undefined;
 };

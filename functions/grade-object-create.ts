@@ -4,8 +4,8 @@ import { unlessSeen } from '../lib/delivery/seen.ts';
 import { MessageFailure } from '../lib/failure.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf } from '../lib/message.ts';
-import { findGradeObject } from '../lib/message-fields/find-grade-object.ts';
 import { newGradeObject } from '../lib/message-fields/grade-object.ts';
+import type { Platform } from '../lib/platform/client.ts';
 import {
   getDropboxFolder,
   linkGradeItem,
@@ -23,6 +23,35 @@ const isTakenBy = (gradeObjectId: number, { folderId }: Data) =>
     `Grade object ${gradeObjectId} is the grade item of dropbox folder ${folderId} already`,
     'Take it from that folder on the platform, or name another folder, then replay.',
   );
+
+/** What exists already: the folder's grade item, and grade objects with the same name. */
+const findGradeObject = async ({ orgUnitId, folderId, created }: Data, platform: Platform) => {
+  const ids = folderId === undefined ? undefined : { orgUnitId, folderId };
+  const linkedId = ids && (await readDropboxFolder(platform, ids)).GradeItemId;
+  const all = await Array.fromAsync(grades.listGradeObjects(platform, orgUnitId));
+  const namesakes = all.filter((each) => isNamed(each, created));
+  const alike = namesakes.filter((each) => isAlike(each, created));
+  const item = alike.find(({ Id }) => Id === linkedId) ?? alike.find((each) => !ids || isFree(each));
+  const isWhole = item !== undefined && (ids === undefined || item.Id === linkedId);
+  return { ids, linkedId, item, isTaken: !item && namesakes.length > 0, isWhole };
+};
+
+/** Whether a grade object has this name: the platform may use another Unicode form. */
+const isNamed = ({ Name }: grades.GradeObject, wanted: grades.NewGradeObject): boolean =>
+  Name.trim().normalize() === wanted.Name.normalize();
+
+/** Whether a grade object can be used instead of a new one: other differences change no grade. */
+const isAlike = (shown: grades.GradeObject, wanted: grades.NewGradeObject): boolean =>
+  shown.GradeType === wanted.GradeType &&
+  isAsWanted(shown.MaxPoints, 'MaxPoints' in wanted ? wanted.MaxPoints : undefined) &&
+  isAsWanted(shown.ScoreDenominator, 'ScoreDenominator' in wanted ? wanted.ScoreDenominator : undefined);
+
+/** A value that is not requested, or not shown, makes no difference. */
+const isAsWanted = (shown: unknown, wanted: number | undefined): boolean =>
+  wanted === undefined || shown === undefined || shown === wanted;
+
+/** Whether it belongs to no dropbox folder: grades of two folders would overwrite each other. */
+const isFree = ({ AssociatedTool }: grades.GradeObject): boolean => !AssociatedTool;
 
 /** Creates a grade object and, where the message names a dropbox folder, makes it the grade item of that folder. */
 export const integration: Integration<Data> = {

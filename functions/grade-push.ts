@@ -23,7 +23,7 @@ const wanted = ({ grade, comments, privateComments }: Data): Record<string, stri
 const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
   grades.readGrade(platform, ids, grade.GradeObjectType);
 
-const untold = (what: string, remedy: string) =>
+const notShown = (what: string, remedy: string) =>
   new MessageFailure('rejected', `The platform does not tell ${what} of this grade`, { remedy });
 
 /**
@@ -47,12 +47,12 @@ export const integration: Integration<Data> = {
     const { comments = '' } = takes('comments') ? given : before;
     const { privateComments } = takes('privateComments') ? given : before;
     if (privateComments === undefined)
-      throw untold(
+      throw notShown(
         'the private comment',
         'A new grade would wipe it out: set data.privateComments ("" for none) and replay, and have the producer send it with each grade.',
       );
     if (grade === undefined)
-      throw untold(
+      throw notShown(
         'the newer value',
         'The comments of this message came after a newer grade and cannot be added without it: add them by hand, then discard this letter; or replay it when the platform tells the grade.',
       );

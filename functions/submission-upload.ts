@@ -3,23 +3,18 @@ import { handlerOf } from '../lib/delivery/handler.ts';
 import { MessageFailure } from '../lib/failure.ts';
 import type { Integration, IntegrationContext } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
-import { contentType, fileUri } from '../lib/message-fields/named-file.ts';
+import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
 import * as submissions from '../lib/platform/resources/submissions.ts';
 import { getWhoAmI, whoAmI } from '../lib/platform/resources/users.ts';
 
 const ids = { orgUnitId: platformId, folderId: platformId, userId: platformId };
-const file = z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType });
-const files = z.array(file).min(1, 'must name at least one file').max(20, 'must name at most 20 files');
+const files = z.array(namedFile).min(1, 'must name at least one file').max(20, 'must name at most 20 files');
 const data = z.strictObject({ ...ids, files, comment: z.string().default('') });
 
 type Data = z.infer<typeof data>;
 
-const opened = ({ files }: Data, { openFile, limits }: IntegrationContext) =>
-  Promise.all(
-    files.map(async ({ uri, name: fileName, contentType }) => {
-      return { fileName, contentType, file: await openFile(uri, limits.fileBytes) };
-    }),
-  );
+const opened = ({ files }: Data, context: IntegrationContext) =>
+  Promise.all(files.map((file) => openNamedFile(file, context)));
 
 /** Hands in a learner's files as that learner: signed by the learner's own credential, or not at all. */
 export const integration: Integration<Data> = {

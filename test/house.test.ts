@@ -127,7 +127,7 @@ const rooms: Record<string, string> = {
   'user-authorization': 'connection deployment platform/resources platform/auth failure',
   'dead-letters/replay':
     'connection dead-letters/reading deployment dead-letter message platform/core failure aws',
-  'dead-letters': 'dead-letters/reading publish deployment json aws',
+  'dead-letters': 'dead-letters/reading publish deployment ledger json aws',
   connection:
     'dead-letters/reading deployment config telemetry credentials platform/resources platform platform/auth platform/core failure json aws',
   'dead-letters/reading': 'deployment delivery dead-letter message failure redaction json aws',
@@ -139,7 +139,7 @@ const rooms: Record<string, string> = {
   'token-refresh': 'config telemetry credentials platform/auth failure json aws',
   delivery:
     'integration dead-letter config telemetry message credentials files ledger platform platform/auth platform/core failure redaction json aws',
-  'message-fields': 'message platform/resources platform platform/core files',
+  'message-fields': 'integration message platform/resources platform/core files',
   integration: 'message credentials platform platform/auth platform/core files',
   'dead-letter': 'message failure json aws',
   config: 'platform files json aws',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { UsageError } from '../deployment/command-errors.ts';
+import { RefusedError, UsageError } from '../deployment/command-errors.ts';
+import { safeText } from '../redaction/log-text.ts';
 import { type Cli, globalOptions } from './command-context.ts';
 import { addAuthUrl } from './commands/auth-url.ts';
 import { addDiscard } from './commands/letters/discard.ts';
@@ -16,7 +17,6 @@ import { addScopes } from './commands/scopes.ts';
 import { addStatus } from './commands/status.ts';
 import { wrapped } from './print/table.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
-import { errorSentence } from './sentence.ts';
 
 /** 0: done. 1: there was nothing, or it was refused, or not all was done. 2: it was asked wrongly. */
 export const run = async (args: string[], given: Terminal): Promise<number> => {
@@ -63,6 +63,31 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     );
     return error instanceof UsageError ? 2 : 1;
   }
+};
+
+/** What went wrong, as a sentence for whoever typed the command. */
+const errorSentence = (error: unknown, { profile }: { profile?: string } = {}): string => {
+  if (!(error instanceof Error)) return `It failed: ${typeof error}`;
+  if (error instanceof UsageError || error instanceof RefusedError) return error.message;
+  const { name } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (
+    /^CredentialsProviderError$|^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(
+      name,
+    )
+  )
+    return `AWS does not know who you are${profile === undefined ? '' : ` by the profile ${profile}`}: ${safeText(error.message)}\nLog in, as with \`aws sso login\`, or name another --profile.`;
+  if (/region is missing/i.test(error.message)) return 'Which AWS region? Give --region, or set AWS_REGION.';
+  if (/AccessDenied|NotAuthorized|AuthorizationError|Forbidden/i.test(name))
+    return `AWS does not let you do that: ${safeText(error.message)}`;
+  if (/NonExistentQueue|QueueDoesNotExist/.test(name))
+    return 'There is no such queue in this account and region: look at --stage, --region and --profile.';
+  if (name === 'NoSuchBucket') return 'There is no such bucket: look at --bucket.';
+  if (/^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN)$/.test(code) || name === 'TimeoutError')
+    return `AWS does not answer (${code || name}). With --local: is \`npm run local\` still running?`;
+  if ('$metadata' in error) return `AWS refused: ${name}: ${safeText(error.message)}`;
+  if (code !== '') return safeText(`${code}: ${error.message}`);
+  return `A defect of sis-relay, please report it: ${safeText(error.stack ?? error.message, 2_000)}`;
 };
 
 const version = (): string =>

@@ -56,7 +56,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     connection.serviceCredential(),
   ]);
   const changes = await changesOf(connection, credential?.sinceMs);
-  const versions = Object.entries(connection.versions).map(([component, version]) => ({
+  const versions = Object.entries(connection.site.versions).map(([component, version]) => ({
     component,
     version,
     supported: listed.value
@@ -65,7 +65,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
   }));
   const offsetMs = platform.clockOffsetMs();
   const report = {
-    platform: connection.url,
+    platform: connection.site.baseUrl,
     reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),
     credentialAccepted: accepted(user),
     changes,
@@ -125,17 +125,13 @@ const waitForChanges = (changes: Changes | undefined): ConnectionReport['waiting
   changes?.refused === 'yes' ? { kind: 'credentials', why: refusedSince(changes.since) } : undefined;
 
 /** The functions ignore overrides of operations that they do not know: only this check can find a misspelt name. */
-const misspelt = ({ overridden }: Connection): ConnectionReport['problems'] => {
-  const unknown = overridden.filter((each) => !operations.some(({ name }) => name === each));
+const misspelt = ({ site }: Connection): ConnectionReport['problems'] => {
+  const unknown = Object.keys(site.overrides).filter((each) => !operations.some(({ name }) => name === each));
   if (unknown.length === 0) return [];
   const what = `PLATFORM_OPERATIONS names what is no operation: ${unknown.join(', ')}`;
-  return [
-    {
-      what,
-      remedy:
-        'Write the name as in the table of lib/platform/README.md. Until then the setting has no effect.',
-    },
-  ];
+  const remedy =
+    'Write the name as in the table of lib/platform/README.md. Until then the setting has no effect.';
+  return [{ what, remedy }];
 };
 
 const problemsOf = (

@@ -12,19 +12,14 @@ import {
   credentialSchema,
 } from '../platform/auth/auth.ts';
 import { clockSkewIn } from '../platform/auth/clock-skew.ts';
-import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
+import { createPlatformClient, type PlatformClient, type PlatformOptions } from '../platform/client.ts';
 import { isTimestampOutOfRange } from '../platform/core/platform-error.ts';
 import { type Incident, readIncident, serviceCredential } from '../telemetry/incidents.ts';
 
 /** The platform as the functions reach it. */
 export type Connection = {
   client: PlatformClient;
-  url: string;
-  apiRoot: string;
-  /** The API versions that the functions use. */
-  versions: { lp: string; le: string };
-  /** The names of the operations that the site overrides. */
-  overridden: string[];
+  site: PlatformOptions;
   /** After how many days an unused refresh token expires, where the site says so. */
   refreshTokenDays: number | undefined;
   /** How far the platform's clock is ahead of ours, if it refused a signature as too old or too new. */
@@ -56,11 +51,8 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
   const { authenticate, signatureSkewSeconds } = noticingSkew(createAuthenticator(credentials));
   return {
     client: createPlatformClient(site, authenticate),
+    site,
     signatureSkewSeconds,
-    url: site.baseUrl,
-    apiRoot: site.apiRoot,
-    versions: site.versions,
-    overridden: Object.keys(site.overrides),
     clientAs: (credential) =>
       createPlatformClient(
         site,
@@ -85,6 +77,19 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
       }
     },
   };
+};
+
+/** Works with a connection and closes it; undefined where the target does not name a platform. */
+export const withConnection = async <Value>(
+  target: Target,
+  work: (connection: Connection) => Promise<Value>,
+): Promise<Value | undefined> => {
+  const connection = await connectionOf(target);
+  try {
+    return connection && (await work(connection));
+  } finally {
+    await connection?.client.close();
+  }
 };
 
 /** Learns the clock that checks signatures: the Date header of an answer may be a proxy's. */

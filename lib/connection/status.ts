@@ -1,15 +1,15 @@
 import type { Queue } from '../aws/batches.ts';
-import { createGrouping, type Group } from '../dead-letters/reading/groups.ts';
-import { type Counts, countsOf } from '../dead-letters/reading/queue.ts';
-import { type ReadOptions, type ReadSummary, withSession } from '../dead-letters/reading/session.ts';
+import { type Group, groupLetters } from '../dead-letters/reading/groups.ts';
+import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
+import type { ReadOptions, ReadSummary } from '../dead-letters/reading/session.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
-import { connectionOf } from './connection.ts';
+import { withConnection } from './connection.ts';
 
 export type QueueStatus = Counts & {
   function: string;
-  /** When the oldest visible message was sent; undefined: `look` was not given, all are hidden, or there is none. */
+  /** When the oldest visible message was sent; undefined: `oldest` was not given, all are hidden, or there is none. */
   oldestMs: number | undefined;
 };
 
@@ -23,12 +23,12 @@ export type Status = {
 };
 
 /**
- * The queues, the letters by cause, and whether the platform accepts our calls. It changes nothing, but with `look` it counts
- * as a receipt of some messages.
+ * The queues, the letters by cause, and whether the platform accepts our calls. It changes nothing, but with `oldest`
+ * some messages count as received once more.
  */
 export const statusOf = async (
   target: Target,
-  { functions, look = false, ...options }: ReadOptions & { functions: string[]; look?: boolean },
+  { functions, oldest = false, ...options }: ReadOptions & { functions: string[]; oldest?: boolean },
 ): Promise<Status> => {
   const sqs = await target.sqs();
   const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
@@ -37,25 +37,21 @@ export const statusOf = async (
     if (url === undefined) return [];
     const queue = { sqs, url };
     const counts = await countsOf(queue);
-    const oldestMs = look && counts.visible > 0 ? await oldestSeen(queue) : undefined;
+    const oldestMs = oldest && counts.visible > 0 ? await oldestSeen(queue, target.pollSeconds) : undefined;
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const grouping = createGrouping();
-  const [queues, connection, incidents, summary] = await Promise.all([
+  const [queues, connection, incidents, { groups, matching: _, ...summary }] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
-    connectionReport(target),
+    withConnection(target, checkConnection),
     incidentsOf(target, functions),
-    withSession(target, async (session) => {
-      for await (const letter of session.letters(options)) grouping.add(letter);
-      return session.summary();
-    }),
+    groupLetters(target, {}, options),
   ]);
   return {
     queues: queues.flat(),
     connection,
     incidents,
-    letters: { ...summary, counts, groups: grouping.all() },
+    letters: { ...summary, counts, groups },
   };
 };
 
@@ -78,27 +74,10 @@ const incidentsOf = async (
   }
 };
 
-const connectionReport = async (target: Target): Promise<ConnectionReport | undefined> => {
-  const connection = await connectionOf(target);
-  if (connection === undefined) return undefined;
-  try {
-    return await checkConnection(connection);
-  } finally {
-    await connection.client.close();
-  }
-};
-
 /** Receives with a visibility timeout of 0, so that no message is hidden from its function; but it counts as a receipt. */
-const oldestSeen = async ({ sqs, url }: Queue): Promise<number | undefined> => {
-  const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
-  const command = new ReceiveMessageCommand({
-    QueueUrl: url,
-    MaxNumberOfMessages: 10,
-    VisibilityTimeout: 0,
-    MessageSystemAttributeNames: ['SentTimestamp'],
-  });
+const oldestSeen = async (queue: Queue, pollSeconds: number): Promise<number | undefined> => {
   // A role that may count messages may lack the right to receive them.
-  const { Messages = [] } = await sqs.send(command).catch(() => ({ Messages: [] }));
-  const times = Messages.map(({ Attributes }) => Number(Attributes?.SentTimestamp)).filter(Number.isFinite);
+  const messages = await receive(queue, { leaseSeconds: 0, pollSeconds }).catch(() => []);
+  const times = messages.map(({ Attributes }) => Number(Attributes?.SentTimestamp)).filter(Number.isFinite);
   return times.length === 0 ? undefined : Math.min(...times);
 };

@@ -1,8 +1,11 @@
 import { sendAll } from '../aws/batches.ts';
 import { type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import type { Audit } from '../deployment/audit.ts';
+import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import type { Target } from '../deployment/target.ts';
 import { jsonIn } from '../json.ts';
+import { isTooOld } from '../ledger/rules.ts';
+import { linesIn } from '../publish/lines.ts';
 import { letterIn } from './reading/letter-line.ts';
 
 export type Imported = {
@@ -27,9 +30,6 @@ type ImportOptions = {
 /** A line whose message says that it happened so long ago. */
 export type Outdated = { line: number; time: string };
 
-/** How long the ledger knows what was done to a resource, less a day for the way to the function. */
-export const ledgerMemoryDays = 34;
-
 /** Puts letters from a file back into the dead-letter queue, as they were; unless every line holds one, it sends none. */
 export const importLetters = async (
   target: Target,
@@ -37,12 +37,11 @@ export const importLetters = async (
 ): Promise<Imported> => {
   const result: Imported = { letters: 0, imported: 0, problems: [] };
   const outdated: Outdated[] = [];
-  const rememberedMs = Date.now() - ledgerMemoryDays * 24 * 3_600_000;
   for await (const { number, letter, problem } of lettersIn(lines())) {
     if (letter) result.letters += 1;
     else result.problems.push({ line: number, problem });
     const time = letter && timeIn(letter.body);
-    if (time !== undefined && Date.parse(time) < rememberedMs) outdated.push({ line: number, time });
+    if (time !== undefined && isTooOld(Date.parse(time), Date.now())) outdated.push({ line: number, time });
   }
   if (outdated.length > 0) onOutdated?.(outdated);
   if (dryRun || result.problems.length > 0 || result.letters === 0) return result;
@@ -92,5 +91,27 @@ async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
     } catch (error) {
       yield { number, problem: error instanceof Error ? error.message : String(error) };
     }
+  }
+}
+
+/** The lines of a file, or of an object as in `s3://bucket/key`. @throws RefusedError where it cannot be read. */
+export async function* linesOf(address: string, target: Target): AsyncGenerator<string> {
+  const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(address) ?? [];
+  try {
+    if (bucket === undefined) yield* linesIn(address);
+    else {
+      const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+      const s3 = await target.s3();
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+      yield* ((await Body?.transformToString()) ?? '').split('\n');
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const { name, code } = error as { name?: string; code?: string };
+    if (code === 'ENOENT' || name === 'NoSuchKey') throw new RefusedError(`There is no ${address}.`);
+    if (bucket === undefined) throw new RefusedError(`${address} cannot be read: ${code}`);
+    // S3 answers the same to somebody who may not list the bucket, whether the object is there or not.
+    if (name === 'AccessDenied') throw new RefusedError(`There is no ${address}, or you may not read it.`);
+    throw error;
   }
 }

@@ -19,13 +19,11 @@ export type AuditEntry = {
 
 export type Audit = {
   /** Must be called before anything is changed, so that even a crash leaves no change without an entry. */
-  begin(entry: AuditEntry): Promise<Begun>;
+  begin(entry: AuditEntry): Promise<{
+    /** `letters`: those that it was done to, where these are not all that were meant. */
+    end(counts: Record<string, number>, letters?: string[]): Promise<void>;
+  }>;
 };
-
-/** `letters`: those that it was done to, where these are not all that were meant. */
-type Begun = { end(counts: Record<string, number>, letters?: string[]): Promise<void> };
-
-type Moment = 'begin' | 'end';
 
 /** At most so many ids stand in one line: logs take no longer ones. */
 const maxIds = 1_000;
@@ -37,7 +35,11 @@ const maxIdsSaid = 50;
  * too. Where there are very many letters, further objects name the rest, as `part` of `parts`.
  */
 export const createAudit = (target: Target, say: (line: string) => void): Audit => {
-  const write = async (moment: Moment, id: string, { letters, ...entry }: AuditEntry): Promise<void> => {
+  const write = async (
+    moment: 'begin' | 'end',
+    id: string,
+    { letters, ...entry }: AuditEntry,
+  ): Promise<void> => {
     const at = new Date().toISOString();
     const head = { audit: moment, id, at, who: target.who, target: target.prefix.slice(0, -1) };
     const folder = `audit/${at.slice(0, 10).replaceAll('-', '/')}`;
@@ -72,18 +74,15 @@ export const createAudit = (target: Target, say: (line: string) => void): Audit 
 
 /** Writes an object into the bucket; answers its address. */
 export const archive = async (target: Target, key: string, body: string): Promise<string> => {
-  const bucket = bucketOf(target);
+  const { bucket } = target;
+  if (bucket === undefined)
+    throw new RefusedError(
+      'Nothing is changed or revealed without a line in the audit log: give --bucket <name>, or set SIS_RELAY_BUCKET.',
+    );
   const { PutObjectCommand } = await import('@aws-sdk/client-s3');
   const s3 = await target.s3();
   await s3.send(
     new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentType: 'application/json' }),
   );
   return `s3://${bucket}/${key}`;
-};
-
-const bucketOf = ({ bucket }: Target): string => {
-  if (bucket !== undefined) return bucket;
-  throw new RefusedError(
-    'Nothing is changed or revealed without a line in the audit log: give --bucket <name>, or set SIS_RELAY_BUCKET.',
-  );
 };

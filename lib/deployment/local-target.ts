@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { lazyAwsClient } from '../aws/clients.ts';
 import { jsonIn } from '../json.ts';
+import { awsClients } from './aws-clients.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 
 const descriptionSchema = z.looseObject({
@@ -23,26 +23,14 @@ const descriptionSchema = z.looseObject({
 /** The deployment that `npm run local` runs on this machine; true: the one of this folder. */
 export const localTarget = (file: string | true) => {
   const stack = descriptionIn(resolve(file === true ? '.local/stack.json' : file));
-  const client = (endpoint: string) => ({
-    endpoint,
-    region: stack.region,
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
   return {
-    prefix: queueNameOf(stack.deadLetters).replace(/dead-letters$/, ''),
-    sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, client(stack.sqs)),
-    s3: lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
-      ...client(stack.s3),
+    prefix: stack.deadLetters.replace(/^.*\/|dead-letters$/g, ''),
+    ...awsClients((service) => ({
+      endpoint: stack[service] ?? stack.sqs,
+      region: stack.region,
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
       forcePathStyle: true,
-    }),
-    secretsManager: lazyAwsClient(
-      async () => (await import('@aws-sdk/client-secrets-manager')).SecretsManagerClient,
-      client(stack.secretsManager),
-    ),
-    dynamodb: lazyAwsClient(
-      async () => (await import('@aws-sdk/client-dynamodb')).DynamoDBClient,
-      client(stack.dynamodb ?? stack.sqs),
-    ),
+    })),
     ledgerTable: stack.dynamodb === undefined ? undefined : stack.table,
     deadLetterQueueUrl: async () => stack.deadLetters,
     queueUrlOf: async (functionName: string) =>
@@ -54,8 +42,6 @@ export const localTarget = (file: string | true) => {
     },
   };
 };
-
-const queueNameOf = (url: string): string => url.split('/').at(-1) ?? '';
 
 const descriptionIn = (file: string) => {
   const json = jsonIn(textIn(file));

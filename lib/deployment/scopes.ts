@@ -1,15 +1,13 @@
-import { configured, type Operation, type OperationOverride } from '../platform/core/operation.ts';
+import { configured, type OperationOverride } from '../platform/core/operation.ts';
 import { UsageError } from './command-errors.ts';
 import type { DeclaredFunction } from './integrations.ts';
-
-type Declared = { name: string; operations: readonly Operation<unknown>[] };
 
 /** One scope, and what needs it. */
 export type NeededScope = { scope: string; operations: string[] };
 
 /** The OAuth scopes that a function needs: those of the operations that it may call, and no more. */
 export const scopesOf = (
-  { operations }: Pick<Declared, 'operations'>,
+  { operations }: Pick<DeclaredFunction, 'operations'>,
   overrides: Record<string, OperationOverride> = {},
 ): NeededScope[] => {
   const byScope = Map.groupBy(operations, (each) => configured(each, overrides[each.name]).scope);
@@ -22,7 +20,7 @@ export const scopesOf = (
 
 /** The scopes of each function by its name. */
 export const scopesByFunction = (
-  functions: readonly Declared[],
+  functions: readonly Omit<DeclaredFunction, 'actor'>[],
   overrides: Record<string, OperationOverride> = {},
 ): Record<string, NeededScope[]> =>
   Object.fromEntries(functions.map((each) => [each.name, scopesOf(each, overrides)]));

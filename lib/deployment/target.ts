@@ -1,24 +1,16 @@
 import { hostname, userInfo } from 'node:os';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { S3Client } from '@aws-sdk/client-s3';
-import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { lazyAwsClient } from '../aws/clients.ts';
 import { once } from '../aws/once.ts';
 import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
+import { type AwsClients, awsClients } from './aws-clients.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 import { localTarget } from './local-target.ts';
 
 /** The deployment that an operator works on, and the clients for it. */
-export type Target = {
+export type Target = AwsClients & {
   /** What its queues' names begin with, such as `sis-relay-prod-`. */
   prefix: string;
-  sqs(): Promise<SQSClient>;
-  s3(): Promise<S3Client>;
-  secretsManager(): Promise<SecretsManagerClient>;
-  dynamodb(): Promise<DynamoDBClient>;
   /** Name of the ledger's table; undefined: the functions have none. */
   ledgerTable: string | undefined;
   deadLetterQueueUrl(): Promise<string>;
@@ -85,7 +77,7 @@ const environment = () => {
 export const targetFrom = (options: TargetOptions): Target => {
   const common = {
     metricNamespace: environment().METRIC_NAMESPACE,
-    who: options.as ?? environment().AWS_LAMBDA_FUNCTION_NAME ?? person(),
+    who: options.as ?? environment().AWS_LAMBDA_FUNCTION_NAME ?? `${userInfo().username}@${hostname()}`,
     leaseSeconds: options.leaseSeconds ?? 300,
   };
   const target = options.local === undefined ? targetOnAws(options) : localTarget(options.local);
@@ -114,16 +106,14 @@ export const namedEditor = (): string | undefined => {
   return VISUAL ?? EDITOR;
 };
 
-const person = (): string => `${userInfo().username}@${hostname()}`;
-
 const targetOnAws = (options: TargetOptions) => {
   const settings = environment();
-  const client = {
+  const clients = awsClients(() => ({
     ...(options.profile === undefined ? {} : { profile: options.profile }),
     ...(options.region === undefined ? {} : { region: options.region }),
     maxAttempts: 5,
-  };
-  const sqs = lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, client);
+    forcePathStyle: hasOwnStore(settings),
+  }));
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   // --stage goes before the environment, which may name the queue of another stage.
   const url =
@@ -132,24 +122,15 @@ const targetOnAws = (options: TargetOptions) => {
   const secretPrefix = settings.SECRET_PREFIX ?? prefix.replace(/^sis-relay-(.+)-$/, 'sis-relay/$1');
   return {
     prefix,
-    sqs,
-    s3: lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
-      ...client,
-      forcePathStyle: hasOwnStore(settings),
-    }),
-    secretsManager: lazyAwsClient(
-      async () => (await import('@aws-sdk/client-secrets-manager')).SecretsManagerClient,
-      client,
-    ),
-    dynamodb: lazyAwsClient(async () => (await import('@aws-sdk/client-dynamodb')).DynamoDBClient, client),
+    ...clients,
     ledgerTable: ledgerTableOf(options, prefix),
     deadLetterQueueUrl: once(async () => {
-      const found = url ?? (await queueUrl(sqs, `${prefix}${suffix}`));
+      const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)
         throw new RefusedError(`There is no queue ${prefix}${suffix} in this account and region.`);
       return found;
     }),
-    queueUrlOf: (functionName: string) => queueUrl(sqs, `${prefix}${functionName}`),
+    queueUrlOf: (functionName: string) => queueUrl(clients, `${prefix}${functionName}`),
     bucket: options.bucket ?? settings.SIS_RELAY_BUCKET,
     platform: settings.PLATFORM_URL === undefined ? undefined : { ...given(), SECRET_PREFIX: secretPrefix },
   };
@@ -178,7 +159,7 @@ const prefixOf = (stage: string | undefined, url: string | undefined): string =>
   return name.slice(0, -suffix.length);
 };
 
-const queueUrl = async (sqs: Target['sqs'], name: string): Promise<string | undefined> => {
+const queueUrl = async ({ sqs }: AwsClients, name: string): Promise<string | undefined> => {
   const { GetQueueUrlCommand } = await import('@aws-sdk/client-sqs');
   const client = await sqs();
   try {

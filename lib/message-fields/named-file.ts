@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { fileUriProblem, type OpenedFile } from '../files/files.ts';
+import { fileUriProblem } from '../files/files.ts';
+import type { IntegrationContext } from '../integration.ts';
 import { mediaType, type UploadedFile } from '../platform/core/multipart.ts';
 
 /** Where a file lies: `s3://bucket/key`, or `https://`. The function's settings say which hosts are allowed. */
@@ -19,15 +20,8 @@ export const contentType = z
 /** A file that a message names, and its name and type on the platform. */
 export const namedFile = z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType });
 
-export type NamedFile = z.infer<typeof namedFile>;
-
-type Reach = {
-  openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
-  limits: { fileBytes: number };
-};
-
 /** Opens it for the upload. */
 export const openNamedFile = async (
-  { uri, name: fileName, contentType }: NamedFile,
-  { openFile, limits }: Reach,
+  { uri, name: fileName, contentType }: z.infer<typeof namedFile>,
+  { openFile, limits }: IntegrationContext,
 ): Promise<UploadedFile> => ({ fileName, contentType, file: await openFile(uri, limits.fileBytes) });

@@ -1,3 +1,4 @@
+import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { type IdKeyCredential, idKeyCredential, signature } from '../platform/auth/id-key.ts';
 
 /** An application as it is registered on the platform. */
@@ -14,11 +15,15 @@ export type TokenEntry = App & {
   callback: string;
 };
 
-/** The address that a user opens to have a user id and key made; it is signed with the application's key. */
+/**
+ * The address that a user opens to have a user id and key made; it is signed with the application's key.
+ * @throws UsageError where the callback is no address, or the entry path no path.
+ */
 export const authUrl = ({ baseUrl, entryPath, apiRoot, callback, appId, appKey }: TokenEntry): string => {
   if (!/^https?:$/.test(URL.parse(callback)?.protocol ?? ''))
-    throw new TypeError(`The callback must be an address such as https://localhost/done, not ${callback}`);
-  const path = entryPath ?? `${apiRoot.replace(/\/api$/, '')}/auth/api/token`;
+    throw new UsageError(`The callback must be an address such as https://localhost/done, not ${callback}`);
+  const entry = URL.parse(entryPath ?? `${apiRoot.replace(/\/api$/, '')}/auth/api/token`, baseUrl);
+  if (entry === null) throw new UsageError(`${entryPath} must be a path such as /svc/auth/api/token`);
   // The callback is signed before it is encoded.
   const query = [
     ['x_target', callback],
@@ -26,29 +31,31 @@ export const authUrl = ({ baseUrl, entryPath, apiRoot, callback, appId, appKey }
     ['x_b', signature(appKey, callback)],
   ];
   const written = query.map(([name, value = '']) => `${name}=${encodeURIComponent(value)}`);
-  return `${new URL(path, baseUrl)}?${written.join('&')}`;
+  return `${entry}?${written.join('&')}`;
 };
 
 /**
  * The secret of the user whose browser was sent to this address.
- * @throws Error that says what the address lacks, and never what it holds.
+ * @throws RefusedError that says what the address lacks, and never its contents.
  */
 export const credentialFromCallback = (address: string, { appId, appKey }: App): IdKeyCredential => {
   const url = URL.parse(address.trim());
-  if (url === null) throw new Error('This is no address. Copy the whole of it from the browser.');
-  if (isErrorPage(url.pathname)) throw new Error(errorPage);
+  if (url === null) throw notStored('This is no address. Copy the whole of it from the browser.');
+  if (isErrorPage(url.pathname)) throw notStored(errorPage);
   const userId = url.searchParams.get('x_a') ?? '';
   const userKey = url.searchParams.get('x_b') ?? '';
   if (userId === '' || userKey === '')
-    throw new Error(
+    throw notStored(
       'The address holds no user id and key (x_a, x_b): the user was not let in, or only a part of it was copied.',
     );
   if (url.searchParams.has('x_target') || userId === appId)
-    throw new Error(
+    throw notStored(
       'The x_a of the address is no user id: this may be the address that leads in, not the one it led to.',
     );
   return idKeyCredential.parse({ type: 'id-key', appId, appKey, userId, userKey });
 };
+
+const notStored = (reason: string) => new RefusedError(`${reason}\nNothing was stored.`);
 
 export type EntryAnswer = { status: number; location?: string | undefined };
 

@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import * as z from 'zod';
-import { type Connection, connectionOf } from '../connection/connection.ts';
+import { type Connection, withConnection } from '../connection/connection.ts';
 import type { Audit } from '../deployment/audit.ts';
 import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import type { Target } from '../deployment/target.ts';
@@ -10,7 +10,7 @@ import { whoAmI } from '../platform/resources/users.ts';
 import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } from './auth-url.ts';
 
 /** The token entry: its address, and what the platform answers there. */
-export type WayIn = { url: string; explained: string; isClosed: boolean };
+export type EntryProbe = { url: string; explained: string; isClosed: boolean };
 
 /** Where a user's own credential was put. */
 export type Stored = { userId: string; secret: string; replaced: boolean };
@@ -22,7 +22,7 @@ type Options = {
   /** The secret with the application's id and key, below the prefix. */
   appSecret: string;
   audit: Audit;
-  show(way: WayIn): void;
+  show(entry: EntryProbe): void;
   /** The address that the browser came to; undefined: not known. */
   returned(): Promise<string | undefined>;
   confirm(secret: string, replaces: boolean): Promise<boolean>;
@@ -30,33 +30,30 @@ type Options = {
 
 /** Sends a user to the platform's token entry, and stores the returned key in that user's secret, after asking whose it is. */
 export const authorizeUser = async (target: Target, options: Options): Promise<Stored | undefined> => {
-  const connection = await connectionOf(target);
-  if (connection === undefined)
+  if (target.platform === undefined)
     throw new UsageError('Which platform? Set PLATFORM_URL; or give --local for the one of npm run local.');
-  try {
+  return withConnection(target, async (connection) => {
     const app = await orRefuse(
       connection.readSecret(options.appSecret, appShape),
       'Give --app-secret, the name of a secret below the prefix with the appId and appKey of the application.',
     );
-    const way = await wayIn(connection, app, options);
-    options.show(way);
-    if (way.isClosed) return undefined;
+    const entry = await probeEntry(connection, app, options);
+    options.show(entry);
+    if (entry.isClosed) return undefined;
     const address = await options.returned();
     if (!address?.trim()) return undefined;
-    const credential = credentialOf(address, app);
+    const credential = credentialFromCallback(address, app);
     const userId = await ownerOf(connection, credential);
-    return await store(target, { userId, credential, connection, options });
-  } finally {
-    await connection.client.close();
-  }
+    return store(target, { userId, credential, connection, options });
+  });
 };
 
 const appShape = z.object({ appId: z.string().min(1), appKey: z.string().min(1) });
 
-const wayIn = async (connection: Connection, app: App, options: Options): Promise<WayIn> => {
+const probeEntry = async (connection: Connection, app: App, options: Options): Promise<EntryProbe> => {
   const { callback, entryPath } = options;
-  const { url: baseUrl, apiRoot } = connection;
-  const url = addressOf({ ...app, baseUrl, apiRoot, entryPath, callback });
+  const { baseUrl, apiRoot } = connection.site;
+  const url = authUrl({ ...app, baseUrl, apiRoot, entryPath, callback });
   try {
     const { statusCode: status, headers, body } = await request(url, { signal: AbortSignal.timeout(15_000) });
     await body.dump();
@@ -69,22 +66,6 @@ const wayIn = async (connection: Connection, app: App, options: Options): Promis
   } catch {
     const explained = 'The platform does not answer from here: open the address in a browser all the same.';
     return { url, explained, isClosed: false };
-  }
-};
-
-const addressOf = (entry: Parameters<typeof authUrl>[0]): string => {
-  try {
-    return authUrl(entry);
-  } catch (error) {
-    throw error instanceof TypeError ? new UsageError(error.message) : error;
-  }
-};
-
-const credentialOf = (address: string, app: App): IdKeyCredential => {
-  try {
-    return credentialFromCallback(address, app);
-  } catch (error) {
-    throw error instanceof Error ? new RefusedError(`${error.message}\nNothing was stored.`) : error;
   }
 };
 

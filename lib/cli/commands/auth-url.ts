@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { RefusedError } from '../../deployment/command-errors.ts';
-import { authorizeUser, type WayIn } from '../../user-authorization/authorize.ts';
+import { authorizeUser, type EntryProbe } from '../../user-authorization/authorize.ts';
 import { type Cli, contextOf } from '../command-context.ts';
 import { wrapped } from '../print/table.ts';
 
@@ -17,12 +17,12 @@ export const addAuthUrl = (program: Command, cli: Cli): void => {
     .addHelpText('after', examples)
     .action(async ({ callback, returned, appSecret, entryPath }, command: Command) => {
       const { target, audit, terminal, isJson, print, agreed, finish } = contextOf(cli, command);
-      let way: WayIn | undefined;
+      let entry: EntryProbe | undefined;
       let address: string | undefined;
       const stored = await authorizeUser(target, {
         ...{ callback, appSecret, entryPath, audit },
         show: (found) => {
-          way = found;
+          entry = found;
           if (isJson) return;
           terminal.out(`${found.url}\n`);
           terminal.err(`${wrapped(found.explained, terminal.width).join('\n')}\n`);
@@ -36,14 +36,14 @@ export const addAuthUrl = (program: Command, cli: Cli): void => {
         confirm: (secret, replaces) =>
           agreed(`${replaces ? 'Replace what is in' : 'Create'} the secret ${secret}?`),
       });
-      print({ ...way, stored }, () =>
+      print({ ...entry, stored }, () =>
         stored
           ? [
               `The credential of user ${stored.userId} is in the secret ${stored.secret}${stored.replaced ? ', in the place of another' : ''}.`,
             ]
           : [],
       );
-      finish(way?.isClosed === false && (stored !== undefined || !address));
+      finish(entry?.isClosed === false && (stored !== undefined || !address));
     });
 };
 

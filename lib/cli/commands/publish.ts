@@ -1,18 +1,13 @@
 import { type Command, Option } from 'commander';
 import { loadIntegrations } from '../../deployment/integrations.ts';
 import { outdatedAfterDays } from '../../ledger/rules.ts';
-import { publishMessages } from '../../publish/publish.ts';
-import { type Format, formats } from '../../publish/rows.ts';
+import { type Published, publishMessages } from '../../publish/publish.ts';
+import { formats, type Source } from '../../publish/rows.ts';
 import { type Cli, contextOf } from '../command-context.ts';
-import { publishedLines } from '../print/published.ts';
+import { problemLines } from '../print/changes.ts';
+import { countOf, numberOf } from '../print/table.ts';
 
-type Given = {
-  function?: string;
-  format?: Format;
-  now: boolean;
-  dryRun: boolean;
-  validOnly: boolean;
-};
+type Given = Omit<Source, 'file'> & { dryRun: boolean; validOnly: boolean };
 
 export const addPublish = (program: Command, cli: Cli): void => {
   program
@@ -29,15 +24,31 @@ export const addPublish = (program: Command, cli: Cli): void => {
       const { target, audit, signal, print, withProgress, finish } = contextOf(cli, command);
       const integrations = await loadIntegrations();
       const published = await withProgress('Sent', (onSent) =>
-        publishMessages(target, {
-          ...{ ...given, file, dryRun, integrations, signal, onSent },
-          audit,
-        }),
+        publishMessages(target, { ...given, file, dryRun, integrations, audit, signal, onSent }),
       );
       const { valid, invalid, sent } = published;
       print(published, () => publishedLines(published, { dryRun }));
       finish(dryRun ? invalid === 0 && valid > 0 : sent > 0 && sent === valid);
     });
+};
+
+const publishedLines = (
+  { valid, invalid, sent, functions, problems, outdated }: Published,
+  { dryRun }: { dryRun: boolean },
+): string[] => {
+  const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
+  return [
+    ...problemLines(problems),
+    ...(outdated > 0
+      ? [
+          `${countOf(outdated, 'message is', 'messages are')} older than ${outdatedAfterDays} days, and will be parked as outdated where the ledger knows nothing of what it is about. Give --now to have each count as said now.`,
+        ]
+      : []),
+    `${countOf(valid, 'valid message')}${each.length > 0 ? ` (${each.join(', ')})` : ''}, ${invalid} not valid; ${sent} sent.`,
+    ...(sent === 0 && !dryRun && invalid > 0 && valid > 0
+      ? ['Nothing is sent unless every message is valid: correct the file, or give --valid-only.']
+      : []),
+  ];
 };
 
 const examples = `

@@ -8,13 +8,16 @@ export const addStatus = (program: Command, cli: Cli): void => {
   program
     .command('status')
     .description('queues, what waits and why, letters by kind, the credential’s health')
-    .option('--look', 'into the queues too, for their oldest messages: it counts as a receipt of some')
+    .option(
+      '--oldest',
+      'the age of the oldest message of each queue, too: messages read for it count as received',
+    )
     .addHelpText('after', examples)
-    .action(async ({ look = false }: { look?: boolean }, command: Command) => {
+    .action(async ({ oldest = false }: { oldest?: boolean }, command: Command) => {
       const { target, terminal, signal, print, withProgress } = contextOf(cli, command);
       const functions = [...(await loadIntegrations()).keys()];
       const status = await withProgress('Reading letters', (onProgress) =>
-        statusOf(target, { functions, look, signal, onProgress }),
+        statusOf(target, { functions, oldest, signal, onProgress }),
       );
       print(status, () => statusLines(status, { terminal, target }));
     });

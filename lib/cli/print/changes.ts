@@ -2,11 +2,12 @@ import type { Discarded, DiscardPlan } from '../../dead-letters/discard.ts';
 import type { Difference } from '../../dead-letters/edit/change.ts';
 import type { Edited } from '../../dead-letters/edit/edit.ts';
 import type { Exported } from '../../dead-letters/export.ts';
-import { ledgerMemoryDays, type Outdated } from '../../dead-letters/import.ts';
+import type { Outdated } from '../../dead-letters/import.ts';
 import type { Target } from '../../deployment/target.ts';
+import { outdatedAfterDays } from '../../ledger/rules.ts';
 import { plain } from '../../redaction/printable.ts';
-import { coloured, remarks } from './letters.ts';
-import { countOf, numberOf, tableOf, wrapped } from './table.ts';
+import { groupTable, remarks } from './letters.ts';
+import { countOf, numberOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export const discardPlanLines = (
@@ -14,26 +15,14 @@ export const discardPlanLines = (
   { terminal, target }: { terminal: Terminal; target: Target },
 ): string[] => {
   const { groups, letters } = plan;
-  const columns = [
-    { title: 'Letters', right: true },
-    { title: 'Function' },
-    { title: 'Kind' },
-    { title: 'What failed', rest: true },
-  ];
-  const rows = groups.map((group) => [
-    numberOf(group.letters),
-    plain(group.function) || '–',
-    group.kind,
-    plain(group.error),
-  ]);
-  const [header = '', ...lines] = tableOf(columns, rows, terminal.width);
+  const { header, rows } = groupTable(groups, terminal);
   return [
     terminal.style(
       'bold',
       `${target.prefix.slice(0, -1)}: ${countOf(letters, 'letter matches', 'letters match')} of ${numberOf(plan.seen)}`,
     ),
     ...(letters === 0 ? [] : ['', terminal.style('dim', header)]),
-    ...lines.map((line, at) => coloured(line, groups[at]?.kind ?? 'unknown-source', terminal)),
+    ...rows.values(),
     ...(letters === 0 ? [] : ['']),
     ...remarks(plan),
   ];
@@ -65,13 +54,12 @@ export const exportLines = (result: Exported, file: string): string[] =>
         ...remarks(result),
       ];
 
-export const differenceLines = (difference: Difference[], { style }: Terminal): string[] => [
-  ...difference.flatMap(({ field, before, after }) => [
+export const differenceLines = (difference: Difference[], { style }: Terminal): string[] =>
+  difference.flatMap(({ field, before, after }) => [
     style('bold', plain(field)),
     ...(before === undefined ? [] : [style('red', `  - ${valueIn(before)}`)]),
     ...(after === undefined ? [] : [style('green', `  + ${valueIn(after)}`)]),
-  ]),
-];
+  ]);
 
 const valueIn = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
 
@@ -96,17 +84,15 @@ export const editedLines = (
 
 /** Before letters are imported that could undo what is newer. */
 export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string[] => [
-  ...outdated.slice(0, maxShown).map(({ line, time }) => `line ${line}: its message is of ${plain(time)}`),
-  ...(outdated.length > maxShown ? [`… and ${countOf(outdated.length - maxShown, 'line')} more`] : []),
+  ...problemLines(outdated.map(({ line, time }) => ({ line, problem: `its message is of ${time}` }))),
   ...wrapped(
-    `${countOf(outdated.length, 'message is', 'messages are')} older than ${ledgerMemoryDays} days: the ledger may have forgotten what was done since, and then a replay puts the old in the place of what is newer. Look on the platform before you replay them.`,
+    `${countOf(outdated.length, 'message is', 'messages are')} older than ${outdatedAfterDays} days: the ledger may have forgotten what was done since, and then a replay puts the old in the place of what is newer. Look on the platform before you replay them.`,
     width,
   ),
 ];
 
 const maxShown = 50;
 
-/** What is wrong with the lines of a file. */
 export const problemLines = (problems: { line: number; problem: string }[]): string[] => [
   ...problems.slice(0, maxShown).map(({ line, problem }) => `line ${line}: ${plain(problem)}`),
   ...(problems.length > maxShown ? [`… and ${countOf(problems.length - maxShown, 'line')} more`] : []),

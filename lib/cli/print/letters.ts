@@ -2,9 +2,10 @@ import { type Group, type Groups, maxWords } from '../../dead-letters/reading/gr
 import { type LetterKind, replayedOften } from '../../dead-letters/reading/letter.ts';
 import type { Listed } from '../../dead-letters/reading/list.ts';
 import type { ReadSummary } from '../../dead-letters/reading/session.ts';
+import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, countOf, numberOf, tableOf, truncated, wrapped } from './table.ts';
+import { ageOf, countOf, numberOf, rest, right, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 type Print = { target: Target; terminal: Terminal };
@@ -17,13 +18,7 @@ export const groupsLines = (found: Groups, { target, terminal }: Print): string[
   const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
   const newest = ageOf(Math.max(...groups.map(({ newestMs }) => newestMs)));
   const [header = '', ...rows] = tableOf(
-    [
-      { title: 'Letters', right: true },
-      { title: 'Function' },
-      { title: 'Kind' },
-      { title: 'Oldest', right: true },
-      { title: 'Newest', right: true },
-    ],
+    [right('Letters'), 'Function', 'Kind', right('Oldest'), right('Newest')],
     groups.map((group) => [
       numberOf(group.letters),
       plain(group.function) || '–',
@@ -55,7 +50,6 @@ export const groupsLines = (found: Groups, { target, terminal }: Print): string[
 
 const indent = ' '.repeat(9);
 
-/** What failed, and who must do what. */
 const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   const lines = (text: string) =>
     wrapped(plain(text), width - indent.length, '  ').map((line) => indent + line);
@@ -78,8 +72,26 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   ];
 };
 
+export const groupTable = <Row extends PlannedGroup>(
+  groups: Row[],
+  terminal: Terminal,
+): { header: string; rows: Map<Row, string> } => {
+  const [header = '', ...lines] = tableOf(
+    [right('Letters'), 'Function', 'Kind', rest('What failed')],
+    groups.map(({ letters, function: name, kind, error }) => [
+      numberOf(letters),
+      plain(name) || '–',
+      kind,
+      plain(error),
+    ]),
+    terminal.width,
+  );
+  const rows = groups.map((group, at) => [group, coloured(lines[at] ?? '', group.kind, terminal)] as const);
+  return { header, rows: new Map(rows) };
+};
+
 /** Red: a person must act. Yellow: it may go away by itself. */
-export const coloured = (text: string, kind: LetterKind, { style }: Pick<Terminal, 'style'>): string =>
+const coloured = (text: string, kind: LetterKind, { style }: Pick<Terminal, 'style'>): string =>
   text.replace(` ${kind} `, (each) =>
     style(/^(credentials|throttled|unavailable)$/.test(kind) ? 'yellow' : 'red', each),
   );
@@ -89,14 +101,7 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   if (matching === 0) return [nothing(found, target.prefix.slice(0, -1)), ...remarks(found)];
   const replayed = letters.some(({ replays }) => replays > 0);
   const [header = '', ...rows] = tableOf(
-    [
-      { title: 'Id' },
-      { title: 'Age', right: true },
-      { title: 'Function' },
-      { title: 'Kind' },
-      ...(replayed ? [{ title: 'Replays', right: true }] : []),
-      { title: 'What failed', rest: true },
-    ],
+    ['Id', right('Age'), 'Function', 'Kind', ...(replayed ? [right('Replays')] : []), rest('What failed')],
     letters.map(({ id, sentMs, function: name, kind, replays, error, words }) => [
       id.slice(0, 8),
       ageOf(sentMs),
@@ -129,7 +134,7 @@ const nothing = ({ seen, hidden }: ReadSummary, name: string): string =>
 /** What limits the numbers. */
 export const remarks = ({ whole, hidden, seen, limitReached }: ReadSummary): string[] => [
   ...(hidden > 0
-    ? [`About ${countOf(hidden, 'letter is', 'letters are')} in somebody else's hands and not counted here.`]
+    ? [`About ${countOf(hidden, 'letter is', 'letters are')} leased by another session and not counted here.`]
     : []),
   ...(limitReached
     ? ['These are as many as --limit allows: no others were looked for.']

@@ -4,11 +4,10 @@ import type { Plan, PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import type { ReplayResult } from '../../dead-letters/replay/replay.ts';
 import type { Canary, RunOptions } from '../../dead-letters/replay/run.ts';
 import { plain } from '../../redaction/printable.ts';
-import { coloured, remarks } from './letters.ts';
-import { countOf, numberOf, tableOf, wrapped } from './table.ts';
+import { groupTable, remarks } from './letters.ts';
+import { countOf, numberOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a replay would do. */
 export const planLines = (
   plan: Plan,
   report: ConnectionReport | undefined,
@@ -22,7 +21,7 @@ export const planLines = (
     style('bold', `${numberOf(count).padStart(7)}  ${text}`),
   ];
   const sum = (groups: PlannedGroup[]) => groups.reduce((total, { letters }) => total + letters, 0);
-  const lines = groupLines([...plan.send, ...plan.notYet, ...plan.uncertain], terminal);
+  const { rows: lines } = groupTable([...plan.send, ...plan.notYet, ...plan.uncertain], terminal);
   const rowsOf = (groups: PlannedGroup[]) => groups.flatMap((group) => lines.get(group) ?? []);
   const isRight = ({ kind }: PlannedGroup) => /^missing-(scope|permission)$/.test(kind);
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
@@ -88,23 +87,6 @@ const decisions = [
   },
 ];
 
-/** Groups as rows of one table, by group. */
-const groupLines = <Row extends PlannedGroup>(groups: Row[], terminal: Terminal): Map<Row, string> => {
-  const rows = groups.map(({ letters, function: name, kind, error }) => [
-    numberOf(letters).padStart(7),
-    plain(name) || '–',
-    kind,
-    plain(error),
-  ]);
-  const columns = [{ title: '', right: true }, { title: '' }, { title: '' }, { title: '', rest: true }];
-  const [, ...lines] = tableOf(columns, rows, terminal.width);
-  return new Map(groups.map((group, at) => [group, coloured(lines[at] ?? '', group.kind, terminal)]));
-};
-
-const groupRows = (groups: PlannedGroup[], terminal: Terminal): string[] => [
-  ...groupLines(groups, terminal).values(),
-];
-
 const probeLines = (report: ConnectionReport | undefined, { style }: Terminal): string[] => {
   if (report === undefined)
     return ['The platform was not asked (PLATFORM_URL): the canary will tell what still fails.'];
@@ -113,16 +95,15 @@ const probeLines = (report: ConnectionReport | undefined, { style }: Terminal): 
   return report.problems.map(({ what }) => `${style('red', '✗')} ${plain(what)}`);
 };
 
-/** How it will be done. */
 export const paceLine = (letters: number, { canary, waitSeconds, rate, stopAfter }: RunOptions): string => {
-  const rest = Math.max(0, letters - canary);
+  const left = Math.max(0, letters - canary);
   const first =
     canary > 0
       ? `${numberOf(Math.min(canary, letters))} first, their outcome awaited for up to ${waitSeconds} s`
       : '';
   const then =
-    rest > 0
-      ? `${canary > 0 ? 'then ' : ''}${numberOf(rest)} at ${rate} a second (${durationOf(rest / rate)})`
+    left > 0
+      ? `${canary > 0 ? 'then ' : ''}${numberOf(left)} at ${rate} a second (${durationOf(left / rate)})`
       : '';
   return `${[first, then].filter(Boolean).join(', ')}; it stops when ${stopAfter} in a row come back with the same error.`;
 };
@@ -142,11 +123,10 @@ export const canaryLines = (canary: Canary, terminal: Terminal): string[] => {
   ];
   return [
     `Canary of ${canary.letters}: ${parts.join(', ')} (after ${Math.round(canary.seconds)} s)`,
-    ...groupRows(canary.cameBack, terminal),
+    ...groupTable(canary.cameBack, terminal).rows.values(),
   ];
 };
 
-/** What was done and what was not. */
 export const resultLines = (result: ReplayResult, { style, ...terminal }: Terminal): string[] => {
   const { counts, stoppedBecause, backLater } = result;
   if (counts === undefined) return [];
@@ -165,7 +145,7 @@ export const resultLines = (result: ReplayResult, { style, ...terminal }: Termin
         : 'were sent and have not come back so far; some may still wait on their queues',
     ),
     ...line(counts.cameBack, 'were sent and came back as letters:'),
-    ...groupRows(counts.cameBackAs, { style, ...terminal }),
+    ...groupTable(counts.cameBackAs, { style, ...terminal }).rows.values(),
     ...line(counts.setAside, 'were not sent, as the canary of their group came back'),
     ...line(counts.notSent, 'were not sent'),
     ...line(counts.failed.length, `could not be sent, and stay letters (${counts.failed[0]?.reason})`),

@@ -8,16 +8,15 @@ export type Progress = {
   end(): void;
 };
 
-const betweenMs = { live: 100, plain: 10_000 };
-
 /** Shows how far the work is: on a terminal in one line that is overwritten, elsewhere in a line every ten seconds. */
 export const createProgress = (terminal: Terminal, what: string): Progress => {
+  const betweenMs = terminal.isLive ? 100 : 10_000;
   let shownMs = Date.now();
   let isShown = false;
   return {
     show: (done, of) => {
       const nowMs = Date.now();
-      if (nowMs - shownMs < (terminal.isLive ? betweenMs.live : betweenMs.plain)) return;
+      if (nowMs - shownMs < betweenMs) return;
       shownMs = nowMs;
       isShown = true;
       const text = `${what} ${numberOf(done)} of about ${numberOf(of)}`;

@@ -5,7 +5,7 @@ import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import type { Incident } from '../../telemetry/incidents.ts';
 import { remarks } from './letters.ts';
-import { ageOf, countOf, numberOf, tableOf, wrapped } from './table.ts';
+import { ageOf, countOf, numberOf, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export const statusLines = (
@@ -15,13 +15,7 @@ export const statusLines = (
   const { style, width } = terminal;
   const { queues, letters, connection } = status;
   const [queueHeader = '', ...queueRows] = tableOf(
-    [
-      { title: 'Queue' },
-      { title: 'Visible', right: true },
-      { title: 'In flight', right: true },
-      { title: 'Delayed', right: true },
-      { title: 'Oldest seen', right: true },
-    ],
+    ['Queue', right('Visible'), right('In flight'), right('Delayed'), right('Oldest seen')],
     [...queues, deadLettersOf(letters)].map(({ function: name, visible, inFlight, delayed, oldestMs }) => [
       name,
       ...[visible, inFlight, delayed].map((count) => (count === 0 ? '–' : numberOf(count))),
@@ -31,12 +25,7 @@ export const statusLines = (
   );
   const kinds = byKind(letters.groups);
   const [kindHeader = '', ...kindRows] = tableOf(
-    [
-      { title: 'Letters', right: true },
-      { title: 'Kind' },
-      { title: 'Oldest', right: true },
-      { title: 'Newest', right: true },
-    ],
+    [right('Letters'), 'Kind', right('Oldest'), right('Newest')],
     kinds.map(({ kind, letters: count, oldestMs, newestMs }) => [
       numberOf(count),
       kind,
@@ -69,7 +58,6 @@ const deadLettersOf = ({ counts, groups }: Status['letters']): QueueStatus => ({
   oldestMs: groups.length === 0 ? undefined : Math.min(...groups.map(({ oldestMs }) => oldestMs)),
 });
 
-/** The state of the platform and of the credential. */
 const connectionLines = (connection: ConnectionReport | undefined, { style, width }: Terminal): string[] => {
   const problemLines = (text: string, colour: 'red' | 'green') =>
     wrapped(plain(text), width - 2, '  ').map((line) => style(colour, `  ${line}`));

@@ -1,16 +1,17 @@
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 
-export type Column = {
-  title: string;
-  /** Numbers and ages stand to the right. */
-  right?: boolean;
-  /** Takes the width that the other columns leave, and is cut to it. */
-  rest?: boolean;
-};
+type Column = { title: string; right?: boolean; rest?: boolean };
 
-/** Rows in aligned columns, no wider than `width`; the first line is the header. */
-export const tableOf = (columns: Column[], rows: string[][], width: number): string[] => {
+/** Numbers and ages stand to the right. */
+export const right = (title: string): Column => ({ title, right: true });
+
+/** Takes the width that the other columns leave, and is cut to it. */
+export const rest = (title: string): Column => ({ title, rest: true });
+
+/** Rows in aligned columns, no wider than `width`; the first line is the header. A column by its title alone stands to the left. */
+export const tableOf = (given: (string | Column)[], rows: string[][], width: number): string[] => {
+  const columns = given.map((each): Column => (typeof each === 'string' ? { title: each } : each));
   const header = columns.map(({ title }) => title);
   const widths = columns.map((_, at) => Math.max(...[header, ...rows].map((row) => widthOf(row[at] ?? ''))));
   const fixed = widths.reduce(
@@ -34,7 +35,6 @@ const gap = '  ';
 /** In columns of a terminal: a CJK character or an emoji takes two, a combining mark or the code of a colour none. */
 export const widthOf = (text: string): number => stringWidth(text);
 
-/** Filled up with spaces behind it. */
 export const padded = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - widthOf(text)));
 

@@ -86,17 +86,13 @@ export const differences = (before: string, after: string, { reveal }: { reveal:
       const [was, is] = [old.get(field)?.value, fresh.get(field)?.value];
       if (reveal) return { field, before: was, after: is };
       // The operator typed the new value and may see it, but no personal data that the message held before.
+      const masked = maskedText(String(is), before);
       return {
         field: path.length === 0 ? field : fieldOf(path),
         before: maskedField(path, was),
-        after: is === maskedField(path, is) ? is : withoutWordsOf(before, is),
+        after: is === maskedField(path, is) || masked === String(is) ? is : masked,
       };
     });
-};
-
-const withoutWordsOf = (body: string, value: unknown): unknown => {
-  const text = maskedText(String(value), body);
-  return text === String(value) ? value : text;
 };
 
 type Field = { path: (string | number)[]; value: unknown };

@@ -28,7 +28,7 @@ export type EditOptions = ReadOptions & {
   waitSeconds: number;
   /** The new body. It is called again, with what is wrong, until its answer is valid; it throws to give up. */
   change(body: string, problem: string | undefined): Promise<string>;
-  confirm(difference: Difference[], letter: Letter): Promise<boolean>;
+  confirm(difference: Difference[]): Promise<boolean>;
 };
 
 export type Edited = {
@@ -74,7 +74,7 @@ const editWith = async (
     const difference = differences(letter.body, body, options);
     if (difference.length === 0)
       throw new RefusedError('Nothing was changed, so nothing was sent: `letters replay` does that.');
-    if (!(await options.confirm(difference, letter))) return { id, difference, ended: 'declined' };
+    if (!(await options.confirm(difference))) return { id, difference, ended: 'declined' };
 
     const at = new Date().toISOString();
     const original = await archive(

@@ -93,9 +93,7 @@ const keyMatches = ({ orgUnit, user }: Filter, { body }: Letter): boolean => {
   return (orgUnit ?? orgUnitId) === orgUnitId && (user ?? userId) === userId;
 };
 
-type Ids = { orgUnitId?: unknown; userId?: unknown };
-
-const dataIn = (body: string): Ids => {
+const dataIn = (body: string): { orgUnitId?: unknown; userId?: unknown } => {
   const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;
   return typeof data === 'object' && data !== null ? data : {};
 };

@@ -90,12 +90,9 @@ const kindOf = ({ failure, body }: DeadLetter, { isRedriven, missing, known }: A
   if (missing !== undefined) return 'unreadable';
   const kind = failure?.kind ?? (isRedriven ? 'redriven' : 'no-details');
   // A failure of kind `invalid` says already that the message is too deep.
-  return kind !== 'invalid' && isTooDeep(body) ? 'unreadable' : kind;
-};
-
-const isTooDeep = (body: string): boolean => {
+  if (kind === 'invalid') return kind;
   const read = readJson(body);
-  return 'flaw' in read && read.flaw === 'too deep';
+  return 'flaw' in read && read.flaw === 'too deep' ? 'unreadable' : kind;
 };
 
 /** The platform's own words, masked. Only the message tells whom they name: where it cannot be read, all words are hidden. */
@@ -108,7 +105,7 @@ type Words = Pick<Letter, 'cause' | 'error' | 'remedy'>;
 
 const wordsOf = (letter: DeadLetter, kind: LetterKind, missing: string | undefined): Words => {
   const { failure, body } = letter;
-  if (failure === null || kind === 'redriven' || kind === 'unknown-source' || kind === 'unreadable') {
+  if (failure === null || failure.kind !== kind) {
     const { error, remedy } = wordsWithoutFailure(letter, kind, missing);
     return { cause: error, error, remedy };
   }

@@ -28,18 +28,12 @@ export type Counts = { visible: number; inFlight: number; delayed: number };
 /** How many messages a queue has, as SQS approximately knows. */
 export const countsOf = async ({ sqs, url }: Queue): Promise<Counts> => {
   const { GetQueueAttributesCommand } = await import('@aws-sdk/client-sqs');
-  const names = {
-    visible: 'ApproximateNumberOfMessages',
-    inFlight: 'ApproximateNumberOfMessagesNotVisible',
-    delayed: 'ApproximateNumberOfMessagesDelayed',
-  } as const;
   const { Attributes = {} } = await sqs.send(
-    new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: Object.values(names) }),
+    new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['All'] }),
   );
-  const { visible, inFlight, delayed } = names;
   return {
-    visible: Number(Attributes[visible] ?? 0),
-    inFlight: Number(Attributes[inFlight] ?? 0),
-    delayed: Number(Attributes[delayed] ?? 0),
+    visible: Number(Attributes.ApproximateNumberOfMessages ?? 0),
+    inFlight: Number(Attributes.ApproximateNumberOfMessagesNotVisible ?? 0),
+    delayed: Number(Attributes.ApproximateNumberOfMessagesDelayed ?? 0),
   };
 };

@@ -7,28 +7,24 @@ import { deserialize, serialize } from 'node:v8';
 /** Where an item lies in the file. */
 export type Place = { at: number; bytes: number };
 
-/** Keeps items on disk that are too many for memory; they are gone when the process ends, even if it crashes. */
-export type Spool<Item> = {
-  put(item: Item): Promise<Place>;
-  get(place: Place): Promise<Item>;
-  close(): Promise<void>;
-};
+export type Spool<Item> = Awaited<ReturnType<typeof createSpool<Item>>>;
 
-export const createSpool = async <Item>(): Promise<Spool<Item>> => {
+/** Keeps items on disk that are too many for memory; they are gone when the process ends, even if it crashes. */
+export const createSpool = async <Item>() => {
   const path = join(tmpdir(), `sis-relay-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
   // Letters hold personal data: a deleted file that is still open is gone with the process, and nobody else can open it.
   await rm(path);
   let end = 0;
   return {
-    put: async (item) => {
+    put: async (item: Item): Promise<Place> => {
       const bytes = serialize(item);
       const place = { at: end, bytes: bytes.length };
       end += bytes.length;
       await file.write(bytes, 0, bytes.length, place.at);
       return place;
     },
-    get: async ({ at, bytes }) => {
+    get: async ({ at, bytes }: Place): Promise<Item> => {
       const buffer = Buffer.allocUnsafe(bytes);
       await file.read(buffer, 0, bytes, at);
       return deserialize(buffer);

@@ -61,16 +61,11 @@ export const createVisibilityLease = (
     },
     isCurrent: (id) => (leased.get(id)?.untilMs ?? 0) - nowMs() > marginMs,
     deleteLetters: async (ids) => {
-      const known = ids.flatMap((id) => {
-        const each = leased.get(id);
-        return each === undefined ? [] : [{ id, receiptHandle: each.receiptHandle }];
-      });
-      const failures = await deleteAll(
-        queue,
-        known.map(({ receiptHandle }) => receiptHandle),
-      );
-      for (const [at, { id }] of known.entries()) if (!failures.has(at)) leased.delete(id);
-      return new Map([...failures].map(([at, reason]) => [known[at]?.id ?? '', reason]));
+      const known = ids.filter((id) => leased.has(id));
+      const handles = known.map((id) => leased.get(id)?.receiptHandle ?? '');
+      const failures = await deleteAll(queue, handles);
+      for (const [at, id] of known.entries()) if (!failures.has(at)) leased.delete(id);
+      return new Map([...failures].map(([at, reason]) => [known[at] ?? '', reason]));
     },
     giveBack: async (except = []) => {
       stopping += 1;

@@ -21,18 +21,17 @@ export type FailureWatch = {
   stop(): Promise<void>;
 };
 
-/** One sent letter in the row of its function, and the error with which it came back. */
-type Sent = { id: string; error?: string };
+/** Where a letter stands in the row of its function: in the order of sending, the error with which each letter came back. */
+type Place = { row: (string | undefined)[]; at: number };
 
 /** Polls the dead-letter queue. The session has leased all letters that were there before, so what it receives is new. */
 export const watchFailures = (session: Session): FailureWatch => {
   const expected = new Map<string, string[]>();
-  /** By function, in the order of sending. */
-  const sent = new Map<string, Sent[]>();
-  const places = new Map<string, { row: Sent[]; at: number }>();
+  const rowsByFunction = new Map<string, Place['row']>();
+  const places = new Map<string, Place>();
   const cameBack = new Map<string, Letter>();
-  /** By its length, the error of a row. */
-  const rows = new Map<number, string>();
+  /** By how many in a row came back with it, an error. */
+  const errorsByLength = new Map<number, string>();
   let polling: Promise<void> = Promise.resolve();
   let stopped = false;
   let problem: unknown;
@@ -42,9 +41,8 @@ export const watchFailures = (session: Session): FailureWatch => {
     const place = id === undefined ? undefined : places.get(id);
     if (id === undefined || place === undefined) return;
     cameBack.set(id, withoutMessage(letter));
-    const entry = place.row[place.at];
-    if (entry) entry.error = `${letter.kind}: ${letter.cause}`;
-    rows.set(lengthOfRowAt(place), `${letter.kind}: ${letter.error}`);
+    place.row[place.at] = `${letter.kind}: ${letter.cause}`;
+    errorsByLength.set(lengthOfRowAt(place), `${letter.kind}: ${letter.error}`);
   };
   const poll = (): Promise<void> => {
     polling = polling.then(async () => {
@@ -73,9 +71,9 @@ export const watchFailures = (session: Session): FailureWatch => {
       for (const letter of letters) {
         const key = keyOf(letter, letter.replays + 1);
         expected.set(key, [...(expected.get(key) ?? []), letter.id]);
-        const row = sent.get(letter.function) ?? [];
-        sent.set(letter.function, row);
-        places.set(letter.id, { row, at: row.push({ id: letter.id }) - 1 });
+        const row = rowsByFunction.get(letter.function) ?? [];
+        rowsByFunction.set(letter.function, row);
+        places.set(letter.id, { row, at: row.push(undefined) - 1 });
       }
     },
     forget: (letters) => {
@@ -85,7 +83,7 @@ export const watchFailures = (session: Session): FailureWatch => {
       }
     },
     cameBack,
-    errorOfRow: (length) => [...rows].find(([each]) => each >= length)?.[1],
+    errorOfRow: (length) => [...errorsByLength].find(([each]) => each >= length)?.[1],
     poll,
     problem: () => problem,
     stop: async () => {
@@ -109,11 +107,10 @@ const keyOf = ({ body, source }: DeadLetter, replays: number): string =>
     .digest('base64');
 
 /** How many neighbours, with it, came back with the same error. */
-const lengthOfRowAt = ({ row, at }: { row: Sent[]; at: number }): number => {
-  const { error } = row[at] ?? {};
+const lengthOfRowAt = ({ row, at }: Place): number => {
   let first = at;
   let last = at;
-  while (first > 0 && row[first - 1]?.error === error) first -= 1;
-  while (last < row.length - 1 && row[last + 1]?.error === error) last += 1;
+  while (first > 0 && row[first - 1] === row[at]) first -= 1;
+  while (last < row.length - 1 && row[last + 1] === row[at]) last += 1;
   return last - first + 1;
 };

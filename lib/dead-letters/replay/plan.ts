@@ -67,10 +67,5 @@ export const planReplay = (
 
 const grouped = (letters: Selected[]): PlannedGroup[] =>
   [...Map.groupBy(letters, ({ group }) => group)]
-    .map(([group, each]) => ({
-      function: group.function,
-      kind: group.kind,
-      error: group.error,
-      letters: each.length,
-    }))
+    .map(([{ function: name, kind, error }, each]) => ({ function: name, kind, error, letters: each.length }))
     .sort((one, other) => other.letters - one.letters);

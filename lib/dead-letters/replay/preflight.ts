@@ -1,5 +1,5 @@
 import { type ConnectionReport, checkConnection } from '../../connection/check.ts';
-import { type Connection, connectionOf } from '../../connection/connection.ts';
+import { type Connection, withConnection } from '../../connection/connection.ts';
 import type { Target } from '../../deployment/target.ts';
 import { failureOf } from '../../failure.ts';
 import { acknowledged } from '../../platform/core/operation.ts';
@@ -10,16 +10,11 @@ import type { Selected, Selection } from '../reading/selection.ts';
 export type Preflight = (letter: Selected) => { why: string; todo: string } | undefined;
 
 /** Changes nothing: it asks the platform who we are and what we may read, and Secrets Manager which secrets exist. */
-export const runPreflight = async ({
-  target,
-  selection,
-}: {
-  target: Target;
-  selection: Selection;
-}): Promise<{ preflight: Preflight; report: ConnectionReport | undefined }> => {
-  const connection = await connectionOf(target);
-  if (connection === undefined) return { preflight: stillInvalid, report: undefined };
-  try {
+export const runPreflight = async (
+  target: Target,
+  selection: Selection,
+): Promise<{ preflight: Preflight; report: ConnectionReport | undefined }> => {
+  const probed = await withConnection(target, async (connection) => {
     const report = await checkConnection(connection);
     const [missingSecrets, refusedGroups] = await Promise.all([
       secretsThatAreMissing(target, selection),
@@ -40,9 +35,8 @@ export const runPreflight = async ({
       return stillInvalid(letter);
     };
     return { preflight, report };
-  } finally {
-    await connection.client.close();
-  }
+  });
+  return probed ?? { preflight: stillInvalid, report: undefined };
 };
 
 const stillInvalid: Preflight = ({ kind, insight, group }) => {
@@ -87,7 +81,7 @@ const maxProbes = 20;
  * either. Any other answer proves nothing; the canary will.
  */
 const groupsStillRefused = async (
-  { client, apiRoot }: Connection,
+  { client, site: { apiRoot } }: Connection,
   selection: Selection,
 ): Promise<Set<Group>> => {
   const samples = new Map<Group, Selected>();

@@ -52,10 +52,8 @@ export const replayLetters = (
   hooks: ReplayHooks,
 ): Promise<ReplayResult> =>
   withSelection(target, { ...options, ...hooks, inspect: insightInto }, async (selection) => {
-    const { preflight, report } = await runPreflight({
-      target: options.probe ? target : { ...target, platform: undefined },
-      selection,
-    });
+    const probed = options.probe ? target : { ...target, platform: undefined };
+    const { preflight, report } = await runPreflight(probed, selection);
     const { plan, toSend } = planReplay(selection, { ...options, preflight });
     const confirmed = await hooks.confirm(plan, report);
     if (options.dryRun) return { plan, report, ended: 'planned' };

@@ -124,7 +124,7 @@ describe.concurrent('an answer', () => {
     });
   });
 
-  test('does not say that there is no letter where somebody else has some in hand', async () => {
+  test('does not say that there is no letter where another session has leased some', async () => {
     const { office, stack } = await opened();
     await office.park([{}]);
     let out = '';
@@ -135,8 +135,8 @@ describe.concurrent('an answer', () => {
         break;
       }
     });
-    expect(out).toMatch(/there are no other dead letters\.\nAbout 1 letter is in somebody else's hands/);
-    expect(out).toMatch(/There are no other dead letters\.\nAbout 1 letter is in somebody else's hands/);
+    expect(out).toMatch(/there are no other dead letters\.\nAbout 1 letter is leased by another session/);
+    expect(out).toMatch(/There are no other dead letters\.\nAbout 1 letter is leased by another session/);
   });
 
   test('tells of each letter what the platform said', async () => {

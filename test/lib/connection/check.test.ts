@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { metricLinesOf } from '../../../functions/connection-check.ts';
 import { checkConnection } from '../../../lib/connection/check.ts';
 import { connectionOf } from '../../../lib/connection/connection.ts';
-import { metricLinesOf } from '../../../lib/connection/metrics.ts';
 import { localOffice } from '../cli/local-office.ts';
 
 const office = localOffice({ functions: false });

@@ -22,7 +22,7 @@ test('each queue with what is visible, in flight and delayed, and the letters by
   const beforeMs = Date.now();
   const { queues, letters, connection } = await statusOf(office.target, {
     functions: functionNames,
-    look: true,
+    oldest: true,
     signal: never,
   });
   expect(queues).toEqual([
@@ -52,7 +52,7 @@ test('a function without a queue is left out, and a queue that may not be looked
   });
   const { queues } = await statusOf(office.target, {
     functions: ['grade-push', 'course-export'],
-    look: true,
+    oldest: true,
     signal: never,
   });
   await office.clearFaults();

@@ -4,7 +4,7 @@ import { GetSecretValueCommand, ListSecretsCommand } from '@aws-sdk/client-secre
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createAudit } from '../../../lib/deployment/audit.ts';
 import type { Target } from '../../../lib/deployment/target.ts';
-import { authorizeUser, type WayIn } from '../../../lib/user-authorization/authorize.ts';
+import { authorizeUser, type EntryProbe } from '../../../lib/user-authorization/authorize.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { typed } from '../cli/typed.ts';
 
@@ -29,7 +29,7 @@ type Given = Partial<Parameters<typeof authorizeUser>[1]> & { target?: Target };
 const authorize = async ({ target = office.target(), ...given }: Given = {}) => {
   const audited: string[] = [];
   const confirmed: [string, boolean][] = [];
-  let way: WayIn | undefined;
+  let way: EntryProbe | undefined;
   const stored = await authorizeUser(target, {
     ...{ callback, appSecret: 'service' },
     audit: createAudit(target, (line) => audited.push(line)),

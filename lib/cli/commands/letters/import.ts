@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { importLetters, ledgerMemoryDays } from '../../../dead-letters/import.ts';
-import { linesOf } from '../../../dead-letters/import-lines.ts';
+import { importLetters, linesOf } from '../../../dead-letters/import.ts';
 import { outdatedAfterDays } from '../../../ledger/rules.ts';
 import { memoryDays } from '../../../ledger/table.ts';
 import { type Cli, contextOf, textOfLines } from '../../command-context.ts';
@@ -25,7 +24,7 @@ export const addImport = (letters: Command, cli: Cli): void => {
         ...common,
         dryRun: true,
         onOutdated: (outdated) => {
-          if (isJson) print({ outdated, ledgerMemoryDays }, () => []);
+          if (isJson) print({ outdated, ledgerMemoryDays: outdatedAfterDays }, () => []);
           else terminal.err(textOfLines(outdatedLines(outdated, terminal)));
         },
       });

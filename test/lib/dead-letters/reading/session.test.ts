@@ -76,7 +76,7 @@ test('a queue that cannot be read is an error, after everything in hand was give
   expect(await office.take(office.deadLetters.url)).toHaveLength(20);
 });
 
-test('letters in somebody else’s hands are not counted as seen, and told of', async () => {
+test('letters that another session has leased are not counted as seen, and told of', async () => {
   const office = await offices.open();
   await office.park([{}, {}, {}]);
   await read(office.target, {
