@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { handlerOf } from '../lib/delivery/handler.ts';
-import { unlessSeen } from '../lib/delivery/seen.ts';
+import { unlessSeen } from '../lib/delivery/read-back.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { handlerOf } from '../lib/delivery/handler.ts';
-import { unlessSeen } from '../lib/delivery/seen.ts';
+import { unlessSeen } from '../lib/delivery/read-back.ts';
 import { MessageFailure } from '../lib/failure.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf } from '../lib/message.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { handlerOf } from '../lib/delivery/handler.ts';
-import { unlessSeen } from '../lib/delivery/seen.ts';
+import { unlessSeen } from '../lib/delivery/read-back.ts';
 import { MessageFailure } from '../lib/failure.ts';
 import type { Integration, IntegrationContext } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';

@@ -228,7 +228,7 @@ const breakages: Breakage[] = [
   },
   {
     title: 'a claim is seen to be done by a value that was there before',
-    file: 'lib/delivery/lookup.ts',
+    file: 'lib/delivery/was-done.ts',
     code: 'if (!(changedMs >= rival.claimedMs - clockGrainMs)) return false;',
     by: '',
   },

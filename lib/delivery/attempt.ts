@@ -5,12 +5,12 @@ import type { Claim, Ending, Entry, Ledger, SeenRival, Verdict } from '../ledger
 import { type Message, parseMessage } from '../message.ts';
 import type { CallReport } from '../platform/client.ts';
 import { PlatformError } from '../platform/core/platform-error.ts';
-import type { Delivery } from './delivery.ts';
-import { type AttemptContext, createAttemptContext } from './integration-context.ts';
+import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
-import { isRivalDone, wasDone, writtenRefusal } from './lookup.ts';
 import type { Services } from './services.ts';
+import type { Delivery } from './sqs-delivery.ts';
 import { afterFailure, type Failed, type NotDone, noTurn, waitForTurn } from './wait-or-park.ts';
+import { isRivalDone, wasDone, writtenRefusal } from './was-done.ts';
 
 /** What the messages of one invocation share. */
 export type Invocation = {

@@ -4,7 +4,7 @@ import type { Integration } from '../integration.ts';
 import type { Digest } from '../ledger/digest.ts';
 import type { Entry } from '../ledger/ledger.ts';
 import { identityOf, type Message, versionOf } from '../message.ts';
-import { type Delivery, isDecided } from './delivery.ts';
+import { type Delivery, isDecided } from './sqs-delivery.ts';
 
 type Given<Data> = {
   integration: Integration<Data>;

@@ -2,7 +2,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import { errorName } from '../aws/error.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../dead-letter.ts';
 import { type Failure, failureOf } from '../failure.ts';
-import type { KeepWhole } from './letter-store.ts';
+import type { KeepWhole } from './oversized-letters.ts';
 
 /** A message of the function's own queue that is to be shown again later. */
 export type Delay = { messageId: string; receiptHandle: string; seconds: number };

@@ -1,8 +1,8 @@
 import { eventIdIn } from '../message.ts';
 import { withoutFileNames } from '../redaction/file-name.ts';
 import type { Received, Settlement } from './attempt.ts';
-import { ageMs, waitedMs } from './delivery.ts';
 import type { Services } from './services.ts';
+import { ageMs, waitedMs } from './sqs-delivery.ts';
 
 type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 

@@ -14,7 +14,7 @@ import { createPlatformClient, type PlatformClient } from '../platform/client.ts
 import { createIncidents, type Incidents } from '../telemetry/incidents.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
 import type { BackoffLimits } from './backoff.ts';
-import { createLetterStore } from './letter-store.ts';
+import { createLetterStore } from './oversized-letters.ts';
 import { createQueues, type Queues } from './queues.ts';
 
 /** What one container works with. Tests hand in their own. */

@@ -4,8 +4,8 @@ import type { Failure } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { withoutFields } from '../redaction/letter-body.ts';
 import { attempt, type Invocation, type Received, type Settlement } from './attempt.ts';
-import { attributesOf, deliveryOf } from './delivery.ts';
 import { report } from './report.ts';
+import { attributesOf, deliveryOf } from './sqs-delivery.ts';
 import { afterUnwrittenLetter } from './wait-or-park.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { dispositions, type Failure, failureOf, MessageFailure, needsPerson } from '../failure.ts';
 import { patientReceipts, waitSeconds } from './backoff.ts';
-import { ageMs, type Delivery, waitedMs } from './delivery.ts';
 import type { Limits } from './services.ts';
+import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 
 /** What becomes of a message that is not done: it comes back after so many seconds, or it becomes a letter. */
 export type NotDone =

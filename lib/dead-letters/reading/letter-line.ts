@@ -1,7 +1,7 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { maxAttributes, type Outgoing, sqsProblem } from '../../aws/sqs-limits.ts';
 import { ownOf, pointerBody } from '../../dead-letter.ts';
-import { lineOf, type WholeLetter, wholeIn } from '../../delivery/whole-letter.ts';
+import { lineOf, type WholeLetter, wholeIn } from '../../delivery/letter-file.ts';
 import { isRedriven, type Letter } from './letter.ts';
 
 /** A letter as one line of a file. */

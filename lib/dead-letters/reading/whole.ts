@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { errorName } from '../../aws/error.ts';
 import { carriedOf, type DeadLetter, nowhere } from '../../dead-letter.ts';
-import { wholeIn } from '../../delivery/whole-letter.ts';
+import { wholeIn } from '../../delivery/letter-file.ts';
 
 /** Holds the messages that SQS did not take as letters. */
 export type Bucket = {

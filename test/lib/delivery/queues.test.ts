@@ -8,9 +8,9 @@ import {
 } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type DeadLetter, type LetterFailure, letterOf } from '../../../lib/dead-letter.ts';
-import { createLetterStore, type KeepWhole } from '../../../lib/delivery/letter-store.ts';
+import { wholeIn } from '../../../lib/delivery/letter-file.ts';
+import { createLetterStore, type KeepWhole } from '../../../lib/delivery/oversized-letters.ts';
 import { createQueues, type Delay } from '../../../lib/delivery/queues.ts';
-import { wholeIn } from '../../../lib/delivery/whole-letter.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;

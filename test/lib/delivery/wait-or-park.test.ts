@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Delivery } from '../../../lib/delivery/delivery.ts';
+import type { Delivery } from '../../../lib/delivery/sqs-delivery.ts';
 import {
   afterFailure,
   afterUnwrittenLetter,

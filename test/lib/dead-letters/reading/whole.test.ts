@@ -7,7 +7,7 @@ import { groupLetters } from '../../../../lib/dead-letters/reading/groups.ts';
 import { listLetters } from '../../../../lib/dead-letters/reading/list.ts';
 import { showLetter } from '../../../../lib/dead-letters/reading/show.ts';
 import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
-import { createLetterStore } from '../../../../lib/delivery/letter-store.ts';
+import { createLetterStore } from '../../../../lib/delivery/oversized-letters.ts';
 import { createQueues } from '../../../../lib/delivery/queues.ts';
 import type { Target } from '../../../../lib/deployment/target.ts';
 import { eventBody, failureOf, never, type Office, officesForTests } from '../../cli/office.ts';

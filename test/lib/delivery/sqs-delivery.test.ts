@@ -3,7 +3,7 @@ import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DeadLetter, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { messageFor } from '../../../lib/dead-letters/replay/send-and-delete.ts';
-import { attributesOf, deliveryOf, isDecided } from '../../../lib/delivery/delivery.ts';
+import { attributesOf, deliveryOf, isDecided } from '../../../lib/delivery/sqs-delivery.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
