@@ -130,8 +130,8 @@ const messageOf = (error: PlatformError, refused: RefusedCall): string => {
   if (!isApiOwn(refused)) {
     const whole = [sentAs ?? status, refused.contentType, name].filter(Boolean).join(' ');
     return isForeign(refused)
-      ? `Not the API of the platform answered ${error.call}, but something before it: ${whole}`
-      : `The answer to ${error.call} is in no form of the API of the platform: ${whole}`;
+      ? `Something in front of the platform’s API answered ${error.call}: ${whole}`
+      : `The answer to ${error.call} has none of the API’s forms: ${whole}`;
   }
   if (error.unexpected) return `The platform answered ${error.call} with ${status}, and ${error.message}`;
   const told = `${status}${name === undefined ? '' : ` ${name}`}${wantedBy(refused)}`;
@@ -211,23 +211,23 @@ const isWrongPath = (refused: RefusedCall): boolean => {
 const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {
   const path = call.slice(call.indexOf('/'));
   const slash = path.endsWith('/') ? 'without the slash at its end' : 'with a slash at its end';
-  return `Look at the path ${path} on the platform: it may be another one, one ${slash}, or one of another version. PLATFORM_OPERATIONS sets it under “${name}”. Then replay.`;
+  return `Check the path ${path} on the platform: it may be another one, one ${slash}, or one of another version. PLATFORM_OPERATIONS sets it under “${name}”. Then replay.`;
 };
 
 const remedies: Record<FailureKind, string> = {
   invalid: 'Correct the message at its producer and send it again, or edit and replay this letter.',
   rejected: 'Correct what the platform names, in the message or on the platform, then replay.',
   'unexpected-answer':
-    'Look on the platform whether it was done: if it was, discard this letter. Else have sis-relay taught this answer, or call a version whose answer it knows, then replay.',
+    'Check on the platform whether it was done. If it was, discard this letter. Otherwise add this answer to sis-relay, or call a version whose answer it knows, then replay.',
   intercepted:
-    'Look at what stands between sis-relay and the platform (a proxy, a firewall, a login) and at PLATFORM_URL and PLATFORM_API_ROOT in the configuration, then replay.',
+    'Check what stands between sis-relay and the platform (a proxy, a firewall, a login), and PLATFORM_URL and PLATFORM_API_ROOT in the configuration, then replay.',
   'missing-scope': 'Grant the named scope to the client registered for sis-relay, then replay.',
   'missing-permission':
     "Give the signing user's role the permission for this call on the platform, then replay.",
   'missing-credential': 'Create the named secret with the credential of that user, then replay.',
-  uncertain: 'Look on the platform whether it was done; replay only if it was not, else discard.',
+  uncertain: 'Check on the platform whether it was done. Replay only if it was not, otherwise discard.',
   outdated:
-    'Look what the platform holds: replay this letter only if it is older or missing there, else discard it.',
+    'Check what the platform holds. Replay this letter only if it is older or missing there, otherwise discard it.',
   crashed: 'Look for the cause in the function’s log (memory, time, the file named), mend it, then replay.',
   defect:
     'This is a bug of sis-relay: report it with the log of this message, deploy the correction, then replay.',

@@ -121,7 +121,7 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
   if (/NotFound|NonExistent|DoesNotExist|NoSuch/i.test(name))
     return {
       who: 'whoever deploys sis-relay must create it, or correct its name',
-      remedy: `In this account and region there is not ${resource}: deploy sis-relay again, or correct the name in the function’s settings.`,
+      remedy: `${resource} does not exist in this account and region: deploy sis-relay again, or correct the name in the function’s settings.`,
     };
   if (
     /AccessDenied|Unauthori[sz]ed|NotAuthori[sz]ed|Forbidden|UnrecognizedClient|InvalidClientTokenId|Signature/i.test(

@@ -18,7 +18,7 @@ import { addStatus } from './commands/status.ts';
 import { wrapped } from './print/table.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
 
-/** 0: done. 1: there was nothing, or it was refused, or not all was done. 2: it was asked wrongly. */
+/** 0: done. 1: nothing to do, refused, or not all done. 2: wrong usage. */
 export const run = async (args: string[], given: Terminal): Promise<number> => {
   const terminal = guarded(given);
   let done = true;
@@ -29,7 +29,9 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     },
   };
   const program = new Command('sis-relay')
-    .description('Shows, corrects and replays dead letters, publishes messages, and shows how everything is.')
+    .description(
+      'Shows, corrects and replays dead letters, publishes messages, and shows the state of everything.',
+    )
     .version(version())
     .configureOutput({
       writeOut: terminal.out,
@@ -95,14 +97,14 @@ const version = (): string =>
 
 const examples = `
 Examples:
-  sis-relay status --stage prod                 how everything is
+  sis-relay status --stage prod                 the state of everything
   sis-relay letters groups --stage prod         what failed, how often, and who must do what
   sis-relay letters replay --kind unavailable   sends what failed for that reason again
   sis-relay publish grades.csv --function grade-push --dry-run
   sis-relay scopes                              which OAuth scopes to ask for
 
 It uses the AWS configuration of this machine, as the AWS CLI does.
-Exit status: 0 done, 1 nothing to do or refused, 2 asked wrongly.`;
+Exit status: 0 done, 1 nothing to do or refused, 2 wrong usage.`;
 
 const letterExamples = `
 Examples:

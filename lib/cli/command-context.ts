@@ -128,8 +128,8 @@ export const addFilterOptions = (command: Command): Command =>
     .option('--user <id>', 'whose message is about this user')
     .option('--since <time>', 'not older than a time or an age, as in 2026-01-31T09:30Z, 90m, 36h, 3d')
     .option('--until <time>', 'not newer than that')
-    .option('--min-replays <n>', 'replayed so often or more')
-    .option('--max-replays <n>', 'replayed so often or less')
+    .option('--min-replays <n>', 'replayed n times or more')
+    .option('--max-replays <n>', 'replayed n times or less')
     .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages')
     .optionsGroup('Options:');
 

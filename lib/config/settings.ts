@@ -14,13 +14,13 @@ const fileHosts = z
     }
   });
 
-/** A path here would be lost without a word, and every message parked for the 404 that it meets. */
+/** A path here would be dropped silently, and every message would be parked for its 404. */
 const platformUrl = z
   .url({ protocol: /^https?$/, error: 'must be as in https://platform.example.edu' })
   .transform((url) => new URL(url))
   .refine(
     ({ origin, href }) => href === `${origin}/`,
-    'must be scheme, host and port alone; a path belongs into PLATFORM_API_ROOT',
+    'must be scheme, host and port alone; a path belongs in PLATFORM_API_ROOT',
   )
   .transform(({ origin }) => origin);
 

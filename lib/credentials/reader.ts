@@ -30,7 +30,7 @@ export const createSecretReader =
     const wrong = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole');
     throw new MessageFailure(
       'credentials',
-      `The secret ${secret} is not as it must be: ${wrong.join(', ')}`,
+      `The secret ${secret} has missing or wrong fields: ${wrong.join(', ')}`,
       {
         remedy: `Put JSON with ${fieldsOf(shape)} into the secret ${secret}; waiting messages then go on.`,
       },

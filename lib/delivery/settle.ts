@@ -45,7 +45,7 @@ const letterFor = (
   const remedy =
     fields.length === 0
       ? failure.remedy
-      : `Rotate what it brought as ${fields.join(', ')}: its queue had it in clear, and this letter is without it. Have its producer send it again without, or edit and replay this letter.`;
+      : `Rotate the secret that it contained (${fields.join(', ')}): its queue held it in clear text, and this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
   return {
     body,
     source: record.eventSourceARN,

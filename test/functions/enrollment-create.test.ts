@@ -234,7 +234,7 @@ describe('what something before the API answers is parked at once, and says what
     expect(parked(await relay.deliver(enrollment))).toMatchObject({
       requests: [`POST ${effect.status}`],
       ...{ kind: 'intercepted', status: effect.status, title: 'Sign in' },
-      message: expect.stringMatching(/^Not the API of the platform answered POST .* before it: \d+ .*$/),
+      message: expect.stringMatching(/^Something in front of the platform’s API answered POST .*: \d+ .*$/),
       remedy: expect.stringMatching(/a proxy, a firewall, a login.*PLATFORM_URL/),
     });
     expect(await enrollmentsOf(303)).toEqual([]);

@@ -136,7 +136,7 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
       await relay.controls().fault({ status: 404, ...answer }, { method: 'DELETE' });
       expect(parked(await relay.deliver(removed))).toMatchObject({
         ...{ requests: ['DELETE 404'], kind, status: 404 },
-        remedy: expect.stringContaining('Look at the path'),
+        remedy: expect.stringContaining('Check the path'),
       });
     }
     expect(await rowsOf(enrolled)).toHaveLength(1);

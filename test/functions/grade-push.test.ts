@@ -284,7 +284,7 @@ describe('the platform replaces a whole value, so', () => {
     await relay.controls().fault({ status: 404, body }, { method: 'GET', path: 'values/301$' });
     expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
       ...{ requests: ['GET 404'], kind: 'rejected' },
-      remedy: expect.stringContaining('Look at the path'),
+      remedy: expect.stringContaining('Check the path'),
     });
     expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
   });

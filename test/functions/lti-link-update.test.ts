@@ -168,7 +168,10 @@ describe('the key and the secret of a link', () => {
       expect(letter?.failure).toMatchObject({
         kind: 'invalid',
         remedy: expect.stringMatching(
-          new RegExp(`^Rotate what it brought as ${field}: its queue had it in clear, .* replay`, 'i'),
+          new RegExp(
+            `^Rotate the secret that it contained .${field}.: its queue held it in clear text, .* replay`,
+            'i',
+          ),
         ),
       });
       expect(letter?.body).toMatch(new RegExp(`"${field}":"…"`, 'i'));

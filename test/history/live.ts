@@ -4,7 +4,7 @@ import { wrong } from './platform.ts';
 import type { Copy, Letter } from './queue.ts';
 import { createWorld } from './world.ts';
 
-/** What is not as it must be: nothing, if all is well; and what was reached on the way. */
+/** What has missing or wrong fields: nothing, if all is well; and what was reached on the way. */
 export type Life = { problems: string[]; reached: Set<string> };
 
 /** A message that its queue shows is received within this time. */

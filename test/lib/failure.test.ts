@@ -367,7 +367,7 @@ describe('what a failure tells', () => {
     const { platform } = clientAt(url, { ...(scope && { overrides: { 'read-thing': { scope } } }) });
     const { remedy } = failureOf(await thrownBy(platform.call(operations.read, { path })));
     expect(remedy).toMatch(
-      /^Look at what stands between sis-relay and the platform .*, then replay\. If it was/,
+      /^Check what stands between sis-relay and the platform .*, then replay\. If it was/,
     );
     expect(remedy.endsWith(end)).toBe(true);
   });
@@ -379,11 +379,11 @@ describe('what a failure tells', () => {
       }));
       return (await failuresAt(url))[0]?.remedy;
     };
-    const look = /^Look at what stands between [^.]* in the configuration, then replay\./;
+    const look = /^Check what stands between [^.]* in the configuration, then replay\./;
     expect(await remedyOf(403)).toMatch(new RegExp(`${look.source}$`));
     expect(await remedyOf(400)).toMatch(new RegExp(`${look.source}$`));
     for (const status of [300, 399, 404, 405])
-      expect(await remedyOf(status), `${status}`).toMatch(new RegExp(`${look.source} Look at the path`));
+      expect(await remedyOf(status), `${status}`).toMatch(new RegExp(`${look.source} Check the path`));
   });
 
   test('leads to the path without its slash where it has one', async () => {
@@ -391,7 +391,7 @@ describe('what a failure tells', () => {
     const overrides = { 'read-thing': { path: '/things/{id}/' } };
     const { platform } = clientAt(url, { overrides });
     expect(failureOf(await thrownBy(platform.call(operations.read, { path }))).remedy).toContain(
-      'Look at the path /svc/api/lp/1.49/things/1/ on the platform: it may be another one, one without the slash at its end,',
+      'Check the path /svc/api/lp/1.49/things/1/ on the platform: it may be another one, one without the slash at its end,',
     );
   });
 
@@ -439,7 +439,7 @@ describe('what a failure tells', () => {
     const [failure] = await failuresAt(url);
     expect(failure?.kind).toBe(kind);
     expect(failure?.remedy).toContain(
-      'Look at the path /svc/api/lp/1.49/things/1 on the platform: it may be another one, one with a slash at its end, or one of another version. PLATFORM_OPERATIONS sets it under “read-thing”.',
+      'Check the path /svc/api/lp/1.49/things/1 on the platform: it may be another one, one with a slash at its end, or one of another version. PLATFORM_OPERATIONS sets it under “read-thing”.',
     );
   });
 
@@ -461,7 +461,7 @@ describe('what a failure tells', () => {
     expect((await failuresAt(url))[0]).toMatchObject({
       kind: 'intercepted',
       message:
-        'Not the API of the platform answered GET /svc/api/lp/1.49/things/1, but something before it: 403 text/html',
+        'Something in front of the platform’s API answered GET /svc/api/lp/1.49/things/1: 403 text/html',
       ...{ status: 403, title: 'Web Application Firewall', detail: 'Blocked: x_c=…' },
       remedy: expect.stringMatching(/proxy.*firewall.*PLATFORM_URL.*then replay/),
     });
@@ -475,8 +475,7 @@ describe('what a failure tells', () => {
     }));
     const [failure] = await failuresAt(url);
     expect(failure).toMatchObject({
-      message:
-        'The answer to GET /svc/api/lp/1.49/things/1 is in no form of the API of the platform: 403 text/plain',
+      message: 'The answer to GET /svc/api/lp/1.49/things/1 has none of the API’s forms: 403 text/plain',
       title: 'Blocked: private-content',
       remedy: expect.stringMatching(/proxy.*firewall.*signing user's role.*permission.*scope/),
     });
@@ -494,7 +493,7 @@ describe('what a failure tells', () => {
         detail: 'came: { Id: null, Name: string }; expected: { Id: number, … }',
       });
     expect(failures.map(({ kind }) => kind)).toEqual(['unexpected-answer', 'uncertain']);
-    expect(failures[0]?.remedy).toMatch(/Look on the platform whether it was done.*“read-thing”/);
+    expect(failures[0]?.remedy).toMatch(/Check on the platform whether it was done.*“read-thing”/);
   });
 
   test('says under which status an error came that tells another', async () => {
@@ -548,7 +547,7 @@ describe('a failure of a list that never ends', () => {
     });
     expect(failureOf(error)).toMatchObject({
       ...{ kind: 'unexpected-answer', message: 'GET /things: the list does not end' },
-      remedy: expect.stringMatching(/^Look on the platform whether it was done/),
+      remedy: expect.stringMatching(/^Check on the platform whether it was done/),
     });
   });
 });

@@ -105,7 +105,7 @@ const withoutLedger: Scenario[] = [
       await controls.fault({ delayMs: 8_000 }, { method: 'POST', path: 'folders/7435' });
     },
     outcomes: ['parked'],
-    letter: { kind: 'uncertain', says: /no answer in time.*Look on the platform whether it was done/ },
+    letter: { kind: 'uncertain', says: /no answer in time.*Check on the platform whether it was done/ },
     requests: { path: /whoami$|folders\/7435/, userId: 435, are: ['GET 200', 'POST null'] },
     holds: { table: 'submissions', where: { userId: 435 }, rows: [] },
   },

@@ -134,7 +134,7 @@ type PlayOptions = { stack: Stack; follower: Follower; letters: Letters };
 /** How long a scenario may take. */
 const limitMs = 60_000;
 
-/** Plays a scenario, and tells what is not as it must be: nothing, if all is well. */
+/** Plays a scenario, and tells what has missing or wrong fields: nothing, if all is well. */
 export async function play(scenario: Scenario, options: PlayOptions): Promise<string[]> {
   const late = Promise.withResolvers<string[]>();
   const timer = setTimeout(() => late.resolve([`it did not end within ${limitMs / 1000} s`]), limitMs);

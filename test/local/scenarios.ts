@@ -360,7 +360,7 @@ const misfortunes: Scenario[] = [
     outcomes: ['parked'],
     letter: {
       ...{ kind: 'intercepted', status: 403 },
-      says: /Not the API of the platform.*403 text\/html.*Blocked.*looks odd.*a proxy, a firewall, a login/,
+      says: /Something in front of the platform’s API.*403 text\/html.*Blocked.*looks odd.*a proxy, a firewall, a login/,
     },
     requests: { path: /values\/409$/, are: ['PUT 403'] },
     holds: held('gradeValues', { userId: 409 }),
@@ -411,7 +411,7 @@ const misfortunes: Scenario[] = [
     outcomes: ['parked'],
     letter: {
       ...{ kind: 'unexpected-answer', status: 200 },
-      says: /in words that are no known error.*It was noted.*Look on the platform whether it was done/,
+      says: /in words that are no known error.*It was noted.*Check on the platform whether it was done/,
     },
     requests: { path: /values\/417$/, are: ['PUT 200', 'GET 404'] },
     holds: held('gradeValues', { userId: 417 }),
@@ -448,7 +448,7 @@ const misfortunes: Scenario[] = [
     function: 'grade-push',
     bodies: [gradeEvent(417, 8, -60 * 24)],
     outcomes: ['parked'],
-    letter: { kind: 'outdated', says: /older than what the ledger remembers.*Look what the platform holds/ },
+    letter: { kind: 'outdated', says: /older than what the ledger remembers.*Check what the platform holds/ },
     requests: { path: /values\/417$/, are: [] },
     holds: held('gradeValues', { userId: 417 }),
   },

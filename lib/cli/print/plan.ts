@@ -33,7 +33,7 @@ export const planLines = (
     ...heading(sum(plan.send), 'will be sent'),
     ...rowsOf(plan.send),
     ...(plan.send.some(isRight) && report?.reachable
-      ? say('Whether what was missing is granted now, no probe could tell: the canary will.')
+      ? say('The probe cannot tell whether the missing right is granted; the canary will.')
       : []),
     ...(plan.notYet.length > 0
       ? heading(sum(plan.notYet), 'cannot succeed yet, and stay where they are')
@@ -77,12 +77,12 @@ export const planLines = (
 const decisions = [
   {
     kind: 'uncertain',
-    why: 'Nobody knows whether the uncertain ones were done, and done twice they do harm. Look on the platform for each.',
+    why: 'Nobody knows whether the uncertain ones were done, and doing them twice does harm. Check each on the platform.',
     todo: '→ Discard those that were done; --include-uncertain sends those that were not.',
   },
   {
     kind: 'outdated',
-    why: 'Since the outdated ones were said, something newer may have been done. Look on the platform for each.',
+    why: 'Something newer may have been done since the outdated messages. Check each on the platform.',
     todo: '→ Discard those that something newer has replaced; --include-uncertain sends the others.',
   },
 ];

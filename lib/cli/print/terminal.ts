@@ -68,7 +68,7 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
     if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(130);
     if (interrupted.signal.aborted) return;
     interruptedMs = Date.now();
-    stderr.write('\nStopping: what is under way is finished. Once more ends at once.\n');
+    stderr.write('\nStopping: requests in progress are finished. Press Ctrl-C again to stop immediately.\n');
     interrupted.abort();
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);

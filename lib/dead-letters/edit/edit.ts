@@ -55,9 +55,9 @@ export const editLetter = (target: Target, options: EditOptions): Promise<Edited
   });
 
 const maybeDone =
-  'Nobody knows whether this was done, and done twice it does harm. Look on the platform: discard it if it was done; --include-uncertain sends it if it was not.';
+  'Nobody knows whether this was done, and doing it twice does harm. Check on the platform: discard it if it was done; --include-uncertain sends it if it was not.';
 const maybeOlder =
-  'Something newer may have been done since this was said. Look on the platform: discard it if something newer is there; --include-uncertain sends it if not.';
+  'Something newer may have been done since this message. Check on the platform: discard it if something newer is there; --include-uncertain sends it if not.';
 
 const editWith = async (
   session: Session,

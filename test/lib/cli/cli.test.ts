@@ -702,7 +702,7 @@ describe.concurrent('the program itself', () => {
     });
     const [status] = await once(child, 'exit');
     expect(status).toBe(1);
-    expect(err).toMatch(/Stopping: what is under way is finished/);
+    expect(err).toMatch(/Stopping: requests in progress are finished/);
     const [, sent] = /(\d+) {2}were sent/.exec(out) ?? [];
     const [, left] = /(\d+) {2}were not sent/.exec(out) ?? [];
     expect(out).toMatch(/Stopped: it was interrupted\./);

@@ -93,7 +93,7 @@ describe('the connection', () => {
     expect({ reachable, credentialAccepted }).toEqual({ reachable: false, credentialAccepted: undefined });
     expect(problems).toMatchObject([
       {
-        what: expect.stringMatching(/^Not the API of the platform answered/),
+        what: expect.stringMatching(/^Something in front of the platform’s API answered/),
         remedy: expect.stringMatching(/proxy/),
       },
     ]);

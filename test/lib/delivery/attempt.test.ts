@@ -557,7 +557,7 @@ describe('a message that is older than what the ledger remembers', () => {
   test('is a letter of its own kind, and is sent when a person replays that, and by no other replay', async () => {
     await container()(recordOf('a', old));
     expect(outcomes()).toEqual(['parked outdated']);
-    expect(letters[0]?.failure?.remedy).toMatch(/^Look what the platform holds: replay this letter only if/);
+    expect(letters[0]?.failure?.remedy).toMatch(/^Check what the platform holds. Replay this letter only if/);
     expect(letters[0]?.failure?.message).toMatch(/^The message is older than what the ledger remembers:/);
     for (const kind of ['rejected', 'outdated'])
       await container()(recordOf('a', { ...old, replays: 1, kind }));

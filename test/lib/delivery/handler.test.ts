@@ -337,7 +337,9 @@ test.each([
   expect(letter?.body.includes('hunter2')).toBe(rotated === undefined);
   expect(letter?.body === body).toBe(rotated === undefined);
   const { remedy = '' } = letter?.failure ?? {};
-  expect(remedy).toContain(rotated === undefined ? 'Do this.' : `Rotate what it brought as ${rotated}: `);
+  expect(remedy).toContain(
+    rotated === undefined ? 'Do this.' : `Rotate the secret that it contained (${rotated}): `,
+  );
 });
 
 test.each([
@@ -516,7 +518,7 @@ describe('what an integration throws', () => {
       text: `<html><head><title>${title}</title></head><body>x</body></html>`,
     });
     const { reports, letters } = await handleOne(throwing(refusedBy(refused)));
-    const reason = expect.stringMatching(/, but something before it: 403 text\/html$/);
+    const reason = expect.stringMatching(/^Something in front of the platform’s API answered .*: 403 text\/html$/);
     expect(reports()).toMatchObject([{ outcome: 'parked', kind: 'intercepted', reason }]);
     expect(letters[0]?.failure?.title).toBe(refused.title);
   });

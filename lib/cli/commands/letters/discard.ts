@@ -6,12 +6,10 @@ import { discardLines, discardPlanLines } from '../../print/changes.ts';
 import { countOf } from '../../print/table.ts';
 
 export const addDiscard = (letters: Command, cli: Cli): void => {
-  addFilterOptions(
-    letters.command('discard').description('takes letters away for good; each is archived before'),
-  )
+  addFilterOptions(letters.command('discard').description('deletes letters; each is archived first'))
     .requiredOption('--reason <text>', 'why, for the audit log', reasonText)
     .option('--all', 'every letter there is, where nothing else says which')
-    .option('--limit <n>', 'no more than so many', wholeNumber(1, 100_000))
+    .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .option('--dry-run', 'show which, and end there')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
@@ -47,4 +45,4 @@ Examples:
   sis-relay letters discard --kind unknown-source --reason "another team's test" --dry-run
   sis-relay letters discard --id 3f0c91aa --reason "handed in on paper"
 
-What was discarded lies under discarded/ in the bucket: letters import s3://… takes it back.`;
+What was discarded lies under discarded/ in the bucket: letters import s3://… restores it.`;

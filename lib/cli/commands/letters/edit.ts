@@ -29,7 +29,7 @@ export const addEdit = (letters: Command, cli: Cli): void => {
     )
     .option('--reveal', 'show old values unmasked; this is written to the audit log', false)
     .option('--yes', 'do not ask whether the difference is right')
-    .option('--wait <seconds>', 'await the outcome for so long', wholeNumber(1, 3_600), 30)
+    .option('--wait <seconds>', 'wait n seconds for the outcome', wholeNumber(1, 3_600), 30)
     .addHelpText('after', examples)
     .action(async (id: string, { set = [], unset = [], wait, ...options }: Given, command: Command) => {
       const { target, audit, terminal, print, agreed, finish } = contextOf(cli, command);

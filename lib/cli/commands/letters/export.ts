@@ -10,7 +10,7 @@ export const addExport = (letters: Command, cli: Cli): void => {
       .description('writes letters to a file, whole and unmasked, and leaves them where they are'),
   )
     .requiredOption('--to <file>', 'a new file; nobody else may read it')
-    .option('--limit <n>', 'no more than so many', wholeNumber(1, 100_000))
+    .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .addHelpText('after', examples)
     .action(async ({ to: file, limit }: { to: string; limit?: number }, command: Command) => {
       const { target, filter, audit, signal, print, withProgress, finish } = contextOf(cli, command);

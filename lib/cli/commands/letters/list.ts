@@ -5,7 +5,7 @@ import { listLines } from '../../print/letters.ts';
 
 export const addList = (letters: Command, cli: Cli): void => {
   addFilterOptions(letters.command('list').description('lists letters, the oldest first'))
-    .option('--limit <n>', 'no more than so many', wholeNumber(1, 10_000), 50)
+    .option('--limit <n>', 'at most n letters', wholeNumber(1, 10_000), 50)
     .addHelpText('after', examples)
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const { target, filter, terminal, signal, isJson, print, withProgress, finish } = contextOf(

@@ -23,20 +23,25 @@ export const addReplay = (letters: Command, cli: Cli): void => {
       .command('replay')
       .description('sends letters back to their queues: a plan, a canary, then the rest'),
   )
-    .option('--limit <n>', 'no more than so many letters', wholeNumber(1, 100_000))
+    .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .option('--dry-run', 'show the plan and end there')
     .option('--yes', 'do not ask whether the plan is right')
     .option(
       '--include-uncertain',
       'also letters that are uncertain or outdated: you have looked what the platform holds',
     )
-    .option('--canary <n>', 'send so many first and await their outcome; 0: none', wholeNumber(0, 100), 5)
-    .option('--canary-wait <seconds>', 'await it for so long', wholeNumber(1, 3_600), 60)
+    .option(
+      '--canary <n>',
+      'send n letters first and wait for their outcome; 0: none',
+      wholeNumber(0, 100),
+      5,
+    )
+    .option('--canary-wait <seconds>', 'wait n seconds for that outcome', wholeNumber(1, 3_600), 60)
     .option('--continue-undecided', 'continue where the outcome of the canary is not known by then')
     .option('--rate <n>', 'messages a second, at most 500', rate, 5)
     .option(
       '--stop-after <n>',
-      'stop when so many in a row come back with the same error',
+      'stop when n letters in a row come back with the same error',
       wholeNumber(1, 1_000),
       5,
     )
