@@ -1,7 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { sensitiveValues } from '../redaction/request-secrets.ts';
-import type { Actor, Auth, Authenticator } from './auth/auth.ts';
-import { type AuthParameters, signedPath } from './auth/auth-parameters.ts';
+import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from './auth/auth.ts';
 import { resultOf } from './core/check-answer.ts';
 import { fileIn, type Use, useFile } from './core/download.ts';
 import { createExchange, wholePayload } from './core/exchange.ts';

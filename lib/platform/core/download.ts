@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { errorCode } from '../../redaction/log-text.ts';
-import { connectionFailure } from './connection-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
 import { isKnownError, maxErrorBytes } from './parse-refusal.ts';
 import { PlatformError } from './platform-error.ts';
-import { type Answer, readStart } from './receive-answer.ts';
+import { type Answer, connectionFailure, readStart } from './receive-answer.ts';
 
 /** A file as it comes from the platform. */
 export type Download = {

@@ -1,9 +1,8 @@
 import { Client, type Dispatcher, Pool } from 'undici';
 import { errorCode } from '../../redaction/log-text.ts';
-import { connectionFailure } from './connection-error.ts';
 import type { Operation } from './operation.ts';
 import { PlatformError } from './platform-error.ts';
-import { type Answer, type Headers, maxAnswerBytes, receive } from './receive-answer.ts';
+import { type Answer, connectionFailure, type Headers, maxAnswerBytes, receive } from './receive-answer.ts';
 
 /** A body of known size, whole or as a stream; `complete` tells whether the stream was handed over to its end. */
 export type Payload = {
