@@ -4,9 +4,9 @@ import { jsonIn } from '../../json.ts';
 import { redact } from '../../redaction/request-secrets.ts';
 import { createExchange, wholePayload } from '../core/exchange.ts';
 import { acknowledged } from '../core/operation.ts';
-import { isSuccess, parseRefusal } from '../core/parse-refusal.ts';
+import { parseRefusal } from '../core/parse-refusal.ts';
 import { PlatformError } from '../core/platform-error.ts';
-import type { Answer } from '../core/receive-answer.ts';
+import { type Answer, isSuccess } from '../core/receive-answer.ts';
 import { clientAuthentication, UnusableKey } from './client-authentication.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
 
