@@ -140,3 +140,16 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
 
 /** What kind of error it is, without what it says. */
 export const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+
+/** What a call answers; undefined where it fails with an error of such a name. */
+export const unlessError = async <Answer>(
+  names: RegExp,
+  call: () => Promise<Answer>,
+): Promise<Answer | undefined> => {
+  try {
+    return await call();
+  } catch (error) {
+    if (names.test(errorName(error))) return undefined;
+    throw error;
+  }
+};

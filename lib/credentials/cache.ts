@@ -184,8 +184,9 @@ export const flawOf = (issue: core.$ZodIssue): string =>
     ? `not known: ${issue.keys.map(secretFieldName).join(', ')}`
     : issue.message;
 
-/** A secret that is scheduled for deletion answers InvalidRequestException. */
-export const isMissing = (error: unknown): boolean =>
-  /^(ResourceNotFound|InvalidRequest)Exception$/.test(errorName(error));
+/** The errors for a secret that does not exist, or is scheduled for deletion. */
+export const missingSecret = /^(ResourceNotFound|InvalidRequest)Exception$/;
+
+export const isMissing = (error: unknown): boolean => missingSecret.test(errorName(error));
 
 export const isRefusal = (error: unknown): boolean => awsTroubleIn(error)?.kind === 'aws-refused';
