@@ -1,6 +1,7 @@
 import type { SecretVersions } from '../credentials/versions.ts';
+import { TokenError } from '../platform/auth/client-authentication.ts';
 import { expiryMs } from '../platform/auth/oauth.ts';
-import { requestTokens, TokenError } from '../platform/auth/token-request.ts';
+import { requestTokens } from '../platform/auth/token-request.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './state.ts';
 import { createTokenStore } from './store.ts';
