@@ -40,7 +40,7 @@ export const createRefreshRun = ({
       summary[outcome] += 1;
       // What only a person can fix is counted with every run, so that its alarm lasts until then.
       if (outcome === 'correct' || (outcome !== 'none' && outcome !== 'fresh' && !isKnown))
-        observe.tokens(outcome);
+        observe.count('TokenRefreshes', { outcome }, 1);
     };
 
     /** A later run repeats after an outage. It cannot fix what AWS refuses, or a bug. */
@@ -75,9 +75,10 @@ export const createRefreshRun = ({
     } catch (error) {
       const outcome = outcomeOf(error, 'the secrets of users could not be listed');
       summary[outcome] += 1;
-      observe.tokens(outcome);
+      observe.count('TokenRefreshes', { outcome }, 1);
     }
-    observe.authorizationsNeeded(summary.authorize);
+    // 0 is reported, too, so that an alarm ends.
+    observe.count('AuthorizationsNeeded', { function: 'token-refresh' }, summary.authorize);
     return summary;
   };
 };
