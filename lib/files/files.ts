@@ -7,9 +7,6 @@ import type { HttpsFileOptions } from './https.ts';
 import { type FileSource, type OpenedFile, openedFile, within } from './source.ts';
 import { checkFileHosts, type FileRules, parseFileUri } from './uri.ts';
 
-export type { OpenedFile } from './source.ts';
-export { fileUriProblem, parseFileUri } from './uri.ts';
-
 /** Opens the files that messages name. When the signal fires, files that were not read are released. */
 export type Files = { open(uri: string, limits: FileLimits): Promise<OpenedFile> };
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { fileUriProblem, type OpenedFile } from '../files/files.ts';
+import type { OpenedFile } from '../files/source.ts';
+import { fileUriProblem } from '../files/uri.ts';
 import { mediaType, type UploadedFile } from '../platform/core/multipart.ts';
 
 /** Where a file lies: `s3://bucket/key`, or `https://`. The function's settings say which hosts are allowed. */
