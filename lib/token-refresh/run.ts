@@ -19,13 +19,8 @@ export type RefreshSummary = Record<RefreshOutcome, number>;
 const atOnce = 8;
 
 /** Renews the tokens that are due: the service's first, then those of all users. */
-export const createRefreshRun = ({
-  refresh,
-  versions,
-  observe,
-  prefix,
-  nowMs = Date.now,
-}: RefreshRunOptions) => {
+export const createRefreshRun = (options: RefreshRunOptions) => {
+  const { refresh, versions, observe, prefix, nowMs = Date.now } = options;
   /** A container reads a secret again only when it is due, or was changed. */
   const known = new Map<string, Refreshed>();
 
