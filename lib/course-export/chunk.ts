@@ -70,7 +70,10 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   const signal = AbortSignal.timeout(timeMs);
   // Every call in progress adds a listener.
   setMaxListeners(0, signal);
-  const result: ChunkResult = { ...nothing(), answeredMs: run.answeredMs };
+  const result: ChunkResult = {
+    ...{ totals: noTotals(), again: [], pauseSeconds: 0, later: [], laterSeconds: 0 },
+    answeredMs: run.answeredMs,
+  };
   const { totals, again, later } = result;
   let waitsFor: string | undefined;
   const platform = services.platform.for({
@@ -117,10 +120,6 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   observe.flush();
   return result;
 };
-
-const nothing = (): Omit<ChunkResult, 'answeredMs'> => ({
-  ...{ totals: noTotals(), again: [], pauseSeconds: 0, later: [], laterSeconds: 0 },
-});
 
 type Fate =
   | { is: 'done' }

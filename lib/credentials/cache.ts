@@ -58,10 +58,8 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
   const fetchEntry = async (name: string, actor: Actor): Promise<Entry> => {
     const known = entries.get(name);
     try {
-      const abortSignal = AbortSignal.timeout(readTimeoutMs);
-      const secret = await options.client.send(new GetSecretValueCommand({ SecretId: name }), {
-        abortSignal,
-      });
+      const get = new GetSecretValueCommand({ SecretId: name });
+      const secret = await options.client.send(get, { abortSignal: AbortSignal.timeout(readTimeoutMs) });
       const version = secret.VersionId ?? '';
       if (known?.version === version) {
         known.lookAgainAtMs = nextLookMs(known);
