@@ -101,14 +101,11 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
     );
     if (fate.is === 'given up')
       for (const each of affected) addFailure(totals, filesOf(each, request), failure);
-    else if (withAll) {
+    else {
       waitsFor = failure.message;
-      again.push(...affected);
-      result.pauseSeconds = seconds;
-    } else {
-      waitsFor = failure.message;
-      later.push(...affected);
-      result.laterSeconds = Math.max(result.laterSeconds, seconds);
+      (withAll ? again : later).push(...affected);
+      if (withAll) result.pauseSeconds = seconds;
+      else result.laterSeconds = Math.max(result.laterSeconds, seconds);
     }
     if (withAll) break;
   }
@@ -127,7 +124,8 @@ type Fate =
   | {
       is: 'given up' | 'waits';
       task: Task;
-      failure: Failure /** The others are given up, too. */;
+      failure: Failure;
+      /** It concerns the others, too. */
       withAll: boolean;
     };
 

@@ -109,10 +109,8 @@ const pack = (all: Series[]): Packed[] => {
   return lines;
 };
 
-type Directives = ReturnType<typeof directivesOf>;
-
 /** Most lines have the same metrics, so the directive is not serialized each time. */
-const metricLine = ({ metrics, dimensions }: Packed, directives: Directives): string => {
+const metricLine = ({ metrics, dimensions }: Packed, directives: ReturnType<typeof directivesOf>): string => {
   const about = [...metrics.keys()].map((name) => directives[name]).join();
   const values = JSON.stringify({ ...dimensions, ...Object.fromEntries(metrics) });
   return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":[${about}]},${values.slice(1)}`;
