@@ -1,5 +1,5 @@
 import { awsTroubleIn, errorName } from './aws/error.ts';
-import { errorNameIn } from './platform/core/known-error-names.ts';
+import { errorNameIn } from './platform/core/json-error.ts';
 import {
   isApiOwn,
   isForeign,

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { ReadSecret } from './credentials/reader.ts';
-import type { OpenedFile } from './files/files.ts';
+import type { OpenedFile } from './files/source.ts';
 import type { Message } from './message.ts';
 import type { Actor } from './platform/auth/auth.ts';
 import type { Platform } from './platform/client.ts';

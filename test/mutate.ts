@@ -20,7 +20,7 @@ const groups: Record<string, { change: string[]; tests: string[] }> = {
     tests: ['test/lib/delivery/*.test.ts'],
   },
   'platform/auth': {
-    change: ['auth', 'auth-parameters', 'id-key', 'clock-skew'].map((name) => `lib/platform/auth/${name}.ts`),
+    change: ['auth', 'id-key'].map((name) => `lib/platform/auth/${name}.ts`),
     tests: ['test/lib/platform/auth/*.test.ts', 'test/lib/platform/client.test.ts'],
   },
   'platform/core': {

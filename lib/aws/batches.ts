@@ -91,14 +91,14 @@ const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {
   let bytes = 0;
   for (const [at, item] of items.entries()) {
     const size = typeof item === 'object' && item !== null && 'body' in item ? bytesOf(item as never) : 0;
-    const batch = batches.at(-1);
+    let batch = batches.at(-1);
     if (batch === undefined || batch.items.length === maxEntries || bytes + size > maxBytes) {
-      batches.push({ from: at, items: [item] });
-      bytes = size;
-    } else {
-      batch.items.push(item);
-      bytes += size;
+      batch = { from: at, items: [] };
+      batches.push(batch);
+      bytes = 0;
     }
+    batch.items.push(item);
+    bytes += size;
   }
   return batches;
 };

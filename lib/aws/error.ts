@@ -3,7 +3,8 @@ type AwsCall = { action: string; resource: string };
 
 type Arguments = { input: object };
 type Handler = (given: Arguments) => Promise<{ response: unknown; output: { $metadata: object } }>;
-type Middleware = (next: Handler, context: { clientName?: string; commandName?: string }) => Handler;
+type Context = { clientName?: string; commandName?: string };
+type Middleware = (next: Handler, context: Context) => Handler;
 type Client = {
   middlewareStack: { add(middleware: Middleware, options: { step: 'initialize'; name: string }): void };
 };
@@ -25,10 +26,7 @@ export const traced = <Traced extends Client>(client: Traced): Traced => {
   return client;
 };
 
-const callOf = (
-  { clientName = '', commandName = '' }: { clientName?: string; commandName?: string },
-  input: object,
-): AwsCall => {
+const callOf = ({ clientName = '', commandName = '' }: Context, input: object): AwsCall => {
   const service = clientName.replace(/Client$/, '').toLowerCase();
   const command = commandName.replace(/Command$/, '');
   // IAM has one action for a message and a batch of them, and for an object however it is written or looked at.
@@ -140,3 +138,16 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
 
 /** What kind of error it is, without what it says. */
 export const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+
+/** What a call answers; undefined where it fails with an error of such a name. */
+export const unlessError = async <Answer>(
+  names: RegExp,
+  call: () => Promise<Answer>,
+): Promise<Answer | undefined> => {
+  try {
+    return await call();
+  } catch (error) {
+    if (names.test(errorName(error))) return undefined;
+    throw error;
+  }
+};

@@ -136,21 +136,14 @@ export const hasOwnStore = (settings: Pick<Settings, 'AWS_ENDPOINT_URL' | 'AWS_E
 
 type Environment = Record<string, string | undefined>;
 
-/** @throws Error naming each setting that is missing or wrong. */
-export const settingsFrom = (environment: Environment): Settings => checked(settingsSchema, environment);
+export const settingsFrom = (environment: Environment) => checked(settingsSchema, environment);
+export const refreshSettingsFrom = (environment: Environment) => checked(refreshSettingsSchema, environment);
+export const exportSettingsFrom = (environment: Environment) => checked(exportSettingsSchema, environment);
 
-/** @throws Error naming each setting that is missing or wrong. */
-export const refreshSettingsFrom = (environment: Environment): RefreshSettings =>
-  checked(refreshSettingsSchema, environment);
-
-/** @throws Error naming each setting that is missing or wrong. */
-export const exportSettingsFrom = (environment: Environment): ExportSettings =>
-  checked(exportSettingsSchema, environment);
-
-/** @throws Error where the setting is wrong. */
-export const operationOverridesFrom = (environment: Environment): PlatformOptions['overrides'] =>
+export const operationOverridesFrom = (environment: Environment) =>
   checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;
 
+/** @throws Error naming each setting that is missing or wrong. */
 const checked = <Checked>(schema: z.ZodType<Checked>, environment: Environment): Checked => {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = schema.safeParse(given);

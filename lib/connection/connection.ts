@@ -8,10 +8,10 @@ import { jsonIn } from '../json.ts';
 import {
   type Authenticator,
   type Credential,
+  clockSkewIn,
   createAuthenticator,
   credentialSchema,
 } from '../platform/auth/auth.ts';
-import { clockSkewIn } from '../platform/auth/clock-skew.ts';
 import { createPlatformClient, type PlatformClient, type PlatformOptions } from '../platform/client.ts';
 import { isTimestampOutOfRange } from '../platform/core/platform-error.ts';
 import { type Incident, readIncident, serviceCredential } from '../telemetry/incidents.ts';

@@ -70,7 +70,10 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   const signal = AbortSignal.timeout(timeMs);
   // Every call in progress adds a listener.
   setMaxListeners(0, signal);
-  const result: ChunkResult = { ...nothing(), answeredMs: run.answeredMs };
+  const result: ChunkResult = {
+    ...{ totals: noTotals(), again: [], pauseSeconds: 0, later: [], laterSeconds: 0 },
+    answeredMs: run.answeredMs,
+  };
   const { totals, again, later } = result;
   let waitsFor: string | undefined;
   const platform = services.platform.for({
@@ -98,14 +101,11 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
     );
     if (fate.is === 'given up')
       for (const each of affected) addFailure(totals, filesOf(each, request), failure);
-    else if (withAll) {
+    else {
       waitsFor = failure.message;
-      again.push(...affected);
-      result.pauseSeconds = seconds;
-    } else {
-      waitsFor = failure.message;
-      later.push(...affected);
-      result.laterSeconds = Math.max(result.laterSeconds, seconds);
+      (withAll ? again : later).push(...affected);
+      if (withAll) result.pauseSeconds = seconds;
+      else result.laterSeconds = Math.max(result.laterSeconds, seconds);
     }
     if (withAll) break;
   }
@@ -118,17 +118,14 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   return result;
 };
 
-const nothing = (): Omit<ChunkResult, 'answeredMs'> => ({
-  ...{ totals: noTotals(), again: [], pauseSeconds: 0, later: [], laterSeconds: 0 },
-});
-
 type Fate =
   | { is: 'done' }
   | { is: 'cut off'; task: Task }
   | {
       is: 'given up' | 'waits';
       task: Task;
-      failure: Failure /** The others are given up, too. */;
+      failure: Failure;
+      /** It concerns the others, too. */
       withAll: boolean;
     };
 

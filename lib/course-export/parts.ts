@@ -91,7 +91,7 @@ export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): 
     ),
     {
       ...{ file: `course-images/${orgUnitId}`, isOrgUnit: false },
-      store: (key, { platform, store }) => storeImage(key, orgUnitId, { platform, store }),
+      store: (key, context) => storeImage(key, orgUnitId, context),
     },
   ];
 };
@@ -154,11 +154,7 @@ const endings: Record<string, string> = {
 };
 
 /** Many courses have no image. */
-const storeImage = (
-  key: string,
-  orgUnitId: number,
-  { platform, store }: { platform: Platform; store: ExportStore },
-): Promise<Stored | undefined> =>
+const storeImage = (key: string, orgUnitId: number, { platform, store }: PartContext) =>
   undefinedIfNotFound(
     readCourseImage(platform, orgUnitId, async ({ contentType, stream }) => {
       const known = contentType.replace(/;.*/s, '').trim().toLowerCase();

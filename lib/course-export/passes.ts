@@ -1,5 +1,5 @@
 import { type Engine, isInterrupted, maxOperations } from '../durable/job.ts';
-import { exportChunk, givenUp, type Run } from './chunk.ts';
+import { type ChunkResult, exportChunk, givenUp, type Run } from './chunk.ts';
 import type { Task } from './org-unit.ts';
 import { addTotals, type ExportTotals, noTotals } from './totals.ts';
 
@@ -12,10 +12,7 @@ import { addTotals, type ExportTotals, noTotals } from './totals.ts';
 export const maxChunks = { first: 500, further: 25 };
 export const maxOperationsForWaits = (maxOperations * 2) / 3;
 
-type Outcome = {
-  totals: ExportTotals;
-  later: Task[];
-  laterSeconds: number;
+type Outcome = Pick<ChunkResult, 'totals' | 'later' | 'laterSeconds'> & {
   /** One of these may have crashed the function. */
   suspects: Task[][];
 };
@@ -51,9 +48,7 @@ const exportOne = async (chunk: Task[], { pass, run, engine }: PassContext): Pro
       const result = await engine.step(stepNameOf(tasks), { work: () => exportChunk(now, run) });
       // In a step, as a replay must get the same value.
       run.answeredMs = Math.max(run.answeredMs, result.answeredMs);
-      addTotals(outcome.totals, result.totals);
-      outcome.later.push(...result.later);
-      outcome.laterSeconds = Math.max(outcome.laterSeconds, result.laterSeconds);
+      addTo(outcome, result);
       if (result.again.length < tasks.length) attempt = 0;
       tasks = result.again;
       if (tasks.length > 0) await engine.wait('a pause', result.pauseSeconds);
@@ -73,21 +68,23 @@ const exportAlone = async (chunk: Task[], context: PassContext): Promise<Outcome
   const outcome = await exportOne(chunk, context);
   const [suspects = []] = outcome.suspects;
   outcome.suspects = [];
-  const add = (other: Outcome): void => {
-    addTotals(outcome.totals, other.totals);
-    outcome.later.push(...other.later);
-    outcome.laterSeconds = Math.max(outcome.laterSeconds, other.laterSeconds);
-  };
   const [only, ...others] = suspects;
   if (only === undefined) return outcome;
-  if (others.length > 0) for (const part of dividedInto(10, suspects)) add(await exportAlone(part, context));
+  if (others.length > 0)
+    for (const part of dividedInto(10, suspects)) addTo(outcome, await exportAlone(part, context));
   else {
     // It crashed with others, then alone.
     const last = await exportOne([only], context);
-    add(last);
+    addTo(outcome, last);
     if (last.suspects.length > 0) addTotals(outcome.totals, givenUp(only, context.run));
   }
   return outcome;
+};
+
+const addTo = (outcome: Outcome, other: Omit<Outcome, 'suspects'>): void => {
+  addTotals(outcome.totals, other.totals);
+  outcome.later.push(...other.later);
+  outcome.laterSeconds = Math.max(outcome.laterSeconds, other.laterSeconds);
 };
 
 /** Deterministic, as the engine calls it again with each replay. */

@@ -58,10 +58,8 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
   const fetchEntry = async (name: string, actor: Actor): Promise<Entry> => {
     const known = entries.get(name);
     try {
-      const abortSignal = AbortSignal.timeout(readTimeoutMs);
-      const secret = await options.client.send(new GetSecretValueCommand({ SecretId: name }), {
-        abortSignal,
-      });
+      const get = new GetSecretValueCommand({ SecretId: name });
+      const secret = await options.client.send(get, { abortSignal: AbortSignal.timeout(readTimeoutMs) });
       const version = secret.VersionId ?? '';
       if (known?.version === version) {
         known.lookAgainAtMs = nextLookMs(known);
@@ -184,8 +182,9 @@ export const flawOf = (issue: core.$ZodIssue): string =>
     ? `not known: ${issue.keys.map(secretFieldName).join(', ')}`
     : issue.message;
 
-/** A secret that is scheduled for deletion answers InvalidRequestException. */
-export const isMissing = (error: unknown): boolean =>
-  /^(ResourceNotFound|InvalidRequest)Exception$/.test(errorName(error));
+/** The errors for a secret that does not exist, or is scheduled for deletion. */
+export const missingSecret = /^(ResourceNotFound|InvalidRequest)Exception$/;
+
+export const isMissing = (error: unknown): boolean => missingSecret.test(errorName(error));
 
 export const isRefusal = (error: unknown): boolean => awsTroubleIn(error)?.kind === 'aws-refused';

@@ -28,13 +28,9 @@ export const createSecretReader =
     const parsed = shape.safeParse(jsonIn(SecretString ?? ''));
     if (parsed.success) return parsed.data;
     const wrong = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole');
-    throw new MessageFailure(
-      'credentials',
-      `The secret ${secret} has missing or wrong fields: ${wrong.join(', ')}`,
-      {
-        remedy: `Put JSON with ${fieldsOf(shape)} into the secret ${secret}; waiting messages then go on.`,
-      },
-    );
+    const message = `The secret ${secret} has missing or wrong fields: ${wrong.join(', ')}`;
+    const remedy = `Put JSON with ${fieldsOf(shape)} into the secret ${secret}; waiting messages then go on.`;
+    throw new MessageFailure('credentials', message, { remedy });
   };
 
 const fieldsOf = (shape: z.ZodObject): string => Object.keys(shape.shape).join(' and ');

@@ -5,6 +5,8 @@ import {
   type SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
+import { unlessError } from '../aws/error.ts';
+import { missingSecret } from './cache.ts';
 
 export type SecretVersion = {
   version: string;
@@ -16,18 +18,15 @@ export type SecretVersion = {
 /** The versions of secrets, for token-refresh: it stages a value first, and makes it current when that is safe. */
 export const createSecretVersions = (client: SecretsManagerClient) => {
   const read = async (name: string, which: { VersionId?: string; VersionStage?: string }) => {
-    try {
-      const secret = await client.send(new GetSecretValueCommand({ SecretId: name, ...which }));
-      return {
+    const get = new GetSecretValueCommand({ SecretId: name, ...which });
+    const secret = await unlessError(missingSecret, () => client.send(get));
+    return (
+      secret && {
         version: secret.VersionId ?? '',
         text: secret.SecretString ?? '',
         createdMs: secret.CreatedDate?.getTime(),
-      };
-    } catch (error) {
-      // A secret that is about to be deleted answers InvalidRequestException.
-      if (isOneOf(error, 'ResourceNotFoundException', 'InvalidRequestException')) return undefined;
-      throw error;
-    }
+      }
+    );
   };
 
   return {
@@ -41,38 +40,26 @@ export const createSecretVersions = (client: SecretsManagerClient) => {
 
     /** Stores a version under an id of 32 to 64 characters; false where another value has that id already. */
     stage: async (name: string, { version, text }: SecretVersion): Promise<boolean> => {
-      try {
-        await client.send(
-          new PutSecretValueCommand({
-            SecretId: name,
-            ClientRequestToken: version,
-            SecretString: text,
-            VersionStages: ['AWSPENDING'],
-          }),
-        );
-        return true;
-      } catch (error) {
-        if (isOneOf(error, 'ResourceExistsException')) return false;
-        throw error;
-      }
+      const put = new PutSecretValueCommand({
+        SecretId: name,
+        ClientRequestToken: version,
+        SecretString: text,
+        VersionStages: ['AWSPENDING'],
+      });
+      return (await unlessError(/^ResourceExistsException$/, () => client.send(put))) !== undefined;
     },
 
     /** Makes a version current instead of another; false where that one is no longer current. */
     promote: async (name: string, { to, from }: { to: string; from: string }): Promise<boolean> => {
-      try {
-        await client.send(
-          new UpdateSecretVersionStageCommand({
-            SecretId: name,
-            VersionStage: 'AWSCURRENT',
-            MoveToVersionId: to,
-            RemoveFromVersionId: from,
-          }),
-        );
-        return true;
-      } catch (error) {
-        if (isOneOf(error, 'InvalidParameterException', 'InvalidRequestException')) return false;
-        throw error;
-      }
+      const update = new UpdateSecretVersionStageCommand({
+        SecretId: name,
+        VersionStage: 'AWSCURRENT',
+        MoveToVersionId: to,
+        RemoveFromVersionId: from,
+      });
+      return (
+        (await unlessError(/^Invalid(Parameter|Request)Exception$/, () => client.send(update))) !== undefined
+      );
     },
 
     /** The secrets whose names have this prefix, each with the id of its current version if the list has it. */
@@ -100,6 +87,3 @@ export const createSecretVersions = (client: SecretsManagerClient) => {
 };
 
 export type SecretVersions = ReturnType<typeof createSecretVersions>;
-
-const isOneOf = (error: unknown, ...names: string[]): boolean =>
-  error instanceof Error && names.includes(error.name);

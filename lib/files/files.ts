@@ -7,9 +7,6 @@ import type { HttpsFileOptions } from './https.ts';
 import { type FileSource, type OpenedFile, openedFile, within } from './source.ts';
 import { checkFileHosts, type FileRules, parseFileUri } from './uri.ts';
 
-export type { OpenedFile } from './source.ts';
-export { fileUriProblem, parseFileUri } from './uri.ts';
-
 /** Opens the files that messages name. When the signal fires, files that were not read are released. */
 export type Files = { open(uri: string, limits: FileLimits): Promise<OpenedFile> };
 
@@ -90,7 +87,8 @@ const openObject = async (
 };
 
 const s3Failure = (name: string, error: unknown): MessageFailure => {
-  const status = statusOf(error);
+  const { $metadata } = Object(error) as { $metadata?: { httpStatusCode?: number } };
+  const status = $metadata?.httpStatusCode;
   // S3 answers 403 for a missing object where the caller may not list the bucket.
   if (status === 403 || status === 404)
     return new MessageFailure('invalid', `${name}: not there, or not readable (S3 answered ${status})`, {
@@ -108,11 +106,6 @@ const s3Failure = (name: string, error: unknown): MessageFailure => {
     cause: error,
   });
 };
-
-const statusOf = (error: unknown): number | undefined =>
-  error instanceof Error && '$metadata' in error
-    ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode
-    : undefined;
 
 /** The type of an image by its first bytes, and the whole file to read; undefined where it is no image. */
 export const sniffImage = async (

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { fileUriProblem } from '../files/files.ts';
+import { fileUriProblem } from '../files/uri.ts';
 import type { IntegrationContext } from '../integration.ts';
 import { mediaType, type UploadedFile } from '../platform/core/multipart.ts';
 

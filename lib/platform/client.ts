@@ -1,21 +1,19 @@
 import type { Dispatcher } from 'undici';
 import { sensitiveValues } from '../redaction/request-secrets.ts';
-import type { Actor, Auth, Authenticator } from './auth/auth.ts';
-import { type AuthParameters, signedPath } from './auth/auth-parameters.ts';
+import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from './auth/auth.ts';
 import { resultOf } from './core/check-answer.ts';
 import { fileIn, type Use, useFile } from './core/download.ts';
-import { createExchange, wholePayload } from './core/exchange.ts';
+import { createExchange, type ExchangeOptions, wholePayload } from './core/exchange.ts';
 import {
   type Configured,
   configured,
   isFileAnswer,
   type Operation,
   type OperationOverride,
-  type Versions,
 } from './core/operation.ts';
-import { PlatformError } from './core/platform-error.ts';
+import { type CallFacts, PlatformError } from './core/platform-error.ts';
 import type { Headers } from './core/receive-answer.ts';
-import { type CallInput, requestOf } from './core/request.ts';
+import { type CallInput, requestOf, type Site } from './core/request.ts';
 
 /** The platform as one actor calls it within one attempt at a message. */
 export type Platform = {
@@ -48,22 +46,11 @@ export type CallContext = {
   onCall(report: CallReport): void;
 };
 
-export type PlatformOptions = {
-  /** Scheme, host and port of the platform. */
-  baseUrl: string;
-  /** The path before the components, such as `/svc/api`. */
-  apiRoot: string;
-  versions: Versions;
-  /** What differs on this site, by operation name. */
-  overrides: Record<string, OperationOverride>;
-  connectTimeoutMs: number;
-  /** From the end of the request to the answer's headers. */
-  headersTimeoutMs: number;
-  /** Between two pieces of the answer's body. */
-  bodyTimeoutMs: number;
-  /** At most this much of a success is read. */
-  maxAnswerBytes?: number;
-};
+export type PlatformOptions = ExchangeOptions &
+  Site & {
+    /** What differs on this site, by operation name. */
+    overrides: Record<string, OperationOverride>;
+  };
 
 export type PlatformClient = { for(context: CallContext): Platform; close(): Promise<void> };
 
@@ -71,7 +58,6 @@ export type PlatformClient = { for(context: CallContext): Platform; close(): Pro
 export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
   let clockOffsetMs: number | undefined;
-
   let lastDate: string | string[] | undefined;
 
   const measureClockOffset = (date: string | string[] | undefined): void => {
@@ -118,8 +104,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       let mayHaveActed = request.method !== 'GET';
       try {
         const outgoing = {
-          operation,
-          call: about.call,
+          ...about,
           path,
           headers: parameters.headers,
           payload,
@@ -148,7 +133,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       } finally {
         // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
-        context.onCall({ operation: name, call: about.call, status, durationMs, mayHaveActed });
+        context.onCall({ operation: name, call: request.call, status, durationMs, mayHaveActed });
       }
     };
 
@@ -190,10 +175,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
   };
 };
 
-type Take<Result> = (
-  incoming: Dispatcher.ResponseData,
-  about: { operation: Operation<unknown>; call: string },
-) => Promise<Result>;
+type Take<Result> = (incoming: Dispatcher.ResponseData, about: CallFacts) => Promise<Result>;
 
 const anonymous: Auth = {
   authenticate: async () => ({ query: {}, headers: {} }),

@@ -1,18 +1,6 @@
 import { readAs } from './escapes.ts';
 
 /**
- * The words and numbers to hide. It recognizes each of them, and longer pieces of words, in most spellings. It does not
- * recognize numbers in words (`eight and a half`), in other digits (`٨٫٥`), as a quotient or a percentage (`17/2`, `85 %`) or in
- * groups (`8 500`), and words that were decoded wrongly (`MÃ¼ller`), written backwards, in Punycode or in another script.
- */
-export type Vocabulary = {
-  has(token: string): boolean;
-  /** Whether a hidden word begins, or ends, like this: for words that are marked as cut off. */
-  hasStart(token: string): boolean;
-  hasEnd(token: string): boolean;
-};
-
-/**
  * A number with fraction and exponent; a number with a fraction directly before letters, as in `8.5pts`; or a word. Repetitions
  * are bounded, so that the search takes linear time.
  */
@@ -36,7 +24,12 @@ export const plainSign = (sign: string): string => {
 
 const plainSigns = (text: string): string => text.replace(/[^\0-\x7f]/gu, plainSign);
 
-export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
+/**
+ * The words and numbers to hide. It recognizes each of them, and longer pieces of words, in most spellings. It does not
+ * recognize numbers in words (`eight and a half`), in other digits (`٨٫٥`), as a quotient or a percentage (`17/2`, `85 %`) or in
+ * groups (`8 500`), and words that were decoded wrongly (`MÃ¼ller`), written backwards, in Punycode or in another script.
+ */
+export const vocabularyOf = (texts: Iterable<string>) => {
   const numbers = new Set<string>();
   const words = new Set<string>();
   for (const text of texts)
@@ -56,7 +49,7 @@ export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
     unspaced.test(word) && pairsOf(bareOf(word)).some((pair) => all.includes(pair));
   const hasNumber = (token: string): boolean => readingsOf(token).some((reading) => numbers.has(reading));
   return {
-    has: (token) =>
+    has: (token: string): boolean =>
       hasNumber(token) ||
       // `8pts`.
       (/^\d+\p{L}+$/u.test(token) && hasNumber(/^\d+/.exec(token)?.[0] ?? '')) ||
@@ -64,10 +57,13 @@ export const vocabularyOf = (texts: Iterable<string>): Vocabulary => {
       hasPair(token) ||
       // Names may be joined: `JaneDoe`, `doe2`.
       (token.match(parts) ?? []).some((part) => part !== token && hasWord(part)),
-    hasStart: (token) => lengthOf(token) >= minEnd && all.includes(`\n${bareOf(token)}`),
-    hasEnd: (token) => lengthOf(token) >= minEnd && all.includes(`${bareOf(token)}\n`),
+    /** Whether a hidden word begins, or ends, like this: for words that are marked as cut off. */
+    hasStart: (token: string) => lengthOf(token) >= minEnd && all.includes(`\n${bareOf(token)}`),
+    hasEnd: (token: string) => lengthOf(token) >= minEnd && all.includes(`${bareOf(token)}\n`),
   };
 };
+
+export type Vocabulary = ReturnType<typeof vocabularyOf>;
 
 /** A piece of a word that has this many letters is hidden. */
 const minPiece = 4;

@@ -63,12 +63,6 @@ export type Ending = {
   again: boolean;
 };
 
-export type Incidents = {
-  heard(ending: Ending): void;
-  /** At the end of an invocation: writes what was heard. It never throws. */
-  write(): Promise<void>;
-};
-
 export type IncidentOptions = IncidentTable & {
   function: string;
   /** For how long a message waits at most between two attempts, in seconds. */
@@ -88,7 +82,7 @@ const hourSeconds = 3_600;
  * incident of the service's credential ends earlier: when a message succeeds in spite of it, in a container that has met it or
  * with a message that may have met it.
  */
-export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: IncidentOptions): Incidents => {
+export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: IncidentOptions) => {
   const { nowMs } = options;
   const keptSeconds = Math.max(hourSeconds, 2 * maximumWaitSeconds);
   const ownCredential = incidentOf(options.function, 'credentials');
@@ -129,7 +123,7 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
   };
 
   return {
-    heard: ({ outcome, failure, calls, asService, again }) => {
+    heard: ({ outcome, failure, calls, asService, again }: Ending): void => {
       if (failure) met(failure, asService);
       // A success with another user's credential says nothing about the service's.
       if (outcome !== 'done' || !asService) return;
@@ -139,7 +133,8 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
       isOver(ownCredential);
       if (calls.some(isTakenChange)) isOver(serviceCredential);
     },
-    write: async () => {
+    /** At the end of an invocation: writes what was heard. It never throws. */
+    write: async (): Promise<void> => {
       if (news.size === 0) return;
       const late = AbortSignal.timeout(writingMs);
       const all = [...news];
@@ -154,6 +149,8 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
     },
   };
 };
+
+export type Incidents = ReturnType<typeof createIncidents>;
 
 /** `METHOD /path` of the call. */
 const isChange = (call: string | undefined): boolean => call !== undefined && !call.startsWith('GET ');

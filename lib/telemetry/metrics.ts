@@ -44,23 +44,18 @@ type MetricName = keyof typeof metricDefinitions;
 type DimensionOf<Name extends MetricName> = (typeof metricDefinitions)[Name]['dimensions'][number][number];
 type Dimensions = Record<string, string>;
 
-/** Collects the metrics of one invocation, and writes them as lines of CloudWatch's embedded metric format. */
-export type Tally = {
-  add<Name extends MetricName>(
-    metric: Name,
-    dimensions: Record<DimensionOf<Name>, string>,
-    value: number,
-  ): void;
-  take(): string[];
-};
-
 type Series = { metric: MetricName; dimensions: Dimensions; values: number[] };
 
-export const createTally = (namespace: string): Tally => {
+/** Collects the metrics of one invocation, and writes them as lines of CloudWatch's embedded metric format. */
+export const createTally = (namespace: string) => {
   const directives = directivesOf(namespace);
   let collected: Series[] = [];
   return {
-    add: (metric, dimensions, value) => {
+    add: <Name extends MetricName>(
+      metric: Name,
+      dimensions: Record<DimensionOf<Name>, string>,
+      value: number,
+    ): void => {
       // JSON would turn it into null, for which CloudWatch drops the whole line.
       if (!Number.isFinite(value)) return;
       // One invocation has few series: to compare each costs less than to build a key.
@@ -69,7 +64,7 @@ export const createTally = (namespace: string): Tally => {
       else if (metricDefinitions[metric].unit === 'Count') series.values[0] = (series.values[0] ?? 0) + value;
       else series.values.push(value);
     },
-    take: () => {
+    take: (): string[] => {
       const lines = pack(collected.flatMap(sliced)).map((packed) => metricLine(packed, directives));
       collected = [];
       return lines;
@@ -114,10 +109,8 @@ const pack = (all: Series[]): Packed[] => {
   return lines;
 };
 
-type Directives = ReturnType<typeof directivesOf>;
-
 /** Most lines have the same metrics, so the directive is not serialized each time. */
-const metricLine = ({ metrics, dimensions }: Packed, directives: Directives): string => {
+const metricLine = ({ metrics, dimensions }: Packed, directives: ReturnType<typeof directivesOf>): string => {
   const about = [...metrics.keys()].map((name) => directives[name]).join();
   const values = JSON.stringify({ ...dimensions, ...Object.fromEntries(metrics) });
   return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":[${about}]},${values.slice(1)}`;

@@ -1,7 +1,7 @@
 import { type FailureKind, needsPerson, type Outcome } from '../failure.ts';
 import { safeText } from '../redaction/log-text.ts';
 import { type Facts, logLine } from './log-facts.ts';
-import { createTally, type Tally } from './metrics.ts';
+import { createTally } from './metrics.ts';
 
 export type MessageReport = {
   /** Default: the function that observes. */
@@ -34,29 +34,6 @@ export type MessageReport = {
   requestId?: string | undefined;
 };
 
-export type Observe = {
-  /** From now on, log lines have this invocation's id, as CloudWatch and X-Ray do. */
-  begin(invocationId: string): void;
-  /** One line per message and attempt, and its metrics. */
-  message(report: MessageReport): void;
-  info(text: string, facts?: Facts): void;
-  warn(text: string, facts?: Facts): void;
-  /** Logs the name, code, message and stack of the error, and of its cause all but the stack. */
-  error(text: string, facts?: Facts, error?: unknown): void;
-  /** One request to the platform: `operation` is its name, not its path; no status where no answer came. */
-  call(report: { operation: string; status?: number | null | undefined; durationMs: number }): void;
-  /** A failure that concerns no message. Where a person must act, it triggers the same alarms. */
-  failed(kind: FailureKind): void;
-  /** Counts for any other metric. */
-  count: Tally['add'];
-  /** The outcome for tokens that were due. */
-  tokens(outcome: string): void;
-  /** How many credentials wait for a person. 0 is reported, too, so that an alarm ends. */
-  authorizationsNeeded(count: number): void;
-  /** The end of an invocation: writes its metrics. */
-  flush(): void;
-};
-
 export type ObserveOptions = {
   function: string;
   /** Of log lines. Metrics are written at every level but `silent`; at `debug`, each call of the platform has a line. */
@@ -67,7 +44,7 @@ export type ObserveOptions = {
 };
 
 /** Logs and metrics of one function, as lines of JSON on stdout, where CloudWatch reads both. */
-export const createObserve = (options: ObserveOptions): Observe => {
+export const createObserve = (options: ObserveOptions) => {
   const { level, namespace } = options;
   const lines = createLines(options.write);
   let invocationId: string | undefined;
@@ -77,10 +54,12 @@ export const createObserve = (options: ObserveOptions): Observe => {
     if (kind && needsPerson(kind)) tally.add('Refusals', { function: name, kind }, 1);
   };
   return {
-    begin: (id) => {
+    /** From now on, log lines have this invocation's id, as CloudWatch and X-Ray do. */
+    begin: (id: string): void => {
       invocationId = id;
     },
-    message: (report) => {
+    /** One line per message and attempt, and its metrics. */
+    message: (report: MessageReport): void => {
       const { function: name = options.function, outcome, kind = 'none', durationMs } = report;
       const { ageSeconds, waitedSeconds } = report;
       failed(report.kind, name);
@@ -92,26 +71,34 @@ export const createObserve = (options: ObserveOptions): Observe => {
       if (age !== undefined)
         tally.add(outcome === 'waiting' ? 'WaitingAge' : 'MessageAge', { function: name }, age);
     },
-    info: (text, facts = {}) => log('info', text, facts),
-    warn: (text, facts = {}) => log('warn', text, facts),
-    error: (text, facts = {}, error) => log('error', text, facts, error),
-    call: ({ operation: called, status, durationMs }) => {
+    info: (text: string, facts: Facts = {}) => log('info', text, facts),
+    warn: (text: string, facts: Facts = {}) => log('warn', text, facts),
+    /** Logs the name, code, message and stack of the error, and of its cause all but the stack. */
+    error: (text: string, facts: Facts = {}, error?: unknown) => log('error', text, facts, error),
+    /** One request to the platform: `operation` is its name, not its path. */
+    call: ({ operation: called, status, durationMs }: ObservedCall): void => {
       const operation = safeText(called);
-      log('debug', 'platform call', { operation, status: status ?? undefined, durationMs });
+      log('debug', 'platform call', { operation, status, durationMs });
       tally.add('PlatformLatency', { function: options.function, operation }, durationMs);
       tally.add('PlatformAnswers', { function: options.function, status: String(status ?? 'none') }, 1);
     },
-    failed: (kind) => failed(kind),
+    /** A failure that concerns no message. Where a person must act, it triggers the same alarms. */
+    failed: (kind: FailureKind) => failed(kind),
+    /** Counts for any other metric. */
     count: tally.add,
-    tokens: (outcome) => tally.add('TokenRefreshes', { outcome }, 1),
-    authorizationsNeeded: (count) => tally.add('AuthorizationsNeeded', { function: options.function }, count),
-    flush: () => {
+    /** The end of an invocation: writes its metrics. */
+    flush: (): void => {
       const metrics = tally.take();
       if (level !== 'silent') for (const line of metrics) lines.add(line);
       lines.release();
     },
   };
 };
+
+export type Observe = ReturnType<typeof createObserve>;
+
+/** Without a status where no answer came. */
+type ObservedCall = { operation: string; status?: number | undefined; durationMs: number };
 
 const levelOf = {
   done: 'info',

@@ -19,13 +19,8 @@ export type RefreshSummary = Record<RefreshOutcome, number>;
 const atOnce = 8;
 
 /** Renews the tokens that are due: the service's first, then those of all users. */
-export const createRefreshRun = ({
-  refresh,
-  versions,
-  observe,
-  prefix,
-  nowMs = Date.now,
-}: RefreshRunOptions) => {
+export const createRefreshRun = (options: RefreshRunOptions) => {
+  const { refresh, versions, observe, prefix, nowMs = Date.now } = options;
   /** A container reads a secret again only when it is due, or was changed. */
   const known = new Map<string, Refreshed>();
 
@@ -40,7 +35,7 @@ export const createRefreshRun = ({
       summary[outcome] += 1;
       // What only a person can fix is counted with every run, so that its alarm lasts until then.
       if (outcome === 'correct' || (outcome !== 'none' && outcome !== 'fresh' && !isKnown))
-        observe.tokens(outcome);
+        observe.count('TokenRefreshes', { outcome }, 1);
     };
 
     /** A later run repeats after an outage. It cannot fix what AWS refuses, or a bug. */
@@ -75,9 +70,10 @@ export const createRefreshRun = ({
     } catch (error) {
       const outcome = outcomeOf(error, 'the secrets of users could not be listed');
       summary[outcome] += 1;
-      observe.tokens(outcome);
+      observe.count('TokenRefreshes', { outcome }, 1);
     }
-    observe.authorizationsNeeded(summary.authorize);
+    // 0 is reported, too, so that an alarm ends.
+    observe.count('AuthorizationsNeeded', { function: 'token-refresh' }, summary.authorize);
     return summary;
   };
 };

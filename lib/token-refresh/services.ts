@@ -2,23 +2,18 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, timeouts } from '../aws/clients.ts';
 import type { RefreshSettings } from '../config/settings.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
-import { createObserve, type Observe } from '../telemetry/observe.ts';
-import { createRefreshRun, type RefreshSummary } from './run.ts';
+import { createObserve } from '../telemetry/observe.ts';
+import { createRefreshRun } from './run.ts';
 import { createTokenRefresh } from './token-refresh.ts';
-
-/** The services of a container that renews tokens. */
-export type RefreshServices = {
-  run(limits: { deadlineMs: number; force: boolean }): Promise<RefreshSummary>;
-  observe: Observe;
-};
 
 /** More attempts than elsewhere: a refresh token that cannot be stored is lost. */
 const clientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 5_000 }), maxAttempts: 6 };
 
+/** The services of a container that renews tokens. */
 export const createRefreshServices = (
   settings: RefreshSettings,
   { nowMs = Date.now, write }: { nowMs?: () => number; write?: (line: string) => void } = {},
-): RefreshServices => {
+) => {
   const observe = createObserve({
     function: 'token-refresh',
     level: settings.LOG_LEVEL,

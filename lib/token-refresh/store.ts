@@ -19,16 +19,10 @@ export type Staged = { version: string; fields: Record<string, unknown> };
 /** More claims than other runs can have made since the last one was read. */
 const maxTaken = 200;
 
+type StoreOptions = { versions: SecretVersions; observe: Observe; nowMs(): number };
+
 /** What one run stores in a secret for the next: claims, tokens that are not current yet, and that a person must act. */
-export const createTokenStore = ({
-  versions,
-  observe,
-  nowMs,
-}: {
-  versions: SecretVersions;
-  observe: Observe;
-  nowMs(): number;
-}) => {
+export const createTokenStore = ({ versions, observe, nowMs }: StoreOptions) => {
   /** Tokens that could not be stored: kept in memory, as the container may live until they can be. */
   const unstored = new Map<string, Staged['fields']>();
 

@@ -1,6 +1,7 @@
 import type { SecretVersions } from '../credentials/versions.ts';
+import { TokenError } from '../platform/auth/client-authentication.ts';
 import { expiryMs } from '../platform/auth/oauth.ts';
-import { requestTokens, TokenError } from '../platform/auth/token-request.ts';
+import { requestTokens } from '../platform/auth/token-request.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './state.ts';
 import { createTokenStore } from './store.ts';
@@ -102,28 +103,19 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     const { credential } = secret;
     if (error.quietSeconds !== undefined)
       quietUntilMs.set(credential.tokenUrl, nowMs() + error.quietSeconds * 1_000);
-    if (error.cure === 'authorize') return giveUp(name, secret, { error, attempt });
     const facts = { secret: name, reason: error.message };
-    if (error.cure === 'correct')
+    if (error.cure === 'authorize') {
+      if (attempt > 0)
+        facts.reason += `, after ${attempt} requests that brought no tokens, one of which may have spent the refresh token`;
+      // Logged before it is recorded: a run that crashes in between logs it twice rather than never.
+      observe.error('a person must authorize again and put the new refresh token into the secret', facts);
+      await tokenStore.refuse(name, secret, facts.reason);
+    } else if (error.cure === 'correct')
       observe.error('no tokens are given: correct the secret, or the client on the platform', facts);
     else if (expiryMs(credential) <= nowMs())
       observe.error('no tokens yet, and the last are over: messages wait', facts);
     else observe.warn('no tokens yet: the last still serve', facts);
-    return error.cure === 'correct' ? 'correct' : 'waiting';
-  };
-
-  /** Logged before it is recorded: a run that crashes in between logs it twice rather than never. */
-  const giveUp = async (
-    name: string,
-    secret: OAuthSecret,
-    { error, attempt }: { error: TokenError; attempt: number },
-  ): Promise<RefreshOutcome> => {
-    const before = `, after ${attempt} requests that brought no tokens, one of which may have spent the refresh token`;
-    const reason = `${error.message}${attempt > 0 ? before : ''}`;
-    const facts = { secret: name, reason };
-    observe.error('a person must authorize again and put the new refresh token into the secret', facts);
-    await tokenStore.refuse(name, secret, reason);
-    return 'authorize';
+    return error.cure === 'wait' ? 'waiting' : error.cure;
   };
 
   return refresh;

@@ -45,8 +45,6 @@ const silence = {
   warn: nothing,
   call: nothing,
   flush: nothing,
-  tokens: nothing,
-  authorizationsNeeded: nothing,
   failed: nothing,
   count: nothing,
 };

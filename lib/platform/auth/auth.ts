@@ -1,9 +1,16 @@
 import * as z from 'zod';
-import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from '../core/platform-error.ts';
-import type { AuthParameters } from './auth-parameters.ts';
-import { clockSkewIn } from './clock-skew.ts';
+import {
+  isInvalidToken,
+  isTimestampOutOfRange,
+  type RefusedCall,
+  refusalText,
+} from '../core/platform-error.ts';
+import type { Request } from '../core/request.ts';
 import { idKeyCredential, signedQuery } from './id-key.ts';
-import { bearerHeaders, expiryMs, oauthCredential } from './oauth.ts';
+import { expiryMs, oauthCredential } from './oauth.ts';
+
+/** What authenticates a request: signatures in its query, or a token in a header. */
+export type AuthParameters = { query: Record<string, string>; headers: Record<string, string> };
 
 /** Authenticates one call. */
 export type Auth = {
@@ -45,7 +52,8 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
         const { credential, version } = await credentials.read(actor);
         usedVersion = version;
         usedSkewSeconds = skewSeconds;
-        if (credential.type === 'oauth') return { query: {}, headers: bearerHeaders(credential) };
+        if (credential.type === 'oauth')
+          return { query: {}, headers: { authorization: `Bearer ${credential.accessToken ?? ''}` } };
         const timestampSeconds = Math.floor(nowMs() / 1000) + skewSeconds;
         return { query: signedQuery(request, credential, timestampSeconds), headers: {} };
       },
@@ -63,3 +71,30 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
 };
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
+
+/**
+ * How far the platform's clock is ahead of ours, in seconds. A refused timestamp tells it (`Timestamp out of range\r\n<server
+ * epoch seconds>`, or with other whitespace, or none); undefined where the refusal is another, or was cut off.
+ */
+export const clockSkewIn = (refused: RefusedCall, nowMs: number): number | undefined => {
+  // A number that is cut off would set the clock wrong by decades.
+  if (refused.cutOff || !isTimestampOutOfRange(refused)) return undefined;
+  const serverSeconds = /timestamp\s+out\s+of\s+range\s*(\d{1,12})(?![\d…])/i.exec(refusalText(refused))?.[1];
+  return serverSeconds === undefined ? undefined : Number(serverSeconds) - Math.floor(nowMs / 1000);
+};
+
+/** The path with its whole query: the parameters that authenticate it come last. */
+export const signedPath = ({ path, query }: Request, auth: AuthParameters): string => {
+  let signed = path;
+  let mark = '?';
+  const add = (name: string, value: string): void => {
+    signed += `${mark}${encoded(name)}=${encoded(value)}`;
+    mark = '&';
+  };
+  for (const [name, value] of query) add(name, value);
+  for (const name in auth.query) add(name, auth.query[name] ?? '');
+  return signed;
+};
+
+/** Ids and signatures need no encoding: to check is cheaper than to encode. */
+const encoded = (text: string): string => (/^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text));

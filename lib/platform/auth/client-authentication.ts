@@ -2,6 +2,21 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import type { OAuthCredential } from './oauth.ts';
 
+/** A token request that failed. */
+export class TokenError extends Error {
+  override name = 'TokenError';
+  /** A person must authorize again; or correct the secret or the client; or a later run tries again. */
+  readonly cure: 'authorize' | 'correct' | 'wait';
+  /** For how long nobody should ask the server. */
+  readonly quietSeconds: number | undefined;
+
+  constructor(message: string, cure: TokenError['cure'], quietSeconds?: number) {
+    super(message);
+    this.cure = cure;
+    this.quietSeconds = quietSeconds;
+  }
+}
+
 /** How an OAuth client authenticates: by its secret, in a header or in the form, or by a signed assertion. */
 export const clientAuthentication = async (credential: OAuthCredential): Promise<oauth.ClientAuth> => {
   const { clientSecret = '', clientSecretIn, privateKey, keyId = '' } = credential;
@@ -28,7 +43,7 @@ const signingKey = async (
     return key.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign']);
   if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1')
     return key.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
-  throw new UnusableKey();
+  throw unusableKey();
 };
 
 const keyIn = (privateKey: NonNullable<OAuthCredential['privateKey']>): KeyObject => {
@@ -38,13 +53,9 @@ const keyIn = (privateKey: NonNullable<OAuthCredential['privateKey']>): KeyObjec
       : createPrivateKey({ key: privateKey, format: 'jwk' });
   } catch {
     // Without its cause, which may quote the key.
-    throw new UnusableKey();
+    throw unusableKey();
   }
 };
 
-export class UnusableKey extends Error {
-  override name = 'UnusableKey';
-  constructor() {
-    super('the privateKey is not readable as an RSA or P-256 key, in PEM or as a JWK');
-  }
-}
+const unusableKey = (): TokenError =>
+  new TokenError('the privateKey is not readable as an RSA or P-256 key, in PEM or as a JWK', 'correct');

@@ -64,7 +64,3 @@ export const expiryMs = ({ accessToken, expiresAt }: OAuthCredential): number =>
   if (accessToken === undefined) return 0;
   return expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
 };
-
-export const bearerHeaders = ({ accessToken = '' }: OAuthCredential): Record<string, string> => ({
-  authorization: `Bearer ${accessToken}`,
-});

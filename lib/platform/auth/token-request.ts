@@ -4,29 +4,14 @@ import { jsonIn } from '../../json.ts';
 import { redact } from '../../redaction/request-secrets.ts';
 import { createExchange, wholePayload } from '../core/exchange.ts';
 import { acknowledged } from '../core/operation.ts';
-import { isSuccess, parseRefusal } from '../core/parse-refusal.ts';
+import { parseRefusal } from '../core/parse-refusal.ts';
 import { PlatformError } from '../core/platform-error.ts';
-import type { Answer } from '../core/receive-answer.ts';
-import { clientAuthentication, UnusableKey } from './client-authentication.ts';
+import { type Answer, isSuccess } from '../core/receive-answer.ts';
+import { clientAuthentication, TokenError } from './client-authentication.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
 
 /** The tokens, by the names of the secret's fields. */
 export type Tokens = { accessToken: string; refreshToken?: string; obtainedAt: string; expiresAt: string };
-
-/** A token request that failed. */
-export class TokenError extends Error {
-  override name = 'TokenError';
-  /** A person must authorize again; or correct the secret or the client; or a later run tries again. */
-  readonly cure: 'authorize' | 'correct' | 'wait';
-  /** For how long nobody should ask the server. */
-  readonly quietSeconds: number | undefined;
-
-  constructor(message: string, cure: TokenError['cure'], quietSeconds?: number) {
-    super(message);
-    this.cure = cure;
-    this.quietSeconds = quietSeconds;
-  }
-}
 
 export type TokenRequestOptions = { signal: AbortSignal; timeoutMs: number };
 
@@ -50,7 +35,6 @@ export const requestTokens = async (
       credential.privateKey && errorIn(first) === 'invalid_client' && Math.abs(skewSeconds) >= minSkewSeconds;
     return tokensIn(isOutOfTime ? await ask(credential, { ...options, skewSeconds }) : first, credential);
   } catch (error) {
-    if (error instanceof UnusableKey) throw new TokenError(error.message, 'correct');
     if (!(error instanceof PlatformError)) throw error;
     throw new TokenError(`the token endpoint gave no answer: ${error.message}`, 'wait', usualQuietSeconds);
   }

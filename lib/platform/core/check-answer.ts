@@ -3,17 +3,16 @@ import { shapeOf } from '../../redaction/json-shape.ts';
 import { expectedBy } from './describe-schema.ts';
 import { likenessToError } from './json-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
-import { isSuccess, parseRefusal } from './parse-refusal.ts';
-import { PlatformError, type RefusedCall } from './platform-error.ts';
-import type { Answer } from './receive-answer.ts';
+import { parseRefusal } from './parse-refusal.ts';
+import { type CallFacts, PlatformError, type RefusedCall } from './platform-error.ts';
+import { type Answer, isSuccess } from './receive-answer.ts';
 import type { CallInput } from './request.ts';
 import { respelled } from './respell.ts';
 
 /** What the answer of a call is checked against. */
 export type Asked<Result> = {
   operation: Operation<Result>;
-  /** `METHOD /path`, without query. */
-  call: string;
+  call: CallFacts['call'];
   input: CallInput;
   /** Values of the request that no error may repeat. */
   sensitiveValues(): string[];

@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { errorCode } from '../../redaction/log-text.ts';
-import { connectionFailure } from './connection-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
-import { isKnownError, maxErrorBytes } from './parse-refusal.ts';
-import { PlatformError } from './platform-error.ts';
-import { type Answer, readStart } from './receive-answer.ts';
+import { isKnownError } from './parse-refusal.ts';
+import { type CallFacts, PlatformError } from './platform-error.ts';
+import { type Answer, connectionFailure, maxErrorBytes, readStart } from './receive-answer.ts';
 
 /** A file as it comes from the platform. */
 export type Download = {
@@ -48,7 +47,7 @@ const contentTypeOf = (headers: Dispatcher.ResponseData['headers']): string =>
  */
 export const useFile = async <Result>(
   { headers, body }: Dispatcher.ResponseData,
-  about: { operation: Operation<unknown>; call: string },
+  about: CallFacts,
   use: Use<Result>,
 ): Promise<PromiseSettledResult<Result>> => {
   // Without a listener, an error of a body that nobody reads would end the process.

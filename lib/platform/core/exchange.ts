@@ -1,9 +1,7 @@
 import { Client, type Dispatcher, Pool } from 'undici';
 import { errorCode } from '../../redaction/log-text.ts';
-import { connectionFailure } from './connection-error.ts';
-import type { Operation } from './operation.ts';
-import { PlatformError } from './platform-error.ts';
-import { type Answer, type Headers, maxAnswerBytes, receive } from './receive-answer.ts';
+import { type CallFacts, PlatformError } from './platform-error.ts';
+import { type Answer, connectionFailure, type Headers, maxAnswerBytes, receive } from './receive-answer.ts';
 
 /** A body of known size, whole or as a stream; `complete` tells whether the stream was handed over to its end. */
 export type Payload = {
@@ -13,10 +11,7 @@ export type Payload = {
   complete?(): boolean;
 };
 
-type Outgoing = {
-  operation: Operation<unknown>;
-  /** `METHOD /path`, for errors. */
-  call: string;
+type Outgoing = CallFacts & {
   /** With its query, signatures included. */
   path: string;
   headers: Record<string, string>;
@@ -29,9 +24,12 @@ type Outgoing = {
 type Read<Result> = (answer: Dispatcher.ResponseData) => Promise<Result>;
 
 export type ExchangeOptions = {
+  /** Scheme, host and port of the platform. */
   baseUrl: string;
   connectTimeoutMs: number;
+  /** From the end of the request to the answer's headers. */
   headersTimeoutMs: number;
+  /** Between two pieces of the answer's body. */
   bodyTimeoutMs: number;
   /** At most this much of a success is read. */
   maxAnswerBytes?: number;

@@ -146,3 +146,18 @@ const stringOf = (value: unknown): string | undefined =>
 
 export const anchorOf = (type: string | undefined): string | undefined =>
   type?.split(/[#/]/).at(-1) || undefined;
+
+const simple = (name: string): string => name.toLowerCase().replace(/[\s-]+/g, ' ');
+
+/** The names of errors in HTTP and in the API's documentation. */
+const knownNames = new Map(
+  [
+    ...Object.values(STATUS_CODES),
+    ...['JSON Binding Error', 'Invalid Parameters', 'Invalid Token', 'Expired Token', 'Not Authorized'],
+    ...['Resource Not Found', 'Internal Error', 'Access Denied', 'Request Rejected', 'Redirect', 'Errors'],
+  ].map((name = '') => [simple(name), name]),
+);
+
+/** The known name of an error in its title or type. Any other text may be about a person, and is not logged. */
+export const errorNameIn = (text = ''): string | undefined =>
+  text.length > 60 ? undefined : knownNames.get(simple(text).replace(/^\d{3} /, ''));

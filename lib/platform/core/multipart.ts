@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Payload } from './exchange.ts';
 
 export type Part = {
   headers: Record<string, string>;
@@ -9,9 +10,7 @@ export type Part = {
 type SizedStream = { bytes: number; stream(): AsyncIterable<Uint8Array> };
 
 /** A request's body with its length, as some deployments of the platform refuse chunked uploads. It can be read once. */
-export type Multipart = {
-  contentType: string;
-  contentLength: number;
+type Multipart = Payload & {
   body: AsyncIterable<Uint8Array>;
   /** True once the closing boundary was handed over: before that the platform cannot have accepted the request. */
   complete(): boolean;
@@ -54,19 +53,11 @@ export const jsonPart = (value: unknown): Part => ({
   body: JSON.stringify(value),
 });
 
-export type FilePart = {
-  /** The form field; the platform's submissions want it empty. */
-  name: string;
-  fileName: string;
-  contentType: string;
-  file: SizedStream;
-};
-
 /** A file as it is uploaded. */
-export type UploadedFile = Omit<FilePart, 'name'>;
+export type UploadedFile = { fileName: string; contentType: string; file: SizedStream };
 
-/** A part that carries a file under its name. */
-export const filePart = ({ name, fileName, contentType, file }: FilePart): Part => ({
+/** `name` is the form field; the platform's submissions want it empty. */
+export const filePart = ({ name, fileName, contentType, file }: UploadedFile & { name: string }): Part => ({
   headers: { 'Content-Disposition': contentDisposition(name, fileName), 'Content-Type': contentType },
   body: file,
 });

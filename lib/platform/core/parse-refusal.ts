@@ -4,17 +4,11 @@ import { withoutQuery } from '../../redaction/secrets.ts';
 import { hasTags, piecesOf } from './html.ts';
 import { anchorOf, type ErrorWords, errorWords, likenessToError } from './json-error.ts';
 import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './platform-error.ts';
+import { type Answer, isSuccess, maxErrorBytes } from './receive-answer.ts';
 
-/** At most this much of an error's body is read, in bytes. */
-export const maxErrorBytes = 64 * 1024;
 const maxDetail = 2_000;
 
-type RawAnswer = {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  text: string;
-  cutOff?: boolean;
-};
+type RawAnswer = Pick<Answer, 'status' | 'headers' | 'text'> & { cutOff?: boolean };
 
 /** What an answer says, in the platform's own words; `status` is that in the error's body. */
 type Words = Omit<ErrorWords, 'form'> & Pick<RefusedCall, 'form'>;
@@ -48,8 +42,6 @@ export const parseRefusal = (answer: RawAnswer, sensitiveValues: string[] = []):
     retryAfterSeconds: retryAfter(header('retry-after'), rateLimitReset, header('date')),
   };
 };
-
-export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 const wordsIn = (answer: RawAnswer, contentType: string, location: string | undefined): Words => {
   const { status } = answer;

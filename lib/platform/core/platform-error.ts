@@ -30,12 +30,18 @@ export type RefusedCall = {
  */
 type Form = 'error' | 'fault' | 'json' | 'shape' | 'text' | 'page' | 'redirect' | 'nothing';
 
+/** What is known of a call before it is authenticated. */
+export type CallFacts = {
+  operation: Operation<unknown>;
+  /** `METHOD /path`, without query. */
+  call: string;
+};
+
 /** A call of the platform that did not succeed. It knows the request only without its authentication, so that there is nothing to redact. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
-  readonly operation: Operation<unknown>;
-  /** `METHOD /path`, without query. */
-  readonly call: string;
+  readonly operation: CallFacts['operation'];
+  readonly call: CallFacts['call'];
   /** The platform's answer; undefined where no usable answer came. */
   readonly refused: RefusedCall | undefined;
   /** False only if the platform cannot have acted: it was never connected, or the body was not sent to its end. */
@@ -45,16 +51,11 @@ export class PlatformError extends Error {
   /** The answer is neither the success that the operation declares nor a known error. */
   readonly unexpected: boolean;
 
-  constructor(facts: {
-    operation: Operation<unknown>;
-    call: string;
-    message: string;
-    refused?: RefusedCall;
-    sent: boolean;
-    acceptedUnverified?: boolean;
-    unexpected?: boolean;
-    cause?: unknown;
-  }) {
+  constructor(
+    facts: CallFacts &
+      Pick<PlatformError, 'message' | 'sent'> &
+      Partial<Pick<PlatformError, 'refused' | 'acceptedUnverified' | 'unexpected' | 'cause'>>,
+  ) {
     super(facts.message, { cause: facts.cause });
     this.operation = facts.operation;
     this.call = facts.call;

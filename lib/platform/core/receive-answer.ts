@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici';
-import { isSuccess, maxErrorBytes } from './parse-refusal.ts';
 
 /** By their names in lower case. */
 export type Headers = Record<string, string | string[] | undefined>;
@@ -20,6 +19,11 @@ export type Answer = {
  * up to 250 MB of a function's memory; an endless answer would take all of it.
  */
 export const maxAnswerBytes = 32 * 1024 ** 2;
+
+/** At most this much of an error's body is read, in bytes. */
+export const maxErrorBytes = 64 * 1024;
+
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /** Callbacks while an answer comes. Either `onAnswer` or `onError` is called, once. */
 export type Receiver = {
@@ -123,3 +127,14 @@ export const readStart = async ({
   }
   return { status, headers, text: startOf(pieces, maxErrorBytes), ...cut };
 };
+
+/** Why no usable answer came, by the code of the error. */
+export const connectionFailure = (code: string): string => {
+  if (isNeverConnected.test(code)) return `no connection (${code})`;
+  if (/TIMEOUT|TimeoutError|AbortError/.test(code)) return `no answer in time (${code})`;
+  return `cut off before the answer was complete (${code})`;
+};
+
+/** These codes come only while a connection is made: nothing was sent. */
+const isNeverConnected =
+  /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;

@@ -1,7 +1,7 @@
 import { signatureName } from '../../redaction/secrets.ts';
 import type { Payload } from './exchange.ts';
 import { type Configured, pathOf, type Versions } from './operation.ts';
-import { PlatformError } from './platform-error.ts';
+import { type CallFacts, PlatformError } from './platform-error.ts';
 
 export type CallInput = {
   /** Values of the path's placeholders: positive integers, or plain words. */
@@ -25,7 +25,12 @@ export type Request = {
   call: string;
 };
 
-type Site = { baseUrl: string; apiRoot: string; versions: Versions };
+export type Site = {
+  baseUrl: string;
+  /** The path before the components, such as `/svc/api`. */
+  apiRoot: string;
+  versions: Versions;
+};
 
 /** @throws TypeError where a value of the path or a query parameter is missing, PlatformError where `next` leads away. */
 export const requestOf = (operation: Configured<unknown>, input: CallInput, site: Site): Request => {
@@ -52,7 +57,7 @@ export const withoutSignatures = (address: string): string => address.replace(si
  */
 const followed = (
   next: string,
-  { site, about }: { site: Site; about: { operation: Configured<unknown>; call: string } },
+  { site, about }: { site: Site; about: CallFacts },
 ): { path: string; query: [string, string][] } => {
   const url = URL.parse(next, site.baseUrl);
   const isOurs =

@@ -26,16 +26,17 @@ export type TextContent = { Content: string; Type: 'Text' | 'Html' };
 
 export const textContent = (text: string): TextContent => ({ Content: text, Type: 'Text' });
 
-/** A setting that was read, in the form in which it is written: texts are read in one form and written in another. */
+/**
+ * A setting that was read, in the form in which it is written: texts are read in one form and written in another, with
+ * their markup where they have any.
+ */
 export const asTaken = (setting: unknown): unknown => {
   const isText = typeof setting === 'object' && setting !== null && ('Text' in setting || 'Html' in setting);
   const text = isText ? richText.safeParse(setting).data : undefined;
-  return text ? contentOf(givenOrRead(text)) : setting;
+  if (text === undefined) return setting;
+  const { Text, Html } = givenOrRead(text);
+  return Html ? { Content: Html, Type: 'Html' } : textContent(Text ?? '');
 };
-
-/** With its markup, where it has any. */
-const contentOf = (text: RichText): TextContent =>
-  text.Html ? { Content: text.Html, Type: 'Html' } : textContent(text.Text ?? '');
 
 /** The words of a text. Where it is only HTML, the words between its tags: an empty text is often an empty paragraph. */
 export const plainText = async (text: z.infer<typeof richText> | null | undefined): Promise<string> => {

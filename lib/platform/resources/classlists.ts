@@ -15,8 +15,6 @@ const classlistUser = z.looseObject({
   RoleId: z.number().nullish(),
 });
 
-export type ClasslistUser = z.infer<typeof classlistUser>;
-
 const list = {
   method: 'GET',
   component: 'le',
@@ -34,14 +32,14 @@ export const getClasslistPages = reading({
 });
 
 /** The users of an org unit, in one answer. Where the platform pages it all the same, all pages are read. */
-export const readClasslist = (platform: Platform, orgUnitId: number): Promise<ClasslistUser[]> =>
+export const readClasslist = (platform: Platform, orgUnitId: number) =>
   Array.fromAsync(itemsOf(platform, getClasslist, { path: { orgUnitId } }));
 
 /** The user with this id in an org unit's classlist; undefined where there is none. */
 export const findInClasslist = async (
   platform: Platform,
   { orgUnitId, userId }: { orgUnitId: number; userId: number },
-): Promise<ClasslistUser | undefined> => {
+) => {
   for await (const user of listClasslist(platform, orgUnitId))
     if (user.Identifier === String(userId)) return user;
   return undefined;

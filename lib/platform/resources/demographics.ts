@@ -13,15 +13,7 @@ export const getDemographicsDataTypes = reading({
   answer: pageOf(z.looseObject({ DataTypeId: z.string() })),
 });
 
-/** The data types that a demographics field can have. */
 export const listDemographicsDataTypes = (platform: Platform) => itemsOf(platform, getDemographicsDataTypes);
-
-export type NewDemographicsField = {
-  Name: string;
-  Description: string;
-  /** A GUID. */
-  DataTypeId: string;
-};
 
 export const postDemographicsField = reading({
   name: 'create-demographics-field',
@@ -34,5 +26,8 @@ export const postDemographicsField = reading({
   answer: z.looseObject({ FieldId: z.union([z.number(), z.string()]) }),
 });
 
-export const createDemographicsField = (platform: Platform, field: NewDemographicsField) =>
-  platform.call(postDemographicsField, { json: field });
+/** `DataTypeId` is a GUID. */
+export const createDemographicsField = (
+  platform: Platform,
+  field: { Name: string; Description: string; DataTypeId: string },
+) => platform.call(postDemographicsField, { json: field });

@@ -49,7 +49,6 @@ export const postGradeObject = reading({
   answer: gradeObject,
 });
 
-/** Creates a grade object in an org unit. */
 export const createGradeObject = (platform: Platform, orgUnitId: number, created: NewGradeObject) =>
   platform.call(postGradeObject, { path: { orgUnitId }, json: created });
 
@@ -62,7 +61,6 @@ export const getGradeObjects = reading({
   answer: pageOf(gradeObject),
 });
 
-/** The grade objects of an org unit. */
 export const listGradeObjects = (platform: Platform, orgUnitId: number) =>
   itemsOf(platform, getGradeObjects, { path: { orgUnitId } });
 

@@ -47,13 +47,11 @@ export const getGradeValue = reading({
   answer: gradeValue,
 });
 
-export type GradeComments = { comments: string; privateComments: string };
-
 /** Sets a user's grade value. The platform replaces the whole of it, so both comments must be given. */
 export const setGradeValue = (
   platform: Platform,
   ids: GradeValueIds,
-  value: { grade: Grade } & GradeComments,
+  value: { grade: Grade; comments: string; privateComments: string },
 ) =>
   platform.call(putGradeValue, {
     path: ids,
@@ -68,40 +66,29 @@ export const setGradeValue = (
 export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
   undefinedIfNotFound(platform.call(getGradeValue, { path: ids }), /grade|value/i);
 
-/** A user's grade as a PUT takes it, and its comments; undefined where the platform does not return them. */
-export type ShownGrade = {
-  grade: Grade | undefined;
-  comments: string;
-  privateComments: string | undefined;
-  /** On the platform's clock; NaN where it is not told. */
-  changedMs: number;
-};
-
-/** What the platform shows of a grade of this type; undefined where there is none. */
-export const readGrade = async (
-  platform: Platform,
-  ids: GradeValueIds,
-  type: Grade['GradeObjectType'],
-): Promise<ShownGrade | undefined> => {
+/** What the platform shows of a grade of this type, as a PUT takes it; undefined where there is none. */
+export const readGrade = async (platform: Platform, ids: GradeValueIds, type: Grade['GradeObjectType']) => {
   const value = await readGradeValue(platform, ids);
   if (value === undefined) return undefined;
   const { Comments, PrivateComments, LastModified } = value;
   return {
-    grade: gradeIn[type](value) ?? undefined,
+    grade: gradeIn[type](value),
     comments: await plainText(Comments),
+    // Undefined where the platform does not return them.
     privateComments: PrivateComments === undefined ? undefined : await plainText(PrivateComments),
+    /** On the platform's clock; NaN where it is not told. */
     changedMs: Date.parse(LastModified ?? ''),
   };
 };
 
 type GradeValue = z.infer<typeof gradeValue>;
 
-const gradeIn: Record<Grade['GradeObjectType'], (value: GradeValue) => Grade | null> = {
+const gradeIn: Record<Grade['GradeObjectType'], (value: GradeValue) => Grade | undefined> = {
   1: ({ PointsNumerator: points }) =>
-    typeof points === 'number' ? { GradeObjectType: 1, PointsNumerator: points } : null,
-  2: ({ Pass }) => (typeof Pass === 'boolean' ? { GradeObjectType: 2, Pass } : null),
-  3: ({ Value }) => (typeof Value === 'string' ? { GradeObjectType: 3, Value } : null),
-  4: ({ Text }) => (typeof Text === 'string' ? { GradeObjectType: 4, Text } : null),
+    typeof points === 'number' ? { GradeObjectType: 1, PointsNumerator: points } : undefined,
+  2: ({ Pass }) => (typeof Pass === 'boolean' ? { GradeObjectType: 2, Pass } : undefined),
+  3: ({ Value }) => (typeof Value === 'string' ? { GradeObjectType: 3, Value } : undefined),
+  4: ({ Text }) => (typeof Text === 'string' ? { GradeObjectType: 4, Text } : undefined),
 };
 
 /**

@@ -24,7 +24,7 @@ import { getUserAttributes, putUserAttributes } from './user-attributes.ts';
 import { getProfileImage, getWhoAmI, postProfileImage } from './users.ts';
 import { getVersions } from './versions.ts';
 
-/** Every operation of the platform that can be called. Only for lists of them: no function imports this. */
+/** Every operation of the platform that can be called: for lists of them, and to find misspelt names in the settings. */
 export const operations: readonly Operation<unknown>[] = [
   getCourseImage,
   postGradeObject,

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
-import { identifier } from '../core/identifier.ts';
 import { undefinedIfNotFound } from '../core/not-found.ts';
 import { acknowledged, reading } from '../core/operation.ts';
-import { itemsOf, pageOf } from './paging.ts';
+import { identifier, itemsOf, pageOf } from './paging.ts';
 
 const orgUnit = z.looseObject({
   Identifier: identifier,

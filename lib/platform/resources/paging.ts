@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
 import { describedAs, expectedBy } from '../core/describe-schema.ts';
-import { identifier } from '../core/identifier.ts';
 import type { Operation } from '../core/operation.ts';
 import { PlatformError } from '../core/platform-error.ts';
 import { type CallInput, withoutSignatures } from '../core/request.ts';
 import { respelled } from '../core/respell.ts';
+
+/** An id or a bookmark as text, where some versions give a number. One beyond 2^53 has lost digits, and is none. */
+export const identifier = z.union([z.string(), z.int()]).transform(String);
 
 /** One page of a list, from any of the platform's forms. The last page has neither bookmark nor next. */
 export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: string | undefined };

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { Platform } from '../client.ts';
 import type { Use } from '../core/download.ts';
-import { identifier } from '../core/identifier.ts';
 import { filePart, multipart, type UploadedFile } from '../core/multipart.ts';
 import { acknowledged, downloading, reading } from '../core/operation.ts';
+import { identifier } from './paging.ts';
 
 export const getWhoAmI = reading({
   name: 'who-am-i',

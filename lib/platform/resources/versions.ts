@@ -19,5 +19,4 @@ export const getVersions = reading({
   ),
 });
 
-/** The versions that the platform has of each of its components. */
 export const listVersions = (platform: Platform) => platform.call(getVersions);

@@ -6,7 +6,7 @@ import type { BackoffLimits } from '../../../lib/delivery/backoff.ts';
 import { handlerOf } from '../../../lib/delivery/handler.ts';
 import type { Services } from '../../../lib/delivery/services.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
-import type { OpenedFile } from '../../../lib/files/files.ts';
+import type { OpenedFile } from '../../../lib/files/source.ts';
 import type { Integration, IntegrationContext } from '../../../lib/integration.ts';
 import type { Digest } from '../../../lib/ledger/digest.ts';
 import { createLedger } from '../../../lib/ledger/ledger.ts';

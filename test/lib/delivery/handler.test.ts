@@ -518,7 +518,9 @@ describe('what an integration throws', () => {
       text: `<html><head><title>${title}</title></head><body>x</body></html>`,
     });
     const { reports, letters } = await handleOne(throwing(refusedBy(refused)));
-    const reason = expect.stringMatching(/^Something in front of the platform’s API answered .*: 403 text\/html$/);
+    const reason = expect.stringMatching(
+      /^Something in front of the platform’s API answered .*: 403 text\/html$/,
+    );
     expect(reports()).toMatchObject([{ outcome: 'parked', kind: 'intercepted', reason }]);
     expect(letters[0]?.failure?.title).toBe(refused.title);
   });

@@ -10,14 +10,9 @@ import fc from 'fast-check';
 import { buildApp } from 'fauxqs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { MessageFailure } from '../../../lib/failure.ts';
-import {
-  createFiles,
-  type FilesOptions,
-  fileUriProblem,
-  type OpenedFile,
-  parseFileUri,
-  sniffImage,
-} from '../../../lib/files/files.ts';
+import { createFiles, type FilesOptions, sniffImage } from '../../../lib/files/files.ts';
+import type { OpenedFile } from '../../../lib/files/source.ts';
+import { fileUriProblem, parseFileUri } from '../../../lib/files/uri.ts';
 import { selfSigned } from './self-signed.ts';
 
 const limits = { maximumBytes: 1_000_000, signal: new AbortController().signal };

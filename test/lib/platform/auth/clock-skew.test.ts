@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clockSkewIn } from '../../../../lib/platform/auth/clock-skew.ts';
+import { clockSkewIn } from '../../../../lib/platform/auth/auth.ts';
 
 describe('the skew', () => {
   const nowMs = 1397500200_000;

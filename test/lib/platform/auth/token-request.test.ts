@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { TokenError } from '../../../../lib/platform/auth/client-authentication.ts';
 import { type OAuthCredential, oauthCredential } from '../../../../lib/platform/auth/oauth.ts';
-import { requestTokens, TokenError } from '../../../../lib/platform/auth/token-request.ts';
+import { requestTokens } from '../../../../lib/platform/auth/token-request.ts';
 import { whoAmI } from '../../../../lib/platform/resources/users.ts';
 import { localPlatform } from '../local-client.ts';
 import { type Arrived, answering, nobody, raw } from '../servers.ts';

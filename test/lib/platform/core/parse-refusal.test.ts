@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { maxErrorBytes, parseRefusal } from '../../../../lib/platform/core/parse-refusal.ts';
+import { parseRefusal } from '../../../../lib/platform/core/parse-refusal.ts';
 import type { RefusedCall } from '../../../../lib/platform/core/platform-error.ts';
+import { maxErrorBytes } from '../../../../lib/platform/core/receive-answer.ts';
 import { sensitiveValues } from '../../../../lib/redaction/request-secrets.ts';
 import { answering, clientAt, credential, errorOf, handling, operations, raw } from '../servers.ts';
 
