@@ -12,11 +12,10 @@ export type FunctionModule = {
  * packaging replaces this file by a list of imports.
  */
 export const functionModules = async (): Promise<Map<string, FunctionModule>> => {
-  const files = (await readdir(new URL('../../functions/', import.meta.url))).sort();
+  const folder = new URL('../../functions/', import.meta.url);
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.ts')).sort();
   const modules = new Map<string, FunctionModule>();
-  for (const file of files.filter((each) => each.endsWith('.ts'))) {
-    const name = file.slice(0, -'.ts'.length);
-    modules.set(name, await import(`../../functions/${name}.ts`));
-  }
+  for (const file of files)
+    modules.set(file.slice(0, -'.ts'.length), await import(new URL(file, folder).href));
   return modules;
 };

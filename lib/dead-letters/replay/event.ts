@@ -21,8 +21,8 @@ const request = z.strictObject({
 });
 
 /**
- * Failures that go away by themselves, or once somebody has repaired the proxy or the key. A letter is tried twice at most;
- * replays by people count, too.
+ * Failures that go away by themselves, or once somebody has repaired the proxy or the key. A letter that has been
+ * replayed more than twice is left to people; their replays count, too.
  */
 const healing = {
   filter: { kind: ['unavailable', 'throttled', 'credentials', 'aws-refused', 'intercepted'], maxReplays: 2 },
