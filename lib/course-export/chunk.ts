@@ -88,26 +88,16 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
       break;
     }
     const fate = fateOf(task, await exportOrgUnit(task, context), run);
-    if (fate.is === 'done') continue;
-    if (fate.is === 'cut off') {
-      again.push(fate.task);
-      continue;
-    }
-    const { failure, withAll } = fate;
-    const affected = withAll ? [fate.task, ...others] : [fate.task];
-    const seconds = waitSeconds(
-      { receiveCount: withAll ? attempt : pass, retryAfterSeconds: failure.retryAfterSeconds },
-      limits.backoff,
-    );
+    if (fate.is === 'cut off') again.push(fate.task);
+    if (fate.is === 'cut off' || fate.is === 'done') continue;
+    const affected = fate.withAll ? [fate.task, ...others] : [fate.task];
     if (fate.is === 'given up')
-      for (const each of affected) addFailure(totals, filesOf(each, request), failure);
+      for (const each of affected) addFailure(totals, filesOf(each, request), fate.failure);
     else {
-      waitsFor = failure.message;
-      (withAll ? again : later).push(...affected);
-      if (withAll) result.pauseSeconds = seconds;
-      else result.laterSeconds = Math.max(result.laterSeconds, seconds);
+      waitsFor = fate.failure.message;
+      postpone(result, affected, { fate, chunk: { attempt, pass }, backoff: limits.backoff });
     }
-    if (withAll) break;
+    if (fate.withAll) break;
   }
   if (waitsFor !== undefined)
     observe.warn(`the course export ${runId} waits: ${waitsFor}`, { count: again.length + later.length });
@@ -116,6 +106,21 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   result.answeredMs = run.answeredMs;
   observe.flush();
   return result;
+};
+
+type Postponed = {
+  fate: Extract<Fate, { failure: Failure }>;
+  chunk: Pick<Chunk, 'attempt' | 'pass'>;
+  backoff: BackoffLimits;
+};
+
+const postpone = (result: ChunkResult, tasks: Task[], { fate, chunk, backoff }: Postponed): void => {
+  const { failure, withAll } = fate;
+  const receiveCount = withAll ? chunk.attempt : chunk.pass;
+  const seconds = waitSeconds({ receiveCount, retryAfterSeconds: failure.retryAfterSeconds }, backoff);
+  (withAll ? result.again : result.later).push(...tasks);
+  if (withAll) result.pauseSeconds = seconds;
+  else result.laterSeconds = Math.max(result.laterSeconds, seconds);
 };
 
 type Fate =

@@ -1,3 +1,4 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import { sendAll } from '../aws/batches.ts';
 import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
 import type { Audit } from '../deployment/audit.ts';
@@ -37,21 +38,41 @@ export type Published = {
 const maxProblems = 1_000;
 
 /** Sends a file's messages to their queues; unless each of them is valid, it sends none. */
-export const publishMessages = async (
-  target: Target,
-  { integrations, dryRun, validOnly, audit, signal, onSent, ...source }: PublishOptions,
+export const publishMessages = async (target: Target, options: PublishOptions): Promise<Published> => {
+  const { dryRun, validOnly, audit, signal } = options;
+  const rows = await openRows(options, options.integrations);
+  const result = await checkAll(rows(), options);
+  const refused = result.invalid > 0 && !validOnly;
+  if (signal.aborted || dryRun || refused || result.valid === 0) return result;
+
+  const urls = await queuesOf(Object.keys(result.functions), target);
+  const { end } = await audit.begin({
+    command: 'publish',
+    counts: { valid: result.valid, invalid: result.invalid, ...result.functions },
+  });
+  try {
+    await sendValid(rows(), { ...options, sqs: await target.sqs(), urls, result });
+  } finally {
+    await end({ sent: result.sent, failed: result.valid - result.sent });
+  }
+  return result;
+};
+
+const complain = ({ problems }: Published, line: number, problem: string): void => {
+  if (problems.length < maxProblems) problems.push({ line, problem });
+};
+
+const checkAll = async (
+  rows: AsyncIterable<Row>,
+  { integrations, signal }: PublishOptions,
 ): Promise<Published> => {
-  const rows = await openRows(source, integrations);
   const result: Published = { valid: 0, invalid: 0, sent: 0, functions: {}, outdated: 0, problems: [] };
-  const complain = (line: number, problem: string): void => {
-    if (result.problems.length < maxProblems) result.problems.push({ line, problem });
-  };
   const seen = new Map<string, number>();
-  for await (const row of rows()) {
+  for await (const row of rows) {
     const checked = check(row, integrations, seen);
     if (checked.problem !== undefined) {
       result.invalid += 1;
-      complain(row.line, checked.problem);
+      complain(result, row.line, checked.problem);
     } else {
       result.valid += 1;
       result.functions[checked.function] = (result.functions[checked.function] ?? 0) + 1;
@@ -59,15 +80,13 @@ export const publishMessages = async (
     }
     if (signal.aborted) return result;
   }
-  const refused = result.invalid > 0 && !validOnly;
-  if (dryRun || refused || result.valid === 0) return result;
+  return result;
+};
 
-  const sqs = await target.sqs();
-  const urls = await queuesOf(Object.keys(result.functions), target);
-  const { end } = await audit.begin({
-    command: 'publish',
-    counts: { valid: result.valid, invalid: result.invalid, ...result.functions },
-  });
+type Sending = PublishOptions & { sqs: SQSClient; urls: Map<string, string>; result: Published };
+
+const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<void> => {
+  const { sqs, urls, result, integrations, signal, onSent } = sending;
   const waiting = new Map<string, { line: number; body: string }[]>();
   const send = async (name: string): Promise<void> => {
     const batch = waiting.get(name) ?? [];
@@ -76,26 +95,22 @@ export const publishMessages = async (
       { sqs, url: urls.get(name) ?? '' },
       batch.map(({ body }) => ({ body, attributes: {} })),
     );
-    for (const [at, reason] of failures) complain(batch[at]?.line ?? 0, `SQS did not take it: ${reason}`);
+    for (const [at, reason] of failures)
+      complain(result, batch[at]?.line ?? 0, `SQS did not take it: ${reason}`);
     result.sent += batch.length - failures.size;
     onSent?.(result.sent, result.valid);
   };
-  try {
-    seen.clear();
-    for await (const row of rows()) {
-      if (signal.aborted) break;
-      const checked = check(row, integrations, seen);
-      if (checked.problem !== undefined || row.body === undefined) continue;
-      const batch = waiting.get(checked.function) ?? [];
-      waiting.set(checked.function, batch);
-      batch.push({ line: row.line, body: row.body });
-      if (batch.length >= 80) await send(checked.function);
-    }
-    if (!signal.aborted) for (const name of [...waiting.keys()]) await send(name);
-  } finally {
-    await end({ sent: result.sent, failed: result.valid - result.sent });
+  const seen = new Map<string, number>();
+  for await (const row of rows) {
+    if (signal.aborted) return;
+    const checked = check(row, integrations, seen);
+    if (checked.problem !== undefined || row.body === undefined) continue;
+    const batch = waiting.get(checked.function) ?? [];
+    waiting.set(checked.function, batch);
+    batch.push({ line: row.line, body: row.body });
+    if (batch.length >= 80) await send(checked.function);
   }
-  return result;
+  if (!signal.aborted) for (const name of [...waiting.keys()]) await send(name);
 };
 
 type Checked = { problem: string } | { function: string; outdated: boolean; problem?: undefined };

@@ -1,4 +1,4 @@
-import type { SecretVersions } from '../credentials/versions.ts';
+import type { SecretVersion, SecretVersions } from '../credentials/versions.ts';
 import { TokenError } from '../platform/auth/client-authentication.ts';
 import { expiryMs } from '../platform/auth/oauth.ts';
 import { requestTokens } from '../platform/auth/token-request.ts';
@@ -66,9 +66,7 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     if (!run.force && nowMs() < dueAtMs(credential)) return end('fresh', dueAtMs(credential));
 
     const pending = await versions.pending(name);
-    const staged = pending && pending.version !== secret.version ? oauthSecretIn(pending) : undefined;
-    if (staged && 'fields' in staged && (await tokenStore.adopt(name, staged))) {
-      observe.warn('tokens of an earlier run that did not end are current now', { secret: name });
+    if (await adoptPending(name, secret, pending)) {
       const then = await refresh(name, { ...run, force: false });
       return then.outcome === 'fresh' ? { ...then, outcome: 'refreshed' } : then;
     }
@@ -79,6 +77,18 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     const last = pending && claimIn(pending);
     const attempt = await tokenStore.claim(name, { secret, deadlineMs: run.deadlineMs, last });
     return end(attempt === undefined ? 'waiting' : await renew(name, secret, { ...run, attempt }));
+  };
+
+  /** Whether an earlier run, which did not end, left tokens that are current now. */
+  const adoptPending = async (
+    name: string,
+    { version }: OAuthSecret,
+    pending: SecretVersion | undefined,
+  ): Promise<boolean> => {
+    const staged = pending && pending.version !== version ? oauthSecretIn(pending) : undefined;
+    if (!(staged && 'fields' in staged && (await tokenStore.adopt(name, staged)))) return false;
+    observe.warn('tokens of an earlier run that did not end are current now', { secret: name });
+    return true;
   };
 
   const renew = async (
