@@ -80,13 +80,6 @@ const breakages: Breakage[] = [
     by: 'unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved })) && false',
   },
   {
-    title: 'the failed entries of a batch call are dropped',
-    file: 'lib/delivery/queues.ts',
-    code: 'return delays.filter((_, at) => failed.has(String(at)));',
-    by: 'return delays.filter((_, at) => failed.has(String(at))).slice(delays.length);',
-    seenBy: tests('test/lib/delivery/queues.test.ts'),
-  },
-  {
     title: 'the messages that wait are not reported',
     chaos: true,
     file: 'lib/delivery/handler.ts',
@@ -120,37 +113,16 @@ const breakages: Breakage[] = [
     seenBy: tests('test/lib/ledger/ledger.property.test.ts', '-t', 'the older copy of a replayed message'),
   },
   {
-    title: 'one of two SQS messages leaves it to the other, which has died and is gone',
-    file: 'lib/ledger/rules.ts',
-    code: '(isUnended(state, entry) && abandonedMs(state, entry, context) <= context.nowMs)',
-    by: '(isUnended(state, entry) && !entry)',
-    seenBy: tests('test/lib/ledger/ledger.test.ts', '-t', 'does not come back'),
-  },
-  {
     title: 'every replay counts as decided',
     file: 'lib/ledger/rules.ts',
     code: 'isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs',
     by: 'isReplay',
   },
   {
-    title: 'a decision counts that was taken before it could be seen what was done',
-    file: 'lib/ledger/rules.ts',
-    code: 'isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs',
-    by: 'isReplay && entry.decidedMs !== undefined',
-    seenBy: tests('test/lib/ledger/ledger.test.ts'),
-  },
-  {
     title: 'what was known before a claim is forgotten',
     file: 'lib/ledger/ledger.ts',
     code: "if (ending === 'undone') return before;",
     by: "if (ending === 'undone') return { ...withOutcome(claim, 'undone'), leaseMs: 0, graceEndsMs: 0 };",
-  },
-  {
-    title: 'a success settles what an earlier attempt has sent',
-    file: 'lib/ledger/ledger.ts',
-    code: "ending === 'done' ? before.graceEndsMs",
-    by: "ending === 'done' ? 0",
-    seenBy: tests('test/lib/ledger/ledger.test.ts'),
   },
   {
     title: 'what a dead container has sent is thought to be settled with its lease',
@@ -213,20 +185,6 @@ const breakages: Breakage[] = [
     by: 'claimed: !isTold && false',
   },
   {
-    title: 'a refusal speaks for an earlier attempt that left no outcome',
-    file: 'lib/ledger/ledger.ts',
-    code: 'const claim = { entry, fields, item, before };',
-    by: 'const claim = { entry, fields, item, before: known.item };',
-    seenBy: tests('test/lib/ledger/ledger.test.ts'),
-  },
-  {
-    title: 'a claim is seen to be done by what an earlier attempt of it did',
-    file: 'lib/ledger/rules.ts',
-    code: 'claim.attemptedMs !== claim.claimedMs',
-    by: 'claim.attemptedMs > claim.claimedMs',
-    seenBy: tests('test/lib/ledger/rules.test.ts'),
-  },
-  {
     title: 'a claim is seen to be done by a value that was there before',
     file: 'lib/delivery/was-done.ts',
     code: 'if (!(changedMs >= rival.claimedMs - clockGrainMs)) return false;',
@@ -237,13 +195,6 @@ const breakages: Breakage[] = [
     file: 'lib/ledger/rules.ts',
     code: '(entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1)',
     by: 'entry.decidedMs !== undefined',
-  },
-  {
-    title: 'the first refusal is forgotten',
-    file: 'lib/delivery/attempt.ts',
-    code: 'endingOf(error, task.context.calls), writtenRefusal(failure)',
-    by: 'endingOf(error, task.context.calls)',
-    seenBy: tests('test/lib/delivery/attempt.test.ts'),
   },
   {
     title: 'a claim that was written twice is taken for another’s',
