@@ -34,10 +34,10 @@ export const integration: Integration<Data> = {
     const changes = Object.fromEntries(
       Object.entries(given.changes).filter(([setting]) => fields.includes(fieldOf(given, setting))),
     );
-    const { settings, untold } = grades.changedSettings(shown, changes);
-    if (untold.length > 0)
+    const { settings, notShown } = grades.changedSettings(shown, changes);
+    if (notShown.length > 0)
       throw refused(
-        `The platform does not tell ${untold.join(', ')} of grade object ${gradeObjectId}, which an update would reset`,
+        `The platform does not tell ${notShown.join(', ')} of grade object ${gradeObjectId}, which an update would reset`,
         'Give these settings in data, too, then replay.',
       );
     const { AssociatedTool } = await grades.replaceGradeObject(platform, given, settings);

@@ -5,7 +5,7 @@ import { dispositions, type Failure, type FailureKind } from './failure.ts';
 import { jsonIn } from './json.ts';
 import { eventIdIn } from './message.ts';
 
-/** A failure with the story of its message. */
+/** A failure, with the times and attempts of its message. */
 export type LetterFailure = Failure & {
   function: string;
   /** How often SQS has handed the message to the function. */
@@ -34,11 +34,11 @@ type Attributes = Record<string, MessageAttributeValue>;
 /** The names of the attributes that are ours; a replayed message carries `replays`, and `kind` where a person had to decide. */
 const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole'];
 
-/** The letter as SQS takes it: its story is cut until the whole fits, never the body. */
+/** The letter as SQS takes it: its details are cut until the whole fits, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
   const { body } = letter;
   const fitting = stories(letter).find((attributes) => bytesOf({ body, attributes }) <= maxBytes);
-  // A body that leaves no room for its story is still a letter: SQS' own would carry no more.
+  // A body that leaves no room for details is still a letter: SQS' own would carry no more.
   return { MessageBody: body, MessageAttributes: fitting ?? {} };
 };
 
@@ -100,21 +100,21 @@ export const ownOf = (attributes: Attributes): Attributes =>
 export const carriedOf = (attributes: Attributes): Attributes =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => !letterAttributes.includes(name)));
 
-/** Every way to tell a letter's story, best first. The reason is worth more than what the message carried along. */
+/** Every set of details that a letter may have, best first. The reason is worth more than what the message carried along. */
 const stories = ({ source, replays, failure, attributes, whole }: DeadLetter): Attributes[] => {
   const address = {
     ...(source === '' ? {} : { source: text(source) }),
     ...(whole === undefined ? {} : { whole: text(whole) }),
     replays: { DataType: 'Number', StringValue: String(replays) },
   };
-  const untold = { ...address, ...(failure && { kind: text(failure.kind) }) };
-  const told = failureTexts(failure).map((json) => ({ ...untold, failure: text(json) }));
+  const withoutFailure = { ...address, ...(failure && { kind: text(failure.kind) }) };
+  const told = failureTexts(failure).map((json) => ({ ...withoutFailure, failure: text(json) }));
   const carried = Object.entries(carriedOf(attributes));
   const withCarried = (own: Attributes): Attributes => ({
     ...Object.fromEntries(carried.slice(0, maxAttributes - Object.keys(own).length)),
     ...own,
   });
-  return [...told.map(withCarried), ...told, withCarried(untold), untold, address];
+  return [...told.map(withCarried), ...told, withCarried(withoutFailure), withoutFailure, address];
 };
 
 /** What every failure in a letter must tell, and the types of what it may. */

@@ -27,12 +27,12 @@ export type Reading = {
 
 /** Exactly `bytes` bytes, or an error: the size was promised to the platform before the first of them was read. */
 export const openedFile = (source: FileSource, reading: Reading): OpenedFile => {
-  let taken = false;
+  let isStreamed = false;
   return {
     bytes: source.bytes,
     stream: () => {
-      if (taken) throw new Error('A file is streamed a second time');
-      taken = true;
+      if (isStreamed) throw new Error('A file is streamed a second time');
+      isStreamed = true;
       return exactly(source, reading);
     },
   };

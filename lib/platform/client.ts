@@ -118,12 +118,12 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
               outgoing,
               async (incoming) => {
                 const file = await fileIn(operation, incoming);
-                return 'body' in file ? { taken: await take(file, about) } : file;
+                return 'body' in file ? { result: await take(file, about) } : file;
               },
               context.signal,
             )
           : await exchange.send(outgoing, context.signal);
-        if ('taken' in answer) return answer.taken;
+        if ('result' in answer) return answer.result;
         const asked = { ...about, input, sensitiveValues: () => sensitiveValues(parameters, input.secrets) };
         return resultOf(asked, answer);
       } catch (error) {

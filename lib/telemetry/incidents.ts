@@ -106,9 +106,9 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
     }
     const { kind, message, remedy } = what;
     const expires = Math.ceil(now / 1000) + keptSeconds;
-    const story = { kind, message, remedy, function: options.function, lastMs: now, expires };
-    if (!(await put(access, subject, { set: story, onlyOpen: true })))
-      await put(access, subject, { set: { ...story, sinceMs: now }, onlyOpen: false });
+    const facts = { kind, message, remedy, function: options.function, lastMs: now, expires };
+    if (!(await put(access, subject, { set: facts, onlyOpen: true })))
+      await put(access, subject, { set: { ...facts, sinceMs: now }, onlyOpen: false });
   };
 
   const isOpen = (subject: string): boolean => written.get(subject)?.isOver === false;

@@ -117,8 +117,8 @@ describe('what a grade does not give, it does not supersede:', () => {
   test('a grade of which the platform does not tell the newer value is for a person to complete', async () => {
     const older = seven();
     await relay.deliverBody(eight());
-    const untold = { status: 200, body: { Comments: { Text: '' }, PrivateComments: { Text: '' } } };
-    await relay.controls().fault(untold, { method: 'GET', path: 'values/301$' });
+    const notShown = { status: 200, body: { Comments: { Text: '' }, PrivateComments: { Text: '' } } };
+    await relay.controls().fault(notShown, { method: 'GET', path: 'values/301$' });
     expect(parked(await relay.deliverBody(older))).toMatchObject({
       ...{
         kind: 'rejected',
@@ -239,9 +239,9 @@ describe('the platform replaces a whole value, so', () => {
 
   test('a private comment that the platform does not tell is not overwritten: the grade is parked', async () => {
     await earlier('old', 'old, private');
-    const untold = { status: 200, body: { PointsNumerator: 1, Comments: { Text: 'old', Html: '' } } };
+    const notShown = { status: 200, body: { PointsNumerator: 1, Comments: { Text: 'old', Html: '' } } };
     const read = { method: 'GET', path: 'values/301$', times: 2 };
-    await relay.controls().fault(untold, read);
+    await relay.controls().fault(notShown, read);
     expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
       requests: ['GET 200'],
       kind: 'rejected',

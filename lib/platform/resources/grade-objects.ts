@@ -119,7 +119,7 @@ const wholeSettings: Record<string, readonly string[]> = {
 const further = ['IsBonus', 'ExcludeFromFinalGradeCalculation', 'GradeSchemeId', 'ScoreDenominator'];
 
 /**
- * All settings of a grade object as a PUT takes them, with these changes. `untold`: settings that the platform did not return, so
+ * All settings of a grade object as a PUT takes them, with these changes. `notShown`: settings that the platform did not return, so
  * that a PUT would reset them. The linked dropbox folder is not among them: the link is a setting of the folder.
  */
 export const changedSettings = (shown: GradeObject, changes: Record<string, unknown>) => {
@@ -133,5 +133,5 @@ export const changedSettings = (shown: GradeObject, changes: Record<string, unkn
     ...changes,
     GradeType,
   };
-  return { settings, untold: whole.filter((name) => !Object.hasOwn(settings, name)) };
+  return { settings, notShown: whole.filter((name) => !Object.hasOwn(settings, name)) };
 };
