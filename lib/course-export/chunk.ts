@@ -3,7 +3,7 @@ import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import { type Failure, needsPerson } from '../failure.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { Observe } from '../telemetry/observe.ts';
-import { exportOrgUnit, filesOf, type Task, type Turn } from './org-unit.ts';
+import { exportOrgUnit, filesOf, type OrgUnitResult, type Task } from './org-unit.ts';
 import { exportOperations } from './parts.ts';
 import type { ExportRequest } from './request.ts';
 import type { ExportStore } from './store.ts';
@@ -135,7 +135,7 @@ type Fate =
     };
 
 /** What happens to an org unit after its turn. */
-const fateOf = ({ orgUnitId, sinceMs, cuts = 0 }: Task, turn: Turn, run: Run): Fate => {
+const fateOf = ({ orgUnitId, sinceMs, cuts = 0 }: Task, turn: OrgUnitResult, run: Run): Fate => {
   const { left, failure, answered } = turn;
   const { maxWaitMs } = run.services.limits;
   const nowMs = Date.now();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Engine, Job } from '../durable/job.ts';
+import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
 import { createResults } from '../durable/results.ts';
-import { type RunningExecutions, waitForTurn } from '../durable/turn.ts';
 import { dispositions, failureOf } from '../failure.ts';
 import { listOrgUnits } from '../platform/resources/org-units.ts';
 import type { Observe } from '../telemetry/observe.ts';
@@ -42,7 +42,7 @@ export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportA
     try {
       // Counted before its turn comes, so that a long wait for others does not look like a missing run.
       if (asked.isNightly) await engine.step('nightly', { work: async () => countNightly(observe) });
-      await waitForTurn(engine, { running: world.running, backoff: limits.backoff });
+      await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
       return await exportCourses(asked.request, engine, world);
     } catch (error) {
       await engine.step('the end', {

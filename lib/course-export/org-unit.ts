@@ -18,7 +18,7 @@ export type Task = {
 };
 
 /** The result of an org unit's turn. */
-export type Turn = {
+export type OrgUnitResult = {
   /** If files are left without a failure, the end of the time cut them off. */
   left: string[];
   failure?: Failure;
@@ -42,7 +42,7 @@ export const filesOf = ({ orgUnitId, left }: Task, { details }: ExportRequest): 
   left ?? partsOf(orgUnitId, details[orgUnitId]).map(({ file }) => file);
 
 /** Stores one part after the other. Refused parts are recorded; parts that fail for now are left, the failed one last. */
-export const exportOrgUnit = async (task: Task, context: ExportContext): Promise<Turn> => {
+export const exportOrgUnit = async (task: Task, context: ExportContext): Promise<OrgUnitResult> => {
   const { request, folder, platform, store, observe, totals, signal } = context;
   const all = partsOf(task.orgUnitId, request.details[task.orgUnitId]);
   const parts = filesOf(task, request).flatMap((file): Part[] => all.filter((part) => part.file === file));

@@ -2,7 +2,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
 import { type ExportSettings, hasOwnStore, platformOptionsOf } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
-import { createRunningExecutions, type RunningExecutions } from '../durable/turn.ts';
+import { createRunningExecutions, type RunningExecutions } from '../durable/older-executions.ts';
 import { createAuthenticator } from '../platform/auth/auth.ts';
 import { createPlatformClient } from '../platform/client.ts';
 import { createObserve } from '../telemetry/observe.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { durableHandler, type Engine, isInterrupted } from '../../../lib/durable/job.ts';
-import { waitForTurn } from '../../../lib/durable/turn.ts';
+import { waitForOlderExecutions } from '../../../lib/durable/older-executions.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
 import { localClient } from '../../local/aws.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
@@ -176,7 +176,7 @@ describe('a turn', () => {
         asked.push(name);
         return [...before.splice(0, 1), engine.executionArn];
       };
-      await waitForTurn(engine, { running, backoff });
+      await waitForOlderExecutions(engine, { running, backoff });
       return 'its turn';
     });
     expect(result).toEqual({ ok: true, payload: 'its turn' });

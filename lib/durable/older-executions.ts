@@ -9,7 +9,7 @@ export type RunningExecutions = (functionArn: string) => Promise<string[]>;
  * Waits until no older execution of the function is running. The engine knows which ones run, so an execution that was stopped,
  * or ran out of time, blocks nobody.
  */
-export const waitForTurn = async (
+export const waitForOlderExecutions = async (
   engine: Engine,
   { running, backoff }: { running: RunningExecutions; backoff: BackoffLimits },
 ): Promise<void> => {
