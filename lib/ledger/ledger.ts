@@ -72,8 +72,8 @@ const nothingKnown = (claimId: string): Item => ({
 });
 
 /** Whether a success needs no write: sent again it does no harm, and it ends no series of crashes. */
-const isSilent = ({ entry, item, fields }: Claim): boolean =>
-  entry.repeatable && fields.every((field) => item.fields[field]?.crashes === 0);
+const isSilent = ({ entry, item }: Claim): boolean =>
+  entry.repeatable && item.fields[item.last]?.crashes === 0;
 
 /** What is known of a resource, and the claim that stands in the table. `partial`: only the claim's own fields are known. */
 type Known = { item: Item; claimId: string; partial?: true };
@@ -219,7 +219,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
       const { resource } = claim.entry;
       if (!ended.has(resource))
         remember(resource, { item: claim.before, claimId: claim.item.claimId, ...known });
-      await put(claim, claim.before, known).catch(() => false);
+      await put(claim, claim.before, known).catch(() => {});
       throw error;
     }
   };
@@ -310,9 +310,9 @@ const withOutcome = (
   outcome: Field['outcome'],
   more: Partial<Field> = {},
 ): Item => {
-  const changed = fields.flatMap((field): [string, Field][] => {
-    const state = item.fields[field];
-    return state === undefined ? [] : [[field, { ...state, ...more, outcome }]];
-  });
-  return { ...item, fields: { ...item.fields, ...Object.fromEntries(changed) } };
+  const changed = Object.entries(item.fields).map(([field, state]): [string, Field] => [
+    field,
+    fields.includes(field) ? { ...state, ...more, outcome } : state,
+  ]);
+  return { ...item, fields: Object.fromEntries(changed) };
 };

@@ -76,8 +76,8 @@ export const isOutdated = ({ timeMs, decidedMs }: Entry, nowMs: number): boolean
 export const judge = (item: Item, entry: Entry, context: Context): Judgement => {
   const { nowMs } = context;
   const given = entry.fields.map((field) => ({ field, state: item.fields[field] }));
-  const orderOf = (state: Field | undefined): number =>
-    state ? Buffer.compare(Buffer.from(state.version), Buffer.from(entry.version)) : -1;
+  const orderOf = ({ version }: Field): number =>
+    Buffer.compare(Buffer.from(version), Buffer.from(entry.version));
   // A person has looked at what the platform holds, after the grace period of all that the newer message sent.
   const isDecided = ({ outcome, claimedMs }: Field): boolean =>
     (outcome === 'unknown' || outcome === 'undone') &&
@@ -197,7 +197,7 @@ const judgeAgain = (
   // Whoever has looked knows more than the platform's success told.
   const acceptedMs = decided ? 0 : state.acceptedMs;
   const { refusal } = state;
-  const inherited = { attemptedMs, acceptedMs, crashes, ...(refusal !== undefined && { refusal }) };
+  const inherited = { attemptedMs, acceptedMs, crashes, refusal };
   if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, inherited };
   const unresolved = { sinceMs: attemptedMs, acceptedUnverified: acceptedMs > 0, decided, refusal };
   return { kind: 'send', fields, inherited, unresolved };

@@ -5,6 +5,7 @@ import type { DeadLetter } from '../../../lib/dead-letter.ts';
 import type { BackoffLimits } from '../../../lib/delivery/backoff.ts';
 import { handlerOf } from '../../../lib/delivery/handler.ts';
 import type { Services } from '../../../lib/delivery/services.ts';
+import { writtenRefusal } from '../../../lib/delivery/was-done.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
 import type { OpenedFile } from '../../../lib/files/source.ts';
 import type { Integration, IntegrationContext } from '../../../lib/integration.ts';
@@ -476,6 +477,43 @@ describe('a claim of another container, where the platform can be asked', () => 
     expect(held?.say).toBe('7');
   });
 
+  test('is waited for by a message of an integration that shares the resource, and cannot see what was done', async () => {
+    void container(never, graded)(recordOf('7'));
+    await new Promise(setImmediate);
+    await container(well, { resource: () => 'try-out/the grade' })(recordOf('8', newer));
+    expect(outcomes()).toEqual(['waiting']);
+  });
+
+  test.each([
+    ['is left of the batch', 59.97],
+    ['is left, which is nothing', 61],
+  ])('is looked at for no longer than %s, where the ledger took %d s', async (_, took) => {
+    void container(never, graded)(recordOf('7'));
+    await new Promise(setImmediate);
+    const slow = table({
+      claim: async (resource, item, options) => {
+        const answer = model.claim(resource, item, options);
+        nowMs += took * second;
+        return answer;
+      },
+    });
+    let isEnded = false;
+    const untilEnded: Integration<Data>['effect'] = {
+      wanted: ({ say }) => ({ whole: say }),
+      shown: async () => {
+        const [signal] = signals.slice(-1);
+        await Promise.race([
+          new Promise((resolve) => signal?.addEventListener('abort', resolve)),
+          new Promise((resolve) => setTimeout(resolve, 1_000)),
+        ]);
+        isEnded = signal?.aborted === true;
+        return undefined;
+      },
+    };
+    await container(well, { ...graded, effect: untilEnded, table: slow })(recordOf('8', newer));
+    expect([isEnded, outcomes()]).toEqual([true, ['waiting']]);
+  });
+
   test('is told by digests of resource, field and value: the same grade of another learner has another', async () => {
     const digested: (readonly string[])[] = [];
     const digest: Digest = async (parts) => void digested.push(parts);
@@ -674,6 +712,21 @@ describe('a message that must not be sent twice and left no outcome', () => {
     expect(outcomes().sort()).toEqual(['done', 'parked uncertain']);
   });
 
+  test.each([
+    [
+      'rejected',
+      new PlatformError({
+        ...{ operation: putThing, call: 'POST /things', message: 'no', sent: true },
+        refused: { status: 404, type: 'not-found' },
+      }),
+    ],
+    ['defect', new TypeError('no')],
+  ])('is not looked up where its attempt ended otherwise, as %s', async (kind, error) => {
+    const run = async () => Promise.reject(error);
+    await container(run, looking('absent'))(recordOf('a'));
+    expect(outcomes()).toEqual([`parked ${kind}`]);
+  });
+
   const operation = { ...putThing, repeatable: false };
   const failing = (more: object) => async (_: string, context: IntegrationContext) => {
     act(context);
@@ -760,6 +813,20 @@ describe('what the platform said when no outcome was left', () => {
     });
   });
 
+  test('is beside what stops everybody from looking, which a person has to mend first', async () => {
+    await container(silent({ status: 500, ...words }), once)(recordOf('a'));
+    const look = async () => {
+      throw new MessageFailure('credentials', 'The key is wrong', { remedy: 'Mend the key.' });
+    };
+    nowMs += day;
+    await container(well, { ...once, verify: { subject: () => 'a thing', look } })(received(21, day));
+    expect(letters[0]?.failure).toMatchObject({
+      kind: 'credentials',
+      remedy:
+        'Mend the key. Whether a thing is there is looked up first. It waited for 24 h. When its cause is gone, replay this letter.',
+    });
+  });
+
   test('outlives a day in which nobody can look', async () => {
     await container(silent({ status: 500, ...words }), once)(recordOf('a'));
     const look = async () => {
@@ -782,6 +849,18 @@ describe('what the platform said when no outcome was left', () => {
       message:
         'The platform answered GET /things with 503. An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500)',
     });
+  });
+
+  test('is written whole where it just fits, and cut where it is longer by one', () => {
+    const refusal = (length: number) =>
+      writtenRefusal({
+        ...{ kind: 'uncertain', message: 'm', remedy: '', status: 500 },
+        ...{ title: 't'.repeat(length), detail: 'd'.repeat(400) },
+      });
+    const room = 600 - refusal(0).length;
+    expect(refusal(room)).toHaveLength(600);
+    expect(JSON.parse(refusal(room)).detail).toHaveLength(400);
+    expect(JSON.parse(refusal(room + 1)).detail).toHaveLength(300);
   });
 
   test('is bounded, whatever the platform says, and still tells the status and the call', async () => {

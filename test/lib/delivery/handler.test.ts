@@ -286,6 +286,25 @@ describe('a batch', () => {
     expect(failedIds(response)).toHaveLength(1);
   });
 
+  test('has each success written down before the next message starts on which the function may die', async () => {
+    const story: string[] = [];
+    const ledger: Services['ledger'] = {
+      claim: async ({ resource }, { isolated }) =>
+        isolated || resource === 'try-out/a'
+          ? { kind: 'send', claim: { entry: { resource } } as Claim }
+          : { kind: 'isolate' },
+      confirm: async (claims) => {
+        story.push(`written: ${claims.map(({ entry }) => entry.resource).join()}`);
+      },
+      ...{ end: async () => true, seen: () => undefined, graceMs: 60 * second },
+    };
+    const { services } = worldWith({ ledger });
+    const run: Run = async (say) => void story.push(say);
+    const event = { Records: ['a', 'b', 'c'].map((say) => recordOf(bodyOf(say))) };
+    await handlerOf(integrationOf(run), () => services)(event, plentyOfTime);
+    expect(story).toEqual(['a', 'written: try-out/a', 'b', 'written: try-out/b', 'c']);
+  });
+
   test('of no messages is no reason for anything', async () => {
     const { services, reports } = worldWith({});
     const response = await handlerOf(integrationOf(run), () => services)({ Records: [] }, plentyOfTime);
@@ -409,7 +428,8 @@ describe('what an integration throws', () => {
     expect(letters[0]?.failure).toMatchObject({ kind: 'defect', attempts: 1 });
     expect(JSON.stringify(letters[0]?.failure)).not.toContain('geheim');
     expect(reports()).toMatchObject([{ outcome: 'parked', kind: 'defect' }]);
-    expect(logged()).toContainEqual(expect.objectContaining({ message: 'a defect of sis-relay' }));
+    const { messageId } = recordOf(bodyOf('hello'));
+    expect(logged()).toContainEqual(expect.objectContaining({ message: 'a defect of sis-relay', messageId }));
   });
 
   test.each<[string, Partial<Integration<Data>>]>([

@@ -7,8 +7,9 @@ import {
   type Ledger,
   type Verdict,
 } from '../../../lib/ledger/ledger.ts';
-import { createLedgerTable } from '../../../lib/ledger/table.ts';
+import { createLedgerTable, type LedgerTable } from '../../../lib/ledger/table.ts';
 import { versionOf } from '../../../lib/message.ts';
+import { createTableModel } from '../../history/table.ts';
 import { localClient } from '../../local/aws.ts';
 import { startLedgerTable } from '../../local/ledger-table.ts';
 
@@ -27,7 +28,7 @@ let resources = 0;
 let resource = '';
 /** The calls of DynamoDB that were made. */
 let calls: string[] = [];
-let warnings: string[] = [];
+let warnings: { text: string; facts: Record<string, string> }[] = [];
 
 beforeAll(async () => {
   server = await startLedgerTable('ledger');
@@ -62,14 +63,14 @@ const clientWith = (maxAttempts: number): DynamoDBClient => {
 };
 
 /** The ledger as one container has it. */
-const container = (dynamodb = client): Ledger => {
-  const table = createLedgerTable({ dynamodb: async () => dynamodb, table: 'ledger', nowMs: () => nowMs });
-  return createLedger({
+const container = (dynamodb = client): Ledger =>
+  containerOn(createLedgerTable({ dynamodb: async () => dynamodb, table: 'ledger', nowMs: () => nowMs }));
+const containerOn = (table: LedgerTable): Ledger =>
+  createLedger({
     ...{ table, graceMs, hiddenMs },
     nowMs: () => nowMs,
-    warn: (text) => warnings.push(text),
+    warn: (text, facts) => warnings.push({ text, facts }),
   });
-};
 
 const fault = async (given: object) => {
   const answer = await fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(given) });
@@ -99,7 +100,7 @@ const told = async (ledger: Ledger, entry: Entry, isolated = false): Promise<str
 const attempt = async (ledger: Ledger, entry: Entry, ending?: Ending, refusal?: string): Promise<void> => {
   const verdict = await claim(ledger, entry, true);
   if (verdict.kind !== 'send') throw new Error(`it was to be sent: ${verdict.kind}`);
-  if (ending) await ledger.end(verdict.claim, ending, refusal);
+  if (ending) expect(await ledger.end(verdict.claim, ending, refusal)).toBe(true);
 };
 const pass = (ms: number) => {
   nowMs += ms;
@@ -143,7 +144,7 @@ describe('messages that must not be sent twice, and share a resource', () => {
     await attempt(container(), of('1'), 'done');
     pass(20 * day);
     await attempt(container(), of('2'), 'done');
-    pass(15 * day + 1);
+    pass(15 * day);
     await attempt(container(), of('3'), 'done');
     expect(
       Object.keys(await raw())
@@ -206,6 +207,16 @@ describe('a message that may be sent twice without harm', () => {
     expect(await told(elsewhere, message!())).toBe('duplicate');
   });
 
+  test('is the only kind whose end is written down later: every other end is known', async () => {
+    const here = container();
+    const refused = await claim(here, once());
+    if (refused.kind !== 'send') throw new Error(refused.kind);
+    await here.end(refused.claim, 'undone');
+    calls = [];
+    await here.confirm([refused.claim]);
+    expect(calls).toEqual([]);
+  });
+
   test('is a duplicate in every other container after the lease as well, though nothing was written down', async () => {
     await attempt(container(), message!(), 'done');
     expect(calls).toEqual(['UpdateItem']);
@@ -240,6 +251,26 @@ describe('a message that may be sent twice without harm', () => {
     expect(await told(container(), repeatable('0'))).toBe('newer 1800');
     await attempt(container(), message!(), 'undone');
     expect(await told(container(), older!())).toBe('send');
+  });
+
+  test('that is undone is sent again at once in the container that undid it', async () => {
+    const here = container();
+    await attempt(here, message!(), 'undone');
+    expect(await told(here, message!())).toBe('send');
+  });
+
+  test('that is undone leaves what was done before it done', async () => {
+    const here = container();
+    await attempt(here, message!(), 'done');
+    await attempt(here, newer!(), 'undone');
+    expect(await told(container(), older!())).toBe('superseded');
+  });
+
+  test('that is undone after the function died on it is still what it died on', async () => {
+    await attempt(container(), message!());
+    pass(settled);
+    await attempt(container(), message!(), 'undone');
+    expect(await told(container(), message!())).toBe('isolate');
   });
 
   test('is not superseded by a newer one that is refused: it waits until that is known, and is sent', async () => {
@@ -420,8 +451,14 @@ describe('a message that must not be sent twice', () => {
     pass(settled);
     await attempt(container(), once(), 'undone', '{"status":429}');
     pass(settled);
-    const told = { unresolved: { sinceMs: start, decided: false, refusal: '{"status":500}' } };
+    const refusal = '{"status":500}';
+    const told = { unresolved: { sinceMs: start, acceptedUnverified: false, decided: false, refusal } };
     expect(await claim(container(), once())).toMatchObject(told);
+    // No answer comes to the next one.
+    pass(settled);
+    await attempt(container(), once(), 'unknown');
+    pass(settled);
+    expect(await claim(container(), once(), true)).toMatchObject(told);
     // The function dies while it is looked up.
     pass(settled);
     expect(await claim(container(), once(), true)).toMatchObject(told);
@@ -485,6 +522,21 @@ describe('a claim of another container that the platform shows to be done', () =
     // Of the message that goes on, its claim; of the one that does not, nothing.
     expect(calls.slice(2)).toEqual(expected === 'send' ? ['PutItem'] : []);
     expect(await told(here, graded(version, 'another SQS message’s'))).toMatch(/^(busy|superseded)/);
+  });
+
+  test.each([
+    ['the same as the one before it', 'digest of 1', 1, undefined],
+    ['another value', 'digest of 2', 1, { whole: 'digest of 2' }],
+    ['another value, in a second attempt of the same millisecond', 'digest of 2', 2, undefined],
+  ])('tells by what to see that, where it was to set %s', async (_, digest, attempts, expected) => {
+    const here = container();
+    await attempt(here, graded('1'), 'done');
+    for (let before = 1; before < attempts; before += 1)
+      await attempt(here, messageAt('2', { digests: { whole: digest } }), 'unknown');
+    await attempt(here, messageAt('2', { digests: { whole: digest } }));
+    const verdict = await claim(container(), graded('3'));
+    if (verdict.kind !== 'wait') throw new Error(verdict.kind);
+    expect(verdict.rival?.digests).toEqual(expected);
   });
 
   test('is not taken for done where it was another claim by then', async () => {
@@ -636,6 +688,15 @@ describe('the cost', () => {
     expect(calls).toEqual(expected);
   });
 
+  test('of what is kept of a value without a digest is nothing', async () => {
+    const here = container();
+    await attempt(here, repeatable('1'), 'done');
+    await attempt(here, repeatable('2'));
+    expect(Object.keys(JSON.parse((await raw()).s_whole?.S ?? ''))).toEqual([
+      ...['messageId', 'outcome', 'claimedMs', 'attemptedMs'],
+    ]);
+  });
+
   test('of what comes too late is one write that does not apply, and one read', async () => {
     await attempt(container(), repeatable('2'), 'done');
     calls = [];
@@ -685,6 +746,59 @@ describe('a ledger that fails', () => {
     hasty.destroy();
   });
 
+  test('to answer a claim over one that it knows, each time, takes it back to that one', async () => {
+    const hasty = clientWith(1);
+    const here = container(hasty);
+    await attempt(here, repeatable('1'), 'done');
+    await fault({ action: 'PutItem', reset: 'after', times: 1 });
+    await expect(claim(here, repeatable('2'))).rejects.toThrow();
+    expect(await told(container(), repeatable('0'))).toBe('superseded');
+    expect(await told(container(), repeatable('2'))).toBe('send');
+    hasty.destroy();
+  });
+
+  test('to answer a claim leaves nothing to look for, though the next attempt is undone', async () => {
+    const hasty = clientWith(1);
+    await fault({ action: 'UpdateItem', reset: 'after', times: 1 });
+    await expect(claim(container(hasty), once())).rejects.toThrow();
+    await attempt(container(), once(), 'undone');
+    expect(await told(container(), once())).toBe('send');
+    hasty.destroy();
+  });
+
+  test('to take a claim back of one field still knows the others, which it has read', async () => {
+    const hasty = clientWith(1);
+    const here = container(hasty);
+    await attempt(container(), messageAt('9', { fields: ['comments'], repeatable: false }), 'done');
+    await fault({ action: 'UpdateItem', reset: 'after', times: 1 });
+    await fault({ action: 'UpdateItem', reset: 'before', times: 1 });
+    await expect(claim(here, messageAt('5', { fields: ['grade'] }))).rejects.toThrow();
+    const verdict = await claim(here, messageAt('5', { fields: ['grade', 'comments'] }));
+    expect(verdict).toMatchObject({ kind: 'send', claim: { fields: ['grade'] } });
+    expect(await raw()).toMatchObject({ v_comments: { S: '9' }, v_grade: { S: '5' } });
+    hasty.destroy();
+  });
+
+  test('to write that a claim was undone knows so in this container, whatever else fails then', async () => {
+    const here = container();
+    const verdict = await claim(here, once());
+    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    await fault({ status: 500 });
+    expect(await here.end(verdict.claim, 'undone')).toBe(false);
+    await expect(claim(here, once())).rejects.toThrow();
+    await clearFaults();
+    expect(await told(here, once())).toBe('send');
+  });
+
+  test('to find what was in the way, as that has expired by then, is asked again', async () => {
+    const table = createTableModel(() => nowMs);
+    const here = containerOn({
+      claim: async () => ({ won: false, item: undefined }),
+      replace: async (...change) => table.replace(...change),
+    });
+    expect(await claim(here, repeatable('1'))).toEqual({ kind: 'wait', seconds: 1, why: 'busy' });
+  });
+
   test('to take a claim back still knows in this container that it was none', async () => {
     const hasty = clientWith(1);
     const here = container(hasty);
@@ -703,7 +817,12 @@ describe('a ledger that fails', () => {
     await fault({ status: 500 });
     expect(await here.end(verdict.claim, 'done')).toBe(false);
     await clearFaults();
-    expect(warnings).toEqual(['the ending of a claim could not be written: it ends with its lease']);
+    expect(warnings).toEqual([
+      {
+        text: 'the ending of a claim could not be written: it ends with its lease',
+        facts: { resource, error: 'InternalServiceError' },
+      },
+    ]);
     expect(await told(here, once())).toBe('duplicate');
     expect(await told(container(), once())).toBe('busy 120');
     pass(settled);
@@ -716,6 +835,24 @@ describe('a ledger that fails', () => {
     const both = await Promise.allSettled([claim(here, repeatable('1')), claim(here, repeatable('2'))]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await clearFaults();
+  });
+});
+
+describe('a container', () => {
+  test('knows what it did to the 10 000 resources that it claimed last', async () => {
+    const table = createTableModel(() => nowMs);
+    const here = containerOn({
+      claim: async (...given) => table.claim(...given),
+      replace: async (...given) => table.replace(...given),
+    });
+    const of = (id: number, version = '1') => messageAt(version, { resource: `try-out/of ${id}` });
+    for (let id = 0; id < 10_000; id += 1) await attempt(here, of(id), 'done');
+    await attempt(here, of(0, '2'), 'done');
+    await attempt(here, of(10_000), 'done');
+    const again = [of(0, '2'), of(1), of(2), of(10_000)];
+    const answers: string[] = [];
+    for (const each of again) answers.push(await told(here, each));
+    expect(answers).toEqual(['duplicate', 'busy 60', 'duplicate', 'duplicate']);
   });
 });
 
