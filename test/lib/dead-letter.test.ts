@@ -8,10 +8,13 @@ import {
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  carriedOf,
   type DeadLetter,
   type LetterFailure,
   letterOf,
   nowhere,
+  ownOf,
+  pointerBody,
   pointerTo,
   replaysIn,
   sqsMessageOf,
@@ -328,6 +331,81 @@ describe('a letter', () => {
   });
 });
 
+describe('the stories of a letter', () => {
+  const long = (sign: string) => sign.repeat(3_000);
+  const text = (StringValue: string) => ({ DataType: 'String', StringValue });
+  const story = {
+    ...failure,
+    ...{ title: long('t').slice(0, 300), detail: long('d'), message: long('m'), remedy: long('r') },
+  };
+  const { title, detail, ...rest } = story;
+  const { kind, function: name, attempts, firstAt, lastAt } = story;
+  const told = [
+    story,
+    { ...story, detail: 'd'.repeat(1_000) },
+    { ...story, detail: 'd'.repeat(200) },
+    { ...rest, title },
+    { ...rest, message: 'm'.repeat(200), remedy: 'r'.repeat(200) },
+    { kind, message: 'm'.repeat(100), remedy: '', function: name, attempts, firstAt, lastAt },
+  ];
+  const address = {
+    ...{ source: text(source), whole: text('s3://a-bucket/x') },
+    replays: { DataType: 'Number', StringValue: '2' },
+  };
+  const untold = { ...address, kind: text('rejected') };
+  const tellings = told.map((each) => ({ ...untold, failure: text(JSON.stringify(each)) }));
+  const all = 'x'.repeat(limit);
+
+  /** All that a letter ever carries, from where there is much room to where there is none. */
+  const carriedBy = (written: Omit<DeadLetter, 'body'>, from: number): unknown[] => {
+    const found = new Map<string, unknown>();
+    for (let room = from; room >= 0; room -= room > 1_500 ? 50 : 5) {
+      const { MessageAttributes } = sqsMessageOf({ ...written, body: all.slice(room) });
+      found.set(JSON.stringify(MessageAttributes), MessageAttributes);
+    }
+    return [...found.values()];
+  };
+
+  test('are told from the whole to nothing', () => {
+    const written = { source, failure: story, replays: 2, whole: 's3://a-bucket/x' };
+    const short = { trace: text('x'.repeat(60)) };
+    const withShort = tellings.map((each) => ({ ...short, ...each }));
+    expect(carriedBy({ ...written, attributes: short }, 16_000)).toEqual([
+      ...withShort,
+      ...[tellings[5], { ...short, ...untold }, untold, address, {}],
+    ]);
+    const much = { trace: text('x'.repeat(12_000)) };
+    expect(carriedBy({ ...written, attributes: much }, 26_000)).toEqual([
+      ...tellings.map((each) => ({ ...much, ...each })),
+      ...[...tellings, untold, address, {}],
+    ]);
+  });
+
+  test('are without what the letter does not know', () => {
+    const bare = { source: '', failure: null, replays: 0, attributes: {} };
+    expect(carriedBy(bare, 200)).toEqual([{ replays: { DataType: 'Number', StringValue: '0' } }, {}]);
+  });
+
+  test('do not cut a detail that there is none of', () => {
+    const { MessageAttributes } = sqsMessageOf({
+      ...{ ...letter, failure: { ...rest, message: 'm', remedy: 'r' } },
+      body: all.slice(700),
+    });
+    expect(JSON.parse(MessageAttributes.failure?.StringValue ?? '')).toEqual({
+      ...rest,
+      ...{ message: 'm', remedy: 'r' },
+    });
+  });
+
+  test('have attributes of their own, and the others are the message’s', () => {
+    const own = ['failure', 'kind', 'source', 'replays', 'whole'];
+    const carried = ['trace', 'Failure', 'kinds', ''];
+    const both = Object.fromEntries([...own, ...carried].map((each) => [each, text(each)]));
+    expect(Object.keys(ownOf(both))).toEqual(own);
+    expect(Object.keys(carriedOf(both))).toEqual(carried);
+  });
+});
+
 describe('a message that is read as a letter', () => {
   const read = (attributes: Record<string, string>) =>
     letterOf({
@@ -405,6 +483,39 @@ describe('a message that is read as a letter', () => {
     ],
   ])('has no failure where that is not one of ours: %s', (_, json) => {
     expect(read({ failure: json }).failure).toBeNull();
+  });
+
+  test.each(['kind', 'message', 'remedy', 'function', 'attempts', 'firstAt', 'lastAt'])(
+    'has no failure without %s',
+    (field) => {
+      for (const value of [undefined, null, {}])
+        expect(read({ failure: JSON.stringify({ ...failure, [field]: value }) }).failure).toBeNull();
+    },
+  );
+
+  test.each([
+    ...['status', 'type', 'title', 'detail', 'required', 'operation', 'requestId', 'retryAfterSeconds'],
+  ])('has a failure without %s, but not with one of another type', (field) => {
+    const { [field as 'type']: _, ...without } = failure;
+    expect(read({ failure: JSON.stringify({ ...failure, [field]: null }) }).failure).toEqual(without);
+    const other = /^(status|retry)/.test(field) ? '7' : 7;
+    for (const value of [other, {}, true])
+      expect(read({ failure: JSON.stringify({ ...failure, [field]: value }) }).failure).toBeNull();
+  });
+
+  test('tells where it lies whole, and no more than is known of it', () => {
+    expect(read({ whole: 's3://b/k' })).toEqual({
+      ...{ body: 'b', source: '', failure: null, replays: 0, attributes: {}, whole: 's3://b/k' },
+    });
+    expect(JSON.parse(pointerBody('ä', 's3://b/k'))).toEqual({ whole: 's3://b/k', bytes: 2 });
+    expect(JSON.parse(pointerBody('{"id":"e"}', nowhere))).toEqual({
+      ...{ whole: 'nowhere', bytes: 10, id: 'e' },
+      why: 'SQS does not take the message as a letter, and there is no LETTERS_BUCKET to keep it in',
+    });
+  });
+
+  test.each([3, null, undefined, {}, true])('was not replayed %s times', (replays) => {
+    expect(replaysIn(replays)).toBe(0);
   });
 
   test('has a failure without the number that was none', () => {

@@ -2,13 +2,21 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type * as z from 'zod';
+import * as z from 'zod';
 import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
 import { integration as profileImageUpdate } from '../../functions/profile-image-update.ts';
 import { integration as submissionUpload } from '../../functions/submission-upload.ts';
 import { MessageFailure } from '../../lib/failure.ts';
-import { identityOf, type Message, messageType, parseMessage, versionOf } from '../../lib/message.ts';
+import {
+  eventIdIn,
+  fieldOf,
+  identityOf,
+  type Message,
+  messageType,
+  parseMessage,
+  versionOf,
+} from '../../lib/message.ts';
 
 const now = '2026-06-01T12:00:00Z';
 
@@ -567,6 +575,83 @@ describe('a refusal', () => {
   );
 });
 
+describe('what is wrong with a message', () => {
+  const worded = (...messages: string[]): Definition => ({
+    name: 'try-out',
+    data: z.unknown().superRefine((_, context) => {
+      for (const said of messages) context.addIssue({ code: 'custom', message: said });
+    }),
+  });
+  const told = (...messages: string[]) => problems(worded(...messages), eventOf({ name: 'try-out' }, 1));
+
+  test.each([
+    ['Invalid input: Expected X', 'expected X'],
+    ['No Invalid input: X', 'no Invalid input: X'],
+    ['X, received undefined', 'x'],
+    ['X, received undefined, Y', 'x, received undefined, Y'],
+    ['ABC', 'aBC'],
+    ['a'.repeat(301), 'a'.repeat(300)],
+    [`${'a'.repeat(299)}😀`, `${'a'.repeat(299)}\uFFFD`],
+  ])('is told as a sentence: %s', (said, sentence) => {
+    expect(told(said)).toBe(`data: ${sentence}`);
+  });
+
+  test('is told ten times at most', () => {
+    const many = (count: number) => Array.from({ length: count }, (_, at) => `p${at}`);
+    const all = many(10).map((each) => `data: ${each}`);
+    expect(told(...many(10))).toBe(all.join('; '));
+    expect(told(...many(11))).toBe([...all, 'and 1 more'].join('; '));
+  });
+
+  test('is told of the data unless the message is of another kind', () => {
+    const other = eventOf({ name: 'another' }, 1, { id: 7 });
+    expect(problems(worded('no'), other)).toBe(
+      'id: expected string, received number; type: must be sis.try-out.v1 on this queue',
+    );
+    expect(problems(worded('no'), { ...other, type: undefined, id: 'e' })).toContain('; data: no');
+  });
+
+  test('is found by a schema that is made once', () => {
+    let made = 0;
+    const counting = {
+      data: z.unknown(),
+      get name() {
+        made += 1;
+        return 'try-out';
+      },
+    };
+    for (let count = 0; count < 3; count += 1)
+      expect(problems(counting, eventOf({ name: 'try-out' }, 1))).toBe('taken');
+    expect(made).toBe(1);
+  });
+
+  test.each([
+    [[], 'the body'],
+    [['data'], 'data'],
+    [[0], '[0]'],
+    [['data', 'files', 1, 'uri'], 'data.files[1].uri'],
+    [[0, 1, 'a'], '[0][1].a'],
+    [['data', 'Jane Doe'], 'data.•••'],
+  ])('is named by its way %j: %s', (way, field) => {
+    expect(fieldOf(way)).toBe(field);
+  });
+
+  test.each([
+    ['{"id":"e-1"}', 'e-1'],
+    [`{"id":"e-1","x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`, 'e-1'],
+    [`{"id":"${'x'.repeat(256)}"}`, 'x'.repeat(256)],
+    [`{"id":"${'x'.repeat(257)}"}`, undefined],
+    ['{"id":""}', undefined],
+    ['{"id":"\\ud800"}', undefined],
+    ['{"id":7}', undefined],
+    ['["e-1"]', undefined],
+    ['{"id":"e-1"', undefined],
+    ['', undefined],
+  ])('may be anything, and has an id or none: %.60s', (body, id) => {
+    expect(eventIdIn(body)).toBe(id);
+  });
+});
+
 const message = { id: 'b', source: 's', time: '2026-01-31T09:30:00Z', sequence: undefined, data: {} };
 const version = (more: Partial<Message<unknown>>, integration = 'try-out') =>
   versionOf({ ...message, ...more }, integration);
@@ -591,6 +676,10 @@ describe('the version of a message', () => {
       { sequence: '7', id: 'b' },
     ],
     [{ sequence: 'a1' }, { sequence: 'a2' }],
+    [{ sequence: '10a' }, { sequence: '9a' }],
+    [{ sequence: 'a10' }, { sequence: 'a9' }],
+    [{ sequence: '0' }, { sequence: '1' }],
+    [{ sequence: '99' }, { sequence: '100' }],
     [
       { sequence: '7', id: 'z' },
       { sequence: '8', id: 'a' },
@@ -605,6 +694,21 @@ describe('the version of a message', () => {
   test('is the same however the same moment is written', () => {
     const of = (time: string) => version({ time });
     expect(of('2026-01-31T10:30:00+01:00')).toBe(of('2026-01-31T09:30:00.000Z'));
+  });
+
+  test.each([
+    [{}, '2026-01-31T09:30:00.000000000\u0001\u0001b\u0001s\u0001try-out'],
+    [
+      { time: '2026-01-31T09:30:00.1234567899Z', sequence: '0012' },
+      '2026-01-31T09:30:00.123456789\u000100212\u0001b\u0001s\u0001try-out',
+    ],
+    [
+      { time: '2026-01-31T10:30:00.25+01:00', sequence: '000', id: '\u0001\u0002\ud800' },
+      '2026-01-31T09:30:00.250000000\u00010010\u0001\u0002\u0003\u0002\u0004\uFFFD\u0001s\u0001try-out',
+    ],
+    [{ sequence: 'x' }, '2026-01-31T09:30:00.000000000\u0001x\u0001b\u0001s\u0001try-out'],
+  ])('of %o is written in the ledger as it always was', (more, written) => {
+    expect(version(more)).toBe(written);
   });
 
   test('is another one for another integration, so that no two messages about one resource are equal', () => {

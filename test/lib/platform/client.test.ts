@@ -1,9 +1,11 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { Credentials } from '../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../lib/platform/auth/id-key.ts';
-import { acknowledged } from '../../../lib/platform/core/operation.ts';
+import { type Asked, resultOf } from '../../../lib/platform/core/check-answer.ts';
+import { acknowledged, downloading, type Operation, reading } from '../../../lib/platform/core/operation.ts';
 import { PlatformError } from '../../../lib/platform/core/platform-error.ts';
 import {
   type Arrived,
@@ -704,4 +706,211 @@ describe('nothing secret', () => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(wrapped(`${request.url} ${request.url}`));
     });
+});
+
+describe('how an answer is checked', () => {
+  type Answered = Partial<Parameters<typeof resultOf>[1]>;
+  const ask = (operation: Operation<unknown>, input: Asked<unknown>['input'], answered: Answered) =>
+    resultOf(
+      { operation, input, call: 'PUT /x', sensitiveValues: () => ['the-very-secret-value'] },
+      { status: 200, headers: {}, text: '', ...answered },
+    );
+  /** What is wrong with an answer; `done` where nothing is. */
+  const flawOf = (
+    operation: Operation<unknown>,
+    input: Asked<unknown>['input'],
+    answered: Answered,
+  ): PlatformError | 'done' => {
+    try {
+      ask(operation, input, answered);
+      return 'done';
+    } catch (error) {
+      if (error instanceof PlatformError) return error;
+      throw error;
+    }
+  };
+  const said = (flaw: PlatformError | 'done') => (flaw === 'done' ? flaw : flaw.message);
+  const set = operations.repeatable;
+  const typed = (contentType: string) => ({ 'content-type': contentType });
+
+  const csv = downloading({ ...operations.read, file: /^text\/csv/ });
+  test.each<[string, Answered, string, boolean]>([
+    ['an error', { text: '{"Errors":[]}' }, 'answered with 200', false],
+    ['an error of another form', { text: '{"error":"x"}' }, 'answered with 200', false],
+    ['a page', { text: '<p>x' }, 'answered with 200', false],
+    [
+      'words',
+      { text: 'x', headers: typed('text/plain; charset=utf-8') },
+      'the answer is in words that are no known error',
+      true,
+    ],
+    ['another file', { text: 'a,b', headers: typed('text/csv') }, 'the answer is 200 with text/csv', true],
+    [
+      'a page that is named a text',
+      { text: '{"a":1}', headers: typed('text/plain') },
+      'the answer is 200 with text/plain',
+      true,
+    ],
+    ['what names no type', { text: 'a' }, 'the answer is 200 with what names no type', true],
+    ['nothing', { status: 201 }, 'the answer is 201 with what names no type', true],
+  ])('for a file, %s is none', (_, answered, message, unexpected) => {
+    const flaw = flawOf(csv, {}, answered);
+    expect(flaw).toMatchObject({ message, unexpected, sent: true });
+    if (message.startsWith('the answer is 2'))
+      expect(flaw).toMatchObject({
+        refused: {
+          ...{ form: 'shape', title: 'Unexpected Answer' },
+          detail: `${message}; expected: 200 with ^text\\/csv`,
+        },
+      });
+  });
+
+  test.each<[string, Answered, string]>([
+    ['of another status', { status: 404, text: '{"Id":1}' }, 'answered with 404'],
+    ['too long', { text: '{"Id":1}', isTooLong: true }, 'the answer is longer than is ever read'],
+    ['half', { text: '{"Id":1' }, 'cut off before the answer was complete'],
+    ['too deep', { text: `${'['.repeat(65)}${']'.repeat(65)}` }, 'the answer is nested too deep'],
+    ['in words', { text: 'x' }, 'the answer is in words that are no known error'],
+    ['in words, as JSON', { text: '"x"' }, 'the answer is in words that are no known error'],
+    ['an error', { text: '{"Errors":[],"status":400}' }, 'answered with 200'],
+    ['likely an error', { text: '{"message":"x","Id":1}' }, 'answered with 200'],
+    ['no acknowledgement', { text: '{"x":1}' }, 'the answer is none that is known'],
+    ['blanks', { text: ' \n' }, 'done'],
+    ['blanks, as JSON', { text: '"  "' }, 'done'],
+  ])('that is %s', (_, answered, told) => {
+    const flaw = flawOf(set, {}, answered);
+    expect(said(flaw)).toBe(told);
+    if (flaw !== 'done') expect(flaw).toMatchObject({ operation: set, call: 'PUT /x', sent: true });
+  });
+
+  test('that was cut off fails with what cut it off', () => {
+    const cutBy = new Error('reset');
+    expect(() => ask(set, {}, { text: '{"Id":1}', cutBy })).toThrow(cutBy);
+    expect(flawOf(set, {}, { status: 404, text: 'No', cutBy })).toMatchObject({ refused: { cutOff: true } });
+    const whole = flawOf(set, {}, { status: 404, text: 'No' });
+    expect(whole).toMatchObject({ refused: expect.not.objectContaining({ cutOff: true }) });
+  });
+
+  test('is done by its status alone', () => {
+    const statuses = Array.from({ length: 100 }, (_, at) => 200 + at);
+    for (const text of ['', '{"Id":1}']) {
+      const done = statuses.filter((status) => flawOf(set, {}, { status, text }) === 'done');
+      expect(done).toEqual([200, 201, 203, 204, 205]);
+    }
+    expect(said(flawOf(set, {}, { status: 202 }))).toBe(
+      'the answer is 202, which does not say that it is done',
+    );
+  });
+
+  test('that says what it lacks names 20 fields, or the whole', () => {
+    const fields = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`F${at}`, z.number()]));
+    const lists = reading({ ...operations.read, answer: z.looseObject(fields) });
+    const named = said(flawOf(lists, {}, { text: '{}' }));
+    expect(named).toMatch(/^the answer lacks what it must carry: F0, F1, .*, F19$/);
+    const deep = reading({
+      ...operations.read,
+      answer: z.object({ A: z.array(z.object({ B: z.number() })) }),
+    });
+    const flaw = flawOf(deep, {}, { text: '{"A":[{"B":"x"}]}' });
+    expect(flaw).toMatchObject({
+      message: 'the answer lacks what it must carry: A.0.B',
+      unexpected: true,
+      refused: { status: 200, detail: expect.stringMatching(/^came: \{ A: .*; expected: \{ A: /) },
+    });
+    expect(said(flawOf(deep, {}, { text: '7' }))).toBe('the answer lacks what it must carry: the whole');
+  });
+
+  test('tells of a shape no more than 2,000 characters, and of a success what would acknowledge', () => {
+    const fields = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`Field${at}`, z.number()]));
+    const wide = reading({ ...operations.read, answer: z.looseObject(fields) });
+    const flaw = flawOf(wide, {}, { text: '{}' });
+    expect(flaw === 'done' ? '' : flaw.refused?.detail).toHaveLength(2_000);
+    expect(flawOf(set, {}, { text: '{"x":1}', headers: typed('a/json') })).toMatchObject({
+      refused: {
+        ...{ form: 'shape', contentType: 'a/json' },
+        detail: 'came: { x: number }; expected: nothing, or what was asked for',
+      },
+    });
+  });
+
+  test('that is likely an error is none where it carries what is expected', () => {
+    const text = '{"Id":1,"message":"x"}';
+    expect(ask(operations.read, {}, { text })).toEqual({ Id: 1, message: 'x' });
+    expect(said(flawOf(operations.read, {}, { text: '{"message":"x"}' }))).toBe('answered with 200');
+  });
+
+  test('is unexpected only where its words are no error', () => {
+    expect(flawOf(set, {}, { status: 404, text: 'x' })).toMatchObject({ unexpected: false });
+    expect(flawOf(operations.read, {}, { text: '"x"' })).toMatchObject({ unexpected: true });
+    const list = { text: '[{"message":"x"},{"code":404}]', headers: typed('a/json') };
+    expect(flawOf(set, {}, list)).toMatchObject({ unexpected: false });
+  });
+
+  test('never repeats a value of the request', () => {
+    const flaw = flawOf(set, {}, { status: 400, text: 'No: the-very-secret-value' });
+    expect(JSON.stringify(flaw)).not.toContain('secret-value');
+  });
+
+  const named = { ...operations.repeatable, repeats: { Identifier: 'id' } };
+  const other = (name: string) => `the answer is about another ${name} than was asked for`;
+  test.each<[string, Asked<unknown>['input'], string, string]>([
+    ['the path', { path }, '{"Id":2}', other('Id')],
+    ['the path, as another name', { path }, '{"IDENTIFIER":"2"}', other('IDENTIFIER')],
+    ['the path, not the body', { path, json: { id: 2 } }, '{"Id":2}', other('Id')],
+    [
+      'the body, not the query',
+      { query: { userId: '1' }, json: { UserId: 2 } },
+      '{"UserId":1}',
+      other('UserId'),
+    ],
+    ['the path, in letters of another case', { path: { id: 'Ab' } }, '{"Id":"aB"}', 'done'],
+    ['the path, as a text', { path }, '{"Id":"1"}', 'done'],
+    ['the body, unset', { json: { UserId: 1 } }, '{"Id":1,"userId":null}', other('userId')],
+    ['the body, empty', { json: { UserId: 1 } }, '{"Id":1,"userId":""}', other('userId')],
+    ['the path, unset', { path }, '{"Id":null,"Identifier":"1"}', 'done'],
+    ['the query, unset', { query: { userId: '1' } }, '{"Id":1,"UserId":null}', 'done'],
+    ['the body, of a type that is no id', { json: { UserId: 1 } }, '{"Id":1,"UserId":{"a":1}}', 'done'],
+    ['the body, where that was empty', { json: { UserId: '' } }, '{"Id":1,"UserId":null}', 'done'],
+    ['the body, where that was none', { json: { UserId: null } }, '{"Id":1,"UserId":7}', 'done'],
+    ['no id', { json: { Name: 'a', Idea: 'b' } }, '{"Id":1,"Name":"x","Idea":"y"}', 'done'],
+    ['the second row', { path }, '[null,7,{"Id":1},{"Id":2}]', other('Id')],
+    ['a row of objects', { path }, '{"OBJECTS":[{"Id":2}]}', other('Id')],
+    ['a row of another list', { path }, '{"Id":1,"MyItems":[{"Id":2}],"ItemsOf":[{"Id":2}]}', 'done'],
+    ['no row, as the list is none', { path }, '{"Items":7,"Id":2}', other('Id')],
+    ['no body that has names', { json: 'text' }, '{"Id":1,"0":"x"}', 'done'],
+    ['no body', { json: null }, '{"Id":1}', 'done'],
+  ])('for a thing asked for by %s', (_, input, text, told) => {
+    expect(said(flawOf(named, input, { text }))).toBe(told);
+  });
+
+  const unknown = 'the answer is none that is known';
+  test.each([
+    ['7', 'done'],
+    ['true', 'done'],
+    ['false', unknown],
+    ['null', 'done'],
+    ['{"a":null,"b":{"c":[]},"d":""}', 'done'],
+    ['[{},[""]]', 'done'],
+    ['{"a":0}', unknown],
+    ['{"a":false}', unknown],
+    ['{"a":[" "]}', unknown],
+    ['{"Id":9}', 'done'],
+    ['{"x":1,"IDENTIFIER":"a"}', 'done'],
+    ['{"Id":"","x":1}', unknown],
+    ['{"Id":null,"x":1}', unknown],
+    ['{"Id":[1]}', unknown],
+    ['{"Uuid":9}', unknown],
+    ['{"Ids":9}', unknown],
+    ['{"NAME":"THE NAME","x":1}', 'done'],
+    ['{"Name":"another"}', unknown],
+    ['{"Named":"the name"}', unknown],
+    ['[{"Id":1},{"Id":2}]', 'done'],
+    ['[{"Id":1},{"x":2}]', unknown],
+    ['[{"Id":1},null]', unknown],
+    ['[{"Id":1},7]', unknown],
+    ['{"Items":[{"Id":1}],"Total":1}', 'done'],
+    ['{"Objects":[{"x":1}],"Id":1}', unknown],
+  ])('acknowledges or does not: %s', (text, told) => {
+    expect(said(flawOf(set, { json: { Name: 'The name', Score: 3 } }, { text }))).toBe(told);
+  });
 });

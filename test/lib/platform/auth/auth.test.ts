@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Credentials, createAuthenticator } from '../../../../lib/platform/auth/auth.ts';
+import {
+  type Credential,
+  type Credentials,
+  createAuthenticator,
+  isSameToPlatform,
+  signedPath,
+  usableUntilMs,
+} from '../../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import {
   isInvalidToken,
@@ -40,6 +47,70 @@ describe('an authenticated call', () => {
     expect((await authenticate('42').authenticate(request)).query.x_b).toBe('42');
     expect((await authenticate(undefined).authenticate(request)).query.x_b).toBe('service');
     expect(asked).toEqual(['42', undefined]);
+  });
+});
+
+const oauth: Credential = {
+  ...{ type: 'oauth', grant: 'client_credentials', tokenUrl: 'https://auth.example.edu/token' },
+  ...{ clientId: 'relay', clientSecret: 's', accessToken: 'the-token' },
+  ...{ obtainedAt: '2026-01-31T09:30:00.000Z', expiresAt: '2026-01-31T10:30:00.000Z' },
+};
+
+describe('a credential', () => {
+  test.each([
+    ['the-token', 'Bearer the-token'],
+    [undefined, 'Bearer '],
+  ])('with the token %s is a header, and no query', async (accessToken, authorization) => {
+    const read = async () => ({ credential: { ...oauth, accessToken }, version: '1' });
+    const auth = createAuthenticator({ read, refuse: () => {} })(undefined);
+    expect(await auth.authenticate(request)).toEqual({ query: {}, headers: { authorization } });
+  });
+
+  test('can be used until its token expires, or for ever', () => {
+    expect(usableUntilMs(oauth)).toBe(Date.parse('2026-01-31T10:30:00.000Z'));
+    expect(usableUntilMs(credential)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('is the same to the platform as another that has its token', () => {
+    expect(isSameToPlatform(oauth, { ...oauth, clientSecret: 'another' })).toBe(true);
+    expect(isSameToPlatform(oauth, { ...oauth, accessToken: 'another' })).toBe(false);
+    expect(isSameToPlatform(credential, credential)).toBe(false);
+    // Neither has a token, and only one is a client.
+    const keys = { ...credential, accessToken: 'the-token' };
+    expect([isSameToPlatform(oauth, keys), isSameToPlatform(keys, oauth)]).toEqual([false, false]);
+  });
+
+  test('that was never read is refused without a version', () => {
+    const refused: unknown[] = [];
+    const auth = createAuthenticator({
+      read: fixedCredentials.read,
+      refuse: (...told) => void refused.push(told),
+    });
+    expect(auth('42').correctAfter(invalidToken)).toBe(true);
+    expect(refused).toEqual([['42', '']]);
+  });
+});
+
+describe('the path of a call with its query', () => {
+  const pathWith = (query: [string, string][], signatures: Record<string, string>) =>
+    signedPath({ method: 'GET', path: '/a', call: 'GET /a', query }, { query: signatures, headers: {} });
+
+  test.each<[[string, string][], Record<string, string>, string]>([
+    [[], {}, '/a'],
+    [[['b', '1']], {}, '/a?b=1'],
+    [[], { x_a: 'A', x_b: 'B' }, '/a?x_a=A&x_b=B'],
+    [
+      [
+        ['b', '1'],
+        ['b', ''],
+      ],
+      { x_a: 'A-z_0.~' },
+      '/a?b=1&b=&x_a=A-z_0.~',
+    ],
+    [[['b c', 'd&e']], { x_a: ' x', x_b: 'x=' }, '/a?b%20c=d%26e&x_a=%20x&x_b=x%3D'],
+    [[['é', '/?']], {}, '/a?%C3%A9=%2F%3F'],
+  ])('of %j and %j is escaped where it must be', (query, signatures, path) => {
+    expect(pathWith(query, signatures)).toBe(path);
   });
 });
 

@@ -6,6 +6,7 @@ describe('the skew', () => {
   test.each([
     ['as published', 'Timestamp out of range 1397500300', 100],
     ['on a line of its own', 'Timestamp out of range\r\n1397500300', 100],
+    ['with more whitespace', 'Timestamp \t out \n of \r\n range  1397500300', 100],
     ['followed by a line end', 'Timestamp out of range\r\n1397500300\r\n', 100],
     ['without whitespace', 'Timestamp out of range1397500300', 100],
     ['after a tab, in a sentence', 'Sorry: Timestamp out of range\t1397500300.', 100],

@@ -1,6 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { parseRefusal } from '../../../../lib/platform/core/parse-refusal.ts';
-import type { RefusedCall } from '../../../../lib/platform/core/platform-error.ts';
+import {
+  anchorOf,
+  errorNameIn,
+  errorWords,
+  likenessToError,
+} from '../../../../lib/platform/core/json-error.ts';
+import { isKnownError, parseRefusal, typeIn } from '../../../../lib/platform/core/parse-refusal.ts';
+import {
+  isApiOwn,
+  isForeign,
+  isInvalidToken,
+  isTimestampOutOfRange,
+  notFoundWords,
+  PlatformError,
+  type RefusedCall,
+  refusalText,
+} from '../../../../lib/platform/core/platform-error.ts';
 import { maxErrorBytes } from '../../../../lib/platform/core/receive-answer.ts';
 import { sensitiveValues } from '../../../../lib/redaction/request-secrets.ts';
 import { answering, clientAt, credential, errorOf, handling, operations, raw } from '../servers.ts';
@@ -548,5 +563,615 @@ describe('an answer that repeats the request', () => {
       for (const part of [...token.split('.'), Buffer.from('client:').toString('base64').slice(0, 8)])
         expect(everything).not.toContain(part);
     }
+  });
+});
+
+/** What is told of an answer, without what is undefined. */
+const toldBy = (status: number, text: string, headers: Record<string, string | string[]> = {}, more = {}) =>
+  Object.fromEntries(
+    Object.entries(parseRefusal({ status, headers, text, ...more })).filter(([, each]) => each !== undefined),
+  );
+
+describe('how an answer is read', () => {
+  const brief = '{"title":"T","status":429}';
+  test.each<[string, ReturnType<typeof toldBy>, Record<string, unknown>]>([
+    [
+      'a success that tells another status',
+      toldBy(200, brief, { 'x-rate-limit-reset': '3' }),
+      { status: 429, sentAs: 200, form: 'error', title: 'T', retryAfterSeconds: 3 },
+    ],
+    ['a failure that tells another status', toldBy(400, brief), { status: 400, form: 'error', title: 'T' }],
+    ['a success that tells none', toldBy(299, 'x'), { status: 299, form: 'text', title: 'x' }],
+    [
+      'the first redirect',
+      toldBy(300, '{}', { location: '/a?b' }),
+      { status: 300, form: 'redirect', title: 'Redirect', detail: 'to /a' },
+    ],
+    [
+      'the last redirect',
+      toldBy(399, 'x'),
+      { status: 399, form: 'redirect', title: 'Redirect', detail: 'to nowhere' },
+    ],
+    ['nothing', toldBy(400, ' \n'), { status: 400, form: 'nothing' }],
+    [
+      'a list of headers',
+      toldBy(400, '', { 'content-type': ['a/b', 'c/d'], 'x-request-id': 'r', 'x-correlation-id': 'c' }),
+      { status: 400, form: 'nothing', contentType: 'a/b', requestId: 'r' },
+    ],
+    ['a brace behind blanks', toldBy(400, ` \n${brief} `), { status: 400, form: 'error', title: 'T' }],
+    ['a brace at the end', toldBy(400, 'x {'), { status: 400, form: 'text', title: 'x {' }],
+    [
+      'a list labelled in capitals',
+      toldBy(400, '["a"]', { 'content-type': 'Text/JSON' }),
+      { status: 400, form: 'json', contentType: 'Text/JSON', detail: '["a"]' },
+    ],
+    [
+      'a number labelled as JSON',
+      toldBy(400, '7', { 'content-type': 'a/json' }),
+      { status: 400, form: 'text', contentType: 'a/json', detail: '7' },
+    ],
+    [
+      'words labelled as JSON that end in a tag',
+      toldBy(400, 'x <', { 'content-type': 'a/json' }),
+      { status: 400, form: 'text', contentType: 'a/json', title: 'Unreadable JSON', detail: 'x <' },
+    ],
+    [
+      'a page labelled as JSON',
+      toldBy(400, '<p>x', { 'content-type': 'a/json' }),
+      { status: 400, form: 'page', contentType: 'a/json', title: 'HTML page', detail: 'x' },
+    ],
+    [
+      'a success in words, labelled as a page',
+      toldBy(200, 'x', { 'content-type': 'TEXT/HTML' }),
+      { status: 200, form: 'page', contentType: 'TEXT/HTML', title: 'HTML page', detail: 'x' },
+    ],
+    [
+      'a failure in words, labelled as a page',
+      toldBy(400, 'x', { 'content-type': 'text/html' }),
+      { status: 400, form: 'text', contentType: 'text/html', title: 'x' },
+    ],
+    ['two lines', toldBy(400, 'a\nb'), { status: 400, form: 'text', title: 'a', detail: 'a\nb' }],
+    [
+      'half a problem',
+      toldBy(400, '{"type" \n: "https://d/x#a" , "title" :  "T", "de', {}, { cutOff: true }),
+      {
+        ...{ status: 400, form: 'error', type: 'a', title: 'T', cutOff: true },
+        detail: '{"type" \n: "https://d/x#a" , "title" :  "T", "de',
+      },
+    ],
+    [
+      'half a title',
+      toldBy(400, '{"title":"T'),
+      { status: 400, form: 'text', title: 'Unreadable JSON', detail: '{"title":"T' },
+    ],
+    [
+      'an empty title',
+      toldBy(400, '{"title":"","x'),
+      { status: 400, form: 'text', title: 'Unreadable JSON', detail: '{"title":"","x' },
+    ],
+    [
+      'several titles, signs that are no tags, and half a tag',
+      toldBy(400, '<title> A \n B</title><title>C</title><style>no</style>1 < 2 <b>and</b>  3\n<A\nhref'),
+      { status: 400, form: 'page', title: 'A B', detail: '1 < 2 and 3' },
+    ],
+    [
+      'half a comment',
+      toldBy(400, '<b>a</b>b<!-\nc'),
+      { status: 400, form: 'page', title: 'HTML page', detail: 'a b' },
+    ],
+    [
+      'half of an end',
+      toldBy(400, '<b>a</\nb'),
+      { status: 400, form: 'page', title: 'HTML page', detail: 'a' },
+    ],
+  ])('is told by %s', (_, told, expected) => {
+    expect(told).toEqual(expected);
+  });
+
+  test('ends after 64 KB', () => {
+    const long = 'x'.repeat(maxErrorBytes);
+    expect(toldBy(400, `{"a":"${long}","title":"T","b`).title).toBe('Unreadable JSON');
+    expect(toldBy(400, `${long}<p>`).form).toBe('text');
+    expect(toldBy(400, `${'\n'.repeat(maxErrorBytes)}x`)).toMatchObject({ title: 'x' });
+    expect(toldBy(400, `<p>${' '.repeat(maxErrorBytes)}x`)).not.toHaveProperty('detail');
+    expect(toldBy(400, `x${' '.repeat(maxErrorBytes)}\ny`)).not.toHaveProperty('detail');
+  });
+
+  test.each([
+    ['application/json; charset=utf-8', 'application/json'],
+    ['text', 'text'],
+    ['text/', 'text'],
+    ['A/b+c-d.e_f', 'A/b+c-d.e_f'],
+    [' text/plain', undefined],
+    ['a'.repeat(15), 'a'.repeat(15)],
+    ['a'.repeat(16), undefined],
+    ['a.b/c', undefined],
+    [`a/${'b'.repeat(30)}`, `a/${'b'.repeat(30)}`],
+    [`a/${'b'.repeat(31)}`, 'a'],
+    ['', undefined],
+  ])('names of the content type %j only the type: %j', (contentType, told) => {
+    expect(typeIn(contentType)).toBe(told);
+  });
+
+  test.each([
+    ['{"Errors":[]}', true],
+    [' {"Errors":[]} ', true],
+    ['{"message":"x","Id":1}', false],
+    ['Invalid token', true],
+    ['Timestamp out of range\r\n1', true],
+    ['hello', false],
+  ])('tells whether a success is an error beyond doubt: %s', (text, isKnown) => {
+    expect(isKnownError({ status: 200, headers: {}, text })).toBe(isKnown);
+  });
+});
+
+describe('what a refusal says is missing', () => {
+  const scope = (required?: string) => ({ missing: 'scope', ...(required && { required }) });
+  test.each<[string, object]>([
+    ['INSUFFICIENT SCOPE', scope()],
+    ['No scope defined', scope()],
+    ['no scopes defined', scope()],
+    ['no scopes', {}],
+    ['insufficient scope. Required:a:b:c', scope('a:b:c')],
+    ['insufficient scope. Required:   a:b:c.', scope('a:b:c')],
+    ['insufficient scope. Required: a:b:c.:.', scope('a:b:c')],
+    ['insufficient scope. REQUIRED: a-1:b.2:* or', scope('a-1:b.2:*')],
+    ['insufficient scope. Required: a:b:c,d:e:f', scope('a:b:c,d:e:f')],
+    ['insufficient scope. Required: a:b:c, d-1:e.2:* , g:*:i.', scope('a:b:c, d-1:e.2:* , g:*:i')],
+    ['insufficient scope. Required: a:b:c d', scope('a:b:c')],
+    ['insufficient scope. Required: a:b:c d:', scope('a:b:c')],
+    ['insufficient scope. Required: a:b:c…', scope()],
+    ['insufficient scope. Required: (a)', scope()],
+    ['securityVariableName: Edit.All-2 ]', { missing: 'permission', required: 'Edit.All-2' }],
+    ['securityvariablename:Edit.', { missing: 'permission', required: 'Edit' }],
+    ['securityVariableName:  Edit..,', { missing: 'permission', required: 'Edit' }],
+    ['securityVariableName: Edit…', {}],
+    ['securityVariableName: ]', {}],
+    ['securityVariable: Edit', {}],
+  ])('%s', (text, missing) => {
+    expect(toldBy(403, text)).toEqual({ status: 403, form: 'text', title: text, ...missing });
+    expect(toldBy(403, JSON.stringify({ title: 'No', detail: text }))).toMatchObject(missing);
+  });
+
+  test.each([
+    ['No.\ninsufficient scope. Required: a:b', 'scope'],
+    ['No.\nsecurityVariableName: Edit', undefined],
+  ])('only by the whole name, where the text is cut off: %s', (text, missing) => {
+    const { missing: told, required } = toldBy(403, text, {}, { cutOff: true });
+    expect([told, required]).toEqual([missing, undefined]);
+  });
+});
+
+describe('the words that decide', () => {
+  const detailOf = (detail: string) => toldBy(403, JSON.stringify({ title: 'T', detail })).detail as string;
+  test.each([
+    'invalid token',
+    'Expired Token',
+    'invalidtoken',
+    'invalid \t\n token',
+    'invalid_token',
+    'invalid-token',
+    'invalid&nbsp;token',
+    'token invalid',
+    'token is invalid',
+    'token has expired',
+    'token expired',
+    'timestamp out of range',
+    'insufficient scope',
+    'no scope defined',
+    'no scopes defined',
+    'securityVariableName',
+  ])('are kept wherever they stand: %s', (words) => {
+    expect(detailOf(`${'so '.repeat(1_000)}${words} `).startsWith(`…${words}`)).toBe(true);
+  });
+
+  test.each(['invalid     token', 'token was invalid', 'tokens', 'scope defined'])(
+    'are no others: %s',
+    (words) => {
+      expect(detailOf(`${'so '.repeat(1_000)}${words} `)).toMatch(/^so so/);
+    },
+  );
+
+  test('stand where the text begins if they are in its first half, or it is short', () => {
+    const at = (before: number, after: number) =>
+      detailOf(`${'x '.repeat(before / 2)}invalid token${' y'.repeat(after / 2)}`);
+    expect(at(998, 2_000)).toMatch(/^x x/);
+    expect(at(1_000, 2_000)).toMatch(/^…invalid token/);
+    expect(at(1_500, 0)).toMatch(/^x x/);
+    expect(detailOf(`${'x '.repeat(993)}invalid tokeN!`)).toMatch(/^x x/);
+    expect(detailOf(`${'x '.repeat(993)}invalid tokeN!!`)).toMatch(/^…invalid/);
+    expect(detailOf(`${'x '.repeat(maxErrorBytes / 2)}invalid token`)).toMatch(/^x x/);
+  });
+});
+
+describe('the time to wait, in numbers and dates', () => {
+  const date = 'Wed, 21 Oct 2026 07:28:00 GMT';
+  const soon = () => new Date(Date.now() + 100_000).toUTCString();
+  const reset = { 'x-rate-limit-reset': '37' };
+  test.each<[Record<string, string>, number | undefined]>([
+    [{ 'retry-after': ' 7 ' }, 7],
+    [{ 'retry-after': '1.25' }, 2],
+    [{ 'retry-after': '10.25' }, 11],
+    [{ 'retry-after': '.5', ...reset }, 37],
+    [{ 'retry-after': '5.', ...reset }, 37],
+    [{ 'retry-after': 'x5', ...reset }, 37],
+    [{ 'retry-after': '5x', ...reset }, 37],
+    [{ 'retry-after': 'Foo 9:99:99', date, ...reset }, 37],
+    [{ 'retry-after': '2026-10-22', date, ...reset }, 37],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 7:28:10 GMT', date }, 10],
+  ])('of %j is %s', (headers, seconds) => {
+    expect(toldBy(429, '', headers).retryAfterSeconds).toBe(seconds);
+  });
+
+  test.each([{}, { date: 'no date' }])(
+    'is counted by our own clock where the answer has none: %j',
+    (more) => {
+      const seconds = toldBy(429, '', { 'retry-after': soon(), ...more }).retryAfterSeconds;
+      expect(Math.abs(Number(seconds) - 100)).toBeLessThan(10);
+    },
+  );
+});
+
+describe('whether JSON is an error', () => {
+  const values: ['certain' | 'likely' | undefined, unknown[]][] = [
+    [
+      'certain',
+      [
+        ...[{ Errors: [] }, { ERRORS: ['x'], Id: 1 }, { errors: { a: 1 }, Id: 1 }, { success: false, Id: 1 }],
+        ...[{ error: 'x', Id: 1 }, { Fault: 'x' }, { exception: { a: 1 } }, { ExceptionMessage: 'x', Id: 1 }],
+        ...[{ ModelState: { a: ['b'] }, Id: 1 }, { error: 1 }, { error: ['x'] }],
+        ...[
+          { status: 400, Id: 1 },
+          { status: 599 },
+          { StatusCode: '403 Forbidden' },
+          { status: 'FORBIDDEN' },
+        ],
+        ...[{ status: { code: 403 } }, { status: { Status: '404' } }, { status: '404' }],
+        ...[
+          { title: 'x', type: 'a/b' },
+          { title: 'x', type: 'a#b' },
+          { title: 'x', type: 'urn:b' },
+        ],
+        ...[{ Message: 'x' }, { Message: 'x', MessageDetail: '', ExceptionMessage: '', StackTrace: 'at' }],
+        ...[{ message: 'x', ExceptionType: 'T' }, [{ error: 'x' }, { Errors: [] }]],
+      ],
+    ],
+    [
+      'likely',
+      [
+        ...[{ status: 'error' }, { status: 'Failed', Id: 1 }, { code: 404 }, { code: 'Not Found' }],
+        ...[{ message: 'x', Id: 1 }, { detail: 'x' }, { reason: { a: 1 } }],
+        ...[
+          { message: 'x', aStackTrace: 1 },
+          { message: 'x', StackTraces: 1 },
+        ],
+        ...[
+          [{ error: 'x' }, { detail: 'x' }],
+          [{ detail: 'x' }, { error: 'x' }],
+        ],
+      ],
+    ],
+    [
+      undefined,
+      [
+        ...[null, 'error', 7, undefined, [], {}, [[{ error: 'x' }]], [{ error: 'x' }, {}], [null]],
+        ...[
+          { Errors: [], Id: 1 },
+          { errors: null },
+          { errors: 0 },
+          { error: '' },
+          { error: {} },
+          { error: [] },
+        ],
+        ...[{ success: true }, { success: 0 }, { status: 399 }, { status: 600 }, { status: 400.5 }],
+        ...[
+          { status: 'Open' },
+          { status: '40' },
+          { status: '4000' },
+          { status: 'no 404' },
+          { status: [403] },
+        ],
+        ...[
+          { status: { code: { code: 403 } } },
+          { status: { Name: 403 } },
+          { status: '399' },
+          { status: null },
+        ],
+        ...[{ title: 'x', type: 'y' }, { title: '', type: 'a/b' }, { title: 'x', type: 7 }, { type: 'a/b' }],
+        ...[{ status: 'in error' }, { message: '' }, { code: 'x' }, { code: 200 }],
+        ...[{ anError: 'x' }, { errorsOf: 'x' }, { Messages: 'x' }, { myStatus: 404 }],
+      ],
+    ],
+  ];
+  test.each(values)('is %s by its fields', (likeness, all) => {
+    for (const value of all) expect(likenessToError(value), JSON.stringify(value)).toBe(likeness);
+  });
+});
+
+describe('the words of an error in JSON', () => {
+  test.each<[object, object]>([
+    [
+      { Type: 'https://d/x#a', Title: 'T', Status: '404', Detail: 'D' },
+      { form: 'error', type: 'a', title: 'T', status: 404, detail: 'D' },
+    ],
+    [
+      { title: 'T', type: 't' },
+      { form: 'error', type: 't', title: 'T' },
+    ],
+    [
+      { title: 'T', status: 400 },
+      { form: 'error', title: 'T', status: 400 },
+    ],
+    [
+      { detail: 'D', status: 400 },
+      { form: 'error', status: 400, detail: 'D' },
+    ],
+    [
+      { title: 'T', status: 200 },
+      { form: 'json', title: 'T' },
+    ],
+    [{ title: 'T' }, { form: 'json', title: 'T' }],
+    [
+      { error: 'E', error_description: 'D' },
+      { form: 'fault', title: 'E', detail: 'D' },
+    ],
+    [
+      { title: 'T', error: 'E' },
+      { form: 'fault', title: 'T' },
+    ],
+    [{ error: { message: 'm' } }, { form: 'fault', detail: '{"error":{"message":"m"}}' }],
+    [
+      { error: { message: 'm', at: 'a' }, detail: 'D' },
+      { form: 'fault', detail: 'D; m; at: a' },
+    ],
+    [{ errors: { a: ['b', 'c'] } }, { form: 'fault', title: 'Errors', detail: 'a: b; a: c' }],
+    [{ errors: [] }, { form: 'error', title: 'Errors' }],
+    [{ errors: {} }, { form: 'json', detail: '{"errors":{}}' }],
+    [{ reason: 'r' }, { form: 'fault', detail: '{"reason":"r"}' }],
+    [
+      { code: 404, x: 1 },
+      { form: 'fault', status: 404, detail: '{"code":404,"x":1}' },
+    ],
+    [
+      { statusCode: 'Gone', code: 404, message: 'm' },
+      { form: 'fault', status: 410, detail: 'm' },
+    ],
+    [
+      {
+        ...{ message: 'm', messageDetail: 'md', reason: 'r', errors: ['e'], modelState: { s: 'ms' } },
+        ...{ fault: 'f', exception: { text: 'x' }, exceptionMessage: 'em', detail: 'd' },
+      },
+      { form: 'error', title: 'Errors', detail: 'd; m; md; r; e; s: ms; f; x; em' },
+    ],
+    [
+      { message: 'same', detail: 'same' },
+      { form: 'fault', detail: 'same' },
+    ],
+    [[7], { form: 'json', detail: '[7]' }],
+    [
+      [
+        { error: 'a', detail: 'x', status: 404 },
+        { error: 'b', detail: 'y' },
+      ],
+      { form: 'fault', title: 'a', status: 404, detail: 'x; y' },
+    ],
+    [[{ Errors: ['a'] }, { Errors: ['b'] }], { form: 'error', title: 'Errors', detail: 'a; b' }],
+    [[{ message: 'a' }], { form: 'fault', title: 'Errors', detail: 'a' }],
+    [
+      [{ title: 'T', status: 400 }, { message: 'm' }],
+      { form: 'fault', title: 'T', status: 400, detail: 'm' },
+    ],
+  ])('are those of %j', (value, words) => {
+    expect(errorWords(value)).toEqual(words);
+  });
+
+  test.each([
+    ...['message', 'Messages', 'error_message', 'errorMessage', 'Detail', 'description', 'TEXT', 'reasons'],
+  ])('stand without the name of the field that holds words: %s', (name) => {
+    expect(errorWords({ errors: [{ [name]: 'x' }] }).detail).toBe('x');
+  });
+
+  test.each(['aMessage', 'messageOf', 'error__message', 'points'])(
+    'stand with any other name: %s',
+    (name) => {
+      expect(errorWords({ errors: [{ [name]: 'x' }] }).detail).toBe(`${name}: x`);
+    },
+  );
+
+  test('are 1,000 at most, of 1,000 errors', () => {
+    const texts = (of: string, count: number) => Array.from({ length: count }, (_, at) => `${of}${at}`);
+    const count = (detail = '') => detail.split('; ').length;
+    expect(count(errorWords({ errors: [texts('a', 700), texts('b', 700)] }).detail)).toBe(1_000);
+    expect(errorWords({ errors: [...Array(1_000).fill(null), 'x'] }).detail).toBeUndefined();
+    const problems = Array(1_000).fill({ title: 'T', status: 400 });
+    expect(errorWords([...problems, { message: 'm' }])).toEqual({ form: 'error', title: 'T', status: 400 });
+  });
+
+  test.each([
+    ['https://d/x#a', 'a'],
+    ['https://d/x', 'x'],
+    ['a', 'a'],
+    ['a/', undefined],
+    [undefined, undefined],
+  ])('have of the type %s the anchor %s', (type, anchor) => {
+    expect(anchorOf(type)).toBe(anchor);
+  });
+
+  test.each([
+    ...['JSON Binding Error', 'Invalid Parameters', 'Invalid Token', 'Expired Token', 'Not Authorized'],
+    ...['Resource Not Found', 'Internal Error', 'Access Denied', 'Request Rejected', 'Redirect', 'Errors'],
+    ...['Forbidden', "I'm a Teapot"],
+  ])('have a known name: %s', (name) => {
+    for (const text of [
+      name,
+      name.toUpperCase(),
+      name.replaceAll(' ', '-'),
+      name.replaceAll(' ', ' - '),
+      `403 ${name}`,
+    ])
+      expect(errorNameIn(text), text).toBe(name);
+    for (const text of [`4030 ${name}`, `a 403 ${name}`, `${name}s`, `403${name}`, ''])
+      expect(errorNameIn(text), text).toBeUndefined();
+  });
+
+  test('have none where the text is long', () => {
+    expect(errorNameIn(`Not${' '.repeat(52)}Found`)).toBe('Not Found');
+    expect(errorNameIn(`Not${' '.repeat(53)}Found`)).toBeUndefined();
+    expect(errorNameIn(undefined)).toBeUndefined();
+  });
+});
+
+describe('what a refusal means', () => {
+  const of = (status: number, more: Omit<RefusedCall, 'status'> = {}): RefusedCall => ({ status, ...more });
+  const errorWith = (repeatable: boolean, refused: RefusedCall | undefined, sent = true) =>
+    new PlatformError({
+      operation: repeatable ? operations.repeatable : operations.once,
+      ...{ call: 'PUT /x', message: 'm', refused, sent },
+    });
+  const before = [400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431];
+
+  test('is that the call may have acted, of one that may be sent twice', () => {
+    const acted = [200, 299, 408, 500, 503, 599].filter(
+      (status) => !errorWith(true, of(status)).mayHaveActed,
+    );
+    const not = [300, 399, 400, 404, 407, 409, 499].filter(
+      (status) => errorWith(true, of(status)).mayHaveActed,
+    );
+    expect([acted, not]).toEqual([[], []]);
+    expect(errorWith(true, of(404, { sentAs: 200 })).mayHaveActed).toBe(true);
+    for (const sent of [true, false]) expect(errorWith(true, undefined, sent).mayHaveActed).toBe(sent);
+  });
+
+  test('is that the call may have acted, of one that must not', () => {
+    const all = Array.from({ length: 400 }, (_, at) => 200 + at);
+    const not = all.filter((status) => !errorWith(false, of(status, { form: 'error' })).mayHaveActed);
+    expect(not).toEqual(before);
+    for (const status of before) {
+      const says = { sentAs: 299, form: 'error' as const };
+      expect(errorWith(false, of(status, says)).mayHaveActed).toBe(true);
+      expect(errorWith(false, of(status, { form: 'page' })).mayHaveActed).toBe(true);
+    }
+  });
+
+  test('is known to nobody where nothing else is told', () => {
+    const cause = new Error('why');
+    const facts = { operation: operations.once, call: 'POST /x', message: 'm', sent: true };
+    const error = new PlatformError({ ...facts, cause });
+    expect(error).toMatchObject({ ...facts, cause, name: 'PlatformError' });
+    expect(error).toMatchObject({ refused: undefined, acceptedUnverified: false, unexpected: false });
+    const told = { acceptedUnverified: true, unexpected: true };
+    expect(new PlatformError({ ...facts, ...told })).toMatchObject(told);
+  });
+
+  test.each<[RefusedCall, boolean]>([
+    [of(403, { form: 'page', detail: 'Invalid token' }), true],
+    [of(403, { form: 'page', detail: 'Timestamp out of range' }), true],
+    [of(403, { form: 'page' }), false],
+    [of(404, { form: 'page' }), false],
+    [of(404, { form: 'redirect' }), false],
+    [of(407, { form: 'error' }), false],
+    [of(403, { form: 'error' }), true],
+    [of(403, { form: 'text', missing: 'scope' }), true],
+    [of(403, { form: 'text', cutOff: true }), true],
+    [of(403, { form: 'text' }), false],
+    [of(404, { form: 'text' }), true],
+  ])('is the API’s own, or that of what stands before it: %j is %s', (refused, isOwn) => {
+    expect(isApiOwn(refused)).toBe(isOwn);
+  });
+
+  test.each<[RefusedCall, boolean]>([
+    [of(200, { form: 'page' }), true],
+    [of(302, { form: 'redirect' }), true],
+    [of(407, { form: 'text' }), true],
+    [of(403, { form: 'text' }), false],
+  ])('is surely not the API’s: %j is %s', (refused, isNot) => {
+    expect(isForeign(refused)).toBe(isNot);
+  });
+
+  const clock = 'Timestamp  \n out \t of   range';
+  test.each<[boolean, Omit<RefusedCall, 'status'>, number[]]>([
+    [true, {}, [401, 403]],
+    [false, {}, [200, 300, 400, 404, 500]],
+    [true, { form: 'error' }, [200, 299, 401, 403]],
+    [true, { form: 'fault' }, [200, 299]],
+    [true, { form: 'text' }, [200, 299]],
+    [false, { form: 'text' }, [300, 400, 402]],
+    [false, { form: 'json' }, [200]],
+    [false, { form: 'page' }, [200]],
+  ])('is about authentication or not: %s with %j and %j', (isAbout, form, statuses) => {
+    for (const status of statuses) {
+      expect(isTimestampOutOfRange(of(status, { ...form, detail: clock })), `${status}`).toBe(isAbout);
+      const said = { ...form, title: 'invalid token' };
+      expect(isInvalidToken(of(status, said)), `${status}`).toBe(isAbout);
+      expect(isInvalidToken(of(status, { ...form, type: 'invalid-token' })), `${status}`).toBe(isAbout);
+    }
+  });
+
+  test('is about authentication only where a success is short', () => {
+    const said = (length: number) =>
+      of(200, { form: 'text', title: 'invalid token'.padEnd(length - 1, '.') });
+    expect([99, 100].map((length) => isInvalidToken(said(length)))).toEqual([true, false]);
+  });
+
+  test.each([
+    ...['invalid token', 'EXPIRED TOKEN', 'an invalid    token.', 'invalid_token', 'invalid-token'],
+    ...['invalidtoken', 'token is invalid', 'token  has    expired', 'token expired', 'token    invalid'],
+    ...['invalid&nbsp;token', 'token \n is \n expired'],
+  ])('is that the key is refused: %s', (title) => {
+    expect(isInvalidToken(of(403, { title }))).toBe(true);
+    expect(isInvalidToken(of(403, { detail: title }))).toBe(true);
+    expect(isInvalidToken(of(403, { title, missing: 'permission' }))).toBe(false);
+  });
+
+  test.each([
+    ...['invalid     token', 'invalid - token', 'xinvalid token', 'invalid tokens', 'token     invalid'],
+    ...['mytoken invalid', 'token invalidated', 'token was invalid', 'tokenexpired', 'token is     invalid'],
+    ...['tokenis invalid', 'token isinvalid', 'invalid__token', ''],
+  ])('is not that the key is refused: %s', (title) => {
+    expect(isInvalidToken(of(403, { title }))).toBe(false);
+  });
+
+  test('is that the key is refused, by a 401 of the API', () => {
+    expect(isInvalidToken(of(401, { form: 'nothing' }))).toBe(true);
+    expect(isInvalidToken(of(401, { form: 'page' }))).toBe(false);
+    expect(isInvalidToken(of(403, { form: 'error' }))).toBe(false);
+  });
+
+  test.each(
+    [
+      ...[
+        'Not Found',
+        'HTTP ERROR 404',
+        '/svc/api/things/Jane is NOT found',
+        'a, an, the, that, this, those: 7',
+      ],
+      ...['no such page', 'pages were', 'was is be does could cannot exist exists', 'on for with of here'],
+      ...['unreadable json, errors', 'resource resources', 'path paths', 'route routes', 'uri uris url urls'],
+      ...[
+        'api apis',
+        'endpoint endpoints',
+        'method methods',
+        'get put post delete',
+        'version versions supported',
+      ],
+      ...['server values', 'request requested', 'match matched matches', ''],
+    ].map((words) => [words.replace('were', 'was')]),
+  )('is a path that is not there: %s', (detail) => {
+    expect(notFoundWords(of(404, { detail }))).toBe('');
+  });
+
+  test.each([
+    ['User not found', 'User'],
+    ['Prüfung, 7: /a/b Łódź-Note!', 'Prüfung Łódź Note'],
+    ['pageset subpage matching requests', 'pageset subpage matching requests'],
+    ['', ''],
+  ])('is what is not there: %s', (title, words) => {
+    expect(notFoundWords(of(404, { title }))).toBe(words);
+    expect(notFoundWords(of(404, { title, form: 'page' }))).toBe('');
+  });
+
+  test('is in all that it says, without escapes', () => {
+    expect(refusalText(of(400))).toBe('\n');
+    expect(refusalText(of(400, { title: 'a%20b', detail: 'c&amp;d' }))).toBe('a b\nc d');
   });
 });
