@@ -527,12 +527,12 @@ describe('a claim of another container that the platform shows to be done', () =
   test.each([
     ['the same as the one before it', 'digest of 1', 1, undefined],
     ['another value', 'digest of 2', 1, { whole: 'digest of 2' }],
-    ['another value, in a second attempt of the same millisecond', 'digest of 2', 2, undefined],
+    ['another value, in a second attempt of the same moment', 'digest of 2', 2, undefined],
   ])('tells by what to see that, where it was to set %s', async (_, digest, attempts, expected) => {
     const here = container();
     await attempt(here, graded('1'), 'done');
-    for (let before = 1; before < attempts; before += 1)
-      await attempt(here, messageAt('2', { digests: { whole: digest } }), 'unknown');
+    // Without a digest, as where the key could not be read.
+    for (let before = 1; before < attempts; before += 1) await attempt(here, messageAt('2'), 'unknown');
     await attempt(here, messageAt('2', { digests: { whole: digest } }));
     const verdict = await claim(container(), graded('3'));
     if (verdict.kind !== 'wait') throw new Error(verdict.kind);
