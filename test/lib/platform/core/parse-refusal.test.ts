@@ -574,66 +574,66 @@ const toldBy = (status: number, text: string, headers: Record<string, string | s
 
 describe('how an answer is read', () => {
   const brief = '{"title":"T","status":429}';
-  test.each<[string, ReturnType<typeof toldBy>, Record<string, unknown>]>([
+  test.each<[string, Parameters<typeof toldBy>, Record<string, unknown>]>([
     [
       'a success that tells another status',
-      toldBy(200, brief, { 'x-rate-limit-reset': '3' }),
+      [200, brief, { 'x-rate-limit-reset': '3' }],
       { status: 429, sentAs: 200, form: 'error', title: 'T', retryAfterSeconds: 3 },
     ],
-    ['a failure that tells another status', toldBy(400, brief), { status: 400, form: 'error', title: 'T' }],
-    ['a success that tells none', toldBy(299, 'x'), { status: 299, form: 'text', title: 'x' }],
+    ['a failure that tells another status', [400, brief], { status: 400, form: 'error', title: 'T' }],
+    ['a success that tells none', [299, 'x'], { status: 299, form: 'text', title: 'x' }],
     [
       'the first redirect',
-      toldBy(300, '{}', { location: '/a?b' }),
+      [300, '{}', { location: '/a?b' }],
       { status: 300, form: 'redirect', title: 'Redirect', detail: 'to /a' },
     ],
     [
       'the last redirect',
-      toldBy(399, 'x'),
+      [399, 'x'],
       { status: 399, form: 'redirect', title: 'Redirect', detail: 'to nowhere' },
     ],
-    ['nothing', toldBy(400, ' \n'), { status: 400, form: 'nothing' }],
+    ['nothing', [400, ' \n'], { status: 400, form: 'nothing' }],
     [
       'a list of headers',
-      toldBy(400, '', { 'content-type': ['a/b', 'c/d'], 'x-request-id': 'r', 'x-correlation-id': 'c' }),
+      [400, '', { 'content-type': ['a/b', 'c/d'], 'x-request-id': 'r', 'x-correlation-id': 'c' }],
       { status: 400, form: 'nothing', contentType: 'a/b', requestId: 'r' },
     ],
-    ['a brace behind blanks', toldBy(400, ` \n${brief} `), { status: 400, form: 'error', title: 'T' }],
-    ['a brace at the end', toldBy(400, 'x {'), { status: 400, form: 'text', title: 'x {' }],
+    ['a brace behind blanks', [400, ` \n${brief} `], { status: 400, form: 'error', title: 'T' }],
+    ['a brace at the end', [400, 'x {'], { status: 400, form: 'text', title: 'x {' }],
     [
       'a list labelled in capitals',
-      toldBy(400, '["a"]', { 'content-type': 'Text/JSON' }),
+      [400, '["a"]', { 'content-type': 'Text/JSON' }],
       { status: 400, form: 'json', contentType: 'Text/JSON', detail: '["a"]' },
     ],
     [
       'a number labelled as JSON',
-      toldBy(400, '7', { 'content-type': 'a/json' }),
+      [400, '7', { 'content-type': 'a/json' }],
       { status: 400, form: 'text', contentType: 'a/json', detail: '7' },
     ],
     [
       'words labelled as JSON that end in a tag',
-      toldBy(400, 'x <', { 'content-type': 'a/json' }),
+      [400, 'x <', { 'content-type': 'a/json' }],
       { status: 400, form: 'text', contentType: 'a/json', title: 'Unreadable JSON', detail: 'x <' },
     ],
     [
       'a page labelled as JSON',
-      toldBy(400, '<p>x', { 'content-type': 'a/json' }),
+      [400, '<p>x', { 'content-type': 'a/json' }],
       { status: 400, form: 'page', contentType: 'a/json', title: 'HTML page', detail: 'x' },
     ],
     [
       'a success in words, labelled as a page',
-      toldBy(200, 'x', { 'content-type': 'TEXT/HTML' }),
+      [200, 'x', { 'content-type': 'TEXT/HTML' }],
       { status: 200, form: 'page', contentType: 'TEXT/HTML', title: 'HTML page', detail: 'x' },
     ],
     [
       'a failure in words, labelled as a page',
-      toldBy(400, 'x', { 'content-type': 'text/html' }),
+      [400, 'x', { 'content-type': 'text/html' }],
       { status: 400, form: 'text', contentType: 'text/html', title: 'x' },
     ],
-    ['two lines', toldBy(400, 'a\nb'), { status: 400, form: 'text', title: 'a', detail: 'a\nb' }],
+    ['two lines', [400, 'a\nb'], { status: 400, form: 'text', title: 'a', detail: 'a\nb' }],
     [
       'half a problem',
-      toldBy(400, '{"type" \n: "https://d/x#a" , "title" :  "T", "de', {}, { cutOff: true }),
+      [400, '{"type" \n: "https://d/x#a" , "title" :  "T", "de', {}, { cutOff: true }],
       {
         ...{ status: 400, form: 'error', type: 'a', title: 'T', cutOff: true },
         detail: '{"type" \n: "https://d/x#a" , "title" :  "T", "de',
@@ -641,31 +641,27 @@ describe('how an answer is read', () => {
     ],
     [
       'half a title',
-      toldBy(400, '{"title":"T'),
+      [400, '{"title":"T'],
       { status: 400, form: 'text', title: 'Unreadable JSON', detail: '{"title":"T' },
     ],
     [
       'an empty title',
-      toldBy(400, '{"title":"","x'),
+      [400, '{"title":"","x'],
       { status: 400, form: 'text', title: 'Unreadable JSON', detail: '{"title":"","x' },
     ],
     [
       'several titles, signs that are no tags, and half a tag',
-      toldBy(400, '<title> A \n B</title><title>C</title><style>no</style>1 < 2 <b>and</b>  3\n<A\nhref'),
+      [400, '<title> A \n B</title><title>C</title><style>no</style>1 < 2 <b>and</b>  3\n<A\nhref'],
       { status: 400, form: 'page', title: 'A B', detail: '1 < 2 and 3' },
     ],
     [
       'half a comment',
-      toldBy(400, '<b>a</b>b<!-\nc'),
+      [400, '<b>a</b>b<!-\nc'],
       { status: 400, form: 'page', title: 'HTML page', detail: 'a b' },
     ],
-    [
-      'half of an end',
-      toldBy(400, '<b>a</\nb'),
-      { status: 400, form: 'page', title: 'HTML page', detail: 'a' },
-    ],
+    ['half of an end', [400, '<b>a</\nb'], { status: 400, form: 'page', title: 'HTML page', detail: 'a' }],
   ])('is told by %s', (_, told, expected) => {
-    expect(told).toEqual(expected);
+    expect(toldBy(...told)).toEqual(expected);
   });
 
   test('ends after 64 KB', () => {
