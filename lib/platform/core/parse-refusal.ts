@@ -36,7 +36,7 @@ export const parseRefusal = (answer: RawAnswer, sensitiveValues: string[] = []):
     type: clean(said.type, 100),
     title,
     detail,
-    ...missingIn(`${title ?? ''} ${detail ?? ''}${answer.cutOff ? '' : '\n'}`),
+    ...missingIn([title, detail].filter(Boolean).join(' ') + (answer.cutOff ? '' : '\n')),
     ...(answer.cutOff ? { cutOff: true } : {}),
     requestId: clean(header('x-request-id') ?? header('x-correlation-id'), 200),
     retryAfterSeconds: retryAfter(header('retry-after'), rateLimitReset, header('date')),

@@ -730,6 +730,8 @@ describe('what a refusal says is missing', () => {
   });
 
   test.each([
+    ['insufficient scope. Required: a:b', 'scope'],
+    ['securityVariableName: Edit', undefined],
     ['No.\ninsufficient scope. Required: a:b', 'scope'],
     ['No.\nsecurityVariableName: Edit', undefined],
   ])('only by the whole name, where the text is cut off: %s', (text, missing) => {
