@@ -63,7 +63,7 @@ const wordsIn = (answer: RawAnswer, contentType: string, location: string | unde
 };
 
 const jsonWords = (text: string): Words => {
-  const read = readJson(text.trim());
+  const read = readJson(text);
   if ('flaw' in read) {
     const start = text.slice(0, maxErrorBytes);
     const type = anchorOf(fieldIn(start, 'type'));
