@@ -2,15 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { expectedBy } from '../../../../lib/platform/core/describe-schema.ts';
 import { pageOf } from '../../../../lib/platform/resources/paging.ts';
-
-const link = z.looseObject({
-  Id: z.number(),
-  Name: z.string().nullable(),
-  Points: z.number().nullish(),
-  IsOpen: z.boolean().optional(),
-  Type: z.looseObject({ Id: z.number() }).optional(),
-  Files: z.array(z.looseObject({ Size: z.number() })).nullish(),
-});
+import { link } from './link-schema.ts';
 
 test('a schema is described like the JSON that came', () => {
   expect(expectedBy(link)).toBe(

@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { respelled } from '../../../../lib/platform/core/respell.ts';
-
-const link = z.looseObject({
-  Id: z.number(),
-  Name: z.string().nullable(),
-  Points: z.number().nullish(),
-  IsOpen: z.boolean().optional(),
-  Type: z.looseObject({ Id: z.number() }).optional(),
-  Files: z.array(z.looseObject({ Size: z.number() })).nullish(),
-});
+import { link } from './link-schema.ts';
 
 describe('a success that is written otherwise', () => {
   test.each<[string, unknown, unknown]>([
