@@ -1,6 +1,7 @@
 import { fuzzAnswers } from './fuzz/answers.ts';
 import { fuzzMessages } from './fuzz/messages.ts';
 import { optionsOf } from './options.ts';
+import { peakBytes } from './peak-memory.ts';
 
 // `npm run fuzz -- --messages N --answers N --seed N`: so many messages and answers that nobody has seen yet, from a seed that
 // is said.
@@ -38,7 +39,7 @@ if (messages > 0) {
   const report = await fuzzMessages(messages, seed);
   count(report.reached);
   const { seconds, cpuSeconds, worstMs, worstSeed, heapMb } = report;
-  const memoryMb = process.resourceUsage().maxRSS / 1024;
+  const memoryMb = peakBytes() / 1024 / 1024;
   console.log(
     `${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU; the slowest took ${worstMs.toFixed(0)} ms (seed ${worstSeed}); at most ${heapMb.toFixed(0)} MB of heap, ${memoryMb.toFixed(0)} MB of memory`,
   );

@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { peakBytes } from '../peak-memory.ts';
 import { eventsOf, type Kind } from './events.ts';
 import { answerParent } from './processes.ts';
 
@@ -70,12 +71,6 @@ answerParent(async (asked: DriveAsked): Promise<DriveAnswered> => {
   const { rss: residentBytes, heapUsed: heapBytes } = process.memoryUsage();
   return { ...total, messages: asked.messages, residentBytes, heapBytes };
 });
-
-/** The most that was resident, as Linux counts it, else since the process began. */
-function peakBytes(): number {
-  if (process.platform !== 'linux') return process.resourceUsage().maxRSS * 1024;
-  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1024;
-}
 
 function forgetPeak(): void {
   if (process.platform === 'linux') writeFileSync('/proc/self/clear_refs', '5');

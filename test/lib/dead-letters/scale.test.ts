@@ -15,7 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), 'sis-relay-scale-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const bin = resolve(import.meta.dirname, '../../../lib/cli/sis-relay.js');
 
-const tellMemory = `process.on('exit', () => process.stderr.write('maxRSS ' + process.resourceUsage().maxRSS + '\\n'))`;
+const tellPeak = `import { peakBytes } from '${new URL('../../peak-memory.ts', import.meta.url)}';
+process.on('exit', () => process.stderr.write('peak ' + peakBytes() + '\\n'));`;
 
 /** Of all that 100,000 letters are made of, so little may be in memory at once; a process that wants more dies. */
 const heapMb = 128;
@@ -25,7 +26,7 @@ const measured = async (file: string, command: string) => {
   const args = [
     `--max-old-space-size=${heapMb}`,
     '--import',
-    `data:text/javascript,${encodeURIComponent(tellMemory)}`,
+    `data:text/javascript,${encodeURIComponent(tellPeak)}`,
     bin,
     ...command.split(' '),
     '--stack',
@@ -42,7 +43,7 @@ const measured = async (file: string, command: string) => {
     err += piece;
   });
   const [status] = await once(child, 'exit');
-  const memoryMb = Number(/maxRSS (\d+)/.exec(err)?.[1]) / 1024;
+  const memoryMb = Number(/peak (\d+)/.exec(err)?.[1]) / 2 ** 20;
   return { status, out, seconds: (performance.now() - startedMs) / 1000, memoryMb };
 };
 
