@@ -177,7 +177,10 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
     current.speed = (Math.max(0, base.remaining - remaining) * 1_000) / sinceMs;
     const allowed = granted(current, nowMs);
     change(nowMs, ({ rate, wanted }, priority) => {
-      const factor = Math.min(2, Math.max(0.25, (aims[priority] * allowed) / current.speed));
+      const factor = Math.min(
+        2,
+        Math.max(0.25, (aims[priority] * allowed) / Math.max(current.speed, Number.MIN_VALUE)),
+      );
       return wanted || factor < 1 ? rate * factor + eveningShare * allowed : rate;
     });
   };
