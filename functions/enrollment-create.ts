@@ -14,6 +14,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   data,
   resource: ({ orgUnitId, userId }) => `enrollment/${orgUnitId}/${userId}`,
   operations: [postEnrollment, getClasslistPages],
+  priority: 'urgent',
   repeatable: true,
   run: (enrollment, { platform }) =>
     unlessSeen(createEnrollment(platform, enrollment), async () => {

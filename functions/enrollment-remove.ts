@@ -28,6 +28,7 @@ export const integration: Integration<Enrollment> = {
   // That of enrollment-create: of a creation and a removal, the newer one holds.
   resource: ({ orgUnitId, userId }) => `enrollment/${orgUnitId}/${userId}`,
   operations: [deleteEnrollment, getClasslistPages],
+  priority: 'urgent',
   repeatable: true,
   run: async (enrollment, { platform, note }) => {
     const isEnrolled = async () => (await findInClasslist(platform, enrollment)) !== undefined;

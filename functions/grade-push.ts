@@ -36,6 +36,7 @@ export const integration: Integration<Data> = {
   resource: ({ orgUnitId, gradeObjectId, userId }) => `grade/${orgUnitId}/${gradeObjectId}/${userId}`,
   fields: (given) => Object.keys(wanted(given)),
   operations: [grades.getGradeValue, grades.putGradeValue],
+  priority: 'urgent',
   repeatable: true,
   run: async (given, context) => {
     const takes = (field: string) => context.fields.includes(field);

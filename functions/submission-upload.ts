@@ -22,6 +22,7 @@ export const integration: Integration<Data> = {
   data,
   resource: (_, message) => `submission/${identityOf(message)}`,
   operations: [getWhoAmI, submissions.postMySubmission, submissions.getMySubmissions],
+  priority: 'urgent',
   repeatable: false,
   actor: ({ userId }) => String(userId),
   run: async (submission, context) => {

@@ -168,9 +168,19 @@ const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind 
 
 /** No usable answer came: whether the call had its effect is known only if it was never sent. */
 const silence = (error: PlatformError): Failure => {
+  const { turnInSeconds } = error;
   const isInDoubt = error.mayHaveActed && !error.operation.repeatable;
-  const kind = isInDoubt ? 'uncertain' : error.unexpected ? 'unexpected-answer' : 'unavailable';
-  return { kind, message: `${error.call}: ${error.message}`, remedy: remedies[kind], operation: error.call };
+  const kind = isInDoubt
+    ? 'uncertain'
+    : error.unexpected
+      ? 'unexpected-answer'
+      : turnInSeconds === undefined
+        ? 'unavailable'
+        : 'throttled';
+  return {
+    ...{ kind, message: `${error.call}: ${error.message}`, remedy: remedies[kind], operation: error.call },
+    ...defined({ retryAfterSeconds: turnInSeconds }),
+  };
 };
 
 const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall): string => {

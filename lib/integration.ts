@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { ReadSecret } from './credentials/reader.ts';
 import type { OpenedFile } from './files/source.ts';
 import type { Message } from './message.ts';
+import type { Priority } from './pace/pacer.ts';
 import type { Actor } from './platform/auth/auth.ts';
 import type { Platform } from './platform/client.ts';
 import type { Operation } from './platform/core/operation.ts';
@@ -26,6 +27,8 @@ export type Integration<Data> = {
   fields?(data: Data, message: Message<Data>): readonly string[];
   /** Every call of the platform that it may make, and so the scopes that it needs; any other call is a defect. */
   operations: readonly Operation<unknown>[];
+  /** Whose calls go first where the platform does not take all at once; default: `normal`. Replays, and messages that are marked so, are `bulk`. */
+  priority?: Priority;
   /** Whether its calls may be sent twice without harm; a function where that depends on the message. */
   repeatable: boolean | ((data: Data) => boolean);
   /** The platform user whose credential must sign; default: the service's own. */

@@ -77,7 +77,8 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   const { totals, again, later } = result;
   let waitsFor: string | undefined;
   const platform = services.platform.for({
-    ...{ actor: undefined, operations: exportOperations, signal, onCall: observe.call },
+    ...{ actor: undefined, operations: exportOperations, signal, priority: 'bulk' },
+    onCall: observe.call,
   });
   const context = { request, folder: `${limits.prefix}${runId}/`, platform, store, observe, totals, signal };
 

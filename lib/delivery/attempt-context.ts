@@ -1,5 +1,7 @@
 import type { Integration, IntegrationContext } from '../integration.ts';
 import type { Message } from '../message.ts';
+import type { Turn } from '../pace/pace.ts';
+import type { Priority } from '../pace/pacer.ts';
 import type { CallReport } from '../platform/client.ts';
 import type { Services } from './services.ts';
 
@@ -9,29 +11,40 @@ export type AttemptContext = {
   calls: readonly CallReport[];
   /** What the integration says of its success. */
   notes: readonly string[];
+  /** Waits for the turn to call the platform. 0: it has come; else it has not by then, and may come after so many seconds. */
+  takeTurn(untilMs: number): Promise<number>;
   /** For these fields of the resource. */
   forFields(fields: readonly string[]): IntegrationContext;
-  /** Closes the files that were not read to their end. */
+  /** Closes the files that were not read to their end, and gives back the turn where nothing was called. */
   close(): void;
 };
 
+type Subject<Data> = { integration: Integration<Data>; message: Message<Data>; priority: Priority };
+
 export const createAttemptContext = <Data>(
-  { integration, message }: { integration: Integration<Data>; message: Message<Data> },
+  { integration, message, priority }: Subject<Data>,
   { services, timeLimit }: { services: Services; timeLimit(): AbortSignal },
 ): AttemptContext => {
   const calls: CallReport[] = [];
   const notes: string[] = [];
   const opened: AbortController[] = [];
+  let turn: Turn | undefined;
   return {
     calls,
     notes,
+    takeTurn: async (untilMs) => {
+      const asked = await services.platform.pace.turn(priority, { untilMs });
+      turn = asked.turn;
+      return asked.turn ? 0 : asked.seconds;
+    },
     forFields: (fields) => {
       const signal = timeLimit();
       return {
         platform: services.platform.for({
           actor: integration.actor?.(message.data),
           operations: integration.operations,
-          signal,
+          ...{ signal, priority },
+          ...(turn && { turn }),
           onCall: (call) => {
             calls.push(call);
             services.observe.call(call);
@@ -49,6 +62,7 @@ export const createAttemptContext = <Data>(
       };
     },
     close: () => {
+      turn?.end();
       for (const file of opened) file.abort();
     },
   };

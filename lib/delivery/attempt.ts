@@ -8,7 +8,7 @@ import { PlatformError } from '../platform/core/platform-error.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
 import type { Services } from './services.ts';
-import type { Delivery } from './sqs-delivery.ts';
+import { type Delivery, priorityOf } from './sqs-delivery.ts';
 import { afterFailure, type Failed, type NotDone, noTurn, waitForTurn } from './wait-or-park.ts';
 import { isRivalDone, wasDone, writtenRefusal } from './was-done.ts';
 
@@ -56,7 +56,8 @@ export const attempt = async <Data>(
   let result: Result;
   try {
     const message = parseMessage(record.body, integration, delivery.startedMs);
-    const context = createAttemptContext({ integration, message }, invocation);
+    const priority = priorityOf(record, delivery, integration.priority);
+    const context = createAttemptContext({ integration, message, priority }, invocation);
     task = { integration, message, record, delivery, invocation, context };
     result = await (services.ledger ? withLedger(services.ledger, task) : withoutLedger(task));
   } catch (error) {
@@ -75,9 +76,14 @@ type Task<Data> = Received & {
   context: AttemptContext;
 };
 
-/** What cannot finish in the time left is not started. */
-const hasTime = ({ services: { limits, nowMs }, deadlineMs }: Invocation): boolean =>
-  deadlineMs - nowMs() >= limits.attemptTimeoutMs;
+/** An attempt that begins later cannot finish in the time left. */
+const lastBeginMs = ({ services: { limits }, deadlineMs }: Invocation): number =>
+  deadlineMs - limits.attemptTimeoutMs;
+
+const hasTime = (invocation: Invocation): boolean => invocation.services.nowMs() <= lastBeginMs(invocation);
+
+const turnless = <Data>(seconds: number, { delivery, invocation }: Task<Data>): NotDone =>
+  waitForTurn({ why: 'pace', seconds }, delivery, invocation.services.limits);
 
 const judged = (
   error: unknown,
@@ -95,6 +101,8 @@ const failed = <Data>(failure: Failed, { delivery, invocation }: Task<Data>): No
 
 const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
   const { integration, message, context } = task;
+  const seconds = await context.takeTurn(lastBeginMs(task.invocation));
+  if (seconds > 0) return turnless(seconds, task);
   await integration.run(message.data, context.forFields(fieldsOf(integration, message)));
   return doneWith(context);
 };
@@ -110,6 +118,10 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
   const entry = await entryOf(task, digest);
   let verdict: Verdict;
   try {
+    if (delivery.attempts > 1) await ledger.returned(entry);
+    // Before the claim, which would grow old while its message waits.
+    const seconds = await task.context.takeTurn(lastBeginMs(invocation));
+    if (seconds > 0) return turnless(seconds, task);
     verdict = await askLedger(ledger, entry, invocation);
     if (verdict.kind === 'wait' && verdict.rival && (await isSeen(entry, verdict.rival, task))) {
       ledger.seen(entry.resource, verdict.rival);

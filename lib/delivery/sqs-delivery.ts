@@ -2,6 +2,7 @@ import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { replaysIn } from '../dead-letter.ts';
 import { needsDecision } from '../failure.ts';
+import type { Priority } from '../pace/pacer.ts';
 
 /** What SQS tells of a message beside its body. */
 export type Delivery = {
@@ -25,6 +26,17 @@ export const deliveryOf = (record: SQSRecord, nowMs: number): Delivery => ({
   attempts: numberIn(record.attributes?.ApproximateReceiveCount) || 1,
   replays: replaysIn(record.messageAttributes?.replays?.stringValue),
 });
+
+/** The attribute with which a producer marks a message of a large load, as `bulk`: it leaves the platform to others. */
+export const priorityAttribute = 'priority';
+
+/** Replays are many, and late already. */
+export const priorityOf = (
+  { messageAttributes }: SQSRecord,
+  delivery: Delivery,
+  declared: Priority = 'normal',
+): Priority =>
+  delivery.replays > 0 || messageAttributes?.[priorityAttribute]?.stringValue === 'bulk' ? 'bulk' : declared;
 
 /** For how long it has waited since its first receipt. */
 export const waitedMs = ({ startedMs, firstMs }: Delivery): number => startedMs - firstMs;

@@ -25,7 +25,7 @@ export const afterFailure = (
   delivery: Delivery,
   limits: Limits,
 ): NotDone => {
-  const seconds = backoff(delivery, limits, lookUpSeconds ?? failure.retryAfterSeconds);
+  const seconds = backoff(delivery, limits, lookUpSeconds ?? spreadOut(failure, limits));
   if (claimed) return waitAfter(failure, Math.min(seconds, Math.floor(limits.visibilityMs / 1000)));
   const healsByWaiting = dispositions[failure.kind] === 'wait';
   if ((healsByWaiting || lookUpSeconds !== undefined) && isPatient(delivery, limits))
@@ -33,11 +33,24 @@ export const afterFailure = (
   return { outcome: 'parked', failure: healsByWaiting ? afterLongWait(failure, delivery) : failure };
 };
 
+/** All that was refused at once must not come back at once. */
+const spreadOut = ({ kind, retryAfterSeconds }: Failure, { backoff: { random = Math.random } }: Limits) =>
+  kind === 'throttled' && retryAfterSeconds !== undefined
+    ? retryAfterSeconds + random() * Math.min(maxSpreadSeconds, retryAfterSeconds)
+    : retryAfterSeconds;
+
+const maxSpreadSeconds = 60;
+
 /** Why a message waits that did not fail, and what its letter says if its turn never comes. */
 const turns = {
   'no-time': {
     kind: 'unavailable',
     reason: 'Too little time was left in this invocation: the next one takes it',
+    remedy: undefined,
+  },
+  pace: {
+    kind: 'throttled',
+    reason: 'Its turn to call the platform did not come in this invocation: it comes back for it',
     remedy: undefined,
   },
   busy: {
@@ -67,8 +80,9 @@ export const waitForTurn = (
   limits: Limits,
 ): NotDone => {
   const { reason } = turns[why];
-  // The messages of a day's backlog take turns, too.
-  if (!isPatient(delivery, limits) && delivery.attempts > patientReceipts)
+  // The messages of a day's backlog take turns, too. That the platform has no room is nobody's failure, and no reason for a letter.
+  const isOver = why === 'pace' ? isOld(delivery) : !isPatient(delivery, limits);
+  if (isOver && delivery.attempts > patientReceipts)
     return afterFailure({ failure: failureOf(noTurn(why)) }, delivery, limits);
   if (mayEndEarlier)
     return { outcome: 'waiting', seconds: Math.min(seconds, backoff(delivery, limits)), reason };
@@ -109,7 +123,9 @@ const maxAgeMs = 13 * 24 * 3_600_000;
 
 /** Counted from the first receipt: a day in the backlog is nobody's failure. */
 const isPatient = (delivery: Delivery, { maxWaitMs }: Limits): boolean =>
-  waitedMs(delivery) < maxWaitMs && ageMs(delivery) < maxAgeMs;
+  waitedMs(delivery) < maxWaitMs && !isOld(delivery);
+
+const isOld = (delivery: Delivery): boolean => ageMs(delivery) >= maxAgeMs;
 
 /** What a waiting message would have done by itself is now for somebody to do. */
 const afterLongWait = (failure: Failure, delivery: Delivery): Failure => {

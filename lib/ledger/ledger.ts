@@ -36,6 +36,12 @@ export type Ending = 'done' | 'undone' | 'unknown' | 'accepted-unverified';
 export type ClaimOptions = { leaseMs: number; isolated: boolean };
 
 export type Ledger = {
+  /**
+   * Of a message that SQS has handed out before: if its claim stands, it was not done, and nobody presumes so while it waits for
+   * its turn to call the platform.
+   * @throws where the table cannot be read or written.
+   */
+  returned(entry: Entry): Promise<void>;
   /** @throws where the table cannot be read or written: then nothing may be sent. */
   claim(entry: Entry, options: ClaimOptions): Promise<Verdict>;
   /**
@@ -266,6 +272,10 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
 
   return {
     graceMs,
+    returned: async (entry) => {
+      const found = await table.read(entry.resource);
+      if (found) await recordReturn(knownOf(found, ended.get(entry.resource)), entry);
+    },
     claim: async (entry, options) => {
       await takeTurn(entry.resource);
       let verdict: Verdict | undefined;

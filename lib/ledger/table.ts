@@ -45,6 +45,7 @@ export type Item = {
 
 /** The ledger's table. Each write is conditional, and every one of them can be sent twice without harm. */
 export type LedgerTable = {
+  read(resource: string): Promise<Item | undefined>;
   /**
    * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more. Tells
    * what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is known is not free.
@@ -142,6 +143,7 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
   };
 
   return {
+    read,
     claim: async (resource, item, { mustBeKnown }) => {
       const fields = Object.keys(item.fields);
       // The fields' attributes are written after the lock's, version first.

@@ -1,8 +1,7 @@
 /** Which calls go first where not all can go at once. */
-export const priorities = ['urgent', 'normal', 'bulk'] as const;
-export type Priority = (typeof priorities)[number];
+export type Priority = 'urgent' | 'normal' | 'bulk';
 
-/** What the answer to one call tells of the pace. Headers that are missing or make no sense are undefined. */
+/** What one answer of the platform tells of the pace. Headers that are missing, or make no sense, are undefined. */
 export type Answered = {
   sentMs: number;
   /** Undefined where no answer came. */
@@ -16,41 +15,46 @@ export type Answered = {
   retryAfterSeconds?: number | undefined;
 };
 
-/** What is known of the platform's budget, in credits. */
+/** The platform's budget in credits, as its last answer told it. */
 export type Budget = { budget: number; remaining: number; endsMs: number; cost: number };
 
 export type PacerOptions = {
-  /** At most so many calls a minute, of all clients together. Default: as many as the platform grants. */
+  /** At most so many calls a minute of all clients together. Default: what the platform grants. */
   callsPerMinute?: number | undefined;
+  /** How many containers share `callsPerMinute` evenly where the platform tells no budget. */
+  containers?: number | undefined;
   /** From 0 to 1. */
   random?: () => number;
 };
 
-/** Of what the platform grants, the part that a class aims at. A more urgent class grows into what the others leave. */
+/** Of what the platform grants, the part that a class aims at. A more urgent class grows into what it leaves. */
 const aims = { urgent: 1, normal: 0.95, bulk: 0.8 } as const satisfies Record<Priority, number>;
 
-/** A rate changes at most so often, and only by what was sent since it did. */
+/** A rate changes at most so often, and only by calls that were sent since it did. */
 const changeMs = 1_000;
-/** With each change, so much of what is granted is added to every rate: this evens them out between containers. */
+/** So much of what is granted is added with each change: this evens out the rates of containers. */
 const eveningShare = 0.005;
-/** With so much of what is granted a container begins. */
+/** So much of what is granted is a container's first rate. */
 const firstShare = 0.05;
 /** So much of the budget may go at once after a pause. */
 const burstShare = 0.002;
-/** So much of the budget is left alone: for what is under way, and for the further calls of a message. */
+/** So much of the budget is left: for what is under way, and for the further calls of a message. */
 const marginShare = 0.004;
-/** Calls a second below which no rate falls: somebody has to find out when there is more. */
+/** No rate falls below, in calls a second: somebody has to find out when there is more. */
 const leastRate = 0.05;
-/** Without headers, so many calls a second more with each second; twice as many with each minute without a refusal. */
+/** Without headers: so many calls a second more with each second, and twice as many with each minute without a refusal. */
 const growth = 0.0005;
 const maxDoublings = 8;
 /** Whatever the platform asks for, one call asks again after this time. */
 const maxClosedMs = 120_000;
 const usualWindowMs = 60_000;
-/** Calls that find the platform down come one by one, this far apart at most. */
+/** At some time within a call that takes longer, its headers were told: they are of no use. */
+const maxCallMs = 20_000;
+/** Where the platform is down, calls go one by one, so far apart at most. */
 const maxBrakeMs = 5_000;
-const firstBrakeMs = 100;
+const leastBrakeMs = 100;
 
+/** The calls of one class. */
 type Lane = {
   /** Credits a second; Infinity as long as nothing limits it. */
   rate: number;
@@ -60,76 +64,59 @@ type Lane = {
   wanted: boolean;
 };
 
-/** The budget, from one renewal to the next. */
-type Window = {
-  budget: number;
+/** The budget from one renewal to the next. */
+type Window = Omit<Budget, 'cost'> & {
   lengthMs: number;
-  endsMs: number;
-  remaining: number;
   /** When the platform told what remains. */
   toldMs: number;
   /** At which all clients together spend it, in credits a second. */
   speed: number;
-  /** What remained by the first answer to a call that was sent after the last change. */
-  base: { remaining: number; toldMs: number } | undefined;
+  /** What the first call told that was sent after the last change. */
+  base?: { remaining: number; toldMs: number } | undefined;
 };
 
-type Told = { sentMs: number; remaining: number; resetSeconds: number };
-
 /**
- * Tells when a call may go, by nothing but the answers that its own container got. What remains of the budget falls at the speed
- * of all clients together: each container scales its rates by what is granted over what it sees.
+ * Tells when a call may go, by nothing but the answers to its own container. What remains of the budget falls at the speed of all
+ * clients together, and each container scales its rates by what is granted over what it sees. Without such headers, rates grow
+ * slowly and fall with each refusal.
  */
-export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptions = {}) => {
+export const createPacer = ({ callsPerMinute, containers = 1, random = Math.random }: PacerOptions = {}) => {
+  const maxRate = callsPerMinute === undefined ? Number.POSITIVE_INFINITY : callsPerMinute / 60;
   const lanes = new Map<Priority, Lane>();
   let window: Window | undefined;
-  let knownCost: number | undefined;
-  /** Before the first answer, one call a second goes: the others wait for what it learns. */
+  let cost = 1;
   let isHeard = false;
-  let firstAskedMs = Number.NEGATIVE_INFINITY;
+  let wentMs = Number.NEGATIVE_INFINITY;
   let changedMs = Number.NEGATIVE_INFINITY;
   let closedUntilMs = 0;
   let isRefused = false;
-  /** Without headers: the last refusal, and whether rates double until the next. */
   let refusedMs = Number.NEGATIVE_INFINITY;
+  /** Rates double until the next refusal. */
   let isSeeking = false;
-  let brake = { ms: 0, changedMs: 0, down: 0, up: 0, wentMs: 0 };
+  let brakeMs = 0;
+  let felt = { sinceMs: 0, down: 0, up: 0 };
 
-  const cost = (): number => knownCost ?? 1;
-  const burst = (): number => Math.max(cost(), (window?.budget ?? 0) * burstShare);
+  const burst = (): number => Math.max(cost, (window?.budget ?? 0) * burstShare);
+  const withinBounds = (rate: number): number =>
+    Math.min(Math.max(rate, leastRate * cost), window ? Number.POSITIVE_INFINITY : maxRate / containers);
 
-  /** Credits that are left by now, as far as the last answer and the speed since tell. */
-  const left = ({ remaining, toldMs, speed, budget, lengthMs }: Window, nowMs: number): number => {
-    const plausible = Math.min(speed, (2_000 * budget) / lengthMs);
-    return remaining - (plausible * Math.min(3 * changeMs, nowMs - toldMs)) / 1_000;
-  };
+  /** What is left by now, as far as the last answer and the speed since tell. */
+  const left = ({ remaining, toldMs, speed, budget, lengthMs }: Window, nowMs: number): number =>
+    remaining - Math.min(speed / 1_000, (2 * budget) / lengthMs) * Math.min(3 * changeMs, nowMs - toldMs);
 
   /** Credits a second with which what is left lasts until the window ends. */
   const granted = (of: Window, nowMs: number): number => {
     const spendable = Math.max(0, left(of, nowMs) - of.budget * marginShare);
-    const perMs = Math.min(
-      spendable / Math.max(changeMs / 2, of.endsMs - nowMs),
-      (2 * of.budget) / of.lengthMs,
-    );
-    return Math.min(perMs * 1_000, ((callsPerMinute ?? Number.POSITIVE_INFINITY) * cost()) / 60);
+    const even = spendable / Math.max(changeMs / 2, of.endsMs - nowMs);
+    return Math.min(1_000 * Math.min(even, (2 * of.budget) / of.lengthMs), maxRate * cost);
   };
 
   const firstRate = (nowMs: number): number =>
-    window === undefined
-      ? Number.POSITIVE_INFINITY
-      : Math.max(leastRate * cost(), granted(window, nowMs) * firstShare);
-
-  const laneOf = (priority: Priority, nowMs: number): Lane => {
-    const known = lanes.get(priority);
-    if (known) return known;
-    const lane = { rate: firstRate(nowMs), credits: burst() * random(), atMs: nowMs, wanted: false };
-    lanes.set(priority, lane);
-    return lane;
-  };
+    withinBounds(window ? granted(window, nowMs) * firstShare : Number.POSITIVE_INFINITY);
 
   const change = (nowMs: number, rateOf: (lane: Lane, priority: Priority) => number): void => {
     for (const [priority, lane] of lanes) {
-      lane.rate = Math.max(leastRate * cost(), rateOf(lane, priority));
+      lane.rate = withinBounds(rateOf(lane, priority));
       lane.wanted = false;
     }
     changedMs = nowMs;
@@ -139,12 +126,12 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
   /** No two containers open again at the same time, nor with a burst. */
   const close = (untilMs: number, nowMs: number): void => {
     const openMs = Math.min(untilMs, nowMs + maxClosedMs) + random() * 1_000;
-    if (openMs > closedUntilMs) closedUntilMs = openMs;
-    for (const lane of lanes.values()) lane.credits = -random() * cost();
+    closedUntilMs = Math.max(closedUntilMs, openMs);
+    for (const lane of lanes.values()) lane.credits = -random() * cost;
   };
 
-  /** The window that an answer tells of; undefined where it is over, and its answer has come late. */
-  const windowOf = ({ sentMs, remaining, resetSeconds }: Told, nowMs: number): Window | undefined => {
+  /** The window that an answer tells of; undefined where it tells of an older one. */
+  const windowOf = ({ sentMs, remaining = 0, resetSeconds = 0 }: Answered, nowMs: number) => {
     const toldMs = (sentMs + nowMs) / 2;
     const lastsMs = resetSeconds * 1_000;
     const endsMs = toldMs + lastsMs;
@@ -153,78 +140,78 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
       const { lengthMs: known = usualWindowMs, budget: last = 0, speed = 0 } = window ?? {};
       const lengthMs = Math.max(known, lastsMs);
       const budget = lastsMs > 0.8 * lengthMs ? remaining : Math.max(remaining, last);
-      return { budget, lengthMs, endsMs, remaining, toldMs, speed, base: undefined };
+      return { budget, lengthMs, endsMs, remaining, toldMs, speed };
     }
     if (endsMs < window.endsMs - toleranceMs) return undefined;
     window.endsMs += (endsMs - window.endsMs) / 8;
-    return remaining < window.remaining || sentMs > window.toldMs
-      ? Object.assign(window, { remaining, toldMs })
-      : window;
+    const isNewer = remaining < window.remaining || sentMs > window.toldMs;
+    return isNewer ? Object.assign(window, { remaining, toldMs }) : window;
   };
 
   /** With headers: keeps to what they grant. */
-  const follow = (told: Told, nowMs: number): void => {
-    const current = windowOf(told, nowMs);
-    if (current === undefined) return;
-    window = current;
+  const follow = (answer: Answered, nowMs: number): void => {
+    const told = nowMs - answer.sentMs > maxCallMs ? undefined : windowOf(answer, nowMs);
+    if (told === undefined) return;
+    window = told;
     for (const lane of lanes.values())
       if (lane.rate === Number.POSITIVE_INFINITY) lane.rate = firstRate(nowMs);
-    if (told.sentMs < changedMs) return;
-    const { base, remaining, toldMs } = current;
-    current.base ??= { remaining, toldMs };
-    const sinceMs = base ? toldMs - base.toldMs : 0;
-    if (base === undefined || sinceMs < changeMs) return;
-    current.speed = (Math.max(0, base.remaining - remaining) * 1_000) / sinceMs;
-    const allowed = granted(current, nowMs);
-    change(nowMs, ({ rate, wanted }, priority) => {
-      const factor = Math.min(
-        2,
-        Math.max(0.25, (aims[priority] * allowed) / Math.max(current.speed, Number.MIN_VALUE)),
-      );
-      return wanted || factor < 1 ? rate * factor + eveningShare * allowed : rate;
-    });
+    if (answer.sentMs < changedMs) return;
+    const { base, remaining, toldMs } = window;
+    if (base === undefined) window.base = { remaining, toldMs };
+    else if (toldMs - base.toldMs >= changeMs) {
+      const speed = (1_000 * Math.max(0, base.remaining - remaining)) / (toldMs - base.toldMs);
+      window.speed = speed;
+      const rate = granted(window, nowMs);
+      change(nowMs, (lane, priority) => {
+        const factor = Math.min(2, Math.max(0.25, (aims[priority] * rate) / (speed || Number.MIN_VALUE)));
+        return lane.wanted || factor < 1 ? lane.rate * factor + eveningShare * rate : lane.rate;
+      });
+    }
   };
 
-  /** Without headers: rates double until the first refusal, and grow slowly afterwards. */
+  /** Without headers: once a call was refused, rates double until the next one is, and grow slowly from then on. */
   const seek = ({ sentMs }: Answered, nowMs: number): void => {
-    if (refusedMs === Number.NEGATIVE_INFINITY || sentMs < changedMs || nowMs - changedMs < changeMs) return;
-    const minutes = Math.floor((nowMs - refusedMs) / usualWindowMs);
-    const more =
-      (growth * 2 ** Math.min(maxDoublings, Math.max(0, minutes - 1)) * (nowMs - changedMs)) / 1_000;
-    change(nowMs, ({ rate, wanted }) => (wanted ? (isSeeking ? rate * 2 : rate + more) : rate));
+    if (window && nowMs > window.endsMs + window.lengthMs) window = undefined;
+    if (window || refusedMs < 0 || sentMs < changedMs || nowMs - changedMs < changeMs) return;
+    const quietMinutes = Math.floor((nowMs - refusedMs) / usualWindowMs);
+    const more = growth * 2 ** Math.min(maxDoublings, Math.max(0, quietMinutes - 1));
+    change(nowMs, ({ rate, wanted }) => {
+      if (!wanted) return rate;
+      return isSeeking ? rate * 2 : rate + (more * (nowMs - changedMs)) / 1_000;
+    });
   };
 
   const refuse = ({ sentMs, retryAfterSeconds, resetSeconds }: Answered, nowMs: number): void => {
     const askedMs = (retryAfterSeconds ?? resetSeconds ?? 1) * 1_000;
-    // Of all that was refused at once, the first is counted.
+    // Of all that were under way at once, the first counts.
     if (sentMs >= refusedMs) {
-      const isFirst = refusedMs === Number.NEGATIVE_INFINITY;
-      // A budget that was gone early was spent that much too fast.
+      // A budget that ends early was spent so much too fast.
       const spentIn = Math.max(0.5, Math.min(1, 1 - askedMs / usualWindowMs));
       const part = window ? 0.9 : isSeeking ? 0.5 : 0.94 * spentIn;
-      change(nowMs, ({ rate }) => (rate === Number.POSITIVE_INFINITY ? cost() : rate * part));
+      change(nowMs, ({ rate }) => (rate === Number.POSITIVE_INFINITY ? cost : rate * part));
+      isSeeking = refusedMs < 0 && window === undefined;
       refusedMs = nowMs;
-      isSeeking = isFirst && window === undefined;
     }
     isRefused = true;
     close(nowMs + askedMs, nowMs);
   };
 
-  /** The platform, or what is before it, is down: most calls of a second find nobody. */
-  const feel = ({ status, sentMs }: Answered, nowMs: number): void => {
-    if (status === undefined || (status >= 502 && status <= 504)) brake.down += 1;
-    else brake.up += 1;
-    if (nowMs - brake.changedMs < changeMs || sentMs < brake.changedMs) return;
-    const isDown = brake.down > brake.up;
-    const ms = isDown ? Math.min(maxBrakeMs, Math.max(firstBrakeMs, brake.ms * 2)) : brake.ms / 2;
-    brake = { ms: ms < firstBrakeMs ? 0 : ms, changedMs: nowMs, down: 0, up: 0, wentMs: brake.wentMs };
+  /** Where most calls of a second find the platform, or what stands before it, down, the next go slower. */
+  const feel = ({ status = 504, sentMs }: Answered, nowMs: number): void => {
+    felt[status >= 502 && status <= 504 ? 'down' : 'up'] += 1;
+    if (sentMs < felt.sinceMs || nowMs - felt.sinceMs < changeMs) return;
+    brakeMs = felt.down > felt.up ? Math.max(leastBrakeMs, brakeMs * 2) : brakeMs / 2;
+    brakeMs = brakeMs < leastBrakeMs ? 0 : Math.min(maxBrakeMs, brakeMs);
+    felt = { sinceMs: nowMs, down: 0, up: 0 };
   };
 
+  /** Milliseconds for which the gate is closed to all classes. */
   const closedForMs = (nowMs: number): number => {
     if (nowMs < closedUntilMs) return closedUntilMs - nowMs;
     isRefused = false;
-    if (!isHeard) return Math.max(0, firstAskedMs + 1_000 - nowMs);
-    if (nowMs - brake.wentMs < brake.ms) return brake.wentMs + brake.ms - nowMs;
+    // Before the first answer, one call a second goes: the others wait for what it learns.
+    const apartMs = isHeard ? brakeMs : changeMs;
+    if (nowMs - wentMs < apartMs) return wentMs + apartMs - nowMs;
     if (window === undefined || nowMs >= window.endsMs) return 0;
     const margin = window.budget * marginShare;
     if (window.remaining < margin) {
@@ -234,56 +221,51 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
     return left(window, nowMs) < margin ? Math.min(changeMs / 4, window.endsMs - nowMs) : 0;
   };
 
+  const laneOf = (priority: Priority, nowMs: number): Lane => {
+    const known = lanes.get(priority);
+    if (known) return known;
+    const lane = { rate: firstRate(nowMs), credits: burst() * random(), atMs: nowMs, wanted: false };
+    lanes.set(priority, lane);
+    return lane;
+  };
+
   return {
     /** Milliseconds until a call of this class may go; 0: it goes now, and is charged. */
     take: (priority: Priority, nowMs: number): number => {
-      const closedMs = closedForMs(nowMs);
-      if (closedMs > 0) {
-        const lane = lanes.get(priority);
-        if (lane) lane.wanted = true;
-        return closedMs;
+      const lane = isHeard ? laneOf(priority, nowMs) : undefined;
+      let waitMs = closedForMs(nowMs);
+      if (waitMs === 0 && lane && lane.rate < Number.POSITIVE_INFINITY) {
+        lane.credits = Math.min(burst(), lane.credits + (lane.rate * (nowMs - lane.atMs)) / 1_000);
+        lane.atMs = nowMs;
+        if (lane.credits >= cost) lane.credits -= cost;
+        else waitMs = Math.max(1, ((cost - lane.credits) * 1_000) / lane.rate);
       }
-      if (!isHeard) firstAskedMs = nowMs;
-      brake.wentMs = nowMs;
-      if (!isHeard) return 0;
-      const lane = laneOf(priority, nowMs);
-      if (lane.rate === Number.POSITIVE_INFINITY) return 0;
-      lane.credits = Math.min(burst(), lane.credits + (lane.rate * (nowMs - lane.atMs)) / 1_000);
-      lane.atMs = nowMs;
-      if (lane.credits < cost()) {
-        lane.wanted = true;
-        return Math.max(1, ((cost() - lane.credits) * 1_000) / lane.rate);
-      }
-      lane.credits -= cost();
-      return 0;
+      if (waitMs === 0) wentMs = nowMs;
+      else if (lane) lane.wanted = true;
+      return waitMs;
     },
-    /** Charges a call that does not wait. Milliseconds until the platform, which has refused a call, takes one again. */
+    /** Charges a call that does not wait for its turn. Milliseconds for which the platform takes none, as it has refused one. */
     charge: (priority: Priority, nowMs: number): number => {
       if (isRefused && nowMs < closedUntilMs) return closedUntilMs - nowMs;
-      const lane = lanes.get(priority);
-      if (lane) lane.credits -= cost();
+      if (isHeard) laneOf(priority, nowMs).credits -= cost;
       return 0;
     },
-    /** What was taken is not used. */
+    /** What was taken was not used. */
     giveBack: (priority: Priority): void => {
       const lane = lanes.get(priority);
-      if (lane) lane.credits += cost();
+      if (lane) lane.credits += cost;
     },
     learn: (answer: Answered, nowMs: number): void => {
+      const { status, remaining, resetSeconds } = answer;
+      if (answer.cost !== undefined) cost += (answer.cost - cost) * (isHeard ? 1 / 8 : 1);
       isHeard = true;
-      const { remaining, resetSeconds, status, sentMs } = answer;
-      if (answer.cost !== undefined)
-        knownCost = knownCost === undefined ? answer.cost : knownCost + (answer.cost - knownCost) / 8;
       feel(answer, nowMs);
-      if (remaining !== undefined && resetSeconds !== undefined)
-        follow({ sentMs, remaining, resetSeconds }, nowMs);
-      else if (window === undefined && status !== undefined && status !== 429) seek(answer, nowMs);
-      if (status === 429 || (status === 503 && answer.retryAfterSeconds !== undefined)) refuse(answer, nowMs);
+      if (remaining !== undefined && resetSeconds !== undefined) follow(answer, nowMs);
+      else seek(answer, nowMs);
+      const isRefusal = status === 429 || (status === 503 && answer.retryAfterSeconds !== undefined);
+      if (isRefusal) refuse(answer, nowMs);
     },
-    /** As the last answers told it; undefined where they did not. */
     budget: (): Budget | undefined =>
-      window && { budget: window.budget, remaining: window.remaining, endsMs: window.endsMs, cost: cost() },
+      window && { budget: window.budget, remaining: window.remaining, endsMs: window.endsMs, cost },
   };
 };
-
-export type Pacer = ReturnType<typeof createPacer>;

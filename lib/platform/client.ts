@@ -1,4 +1,7 @@
 import type { Dispatcher } from 'undici';
+import { rateLimitIn } from '../pace/headers.ts';
+import { createPace, type Pace, type Turn } from '../pace/pace.ts';
+import type { PacerOptions, Priority } from '../pace/pacer.ts';
 import { sensitiveValues } from '../redaction/request-secrets.ts';
 import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from './auth/auth.ts';
 import { resultOf } from './core/check-answer.ts';
@@ -43,20 +46,33 @@ export type CallContext = {
   signal: AbortSignal;
   /** The operations that may be called; default: all. */
   operations?: readonly Operation<unknown>[];
+  /** Which calls go first where the platform does not take all at once; default: `normal`. */
+  priority?: Priority;
+  /** Asked for before, of this client; default: each call waits for its own. */
+  turn?: Turn;
   onCall(report: CallReport): void;
 };
 
 export type PlatformOptions = ExchangeOptions &
-  Site & {
+  Site &
+  PacerOptions & {
+    /** Default: one of its own. */
+    pace?: Pace;
     /** What differs on this site, by operation name. */
     overrides: Record<string, OperationOverride>;
   };
 
-export type PlatformClient = { for(context: CallContext): Platform; close(): Promise<void> };
+export type PlatformClient = {
+  for(context: CallContext): Platform;
+  /** Shared by all calls of this client. */
+  pace: Pick<Pace, 'turn' | 'budget'>;
+  close(): Promise<void>;
+};
 
 /** The API client: authenticates each call and sends it once; once more where a refusal corrected the clock or the credential. */
 export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
+  const pace = options.pace ?? createPace(options);
   let clockOffsetMs: number | undefined;
   let lastDate: string | string[] | undefined;
 
@@ -91,6 +107,20 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     const request = requestOf(operation, input, options);
     const about = { operation, call: request.call };
     const auth = operation.anonymous ? anonymous : authOf(context.actor);
+    const { priority = 'normal', signal } = context;
+
+    /** Before it is authenticated: a signature grows old while its call waits. */
+    const waitForTurn = async (): Promise<void> => {
+      const asked = context.turn ? { turn: context.turn } : await pace.turn(priority, { signal });
+      const turnInSeconds = asked.turn ? asked.turn.next() : asked.seconds;
+      if (turnInSeconds > 0)
+        throw new PlatformError({
+          ...about,
+          sent: false,
+          turnInSeconds,
+          message: 'its turn did not come in time',
+        });
+    };
 
     const send = async (parameters: AuthParameters): Promise<Result> => {
       const path = signedPath(request, parameters);
@@ -102,6 +132,8 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       const startedMs = performance.now();
       let status: number | undefined;
       let mayHaveActed = request.method !== 'GET';
+      const sentMs = Date.now();
+      let rateLimit = {};
       try {
         const outgoing = {
           ...about,
@@ -111,6 +143,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
           onHead: (told: number, headers: Headers): void => {
             status = told;
             measureClockOffset(headers.date);
+            rateLimit = rateLimitIn(headers);
           },
         };
         const answer = take
@@ -131,6 +164,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
+        pace.learn({ sentMs, status, ...rateLimit });
         // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
         context.onCall({ operation: name, call: request.call, status, durationMs, mayHaveActed });
@@ -144,13 +178,16 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       auth.correctAfter(error.refused) &&
       (operation.repeatable || !error.mayHaveActed);
 
+    await waitForTurn();
     const parameters = await auth.authenticate(request);
     try {
       return await send(parameters);
     } catch (first) {
       if (!isCorrectedBy(first)) throw first;
       // Where no other credential can be read, report the refusal, and not why the reading failed.
-      const corrected = await auth.authenticate(request).catch(() => Promise.reject(first));
+      const corrected = await waitForTurn()
+        .then(() => auth.authenticate(request))
+        .catch(() => Promise.reject(first));
       return await send(corrected).catch((second: unknown) => {
         isCorrectedBy(second);
         throw second;
@@ -171,6 +208,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       },
       clockOffsetMs: () => clockOffsetMs,
     }),
+    pace,
     close: exchange.close,
   };
 };

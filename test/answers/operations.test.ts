@@ -4,6 +4,7 @@ import type { Platform } from '../../lib/platform/client.ts';
 import { isFileAnswer, type Operation } from '../../lib/platform/core/operation.ts';
 import type { CallInput } from '../../lib/platform/core/request.ts';
 import { operations } from '../../lib/platform/resources/operations.ts';
+import { unpaced } from '../lib/pace/unpaced.ts';
 import { localPlatform } from '../lib/platform/local-client.ts';
 import { answers, sortOf, wordsOf } from './answers.ts';
 
@@ -32,7 +33,7 @@ test('every sort of call is there', () => {
 test.each(answers)('$title is what it is to each operation', async (answer) => {
   // biome-ignore lint/suspicious/noThenProperty: the control API's own word; nothing awaits this object
   await local.control('POST faults', { match: {}, times: 1_000, then: answer.effect });
-  const { platform, reports } = local.as(100, { maxAnswerBytes: 128 * 1024 });
+  const { platform, reports } = local.as(100, { maxAnswerBytes: 128 * 1024, pace: unpaced });
   const failures = await Promise.all(
     operations.map((operation) =>
       call(platform, operation).then(

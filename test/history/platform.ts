@@ -2,8 +2,12 @@ import type { CallContext, Platform, PlatformClient } from '../../lib/platform/c
 import type { Operation } from '../../lib/platform/core/operation.ts';
 import { PlatformError, type RefusedCall } from '../../lib/platform/core/platform-error.ts';
 import type { CallInput } from '../../lib/platform/core/request.ts';
+import { freeTurn, unpaced } from '../lib/pace/unpaced.ts';
 import type { Copy } from './queue.ts';
 import type { Actor, Stage } from './stage.ts';
+
+/** Mostly a message's turn comes at once, and sometimes not in its invocation. */
+const turnsAfterMs = [...Array.from({ length: 25 }, () => 0), 1_000, 20_000, 75_000];
 
 /** Added to a message's number in what it sends: the platform refuses it. */
 export const wrong = 1_000;
@@ -174,6 +178,16 @@ export function createPlatformModel(stage: Stage, options: Options) {
     refusals,
     clientOf: (actor: Actor): PlatformClient => ({
       close: async () => {},
+      pace: {
+        ...unpaced,
+        turn: (_, { untilMs = Number.POSITIVE_INFINITY }) =>
+          new Promise((resolve) => {
+            const atMs = stage.nowMs() + stage.one(turnsAfterMs);
+            if (atMs === stage.nowMs()) resolve({ turn: freeTurn });
+            else if (atMs < untilMs) stage.at(atMs, () => resolve({ turn: freeTurn }));
+            else resolve({ turn: undefined, seconds: stage.one([1, 30]) });
+          }),
+      },
       for: (attempt) => {
         const endsMs = stage.nowMs() + options.callMs;
         const as = (message: number) =>

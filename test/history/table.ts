@@ -2,6 +2,7 @@ import type { Change, Item, LedgerTable } from '../../lib/ledger/table.ts';
 
 /** What the ledger's table does, at once and in memory. */
 export type TableModel = {
+  read(resource: string): Item | undefined;
   claim(
     resource: string,
     item: Item,
@@ -28,6 +29,7 @@ export function createTableModel(nowMs: () => number): TableModel {
     put(resource, { ...item, fields });
   };
   return {
+    read: known,
     claim(resource, item, { mustBeKnown }) {
       const there = known(resource);
       const isFree = ([field, { version }]: [string, { version: string }]) => {

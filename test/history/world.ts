@@ -143,6 +143,7 @@ export function createWorld(history: History, watch: Watch) {
     }
   };
   const tableOf = (actor: Actor): LedgerTable => ({
+    read: (resource) => aws(actor, 'ledger', { apply: () => table.read(resource) }),
     claim: (resource, item, options) => {
       const onFate = (fate: Fate) => {
         if (fate === 'late') ledgerFaults += 1;

@@ -50,11 +50,15 @@ export class PlatformError extends Error {
   readonly acceptedUnverified: boolean;
   /** The answer is neither the success that the operation declares nor a known error. */
   readonly unexpected: boolean;
+  /** It was not sent: its turn did not come in time, and may come after so many seconds. */
+  readonly turnInSeconds: number | undefined;
 
   constructor(
     facts: CallFacts &
       Pick<PlatformError, 'message' | 'sent'> &
-      Partial<Pick<PlatformError, 'refused' | 'acceptedUnverified' | 'unexpected' | 'cause'>>,
+      Partial<
+        Pick<PlatformError, 'refused' | 'acceptedUnverified' | 'unexpected' | 'turnInSeconds' | 'cause'>
+      >,
   ) {
     super(facts.message, { cause: facts.cause });
     this.operation = facts.operation;
@@ -63,6 +67,7 @@ export class PlatformError extends Error {
     this.sent = facts.sent;
     this.acceptedUnverified = facts.acceptedUnverified ?? false;
     this.unexpected = facts.unexpected ?? false;
+    this.turnInSeconds = facts.turnInSeconds;
   }
 
   /**

@@ -18,6 +18,7 @@ import { acknowledged } from '../../../lib/platform/core/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import type { MessageReport } from '../../../lib/telemetry/observe.ts';
 import { createTableModel } from '../../history/table.ts';
+import { unpaced } from '../pace/unpaced.ts';
 
 type Data = { say: string };
 const second = 1_000;
@@ -61,6 +62,7 @@ beforeEach(() => {
 });
 
 const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
+  read: async (resource) => model.read(resource),
   claim: async (resource, item, options) => {
     resources.push(resource);
     return model.claim(resource, item, options);
@@ -114,6 +116,7 @@ const container = (
   const nothing = () => {};
   const services = {
     platform: {
+      pace: unpaced,
       for: (attempt: CallContext) => {
         signals.push(attempt.signal);
         return {
@@ -249,7 +252,9 @@ describe('a message that the ledger holds back', () => {
       const down = () => Promise.reject(Object.assign(new Error('no'), { $metadata: {} }));
       const backoff = { minimumSeconds: 5, maximumSeconds: receipts === 1 ? 5 : 1_800, random: () => 0 };
       // Whether its claim was written is not known: hidden for longer, it would be taken for done.
-      await container(well, { table: { claim: down, replace: down }, backoff })(received(receipts, waitedMs));
+      await container(well, { table: { read: down, claim: down, replace: down }, backoff })(
+        received(receipts, waitedMs),
+      );
       expect(outcomes()).toEqual(['waiting unavailable']);
       expect(delays.map((delay) => delay.seconds)).toEqual([seconds]);
       expect([story, letters]).toEqual([[], []]);

@@ -793,6 +793,7 @@ describe('a ledger that fails', () => {
   test('to find what was in the way, as that has expired by then, is asked again', async () => {
     const table = createTableModel(() => nowMs);
     const here = containerOn({
+      read: async () => undefined,
       claim: async () => ({ won: false, item: undefined }),
       replace: async (...change) => table.replace(...change),
     });
@@ -842,6 +843,7 @@ describe('a container', () => {
   test('knows what it did to the 10 000 resources that it claimed last', async () => {
     const table = createTableModel(() => nowMs);
     const here = containerOn({
+      read: async (resource) => table.read(resource),
       claim: async (...given) => table.claim(...given),
       replace: async (...given) => table.replace(...given),
     });

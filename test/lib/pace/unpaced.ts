@@ -1,0 +1,14 @@
+import type { Pace, Turn } from '../../../lib/pace/pace.ts';
+
+export const freeTurn: Turn = { next: () => 0, end: () => {} };
+
+/** The pace of a platform that takes all calls at once. */
+export const unpaced: Pace = {
+  ask: (_priority, _untilMs, settle) => {
+    settle({ turn: freeTurn });
+    return () => {};
+  },
+  learn: () => {},
+  turn: async () => ({ turn: freeTurn }),
+  budget: () => undefined,
+};
