@@ -3,18 +3,18 @@ import * as z from 'zod';
 import { attribute, unlessRefused } from '../aws/dynamodb.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
-const stateSchema = z.object({
+const writtenSchema = z.object({
   /** SQS' id. */
   messageId: z.string(),
   /**
    * `claimed`: no ending is written, as of a success that may be repeated. `undone`: it had no effect, and what stood there
    * before is not known.
    */
-  outcome: z.enum(['claimed', 'done', 'undone', 'unknown']),
+  outcome: z.enum(['claimed', 'done', 'undone', 'unknown']).default('claimed'),
   /** When it was claimed last. */
   claimedMs: z.number(),
-  /** When the first attempt that left no outcome began. */
-  attemptedMs: z.number(),
+  /** When the first attempt that left no outcome began; default: when it was claimed last. */
+  attemptedMs: z.number().optional(),
   /** When the platform answered with a success whose effect it does not show; 0: it did not. */
   acceptedMs: z.number().default(0),
   crashes: z.number().default(0),
@@ -26,6 +26,10 @@ const stateSchema = z.object({
   /** The claim before it was to set the same value: to see that value proves nothing. */
   repeats: z.literal(true).optional(),
 });
+const stateSchema = writtenSchema.transform((state) => ({
+  ...state,
+  attemptedMs: state.attemptedMs ?? state.claimedMs,
+}));
 
 /** The last claim of one field. */
 export type Field = z.infer<typeof stateSchema> & { version: string };
@@ -184,9 +188,12 @@ const attributesOf = (item: Item): (readonly [string, string | number])[] => [
   ]),
 ];
 
-/** A write is paid for by the KiB. */
-const withoutDefaults = (state: object): object =>
-  Object.fromEntries(Object.entries(state).filter(([, value]) => value !== 0 && value !== undefined));
+/** A write is paid for by the KiB, which the three fields of a grade would fill. */
+const withoutDefaults = ({ outcome, attemptedMs, ...state }: z.infer<typeof stateSchema>): object => ({
+  ...Object.fromEntries(Object.entries(state).filter(([, value]) => value !== 0 && value !== undefined)),
+  ...(outcome !== 'claimed' && { outcome }),
+  ...(attemptedMs !== state.claimedMs && { attemptedMs }),
+});
 
 const itemIn = (raw: Record<string, AttributeValue>): Item => ({
   claimId: raw.claimId?.S ?? '',

@@ -54,12 +54,21 @@ export const logLine = (about: About, given: Record<string, unknown>) => ({
   /** Its name. */
   secret: text(given.secret),
   skewSeconds: number(given.skewSeconds),
+  // Last, as there may be many: CloudWatch Logs Insights finds the first 200 fields of a line.
+  messages: Array.isArray(given.messages) ? given.messages.map(ownFacts) : undefined,
+});
+
+/** What a line about several messages says of each: the rest is the same for all of them. */
+const ownFacts = (given: Record<string, unknown>) => ({
+  messageId: text(given.messageId),
+  eventId: text(given.eventId),
+  durationMs: number(given.durationMs),
 });
 
 /** To log a further fact, add it to the list above. */
 export type Facts = {
-  [Name in Exclude<keyof ReturnType<typeof logLine>, 'level' | 'timestamp' | 'message' | 'invocationId'>]?:
-    | string
-    | number
-    | undefined;
+  [Name in Exclude<
+    keyof ReturnType<typeof logLine>,
+    'level' | 'timestamp' | 'message' | 'invocationId' | 'messages'
+  >]?: string | number | undefined;
 };

@@ -50,20 +50,27 @@ export const createObserve = (options: ObserveOptions) => {
   let invocationId: string | undefined;
   const log = createLog({ name: options.function, least: level, invocation: () => invocationId }, lines.add);
   const tally = createTally(namespace);
+  const successes = createSuccesses((text, facts) => log('info', text, facts));
   const failed = (kind: FailureKind | undefined, name = options.function): void => {
     if (kind && needsPerson(kind)) tally.add('Refusals', { function: name, kind }, 1);
   };
   return {
     /** From now on, log lines have this invocation's id, as CloudWatch and X-Ray do. */
     begin: (id: string): void => {
+      // Of an invocation that came to no end.
+      successes.write();
       invocationId = id;
     },
-    /** One line per message and attempt, and its metrics. */
+    /**
+     * The line of an attempt, and its metrics. A message that waits or is parked has a line at once; those that need nothing more
+     * and fared alike share one at the end of the invocation, but for the level `debug`.
+     */
     message: (report: MessageReport): void => {
       const { function: name = options.function, outcome, kind = 'none', durationMs } = report;
       const { ageSeconds, waitedSeconds } = report;
       failed(report.kind, name);
-      log(levelOf[outcome], `message ${outcome}`, report);
+      if (levelOf[outcome] === 'info' && level !== 'debug') successes.add(report);
+      else log(levelOf[outcome], `message ${outcome}`, report);
       tally.add('Messages', { function: name, outcome, kind }, 1);
       tally.add('MessageDuration', { function: name, outcome }, durationMs);
       if (outcome === 'parked') tally.add('Letters', { function: name, kind }, 1);
@@ -88,6 +95,7 @@ export const createObserve = (options: ObserveOptions) => {
     count: tally.add,
     /** The end of an invocation: writes its metrics. */
     flush: (): void => {
+      successes.write();
       const metrics = tally.take();
       if (level !== 'silent') for (const line of metrics) lines.add(line);
       lines.release();
@@ -99,6 +107,50 @@ export type Observe = ReturnType<typeof createObserve>;
 
 /** Without a status where no answer came. */
 type ObservedCall = { operation: string; status?: number | undefined; durationMs: number };
+
+/** So many messages share a line: it has three fields of each, and CloudWatch Logs Insights finds 200 in a line. */
+const maxAlike = 60;
+
+/** What messages must have in common to share a line. */
+const sharedFacts = ({
+  function: name,
+  outcome,
+  reason,
+  status,
+  attempts,
+  replays,
+  requests,
+}: MessageReport) => ({
+  ...{ function: name, outcome, reason, status, attempts, replays, requests },
+});
+
+/** Holds reports until the end of the invocation: a line's own facts are paid for once, and not for each message. */
+const createSuccesses = (print: (text: string, facts: Told) => void) => {
+  const alike = new Map<string, MessageReport[]>();
+  const writeOut = (reports: MessageReport[]): void => {
+    const [first, ...others] = reports;
+    if (first === undefined) return;
+    const { outcome } = first;
+    // One that fared as no other did is told of in full.
+    if (others.length === 0) print(`message ${outcome}`, first);
+    else print(`messages ${outcome}`, { ...sharedFacts(first), count: reports.length, messages: reports });
+  };
+  return {
+    add: (report: MessageReport): void => {
+      const key = JSON.stringify(sharedFacts(report));
+      const reports = alike.get(key) ?? [];
+      alike.set(key, reports);
+      reports.push(report);
+      if (reports.length < maxAlike) return;
+      alike.delete(key);
+      writeOut(reports);
+    },
+    write: (): void => {
+      for (const reports of alike.values()) writeOut(reports);
+      alike.clear();
+    },
+  };
+};
 
 const levelOf = {
   done: 'info',
@@ -136,11 +188,14 @@ const createLines = (write?: (line: string) => void): Lines => {
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
+/** A line's facts, or those that several messages share. */
+type Told = Facts & { messages?: readonly MessageReport[] };
+
 type LogOptions = { name: string; least: ObserveOptions['level']; invocation(): string | undefined };
 
 const createLog = ({ name, least, invocation }: LogOptions, print: Lines['add']) => {
   const from = levels.indexOf(least);
-  return (level: ObserveOptions['level'], text: string, given: Facts, error?: unknown): void => {
+  return (level: ObserveOptions['level'], text: string, given: Told, error?: unknown): void => {
     const at = levels.indexOf(level);
     if (at < from) return;
     const about = {

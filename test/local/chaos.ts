@@ -21,6 +21,7 @@ import { idOf, kindOf, replay, send, takeLetters, untilLeft } from './chaos-queu
 import { startStorm } from './chaos-storm.ts';
 import { type ChaosResult, type Counts, isWell, tableOf } from './chaos-table.ts';
 import { type Controls, controlsOf } from './controls.ts';
+import { attemptsIn } from './play.ts';
 import { type Stack, startStack } from './stack.ts';
 
 export type ChaosOptions = { seed: number; messages: number; say?(line: string): void };
@@ -54,8 +55,7 @@ export async function wreak({ seed, messages: count, say = () => {} }: ChaosOpti
   const stack = await startStack({
     ...times,
     onLog: (name, line) => {
-      const outcome = /"outcome":"(\w+)"/.exec(line)?.[1];
-      if (outcome && line.includes('"messageId"')) add(outcome, name as Kind);
+      for (const { outcome } of attemptsIn(line)) add(outcome, name as Kind);
     },
   });
   const controls = controlsOf(stack.description);

@@ -136,6 +136,16 @@ describe('an event', () => {
     await eventually(() => bodiesOf(events).flat().length).toBe(5);
     expect(events.every(({ Records }) => Records.length <= 2)).toBe(true);
   });
+
+  test('holds more than SQS hands out at once, and each is deleted', async () => {
+    const bodies = Array.from({ length: 48 }, (_, at) => `${at}`);
+    for (let at = 0; at < bodies.length; at += 10) await sendAll(...bodies.slice(at, at + 10));
+    const { events, errors } = map(async () => succeed(), { batchSize: 25 });
+    await eventually(counts).toEqual([0, 0]);
+    expect(bodiesOf(events).map((batch) => batch.length)).toEqual([25, 23]);
+    expect(new Set(bodiesOf(events).flat())).toEqual(new Set(bodies));
+    expect(errors).toEqual([]);
+  });
 });
 
 describe('a batch', () => {

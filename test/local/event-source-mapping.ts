@@ -3,6 +3,7 @@ import {
   DeleteMessageBatchCommand,
   type Message,
   type MessageAttributeValue,
+  ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSEvent, SQSMessageAttribute, SQSRecord, SQSRecordAttributes } from 'aws-lambda';
@@ -13,7 +14,6 @@ export type QueueMapping = {
   sqs: SQSClient;
   queueUrl: string;
   queueArn: string;
-  /** At most 10, the most that SQS hands out at once. */
   batchSize: number;
   /** Each takes one batch at a time: the number is the maximum concurrency. */
   pollers: number;
@@ -35,13 +35,16 @@ export function mapQueue(mapping: QueueMapping): { stop(): Promise<void> } {
   };
 }
 
+/** SQS hands out at most so many messages at once, and deletes as many. */
+const maxOfSqs = 10;
+
 function poller(mapping: QueueMapping): Consumer {
   const { sqs, queueUrl, batchSize, onError = (error) => console.error(error) } = mapping;
   let failed = false;
   const consumer = Consumer.create({
     sqs,
     queueUrl,
-    batchSize,
+    batchSize: Math.min(batchSize, maxOfSqs),
     // A poll that is broken off takes the messages along that it was about to bring, so stop waits for it: keep it short.
     waitTimeSeconds: 1,
     messageAttributeNames: ['All'],
@@ -49,7 +52,7 @@ function poller(mapping: QueueMapping): Consumer {
     // sqs-consumer tells of a message that could not be deleted, but does not try again.
     shouldDeleteMessages: false,
     async handleMessageBatch(messages) {
-      await settle(mapping, messages).catch(onError);
+      await settle(mapping, await gathered(mapping, messages)).catch(onError);
       return undefined;
     },
     authenticationErrorTimeout: 0,
@@ -68,16 +71,36 @@ function poller(mapping: QueueMapping): Consumer {
 /** Before a queue that could not be read is asked again, which sqs-consumer does at once. */
 const pauseMs = 200;
 
+/** A batch larger than SQS hands out at once, as far as there is more. Lambda would wait for more, up to its batching window. */
+async function gathered(mapping: QueueMapping, received: Message[]): Promise<Message[]> {
+  const { sqs, queueUrl: QueueUrl, batchSize, onError = (error) => console.error(error) } = mapping;
+  const all = [...received];
+  for (let last = received; last.length === maxOfSqs && all.length < batchSize; all.push(...last)) {
+    const receive = new ReceiveMessageCommand({
+      QueueUrl,
+      MaxNumberOfMessages: Math.min(maxOfSqs, batchSize - all.length),
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['All'],
+    });
+    last = await sqs.send(receive).then(
+      ({ Messages = [] }) => Messages,
+      (error) => {
+        onError(error);
+        return [];
+      },
+    );
+  }
+  return all;
+}
+
 async function settle(mapping: QueueMapping, messages: Message[]) {
   const records = messages.map((message) => recordOf(message, mapping.queueArn));
   const result = await mapping.invoke({ Records: records });
   if (!result.ok)
     throw new Error(`the function failed: ${result.error.errorType}: ${result.error.errorMessage}`);
   const failed = failedIds(result.payload, records);
-  await remove(
-    mapping,
-    records.filter(({ messageId }) => !failed.has(messageId)),
-  );
+  const done = records.filter(({ messageId }) => !failed.has(messageId));
+  for (let at = 0; at < done.length; at += maxOfSqs) await remove(mapping, done.slice(at, at + maxOfSqs));
 }
 
 /** An answer that does not say clearly what failed says that all did, as with Lambda. */

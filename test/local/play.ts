@@ -9,15 +9,20 @@ import { type Controls, controlsOf } from './controls.ts';
 import type { Invocation, Scenario } from './scenarios.ts';
 import type { Stack } from './stack.ts';
 
-/** A log line of one attempt of a message. */
+/** What a log line tells of one attempt of a message. */
 export type Attempt = {
   messageId: string;
+  eventId?: string;
   function: string;
   outcome: string;
   kind?: string;
   reason?: string;
   operation?: string;
   status?: number;
+  attempts?: number;
+  replays?: number;
+  requests?: number;
+  durationMs?: number;
   waitSeconds?: number;
   /** What the answer of an invocation says. */
   answer?: string;
@@ -51,16 +56,15 @@ export function createFollower({ onAttempt = () => {}, onOther = () => {} }: Fol
   };
   return {
     onLog: (functionName: string, line: string): void => {
-      const attempt = attemptIn(line);
-      if (attempt === undefined) {
-        onOther(functionName, line);
-        return;
+      const made = attemptsIn(line);
+      if (made.length === 0) onOther(functionName, line);
+      for (const attempt of made) {
+        const { title, attempts, waiting, end } = storyOf(attempt.messageId);
+        attempts.push(attempt);
+        if (title !== undefined) onAttempt(attempt, title);
+        if (attempt.outcome === 'waiting') waiting.resolve();
+        else end.resolve(attempt);
       }
-      const { title, attempts, waiting, end } = storyOf(attempt.messageId);
-      attempts.push(attempt);
-      if (title !== undefined) onAttempt(attempt, title);
-      if (attempt.outcome === 'waiting') waiting.resolve();
-      else end.resolve(attempt);
     },
     /** A function may be quicker than SQS' answer to whoever sent the message: what it has told already comes first. */
     follow: (messageId: string, title: string): Story => {
@@ -74,12 +78,16 @@ export function createFollower({ onAttempt = () => {}, onOther = () => {} }: Fol
 
 export type Follower = ReturnType<typeof createFollower>;
 
-function attemptIn(line: string): Attempt | undefined {
+/** What a log line tells of messages: of one, of several that fared alike, or of none. */
+export function attemptsIn(line: string): Attempt[] {
+  if (!line.startsWith('{') || !line.includes('"messageId"')) return [];
   try {
-    const entry = JSON.parse(line);
-    return typeof entry.messageId === 'string' && typeof entry.outcome === 'string' ? entry : undefined;
+    const { messages, ...told } = JSON.parse(line);
+    if (typeof told.outcome !== 'string') return [];
+    const all = (messages ?? [told]) as Attempt[];
+    return all.map((own) => ({ ...told, ...own }));
   } catch {
-    return undefined;
+    return [];
   }
 }
 

@@ -137,7 +137,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
           sqs: polling,
           queueUrl: url,
           queueArn: arn,
-          batchSize: 10,
+          batchSize: 50,
           pollers: containersPerFunction,
           invoke: (event) => lambda.invoke(name, event),
           onError,

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { integrationNamed } from '../../lib/deployment/integrations.ts';
+import { parseMessage } from '../../lib/message.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
@@ -12,44 +15,81 @@ import { packagedProject } from './packaged.ts';
 export const latencyMs = 200;
 const batches = 25;
 const warmUps = 5;
+/** About as many users. */
+const mostMessages = (50 + 50 + 10 + 1) * (batches + warmUps);
 const course = 2001;
 const picture = readFileSync(join(resolve(import.meta.dirname, '../local/files'), 'portrait.png'));
 
-/** What one message of each kind carries; each is about a user of its own. */
-const dataOf: Record<string, (userId: number, bucket: string) => object> = {
-  'grade-push': (userId) => ({
-    ...{ orgUnitId: course, gradeObjectId: 5001, userId },
-    ...{ grade: { type: 'numeric', points: 8.5 }, comments: 'A clear argument.' },
-  }),
-  'enrollment-create': (userId) => ({ orgUnitId: course, userId, roleId: 110 }),
-  'submission-upload': (userId, bucket) => ({
-    ...{ orgUnitId: course, folderId: 7001, userId },
-    files: [
-      {
-        uri: `s3://${bucket}/uploads/submission-upload/essay.pdf`,
-        name: 'essay.pdf',
-        contentType: 'application/pdf',
-      },
-    ],
-  }),
-  'profile-image-update': (userId, bucket) => ({
-    userId,
-    file: { uri: `s3://${bucket}/uploads/profile-image-update/portrait.png`, contentType: 'image/png' },
-  }),
+type Kind = {
+  title: string;
+  function: string;
+  /** What a message about this user carries. */
+  data(userId: number, bucket: string): object;
 };
 
-/** Whole batches through the packaged functions in the local Lambda, at a platform that takes its time. */
-export async function measure(): Promise<Record<string, MeasuredFunction>> {
+const grade = (userId: number) => ({
+  ...{ orgUnitId: course, gradeObjectId: 5001, userId },
+  ...{ grade: { type: 'numeric', points: 8.5 }, comments: 'A clear argument.' },
+});
+const wholeGrade: Kind = {
+  title: '`grade-push`, both comments given',
+  function: 'grade-push',
+  data: (userId) => ({ ...grade(userId), privateComments: '' }),
+};
+const kinds: Kind[] = [
+  wholeGrade,
+  { title: '`grade-push`, a comment left out', function: 'grade-push', data: grade },
+  {
+    title: '`enrollment-create`',
+    function: 'enrollment-create',
+    data: (userId) => ({ orgUnitId: course, userId, roleId: 110 }),
+  },
+  {
+    title: '`submission-upload`',
+    function: 'submission-upload',
+    data: (userId, bucket) => ({
+      ...{ orgUnitId: course, folderId: 7001, userId },
+      files: [
+        {
+          uri: `s3://${bucket}/uploads/submission-upload/essay.pdf`,
+          name: 'essay.pdf',
+          contentType: 'application/pdf',
+        },
+      ],
+    }),
+  },
+  {
+    title: '`profile-image-update`',
+    function: 'profile-image-update',
+    data: (userId, bucket) => ({
+      userId,
+      file: { uri: `s3://${bucket}/uploads/profile-image-update/portrait.png`, contentType: 'image/png' },
+    }),
+  },
+];
+const partialBatches = [10, 1];
+
+/** Batches through the packaged functions in the local Lambda, at a platform that takes its time. */
+export async function measure() {
   const deployed = await deployLocally(await packagedProject(), { change: { maximumConcurrency: 1 } });
   try {
     await prepare(deployed);
-    const measured: Record<string, MeasuredFunction> = {};
-    for (const name of Object.keys(dataOf)) measured[name] = await measureOne(deployed, name);
-    return measured;
+    const functions: Record<string, MeasuredFunction> = {};
+    for (const kind of kinds)
+      functions[kind.title] = await measureOne(deployed, { ...kind, batchSize: fullBatch(deployed, kind) });
+    const partial: MeasuredFunction[] = [];
+    for (const batchSize of partialBatches)
+      partial.push(await measureOne(deployed, { ...wholeGrade, batchSize }));
+    return { functions, partial };
   } finally {
     await deployed.close();
   }
 }
+
+const fullBatch = ({ deployment }: Deployed, kind: Kind): number =>
+  deployment
+    .ofType('AWS::Lambda::EventSourceMapping')
+    .find(({ EventSourceArn }) => EventSourceArn.endsWith(`-${kind.function}`))?.BatchSize;
 
 /** What the functions on schedule write while all is well, in so many metrics. */
 export async function measureSchedules(): Promise<Record<string, number>> {
@@ -69,14 +109,25 @@ export async function measureSchedules(): Promise<Record<string, number>> {
   }
 }
 
-async function measureOne(deployed: Deployed, name: string): Promise<MeasuredFunction> {
-  const mapping = deployed.deployment
-    .ofType('AWS::Lambda::EventSourceMapping')
-    .find(({ EventSourceArn }) => EventSourceArn.endsWith(`-${name}`))!;
-  const batchSize: number = mapping.BatchSize;
+async function measureOne(
+  deployed: Deployed,
+  { function: name, data, batchSize }: Kind & { batchSize: number },
+): Promise<MeasuredFunction> {
+  // The ledger knows nothing of them yet.
+  const from = nextUser.get(name) ?? firstUser;
+  nextUser.set(name, from + (warmUps + batches) * batchSize);
+  let body = '';
+  const bodyOf = (userId: number): string => {
+    body = JSON.stringify({
+      ...{ specversion: '1.0', id: randomUUID(), source: 'https://sis.example.edu/outbox' },
+      ...{ type: `sis.${name}.v1`, time: new Date().toISOString() },
+      data: data(userId, bucketOf(deployed)),
+    });
+    return body;
+  };
   const eventOf = (batch: number) => ({
     Records: Array.from({ length: batchSize }, (_, at) =>
-      recordOf(deployed, { name, userId: firstUser + batch * batchSize + at }),
+      recordOf(name, bodyOf(from + batch * batchSize + at)),
     ),
   });
   for (let batch = 0; batch < warmUps; batch += 1) await deployed.lambda.invoke(name, eventOf(batch));
@@ -99,20 +150,43 @@ async function measureOne(deployed: Deployed, name: string): Promise<MeasuredFun
   for (const { action } of deployed.callsOf(name).slice(callsBefore))
     calls[action] = (calls[action] ?? 0) + 1 / messages;
   return {
+    function: name,
     batchSize,
+    messageBytes: Buffer.byteLength(body),
     memoryMb: deployed.functions[name]?.memoryMb ?? 0,
     wallMs: Math.round(walls.toSorted((one, other) => one - other)[Math.floor(batches / 2)] ?? 0),
     cpuMs: Math.round((cpuMsOf(pid) - cpuBefore) / batches),
+    peakMb: peakMbOf(pid),
     requests: rounded(((await controls.requests()).length - requestsBefore) / messages),
     calls: Object.fromEntries(Object.entries(calls).map(([action, count]) => [action, rounded(count)])),
     logBytes: Math.round(lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0) / messages),
     logLines: rounded(lines.length / messages),
     metrics: new Set(lines.flatMap(seriesIn)).size,
+    itemBytes: await itemBytesOf(deployed, { name, body }),
   };
+}
+
+/** DynamoDB counts names and texts in UTF-8, and two digits of a number to a byte and one more. */
+async function itemBytesOf({ stack }: Deployed, message: { name: string; body: string }): Promise<number> {
+  const { dynamodb, table } = stack.description;
+  const integration = await integrationNamed(message.name);
+  if (integration === undefined) throw new Error(`There is no integration ${message.name}`);
+  const parsed = parseMessage(message.body, integration, Date.now());
+  const client = new DynamoDBClient(localClient(dynamodb));
+  const resource = { S: integration.resource(parsed.data, parsed) };
+  const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { resource } }));
+  client.destroy();
+  if (Item === undefined) throw new Error(`The ledger has no item of ${resource.S}`);
+  return Object.entries(Item).reduce(
+    (sum, [name, { S = '', N }]) =>
+      sum + Buffer.byteLength(name + S) + (N === undefined ? 0 : Math.ceil(N.length / 2) + 1),
+    0,
+  );
 }
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 const firstUser = 10_000;
+const nextUser = new Map<string, number>();
 
 /** The metrics of CloudWatch that a line makes. */
 function seriesIn(line: string): string[] {
@@ -135,12 +209,12 @@ function cpuMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-function recordOf(deployed: Deployed, { name, userId }: { name: string; userId: number }) {
-  const body = JSON.stringify({
-    ...{ specversion: '1.0', id: randomUUID(), source: 'https://sis.example.edu/outbox' },
-    ...{ type: `sis.${name}.v1`, time: new Date().toISOString() },
-    data: dataOf[name]?.(userId, bucketOf(deployed)),
-  });
+function peakMbOf(pid: number): number {
+  const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Math.round(Number(kilobytes) / 1024);
+}
+
+function recordOf(name: string, body: string) {
   return {
     ...{ messageId: randomUUID(), receiptHandle: 'none', body, messageAttributes: {}, md5OfBody: '' },
     attributes: { ApproximateReceiveCount: '1', SentTimestamp: `${Date.now()}` },
@@ -160,7 +234,7 @@ async function createBucket(deployed: Deployed) {
 
 async function prepare(deployed: Deployed): Promise<void> {
   const controls = controlsOf(deployed.stack.description);
-  const users = Array.from({ length: 10 * (batches + warmUps) }, (_, at) => ({ userId: firstUser + at }));
+  const users = Array.from({ length: mostMessages }, (_, at) => ({ userId: firstUser + at }));
   await controls.seed({
     users,
     enrollments: users.map(({ userId }) => ({ orgUnitId: course, userId, roleId: 110 })),

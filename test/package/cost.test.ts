@@ -1,25 +1,73 @@
 import { expect, test } from 'vitest';
 import { writtenPart } from '../documents.ts';
 import { deploy } from './cloudformation.ts';
-import { billedMs, costOf, countedIn, exportCostOf, pipeCost, readMeasurement, tablesOf } from './cost.ts';
+import {
+  billedMs,
+  costOf,
+  countedIn,
+  exportCostOf,
+  pipeCost,
+  readMeasurement,
+  tablesOf,
+  waitingCost,
+} from './cost.ts';
 import { packagedProject, slowMs } from './packaged.ts';
 
 const measured = {
-  ...{ batchSize: 10, memoryMb: 1024, wallMs: 1000, cpuMs: 0, requests: 1, metrics: 6 },
-  ...{ calls: { 'dynamodb:UpdateItem': 1 }, logBytes: 934, logLines: 1 },
+  ...{ function: 'grade-push', batchSize: 50, messageBytes: 322, memoryMb: 1024, peakMb: 200 },
+  ...{ wallMs: 1000, cpuMs: 0, requests: 1, metrics: 6 },
+  ...{ calls: { 'dynamodb:UpdateItem': 1 }, itemBytes: 860, logBytes: 966, logLines: 1 },
 };
 
 test('a million messages cost the sum of what AWS bills for them', () => {
   expect(costOf(measured)).toEqual({
-    lambda: expect.closeTo(0.02 + 1.33334, 6),
-    sqs: expect.closeTo(0.48, 6),
+    lambda: expect.closeTo(0.004 + 0.266668, 6),
+    sending: expect.closeTo(0.4, 6),
+    receiving: expect.closeTo(0.08, 6),
     ledger: 0.625,
     secrets: 0,
     files: 0,
     logs: expect.closeTo(0.5, 6),
-    total: expect.closeTo(2.95834, 6),
+    total: expect.closeTo(1.875668, 6),
+    inTens: expect.closeTo(1.515668, 6),
   });
   expect(pipeCost()).toBeCloseTo(1.8, 6);
+  expect(pipeCost(10)).toBeCloseTo(1.44, 6);
+});
+
+test.each([
+  ['a batch over ten: SQS hands out and deletes ten at a time', { batchSize: 50 }, 0.4, 0.08],
+  ['a batch of ten', { batchSize: 10 }, 0.4, 0.08],
+  ['a batch between tens: a request that is not full costs as much', { batchSize: 25 }, 0.4, 0.096],
+  ['a batch of one', { batchSize: 1 }, 0.4, 0.8],
+  ['messages whose ten have more than 64 KB', { messageBytes: 10_000 }, 0.4, 0.12],
+  ['messages of more than 64 KB', { messageBytes: 100_000 }, 0.8, 0.04 * 16 + 0.04],
+])('of SQS, a million cost its requests of 64 KB each: %s', (_, more, sending, receiving) => {
+  const cost = costOf({ ...measured, ...more });
+  expect(cost.sending).toBeCloseTo(sending, 6);
+  expect(cost.receiving).toBeCloseTo(receiving, 6);
+});
+
+test('a write of the ledger costs as much again for each KiB of its item', () => {
+  expect(costOf({ ...measured, itemBytes: 1024 }).ledger).toBeCloseTo(0.625, 6);
+  expect(costOf({ ...measured, itemBytes: 1025 }).ledger).toBeCloseTo(1.25, 6);
+});
+
+test('calls that wait for their turn cost their containers for as long as the platform takes', () => {
+  // 12,000 seconds of 2 containers with half a gigabyte.
+  expect(waitingCost(512, 2)).toBeCloseTo(12_000 * 0.0000133334, 6);
+});
+
+test('a million grades and a million enrollments stay below what was promised for them', async () => {
+  const { functions } = await readMeasurement();
+  const headline = ['`grade-push`, both comments given', '`enrollment-create`'];
+  for (const title of headline) {
+    const { total, inTens } = costOf(functions[title]!);
+    expect(total, title).toBeLessThanOrEqual(1.3);
+    expect(inTens, title).toBeLessThanOrEqual(0.95);
+    // A longer source or id must not make it two writes.
+    expect(functions[title]?.itemBytes, title).toBeLessThanOrEqual(900);
+  }
 });
 
 test('an export costs its time, its files and its operations, of which a pass has 500 at most', () => {
@@ -45,7 +93,9 @@ test('the costs in lib/config/README.md are those of the measurement and of the 
   const deployment = deploy((await packagedProject()).template);
   const measurement = await readMeasurement();
   expect(writtenPart('costs')).toBe(tablesOf(measurement, countedIn(deployment)));
-  for (const [name, { memoryMb, batchSize }] of Object.entries(measurement.functions)) {
+  for (const { peakMb, memoryMb } of Object.values(measurement.functions))
+    expect(peakMb).toBeLessThan(memoryMb);
+  for (const { function: name, memoryMb, batchSize } of Object.values(measurement.functions)) {
     const lambda = deployment
       .ofType('AWS::Lambda::Function')
       .find(({ FunctionName }) => FunctionName.endsWith(`-${name}`));

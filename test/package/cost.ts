@@ -35,10 +35,15 @@ const prices = {
 
 /** What whole batches of a packaged function took in the local Lambda: times by batch, all else by message. */
 export type MeasuredFunction = {
+  function: string;
   batchSize: number;
+  /** As SQS counts them. */
+  messageBytes: number;
   memoryMb: number;
   wallMs: number;
   cpuMs: number;
+  /** The most memory that the container's process took. */
+  peakMb: number;
   /** Of the platform. */
   requests: number;
   /** Of AWS, by the action that each takes. */
@@ -47,13 +52,18 @@ export type MeasuredFunction = {
   logLines: number;
   /** So many of CloudWatch's metrics the function writes while all is well. */
   metrics: number;
+  /** Of the ledger's item, as DynamoDB counts it. */
+  itemBytes: number;
 };
 
 type Measurement = {
   latencyMs: number;
   machine: string;
   date: string;
+  /** By what the messages are. */
   functions: Record<string, MeasuredFunction>;
+  /** The first of them again, in batches that are not full. */
+  partial: MeasuredFunction[];
   /** So many of CloudWatch's metrics each function on schedule writes while all is well. */
   scheduleMetrics: Record<string, number>;
 };
@@ -68,26 +78,48 @@ const invocationBytes = 400;
 export const billedMs = ({ wallMs, cpuMs, memoryMb }: MeasuredFunction): number =>
   Math.round(wallMs - cpuMs + cpuMs / Math.min(1, memoryMb / memoryOfOneCpuMb));
 
-/** Dollars for a million messages that all succeed at once. */
+/** DynamoDB bills a write for each KiB of its item. */
+const writtenBytes = 1024;
+/** SQS takes, hands out and deletes so many messages with a request at most, and bills one for each 64 KB that it carries. */
+const sqsBatch = { messages: 10, billedBytes: 64 * 1024 };
+
+/** Of so many messages, by message. */
+const sqsRequests = (messages: number, messageBytes: number): number => {
+  const requests = Math.ceil(messages / sqsBatch.messages);
+  const each = Math.ceil(((messages / requests) * messageBytes) / sqsBatch.billedBytes);
+  return (requests * Math.max(1, each)) / messages;
+};
+
+/** Dollars for a million messages that all succeed at once; `total` where they are sent singly, `inTens` where ten at a time. */
 export const costOf = (measured: MeasuredFunction) => {
-  const { batchSize, calls, memoryMb, logBytes, logLines } = measured;
+  const { batchSize, calls, memoryMb, messageBytes, itemBytes, logBytes, logLines } = measured;
   const batches = 1 / batchSize;
   const gigabyteSeconds = (billedMs(measured) / 1000) * (memoryMb / 1024) * batches * 1_000_000;
+  const writes = (calls['dynamodb:UpdateItem'] ?? 0) + (calls['dynamodb:PutItem'] ?? 0);
+  const sending = (messages: number): number => prices.sqsRequest * sqsRequests(messages, messageBytes);
   const cost = {
     lambda: prices.lambdaRequest * batches + prices.lambdaGigabyteSecond * gigabyteSeconds,
-    // Sent one by one, received and deleted by the batch.
-    sqs: prices.sqsRequest * (1 + 2 * batches),
-    ledger: prices.tableWrite * ((calls['dynamodb:UpdateItem'] ?? 0) + (calls['dynamodb:PutItem'] ?? 0)),
+    // However large a batch is, Lambda receives and deletes ten messages at a time.
+    receiving: prices.sqsRequest * (sqsRequests(batchSize, messageBytes) + sqsRequests(batchSize, 0)),
+    ledger: prices.tableWrite * writes * Math.ceil(itemBytes / writtenBytes),
     secrets: prices.secretRead * (calls['secretsmanager:GetSecretValue'] ?? 0),
     files: prices.fileRead * (calls['s3:GetObject'] ?? 0),
     logs: prices.logGigabyte * ((logBytes + logLines * lineBytes + invocationBytes * batches) / 1000),
   };
-  const total = Object.values(cost).reduce((sum, each) => sum + each, 0);
-  return { ...cost, total };
+  const rest = Object.values(cost).reduce((sum, each) => sum + each, 0);
+  return { ...cost, sending: sending(1), total: rest + sending(1), inTens: rest + sending(10) };
 };
 
 /** Dollars for a million messages of one unsigned request each. A pipe to an API destination takes no batches. */
-export const pipeCost = (): number => prices.pipeRequest + prices.destinationRequest + prices.sqsRequest * 3;
+export const pipeCost = (sentAtOnce = 1): number =>
+  prices.pipeRequest + prices.destinationRequest + prices.sqsRequest * (1 / sentAtOnce + 2);
+
+/** What a platform grants that allows 50,000 credits a minute, at 10 a call. */
+const callsPerSecond = 50_000 / 10 / 60;
+
+/** Dollars for a million calls that wait for their turn: all that while, every container is billed. */
+export const waitingCost = (memoryMb: number, containers: number): number =>
+  (prices.lambdaGigabyteSecond * (memoryMb / 1024) * containers * 1_000_000) / callsPerSecond;
 
 /** What an export is computed with; all goes well. */
 const anExport = {
@@ -119,24 +151,36 @@ export const exportCostOf = (courses: number, latencyMs: number) => {
 };
 
 /** Alarms that each integration brings along, all others with the metrics that they are billed for, and those made of others. */
-export type Counted = { eachAlarms: number; ownAlarms: number; ownWatched: number; causes: number };
+export type Counted = {
+  eachAlarms: number;
+  ownAlarms: number;
+  ownWatched: number;
+  causes: number;
+  /** Of a function with a queue. */
+  containers: number;
+};
 
 /** The tables of lib/config/README.md. */
 export function tablesOf(measurement: Measurement, counted: Counted): string {
-  const { functions, scheduleMetrics, latencyMs, machine, date } = measurement;
-  const rows = Object.entries(functions).map(([name, measured]) => {
-    const { lambda, sqs, ledger, secrets, files, logs, total } = costOf(measured);
-    const parts = [lambda, sqs, ledger, secrets + files, logs, total];
-    return [
-      `\`${name}\``,
-      measured.batchSize,
-      measured.requests,
-      `${billedMs(measured)} ms`,
-      ...parts.map(dollars),
-      // A file, or a second request that depends on the first, is beyond it.
-      measured.requests === 1 && measured.calls['s3:GetObject'] === undefined ? dollars(pipeCost()) : '–',
-    ];
+  const { functions, partial, scheduleMetrics, latencyMs, machine, date } = measurement;
+  const costsIn = (measured: MeasuredFunction): (string | number)[] => {
+    const { lambda, receiving, sending, ledger, secrets, files, logs, total, inTens } = costOf(measured);
+    const parts = [lambda, sending + receiving, ledger, secrets + files, logs, total, inTens];
+    return [measured.batchSize, measured.requests, `${billedMs(measured)} ms`, ...parts.map(dollars)];
+  };
+  const rows = Object.entries(functions).map(([title, measured]) => {
+    // A file, or a second request that depends on the first, is beyond it.
+    const isForPipes = measured.requests === 1 && measured.calls['s3:GetObject'] === undefined;
+    const pipes = isForPipes ? [pipeCost(), pipeCost(10)].map(dollars).join(' / ') : '–';
+    return [title, ...costsIn(measured), pipes];
   });
+  const [[firstTitle, first] = ['', undefined]] = Object.entries(functions);
+  const memoryMb = first?.memoryMb ?? 0;
+  const waiting = dollars(waitingCost(memoryMb, counted.containers));
+  const costHead = [
+    ...['batch', 'requests each', 'billed a batch', 'Lambda', 'SQS', 'ledger', 'secrets, files', 'logs'],
+    ...['**together**', '**sent in tens**'],
+  ];
   const ofSchedules = Object.values(scheduleMetrics).reduce((sum, each) => sum + each, 0);
   const own =
     counted.ownWatched * prices.alarm +
@@ -146,24 +190,19 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
   const metrics = Math.max(...Object.values(functions).map((each) => each.metrics));
   return [
     '',
-    table(
-      [
-        'a million messages of',
-        'batch',
-        'requests each',
-        'billed a batch',
-        'Lambda',
-        'SQS',
-        'ledger',
-        'secrets, files',
-        'logs',
-        '**together**',
-        'Pipes + API destinations',
-      ],
-      rows,
-    ),
+    table(['a million messages of', ...costHead, 'Pipes + API destinations'], rows),
     `Measured on ${date} on ${machine} with the packaged functions in the local Lambda. The platform answers after`,
     `${latencyMs} ms, and everything succeeds at once. CPU time is scaled to the part of a CPU that the function’s memory buys.`,
+    'Pipes + API destinations: sent singly / in tens.',
+    '',
+    'Where batches are not full:',
+    '',
+    table(
+      ['a million messages of', ...costHead],
+      partial.map((measured) => [firstTitle, ...costsIn(measured)]),
+    ),
+    `Where calls wait for their turn, every container is billed all the while: at ${Math.floor(callsPerSecond)} calls a second, a million calls take`,
+    `${(1_000_000 / callsPerSecond / 3600).toFixed(1)} hours, in which the ${counted.containers} containers of one function cost ${waiting} with ${memoryMb} MB, in the place of what Lambda costs above.`,
     '',
     'Fixed costs a month:',
     '',
@@ -220,7 +259,12 @@ export const countedIn = (deployment: Deployment): Counted => {
   const causes = deployment.ofType('AWS::CloudWatch::CompositeAlarm').length;
   const ownAlarms = watched.length - each;
   const ownWatched = ownAlarms + alarmsIn(deployment).filter(({ alive }) => alive !== undefined).length;
-  return { eachAlarms: each / triggered.length, ownAlarms, ownWatched, causes };
+  const containers = Math.max(
+    ...deployment
+      .ofType('AWS::Lambda::EventSourceMapping')
+      .map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency),
+  );
+  return { eachAlarms: each / triggered.length, ownAlarms, ownWatched, causes, containers };
 };
 
 /** `npm run costs` */
@@ -237,9 +281,9 @@ export const command = async (): Promise<void> => {
   if (anew) {
     const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
     const date = new Date().toISOString().slice(0, 10);
-    const functions = await measure();
+    const measured = await measure();
     const scheduleMetrics = await measureSchedules();
-    const measurement: Measurement = { latencyMs, machine, date, functions, scheduleMetrics };
+    const measurement: Measurement = { latencyMs, machine, date, ...measured, scheduleMetrics };
     await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
   }
   const counted = countedIn(deploy((await packagedProject()).template));

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { mapQueue } from '../local/event-source-mapping.ts';
 import { type FunctionConfiguration, type InvokeResult, startLambda } from '../local/lambda.ts';
+import { type Attempt, attemptsIn } from '../local/play.ts';
 import { settingsOf, startStack } from '../local/stack.ts';
 import { type Recorder, recordAwsCalls } from './aws-recorder.ts';
 import { deploy } from './cloudformation.ts';
@@ -11,8 +12,6 @@ import type { Packaged } from './packaged.ts';
 import { unzip } from './zip.ts';
 
 /** A log line of an attempt of a message. */
-type Attempt = { messageId: string; outcome: string; reason?: string };
-
 type Options = {
   /** In place of what the template says of every function. */
   change?: Partial<Omit<FunctionConfiguration, 'env'>>;
@@ -158,11 +157,10 @@ function followLog() {
     lines,
     add: (_name: string, line: string): void => {
       lines.push(line);
-      if (!line.startsWith('{')) return;
-      const attempt: Attempt = JSON.parse(line);
-      if (attempt.messageId === undefined || attempt.outcome === undefined) return;
-      attempts.push(attempt);
-      for (const { isMet, met } of waiters) if (isMet(attempt)) met(attempt);
+      for (const attempt of attemptsIn(line)) {
+        attempts.push(attempt);
+        for (const { isMet, met } of waiters) if (isMet(attempt)) met(attempt);
+      }
     },
     until: (isMet: (attempt: Attempt) => boolean, { what, about }: { what: string; about: string }) => {
       const { promise, resolve, reject } = Promise.withResolvers<Attempt>();

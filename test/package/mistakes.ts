@@ -168,6 +168,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'a queue without a function',
       (_, { Resources }) => delete Resources.GradeDashpushEventSourceMappingSQSGradepushQueue,
     ),
+    mistake('a large batch that nobody gathers', (of) => {
+      of('GradeDashpushEventSourceMappingSQSGradepushQueue').MaximumBatchingWindowInSeconds = 0;
+    }),
     mistake('a queue with two mappings', (_, { Resources }) => {
       Resources.another = structuredClone(Resources.GradeDashpushEventSourceMappingSQSGradepushQueue!);
     }),
@@ -556,6 +559,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     ),
     mistake('a mapping that overruns the platform', (of) => {
       of('GradeDashpushEventSourceMappingSQSGradepushQueue').ScalingConfig.MaximumConcurrency = 1000;
+    }),
+    mistake('a large batch of files', (of) => {
+      of('SubmissionDashuploadEventSourceMappingSQSSubmissionuploadQueue').BatchSize = 50;
     }),
     mistake(
       'a function that its mapping overruns',

@@ -155,6 +155,8 @@ export const rules: Record<string, Rule> = {
         !mapping.FunctionResponseTypes?.includes('ReportBatchItemFailures') ||
         mapping.BatchSize === undefined ||
         mapping.MaximumBatchingWindowInSeconds === undefined ||
+        // Lambda takes no other.
+        (mapping.BatchSize > 10 && mapping.MaximumBatchingWindowInSeconds < 1) ||
         mapping.ScalingConfig?.MaximumConcurrency === undefined,
     );
     const twice = mappings(deployment).length - mapped.size;
@@ -704,7 +706,7 @@ export const rules: Record<string, Rule> = {
           mapping.Enabled === false ||
           mapping.FilterCriteria !== undefined ||
           queue.DelaySeconds > 0 ||
-          mapping.BatchSize > 10 ||
+          mapping.BatchSize > (opensFiles(deployment, lambda) ? 2 : 50) ||
           mapping.ScalingConfig?.MaximumConcurrency > (lambda.ReservedConcurrentExecutions ?? 10),
       )
       .map(({ mapping }) => mapping.id),
@@ -1090,6 +1092,12 @@ const allows = (statements: Statement[], action: string, resource: string): bool
       actions.some((pattern) => matches(pattern, action)) &&
       resources.some((pattern) => matches(pattern, resource)),
   );
+
+/** Files stream through the container's network: few at a time. */
+const opensFiles = (deployment: Deployment, lambda: Properties): boolean => {
+  const statements = roleStatements(deployment, roleOf(deployment, lambda).id);
+  return allows(statements, 's3:GetObject', `${deployment.arnOf('Files')}/uploads/${nameOf(lambda)}/a`);
+};
 
 const sourceQueues = (deployment: Deployment) =>
   deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id !== 'DeadLetters');

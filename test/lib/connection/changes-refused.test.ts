@@ -9,13 +9,13 @@ import { handler as replay } from '../../../functions/dead-letter-replay.ts';
 import { statusOf } from '../../../lib/connection/status.ts';
 import { sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { localClient } from '../../local/aws.ts';
+import { type Attempt, attemptsIn } from '../../local/play.ts';
 import { settingsOf } from '../../local/stack.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, failureOf, never } from '../cli/office.ts';
 import { typed } from '../cli/typed.ts';
 
 /** Where the platform refuses a key for changes and answers what it is asked: the functions meet it, and no probe does. */
-type Attempt = { eventId?: string; outcome: string; kind?: string; reason?: string };
 const attempts: Attempt[] = [];
 const metrics: Record<string, unknown>[] = [];
 const office = localOffice({
@@ -25,7 +25,7 @@ const office = localOffice({
     if (!line.startsWith('{')) return;
     const entry = JSON.parse(line);
     if ('_aws' in entry) metrics.push(entry);
-    else if (entry.outcome) attempts.push(entry);
+    else attempts.push(...attemptsIn(line));
   },
 });
 const schedule = JSON.parse(

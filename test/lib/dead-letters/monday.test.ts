@@ -4,6 +4,7 @@ import { sendAll } from '../../../lib/aws/batches.ts';
 import type { Groups } from '../../../lib/dead-letters/reading/groups.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import type { ReplayResult } from '../../../lib/dead-letters/replay/replay.ts';
+import { type Attempt, attemptsIn } from '../../local/play.ts';
 import { settingsOf } from '../../local/stack.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody } from '../cli/office.ts';
@@ -12,15 +13,12 @@ import { documentsIn, typed } from '../cli/typed.ts';
 /** Letters of each kind; `npm run monday` asks for 300. */
 const each = Number(process.env.LETTERS_PER_KIND ?? 6);
 
-type Attempt = { eventId: string; outcome: string; replays: number };
 const attempts: Attempt[] = [];
 const brokenRoute = JSON.stringify({ 'create-enrollment': { path: '/enrollments/{nothing}/' } });
 const office = localOffice({
   // What would wait for a day is parked at once, and one function has a bug.
   settings: { WAIT_LONGEST_HOURS: '0.0000001', PLATFORM_OPERATIONS: brokenRoute },
-  onLog: (_, line) => {
-    if (line.includes('"outcome"') && line.includes('"eventId"')) attempts.push(JSON.parse(line));
-  },
+  onLog: (_, line) => attempts.push(...attemptsIn(line)),
 });
 
 const kinds = [
@@ -243,7 +241,7 @@ test(`an operator’s Monday: ${each * kinds.length} letters of ten kinds are se
   expect(await lettersByKind()).toEqual({ invalid: 2 * each });
 
   // No letter was replayed twice, but for the canary that came too early.
-  const replayed = attempts.filter(({ replays }) => replays > 0);
+  const replayed = attempts.filter(({ replays = 0 }) => replays > 0);
   const perMessage = Map.groupBy(replayed, ({ eventId, replays }) => `${eventId} ${replays}`);
   expect(
     [...perMessage.values()].filter(

@@ -24,6 +24,7 @@ import { parseRefusal } from '../../../lib/platform/core/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
+import { attemptsIn } from '../../local/play.ts';
 import { unpaced } from '../pace/unpaced.ts';
 
 const second = 1_000;
@@ -126,8 +127,8 @@ const worldWith = (more: Partial<Services>) => {
     services,
     lines,
     attempts,
-    /** The one line of each message. */
-    reports: () => logged().filter(({ outcome, _aws }) => outcome && !_aws),
+    /** What the log tells of each message. */
+    reports: () => lines.flatMap(attemptsIn),
     logged,
   };
 };
@@ -390,7 +391,7 @@ test.each([
   const context = { ...plentyOfTime, awsRequestId: 'invocation-1' };
   await handlerOf(integration, () => services)({ Records: [record] }, context);
   expect(reports()).toMatchObject([{ invocationId: 'invocation-1' }]);
-  expect(reports()[0].durationMs).toBeLessThan(60 * second);
+  expect(reports()[0]!.durationMs).toBeLessThan(60 * second);
   expect(written).toEqual([1]);
   expect(heard).toMatchObject([
     {
@@ -673,7 +674,7 @@ describe('the line of a message', () => {
       await platform.call(putThing);
     };
     const { reports } = await handleOne(call);
-    expect(keys(reports()[0])).toEqual([...always, 'eventId', 'operation', 'status'].sort());
+    expect(keys(reports()[0]!)).toEqual([...always, 'eventId', 'operation', 'status'].sort());
     expect(reports()).toMatchObject([
       {
         level: 'INFO',
@@ -706,7 +707,7 @@ describe('the line of a message', () => {
       ),
     );
     const more = ['eventId', 'kind', 'reason', 'operation', 'status', 'requestId', 'waitSeconds'];
-    expect(keys(reports()[0])).toEqual([...always, ...more].sort());
+    expect(keys(reports()[0]!)).toEqual([...always, ...more].sort());
     expect(reports()).toMatchObject([
       {
         level: 'WARN',
@@ -723,10 +724,36 @@ describe('the line of a message', () => {
     const { reports } = await handleOne(
       throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' })),
     );
-    expect(keys(reports()[0])).toEqual(
+    expect(keys(reports()[0]!)).toEqual(
       [...always, 'eventId', 'kind', 'reason', 'operation', 'status'].sort(),
     );
     expect(reports()).toMatchObject([{ level: 'ERROR', outcome: 'parked', kind: 'rejected', status: 404 }]);
+  });
+
+  test('is shared by a batch that fared alike, while one that fails has its own at once', async () => {
+    const { services, logged, reports } = worldWith({ queues: fakeQueues().queues });
+    const Records = Array.from({ length: 50 }, (_, at) => ({
+      ...recordOf(bodyOf(at === 20 ? 'bad' : `m${at}`)),
+      messageId: `sqs-${at}`,
+    }));
+    const handler = handlerOf(
+      integrationOf(async (say, { platform }) => {
+        await platform.call(putThing);
+        if (say === 'bad') throw refusedBy({ status: 404, type: 'not-found', title: 'Not Found' });
+      }),
+      () => services,
+    );
+    await handler({ Records }, plentyOfTime);
+    const lines = logged().filter(({ _aws, outcome }) => outcome && !_aws);
+    expect(lines).toMatchObject([
+      { level: 'ERROR', message: 'message parked', eventId: 'event-bad', kind: 'rejected' },
+      { level: 'INFO', message: 'messages done', count: 49, status: 200, attempts: 1, requests: 1 },
+    ]);
+    const told = new Set(reports().map(({ messageId, eventId }) => `${messageId} ${eventId}`));
+    expect(told).toEqual(
+      new Set(Records.map(({ messageId, body }) => `${messageId} ${JSON.parse(body).id}`)),
+    );
+    expect(logged().filter(({ _aws }) => _aws)).toHaveLength(2);
   });
 
   test('is followed by the metrics of the invocation, before it ends', async () => {
@@ -1012,7 +1039,7 @@ describe('through SQS', () => {
           waitSeconds: expect.any(Number),
         },
       ]);
-      expect(reports()[0].waitSeconds).toBeGreaterThanOrEqual(5);
+      expect(reports()[0]!.waitSeconds).toBeGreaterThanOrEqual(5);
       expect(await parked()).toEqual([]);
 
       await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import {
+  type ChangeMessageVisibilityBatchCommand,
   GetQueueAttributesCommand,
   type Message,
   ReceiveMessageCommand,
@@ -123,6 +125,25 @@ describe('waiting messages', () => {
     expect(warnings).toEqual([]);
   });
 
+  test('of a large batch have the time-outs of one call, and not of each ten one after the other', async () => {
+    let underWay = 0;
+    let most = 0;
+    const silent = {
+      send: async () => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await sleep(20);
+        underWay -= 1;
+        return {};
+      },
+    } as unknown as SQSClient;
+    const delays = Array.from({ length: 50 }, (_, at) => ({
+      ...{ messageId: `m${at}`, receiptHandle: `r${at}`, seconds: 5 },
+    }));
+    await queues({ sqs: async () => silent }).delay(delays);
+    expect(most).toBe(5);
+  });
+
   test('stay hidden for the time that each has to wait', async () => {
     const delays = await inHand(3);
     await queues().delay(delays.map((delay, at) => ({ ...delay, seconds: at === 1 ? 0 : 600 })));
@@ -213,9 +234,18 @@ describe('waiting messages', () => {
 
   test('of one call that fails are no reason to leave those of the next', async () => {
     const delays = await inHand(15);
-    await fault({ action: 'ChangeMessageVisibilityBatch', status: 500, times: 2 });
-    await queues().delay(delays);
-    expect(visibilityCalls()).toBe(3);
+    const [first] = delays;
+    const withoutFirst = {
+      send: async (command: ChangeMessageVisibilityBatchCommand) => {
+        const isOfFirst = command.input.Entries?.some(
+          ({ ReceiptHandle }) => ReceiptHandle === first?.receiptHandle,
+        );
+        if (isOfFirst) throw new Error('no answer');
+        return sqs.send(command);
+      },
+    } as unknown as SQSClient;
+    await queues({ sqs: async () => withoutFirst }).delay(delays);
+    expect(visibilityCalls()).toBe(1);
     expect(await shown()).toEqual(idsOf(delays.slice(10)));
     expect(warnings).toEqual(warned(delays.slice(0, 10)));
   });

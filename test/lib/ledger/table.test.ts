@@ -210,8 +210,23 @@ describe('an item', () => {
   test('of a message without a failure tells of its field no more than it must: a write is paid for by the KiB', async () => {
     await claim(itemOf('1'));
     expect(JSON.parse((await raw()).s_whole?.S ?? '')).toEqual({
-      ...{ messageId: 'm', outcome: 'claimed', claimedMs: nowMs, attemptedMs: nowMs },
+      ...{ messageId: 'm', claimedMs: nowMs },
     });
+  });
+
+  test('written when every field told its outcome and its first attempt is still read', async () => {
+    const item = itemOf('1');
+    await claim(item);
+    const state = { messageId: 'm', outcome: 'claimed', claimedMs: nowMs, attemptedMs: nowMs };
+    await client.send(
+      new UpdateItemCommand({
+        TableName: name,
+        Key: { resource: { S: resource } },
+        UpdateExpression: 'SET s_whole = :state',
+        ExpressionAttributeValues: { ':state': { S: JSON.stringify(state) } },
+      }),
+    );
+    expect((await claim(item)).item).toEqual(item);
   });
 
   test('has these attributes alone; they are set by number, as DynamoDB reserves some of their names', async () => {

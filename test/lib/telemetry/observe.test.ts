@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -123,7 +124,8 @@ describe('a log line', () => {
     observe.warn('a warning');
     observe.error('an error');
     observe.flush();
-    expect(logs().map((entry) => entry.level)).toEqual(written);
+    expect(new Set(logs().map((entry) => entry.level))).toEqual(new Set(written));
+    expect(logs()).toHaveLength(written.length);
     expect(metrics()).not.toEqual([]);
   });
 
@@ -136,21 +138,21 @@ describe('a log line', () => {
     expect(lines).toEqual([]);
   });
 
-  test('of a success waits for the end of the invocation, and is written before what goes wrong meanwhile', () => {
+  test('of a success waits for the end of the invocation, and of what goes wrong is written at once', () => {
     const { observe, logs } = observing();
     observe.message(report);
     expect(logs()).toEqual([]);
-    observe.warn('a warning');
-    expect(logs()).toMatchObject([{ outcome: 'done' }, { message: 'a warning' }]);
+    observe.message({ ...report, outcome: 'parked', kind: 'rejected' });
+    expect(logs()).toMatchObject([{ outcome: 'parked' }]);
     observe.message({ ...report, outcome: 'duplicate' });
     observe.flush();
-    expect(logs()).toMatchObject([{ outcome: 'done' }, { message: 'a warning' }, { outcome: 'duplicate' }]);
+    expect(logs()).toMatchObject([{ outcome: 'parked' }, { outcome: 'done' }, { outcome: 'duplicate' }]);
   });
 
   test('is not held without end where an invocation does not end', () => {
     const { observe, lines } = observing();
-    for (let at = 0; at < 250; at += 1) observe.message(report);
-    expect(lines).toHaveLength(200);
+    for (let at = 0; at < 100 * 60; at += 1) observe.message(report);
+    expect(lines).toHaveLength(100);
   });
 
   test('is one line of JSON of bounded length, whatever the texts in it', () => {
@@ -196,11 +198,104 @@ describe('a log line', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(entries).toMatchObject([
-      { level: 'INFO', outcome: 'done' },
       { level: 'WARN', message: 'a warning', count: 2 },
-      { level: 'INFO', outcome: 'done' },
+      { level: 'INFO', outcome: 'done', count: 2 },
       { Messages: [2] },
     ]);
+  });
+});
+
+describe('the line of several messages', () => {
+  const reported = (more: Partial<MessageReport> & { at: number }) => {
+    const { at, ...rest } = more;
+    return { ...report, messageId: `sqs-${at}`, eventId: `event-${at}`, durationMs: 200 + at, ...rest };
+  };
+
+  test('says once what they share, and of each its ids and its duration', () => {
+    const { observe, logs } = observing();
+    observe.begin('invocation-1');
+    for (let at = 0; at < 50; at += 1) observe.message(reported({ at }));
+    observe.flush();
+    expect(logs()).toEqual([
+      {
+        level: 'INFO',
+        timestamp: expect.any(String),
+        message: 'messages done',
+        function: 'grade-push',
+        invocationId: 'invocation-1',
+        ...{ outcome: 'done', status: 200, attempts: 1, replays: 0, requests: 2, count: 50 },
+        messages: Array.from({ length: 50 }, (_, at) => ({
+          ...{ messageId: `sqs-${at}`, eventId: `event-${at}`, durationMs: 200 + at },
+        })),
+      },
+    ]);
+  });
+
+  test('is only of those that fared alike; one that fared as no other did has a line with all its facts', () => {
+    const { observe, logs } = observing();
+    observe.message(reported({ at: 1 }));
+    observe.message(reported({ at: 2, attempts: 2, requests: 3 }));
+    observe.message(reported({ at: 3 }));
+    observe.message(reported({ at: 4, outcome: 'superseded', reason: 'a newer one was done' }));
+    observe.flush();
+    expect(logs()).toMatchObject([
+      { message: 'messages done', attempts: 1, messages: [{ eventId: 'event-1' }, { eventId: 'event-3' }] },
+      { message: 'message done', eventId: 'event-2', attempts: 2, requests: 3, operation: report.operation },
+      { message: 'message superseded', eventId: 'event-4', reason: 'a newer one was done' },
+    ]);
+  });
+
+  test('has no more fields than CloudWatch Logs Insights finds, nor more bytes than an event may have', () => {
+    const { observe, logs, lines } = observing();
+    const eventId = '\u0001'.repeat(256);
+    for (let at = 0; at < 250; at += 1) observe.message(reported({ at, eventId, reason: 'why' }));
+    observe.begin('invocation-1');
+    observe.flush();
+    expect(logs().map(({ count }) => count)).toEqual([60, 60, 60, 60, 10]);
+    for (const entry of logs()) {
+      const { messages, ...shared } = entry as { messages: object[] };
+      const fields = messages.reduce((sum, each) => sum + Object.keys(each).length, 0);
+      expect(Object.keys(shared).length + fields).toBeLessThanOrEqual(200);
+    }
+    expect(Math.max(...lines.map((line) => Buffer.byteLength(line)))).toBeLessThan(256 * 1024);
+  });
+
+  test('answers the query of the runbook, by either id, as does the line of one message', async () => {
+    const runbook = await readFile(`${import.meta.dirname}/../../../lib/cli/README.md`, 'utf8');
+    const query = /^fields @timestamp, [^`]*/m.exec(runbook)?.[0] ?? '';
+    const asked = /^fields @timestamp, (.*)$/m.exec(query)?.[1]?.split(', ') ?? [];
+    const patterns = [...query.matchAll(/parse @message \/(.*)\/$/gm)].map(([, pattern = '']) => pattern);
+    expect(query).toContain('| filter @message like "<id>" and ispresent(outcome)\n');
+
+    const { observe, lines } = observing();
+    for (let at = 10; at < 60; at += 1) observe.message(reported({ at }));
+    observe.message(
+      reported({ at: 60, outcome: 'waiting', kind: 'throttled', reason: 'it {asked} us', requests: 1 }),
+    );
+    observe.flush();
+    const answer = (id: string) =>
+      lines
+        .filter((line) => line.includes(id) && 'outcome' in JSON.parse(line))
+        .map((line) => {
+          const shown = Object.fromEntries(asked.map((name) => [name, JSON.parse(line)[name]]));
+          const parsed = patterns.map((each) => new RegExp(each.replaceAll('<id>', id)).exec(line)?.groups);
+          return Object.assign(shown, ...parsed);
+        });
+    const ids = '"messageId":"sqs-27","eventId":"event-27","durationMs":227';
+    const done = { outcome: 'done', status: 200, attempts: 1, requests: 2, ids, tookMs: '227' };
+    expect([answer('sqs-27'), answer('event-27')]).toEqual([[done], [done]]);
+    expect(answer('event-60')).toEqual([
+      expect.objectContaining({ outcome: 'waiting', kind: 'throttled', requests: 1, tookMs: '260' }),
+    ]);
+  });
+
+  test('is no line of its own at the level debug, where each message has all its facts', () => {
+    const { observe, logs } = observing('debug');
+    for (let at = 0; at < 3; at += 1) observe.message(reported({ at }));
+    observe.flush();
+    expect(logs()).toMatchObject(
+      [0, 1, 2].map((at) => ({ message: 'message done', eventId: `event-${at}` })),
+    );
   });
 });
 
@@ -393,6 +488,20 @@ describe('by contract', () => {
         ],
         'timestamp',
       ].toSorted(),
+    );
+  });
+
+  test('nor through the line of several messages', () => {
+    const { observe, lines, logs } = observing();
+    for (const at of [1, 2])
+      observe.message(
+        poisoned({ ...report, reason: signed, eventId: `Bearer ${secrets.token}`, durationMs: at }),
+      );
+    observe.flush();
+    for (const [what, secret] of Object.entries(secrets))
+      expect(lines.join('\n'), what).not.toContain(secret);
+    expect(logs()[0]?.messages).toEqual(
+      [1, 2].map((durationMs) => ({ messageId: report.messageId, eventId: 'Bearer …', durationMs })),
     );
   });
 

@@ -35,6 +35,25 @@ test('a body that is an object is sent as JSON, before authentication', async ()
   expect([response.status, await response.json()]).toEqual([500, { Errors: [{ Message: 'no' }] }]);
 });
 
+test('a success without end goes on until nobody reads it, and nothing is left of it', async () => {
+  await fault({ endless: true });
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on('warning', warned);
+  const response = await fetch(`${platform.url()}${whoami}`);
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > 32 * 1024 ** 2) break;
+  }
+  // Warnings come with the next turn of the event loop.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  process.off('warning', warned);
+  expect(response.status).toBe(200);
+  expect(warnings).toEqual([]);
+  expect((await put()).status).toBe(200);
+});
+
 test('a delay, then the usual answer', async () => {
   await fault({ delayMs: 30 });
   expect((await put()).status).toBe(200);

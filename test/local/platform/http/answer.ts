@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 /** Bytes in memory, or in a file of the platform's spool: uploads are never held whole in memory. */
@@ -49,12 +49,13 @@ export async function sendHalf(response: ServerResponse, { status, headers, body
 /** A success of JSON that goes on as long as anybody reads it. */
 export async function sendWithoutEnd(response: ServerResponse) {
   response.writeHead(200, { 'Content-Type': 'application/json; charset=UTF-8' });
+  // Whoever has read enough breaks it off.
+  await pipeline(Readable.from(endless()), response).catch(() => undefined);
+}
+
+function* endless() {
   const piece = Buffer.alloc(64 * 1024, '[1,');
-  while (!response.destroyed) {
-    if (!response.write(piece)) {
-      await Promise.race([once(response, 'drain'), once(response, 'close')]).catch(() => undefined);
-    }
-  }
+  for (;;) yield piece;
 }
 
 function beginning(file: string, bytes: number) {
