@@ -111,8 +111,10 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     return Math.min(1_000 * Math.min(even, (2 * of.budget) / of.lengthMs), maxRate * cost);
   };
 
-  const firstRate = (nowMs: number): number =>
-    withinBounds(window ? granted(window, nowMs) * firstShare : Number.POSITIVE_INFINITY);
+  const firstRate = (nowMs: number): number => {
+    if (window) return withinBounds(granted(window, nowMs) * firstShare);
+    return withinBounds(refusedMs < 0 ? Number.POSITIVE_INFINITY : cost);
+  };
 
   const change = (nowMs: number, rateOf: (lane: Lane, priority: Priority) => number): void => {
     for (const [priority, lane] of lanes) {
