@@ -1,12 +1,12 @@
 import type { Dispatcher } from 'undici';
-import { rateLimitIn } from '../pace/headers.ts';
+import { budgetIn } from '../pace/headers.ts';
 import { createPace, type Pace, type Turn } from '../pace/pace.ts';
-import type { PacerOptions, Priority } from '../pace/pacer.ts';
+import type { Answered, PacerOptions, Priority } from '../pace/pacer.ts';
 import { sensitiveValues } from '../redaction/request-secrets.ts';
 import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from './auth/auth.ts';
 import { resultOf } from './core/check-answer.ts';
 import { fileIn, type Use, useFile } from './core/download.ts';
-import { createExchange, type ExchangeOptions, wholePayload } from './core/exchange.ts';
+import { createExchange, type ExchangeOptions, type Payload, wholePayload } from './core/exchange.ts';
 import {
   type Configured,
   configured,
@@ -124,26 +124,22 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
 
     const send = async (parameters: AuthParameters): Promise<Result> => {
       const path = signedPath(request, parameters);
-      const payload = input.payload
-        ? await input.payload()
-        : input.json === undefined
-          ? undefined
-          : wholePayload(JSON.stringify(input.json), 'application/json');
+      const payload = await payloadOf(input);
       const startedMs = performance.now();
       let status: number | undefined;
       let mayHaveActed = request.method !== 'GET';
       const sentMs = Date.now();
-      let rateLimit = {};
+      let told: Partial<Answered> = {};
       try {
         const outgoing = {
           ...about,
           path,
           headers: parameters.headers,
           payload,
-          onHead: (told: number, headers: Headers): void => {
-            status = told;
+          onHead: (came: number, headers: Headers): void => {
+            status = came;
             measureClockOffset(headers.date);
-            rateLimit = rateLimitIn(headers);
+            told = budgetIn(headers);
           },
         };
         const answer = take
@@ -160,11 +156,12 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
         const asked = { ...about, input, sensitiveValues: () => sensitiveValues(parameters, input.secrets) };
         return resultOf(asked, answer);
       } catch (error) {
+        told = { ...told, ...refusalIn(error) };
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
-        pace.learn({ sentMs, status, ...rateLimit });
+        pace.learn({ sentMs, status, ...told });
         // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
         context.onCall({ operation: name, call: request.call, status, durationMs, mayHaveActed });
@@ -211,6 +208,17 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     pace,
     close: exchange.close,
   };
+};
+
+const payloadOf = ({ payload, json }: CallInput): Payload | undefined | Promise<Payload> => {
+  if (payload) return payload();
+  return json === undefined ? undefined : wholePayload(JSON.stringify(json), 'application/json');
+};
+
+/** A refusal that came as a success is one all the same. */
+const refusalIn = (error: unknown): Partial<Answered> => {
+  const refused = error instanceof PlatformError ? error.refused : undefined;
+  return refused ? { status: refused.status, retryAfterSeconds: refused.retryAfterSeconds } : {};
 };
 
 type Take<Result> = (incoming: Dispatcher.ResponseData, about: CallFacts) => Promise<Result>;

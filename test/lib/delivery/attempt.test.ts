@@ -13,12 +13,12 @@ import type { Digest } from '../../../lib/ledger/digest.ts';
 import { createLedger } from '../../../lib/ledger/ledger.ts';
 import type { LedgerTable } from '../../../lib/ledger/table.ts';
 import { identityOf } from '../../../lib/message.ts';
-import type { CallContext, CallReport } from '../../../lib/platform/client.ts';
+import type { CallContext, CallReport, PlatformClient } from '../../../lib/platform/client.ts';
 import { acknowledged } from '../../../lib/platform/core/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import type { MessageReport } from '../../../lib/telemetry/observe.ts';
 import { createTableModel } from '../../history/table.ts';
-import { unpaced } from '../pace/unpaced.ts';
+import { freeTurn, unpaced } from '../pace/unpaced.ts';
 
 type Data = { say: string };
 const second = 1_000;
@@ -99,6 +99,7 @@ type Surroundings = {
   backoff: BackoffLimits;
   digest: Digest;
   open: Services['files']['open'];
+  turn: PlatformClient['pace']['turn'];
 };
 /** One container of a function. */
 const container = (
@@ -109,6 +110,7 @@ const container = (
     attemptTimeoutMs = 40 * second,
     backoff = { minimumSeconds: 5, maximumSeconds: 5 },
     digest = async (parts) => parts.join(' '),
+    turn = unpaced.turn,
     open = async () => Promise.reject(new Error('no file was to be opened')),
     ...more
   }: Partial<Integration<Data>> & Partial<Surroundings> = {},
@@ -116,7 +118,7 @@ const container = (
   const nothing = () => {};
   const services = {
     platform: {
-      pace: unpaced,
+      pace: { ...unpaced, turn },
       for: (attempt: CallContext) => {
         signals.push(attempt.signal);
         return {
@@ -204,6 +206,86 @@ const die = async (records: SQSRecord[], more: Partial<Integration<Data>> = {}) 
   story = [];
 };
 const outcomes = () => reports.map(({ outcome, kind }) => (kind ? `${outcome} ${kind}` : outcome));
+
+describe('the turn of a message', () => {
+  const noTurn = async () => ({ turn: undefined, seconds: 42 });
+
+  test('is waited for before its claim, for as long as an attempt still fits in', async () => {
+    const asked: unknown[] = [];
+    const turn: PlatformClient['pace']['turn'] = async (priority, { untilMs = 0 }) => {
+      asked.push([priority, untilMs - nowMs, [...story]]);
+      return { turn: freeTurn };
+    };
+    await container(well, { turn, seconds: 120, repeatable: false })(recordOf('a'));
+    // Of 120 s, 5 are kept for letters and 40 for an attempt.
+    expect(asked).toEqual([['normal', 75 * second, []]]);
+    expect(story).toEqual(['run a', 'done a']);
+  });
+
+  test.each<[string, object, Partial<Integration<Data>>, string]>([
+    ['its integration’s', {}, { priority: 'urgent' }, 'urgent'],
+    [
+      'bulk where a producer marked it',
+      { priority: { dataType: 'String', stringValue: 'bulk' } },
+      { priority: 'urgent' },
+      'bulk',
+    ],
+    [
+      'its integration’s where it is marked otherwise',
+      { priority: { dataType: 'String', stringValue: 'urgent' } },
+      {},
+      'normal',
+    ],
+    [
+      'bulk where it is replayed',
+      { replays: { dataType: 'Number', stringValue: '1' } },
+      { priority: 'urgent' },
+      'bulk',
+    ],
+  ])('is of a class: %s', async (_, messageAttributes, more, priority) => {
+    const classes: unknown[] = [];
+    const turn: PlatformClient['pace']['turn'] = async (asked) => {
+      classes.push(asked);
+      return { turn: freeTurn };
+    };
+    const record = Object.assign(recordOf('a'), { messageAttributes });
+    await container(well, { turn, ...more })(record);
+    expect(classes).toEqual([priority]);
+  });
+
+  test('that does not come leaves everything as it is, and the message comes back for it', async () => {
+    await container(well, { turn: noTurn })(recordOf('a'));
+    expect([story, resources, letters]).toEqual([[], [], []]);
+    expect(outcomes()).toEqual(['waiting']);
+    expect(delays).toEqual([{ messageId: 'sqs a 0', receiptHandle: 'a', seconds: 42 }]);
+  });
+
+  test('is waited for longer than a day, and made a letter of only before its queue would forget it', async () => {
+    const go = container(well, { turn: noTurn });
+    await go(received(400, 30 * hour));
+    expect([outcomes(), letters]).toEqual([['waiting'], []]);
+    reports = [];
+    await go(received(400, 30 * hour, 13 * 24 * hour));
+    expect(outcomes()).toEqual(['parked throttled']);
+  });
+
+  test('does not keep it from telling that it has come back: nobody takes it for done meanwhile', async () => {
+    await die([recordOf('a')]);
+    await container(well, { turn: noTurn })(received(2, 120 * second));
+    expect([story, outcomes()]).toEqual([['unknown a'], ['waiting']]);
+  });
+
+  test('is given back where nothing is sent, and where the message died of its own data', async () => {
+    const ended: number[] = [];
+    const turn = async () => ({ turn: { next: () => 0, end: () => void ended.push(1) } });
+    const go = container(well, { turn });
+    await go(recordOf('a'));
+    await go(recordOf('a'));
+    await go(Object.assign(recordOf('b'), { body: '{}' }));
+    expect(outcomes()).toEqual(['done', 'duplicate', 'parked invalid']);
+    expect(ended).toHaveLength(2);
+  });
+});
 
 describe('a message on which the function died', () => {
   test('is sent again when all others of its batch are written down as done, and each before the next', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rateLimitIn } from '../../../lib/pace/headers.ts';
+import { budgetIn } from '../../../lib/pace/headers.ts';
 import { type Asked, createPace, type PaceOptions } from '../../../lib/pace/pace.ts';
 import type { Answered, Priority } from '../../../lib/pace/pacer.ts';
 import { randomFrom } from '../../local/chaos-messages.ts';
@@ -342,22 +342,20 @@ describe('a turn', () => {
 describe('headers', () => {
   test('are read where they are numbers that can be true', () => {
     const told = { 'x-rate-limit-remaining': '49990', 'x-rate-limit-reset': '42', 'x-request-cost': '10' };
-    expect(rateLimitIn({ ...told, 'retry-after': '7' })).toEqual({
-      ...{ remaining: 49_990, resetSeconds: 42, cost: 10, retryAfterSeconds: 7 },
-    });
+    expect(budgetIn(told)).toEqual({ remaining: 49_990, resetSeconds: 42, cost: 10 });
   });
   test.each(['', ' ', '-1', 'NaN', '1e3', 'soon', '0x10', ['1', '2'], undefined])(
     'tell nothing as %j',
     (value) => {
-      const names = ['x-rate-limit-remaining', 'x-rate-limit-reset', 'x-request-cost', 'retry-after'];
-      const told = rateLimitIn(Object.fromEntries(names.map((name) => [name, value])));
-      expect(Object.values(told)).toEqual([undefined, undefined, undefined, undefined]);
+      const names = ['x-rate-limit-remaining', 'x-rate-limit-reset', 'x-request-cost'];
+      const told = budgetIn(Object.fromEntries(names.map((name) => [name, value])));
+      expect(Object.values(told)).toEqual([undefined, undefined, undefined]);
     },
   );
   test.each([
     ['x-rate-limit-reset', '1767225600', 'a time of day'],
     ['x-request-cost', '0', 'a call that costs nothing'],
   ])('tell nothing: %s %s, %s', (name, value) => {
-    expect(Object.values(rateLimitIn({ [name]: value })).every((each) => each === undefined)).toBe(true);
+    expect(Object.values(budgetIn({ [name]: value })).every((each) => each === undefined)).toBe(true);
   });
 });

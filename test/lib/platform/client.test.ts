@@ -2,11 +2,15 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { failureOf } from '../../../lib/failure.ts';
+import type { Pace } from '../../../lib/pace/pace.ts';
+import type { Answered } from '../../../lib/pace/pacer.ts';
 import type { Credentials } from '../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../lib/platform/auth/id-key.ts';
 import { type Asked, resultOf } from '../../../lib/platform/core/check-answer.ts';
 import { acknowledged, downloading, type Operation, reading } from '../../../lib/platform/core/operation.ts';
 import { PlatformError } from '../../../lib/platform/core/platform-error.ts';
+import { freeTurn, unpaced } from '../pace/unpaced.ts';
 import {
   type Arrived,
   answering,
@@ -32,6 +36,91 @@ const isSigned = ({ method, path, query }: Arrived, platformSeconds: number, by 
     Math.abs(Number(query.x_t) - platformSeconds) <= 300
   );
 };
+
+describe('the pace', () => {
+  /** A pace that gives turns until they are used up, and remembers what it was asked and told. */
+  const paceWith = (turns = Number.POSITIVE_INFINITY) => {
+    const asked: string[] = [];
+    const told: Answered[] = [];
+    const pace: Pace = {
+      ...unpaced,
+      turn: async (priority) => {
+        asked.push(priority);
+        return asked.length > turns ? { turn: undefined, seconds: 42 } : { turn: freeTurn };
+      },
+      learn: (answer) => void told.push(answer),
+    };
+    return { pace, asked, told };
+  };
+  const headers = { 'x-rate-limit-remaining': '490', 'x-rate-limit-reset': '12', 'x-request-cost': '10' };
+
+  test('is asked before each call, by its class, and learns from each answer', async () => {
+    const { url } = await answering(() => ({ body: '{"Id":1}', headers }));
+    const { pace, asked, told } = paceWith();
+    const { client, platform } = clientAt(url, { pace });
+    await platform.call(operations.read, { path });
+    const signal = new AbortController().signal;
+    const bulk = client.for({ actor: undefined, signal, onCall: () => {}, priority: 'bulk' });
+    await bulk.call(operations.read, { path });
+    expect(asked).toEqual(['normal', 'bulk']);
+    const answer = { status: 200, remaining: 490, resetSeconds: 12, cost: 10, sentMs: expect.any(Number) };
+    expect(told).toEqual([answer, answer]);
+  });
+
+  test.each([
+    ['429', { status: 429, headers: { ...headers, 'retry-after': '7' } }, 7],
+    ['429 without Retry-After', { status: 429, headers }, 12],
+    ['a success that says 429', { body: '{"status":429,"title":"Too many requests"}' }, undefined],
+    ['503', { status: 503, headers: { 'retry-after': '7' } }, 7],
+  ])('learns of a refusal: %s', async (name, answer, retryAfterSeconds) => {
+    const { url } = await answering(() => answer);
+    const { pace, told } = paceWith();
+    await errorOf(clientAt(url, { pace }).platform.call(operations.repeatable, { path, json: {} }));
+    const status = name === '503' ? 503 : 429;
+    expect(told).toMatchObject([{ status, ...(retryAfterSeconds && { retryAfterSeconds }) }]);
+  });
+
+  test('learns that no answer came', async () => {
+    const { pace, told } = paceWith();
+    await errorOf(clientAt(await nobody(), { pace }).platform.call(operations.read, { path }));
+    expect(told).toMatchObject([{ status: undefined }]);
+  });
+
+  test('holds back a call whose turn does not come: it is not sent, and may be sent later', async () => {
+    const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
+    const { platform, reports } = clientAt(url, { pace: paceWith(0).pace });
+    const error = await errorOf(platform.call(operations.once, { path, json: {} }));
+    expect(failureOf(error)).toMatchObject({ kind: 'throttled', retryAfterSeconds: 42 });
+    expect([requests, reports, error.mayHaveActed]).toEqual([[], [], false]);
+  });
+
+  test('holds back the second try of a call whose credential was refused: the refusal stays', async () => {
+    const { url, requests } = await answering(() => ({ status: 403, body: 'Invalid token' }));
+    const refused = new Set<string>();
+    const credentials: Credentials = {
+      read: async () => ({ credential, version: `${refused.size}` }),
+      refuse: (_, version) => void refused.add(version),
+    };
+    const { platform } = clientAt(url, { pace: paceWith(1).pace, credentials });
+    const error = await errorOf(platform.call(operations.read, { path }));
+    expect([error.refused?.status, requests.length]).toEqual([403, 1]);
+  });
+
+  test('lets the further calls of a message go at once, until the platform refuses one', async () => {
+    const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
+    const { pace, asked } = paceWith();
+    let seconds = 0;
+    const turn = { next: () => seconds, end: () => {} };
+    const signal = new AbortController().signal;
+    const platform = clientAt(url, { pace }).client.for({ actor: undefined, signal, onCall: () => {}, turn });
+    await platform.call(operations.read, { path });
+    await platform.call(operations.read, { path });
+    seconds = 9;
+    const error = await errorOf(platform.call(operations.read, { path }));
+    expect(error.turnInSeconds).toBe(9);
+    expect([asked, requests.length]).toEqual([[], 2]);
+  });
+});
 
 describe('a call', () => {
   test('is sent once, signed for the path as it is sent, its query beside it unsigned', async () => {
