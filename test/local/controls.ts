@@ -49,6 +49,8 @@ export function controlsOf(description: StackDescription) {
     faults: (): Promise<{ left: number }[]> => ask('GET', 'faults'),
     clearFaults: () => ask('DELETE', 'faults'),
     reset: () => ask('POST', 'reset'),
+    rateLimit: (creditsPerMinute: number | null, windowSeconds = 60) =>
+      ask('POST', 'rateLimit', { creditsPerMinute, windowSeconds }),
     seed: (seed: object) => ask('POST', 'seed', seed),
     clock: (skewSeconds: number) => ask('POST', 'clock', { skewSeconds }),
     /** How the platform behaves where deployments differ. */
