@@ -1,5 +1,6 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
+import { createDynamoDb } from '../aws/dynamodb.ts';
 import { onceFromEnvironment } from '../config/environment.ts';
 import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
@@ -126,10 +127,7 @@ const tableServicesOf = ({
     return { ledger: undefined, digest: undefined };
   }
   const access = {
-    dynamodb: lazyAwsClient(
-      async () => (await import('@aws-sdk/client-dynamodb')).DynamoDBClient,
-      clientOptions,
-    ),
+    dynamodb: createDynamoDb(clientOptions),
     table,
     nowMs: Date.now,
   };

@@ -1,6 +1,12 @@
-import type { AttributeValue, DynamoDBClient, UpdateItemCommandOutput } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import { attribute, unlessRefused } from '../aws/dynamodb.ts';
+import {
+  type Attributes,
+  attribute,
+  type DynamoDb,
+  tellingWhatWasThere,
+  unlessRefused,
+  whatWasThere,
+} from '../aws/dynamodb.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
 const stateSchema = z.object({
@@ -64,8 +70,7 @@ export type LedgerTable = {
 export type Change = { expected: Item; next: Item; partial?: boolean };
 
 export type LedgerTableOptions = {
-  /** Made when first needed. */
-  dynamodb: () => Promise<DynamoDBClient>;
+  dynamodb: DynamoDb;
   table: string;
   nowMs(): number;
 };
@@ -91,55 +96,37 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
   const givenOf = (given: Write['given']) =>
     Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)] as const);
 
-  /** Leaves fields that it does not write as they are. Undefined: the condition does not hold. */
-  const update = async (
-    resource: string,
-    { item, condition, given }: Write,
-  ): Promise<UpdateItemCommandOutput | undefined> => {
-    const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
-    const client = await dynamodb();
+  /** Leaves fields that it does not write as they are. */
+  const update = (resource: string, { item, condition, given }: Write, more: object = {}) => {
     const written = writtenOf(item);
     // By number, as a field's name may hold anything.
     const names = written.map(([name], at) => [`#${at}`, name]);
     const values = [...written.map(([, value], at) => [`:${at}`, attribute(value)]), ...givenOf(given)];
-    const command = new UpdateItemCommand({
+    return dynamodb.call('UpdateItem', {
       TableName: table,
       Key: { resource: { S: resource } },
       UpdateExpression: `SET ${names.map(([key], at) => `${key} = :${at}`).join(', ')}`,
       ConditionExpression: condition,
       ExpressionAttributeNames: Object.fromEntries(names),
       ExpressionAttributeValues: Object.fromEntries(values),
-      ReturnValues: 'ALL_OLD',
+      ...more,
     });
-    return unlessRefused(() => client.send(command));
   };
 
   /** The whole item: an expression that names each of its fields may be of 4 KB at most, so of some 160 fields. */
-  const put = async (resource: string, { item, condition, given }: Write): Promise<object | undefined> => {
-    const { PutItemCommand } = await import('@aws-sdk/client-dynamodb');
-    const client = await dynamodb();
+  const put = (resource: string, { item, condition, given }: Write) => {
     const written = writtenOf(item).map(([name, value]) => [name, attribute(value)]);
-    const command = new PutItemCommand({
+    return dynamodb.call('PutItem', {
       TableName: table,
       Item: { ...Object.fromEntries(written), resource: { S: resource } },
       ConditionExpression: condition,
       ExpressionAttributeValues: Object.fromEntries(givenOf(given)),
     });
-    return unlessRefused(() => client.send(command));
   };
 
   /** DynamoDB takes its time, up to days, to remove what has expired. */
-  const known = (raw: Record<string, AttributeValue> | undefined): Item | undefined =>
+  const known = (raw: Attributes | undefined): Item | undefined =>
     raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemIn(raw);
-
-  const read = async (resource: string): Promise<Item | undefined> => {
-    const { GetItemCommand } = await import('@aws-sdk/client-dynamodb');
-    const client = await dynamodb();
-    const answer = await client.send(
-      new GetItemCommand({ TableName: table, Key: { resource: { S: resource } }, ConsistentRead: true }),
-    );
-    return known(answer.Item);
-  };
 
   return {
     claim: async (resource, item, { mustBeKnown }) => {
@@ -151,24 +138,20 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
         mustBeKnown ? isOlder(at) : `(attribute_not_exists(#${versionAt(at)}) OR ${isOlder(at)})`,
       );
       const overOlder = `graceEndsMs <= :nowMs AND ${isFree.join(' AND ')}`;
-      const answer = await update(resource, {
-        item,
-        condition: mustBeKnown
-          ? `expires >= :now AND ${overOlder}`
-          : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`,
-        given: { now: nowSeconds(), nowMs: nowMs() },
-      });
-      if (answer) return { won: true, item: known(answer.Attributes) };
-      return { won: false, item: await read(resource) };
+      const condition = mustBeKnown
+        ? `expires >= :now AND ${overOlder}`
+        : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`;
+      const given = { now: nowSeconds(), nowMs: nowMs() };
+      const write = () => update(resource, { item, condition, given }, tellingWhatWasThere);
+      const { done: won, before } = await whatWasThere(write);
+      return { won, item: known(before) };
     },
-    // The second half is for a write that the SDK sends again because its answer got lost.
+    // The second half is for a write that is sent again because its answer got lost.
     replace: async (resource, { expected, next, partial = false }) => {
       const write = partial ? update : put;
-      const answer = await write(resource, {
-        item: next,
-        condition: 'claimId = :expected OR claimId = :next',
-        given: { expected: expected.claimId, next: next.claimId },
-      });
+      const condition = 'claimId = :expected OR claimId = :next';
+      const given = { expected: expected.claimId, next: next.claimId };
+      const answer = await unlessRefused(() => write(resource, { item: next, condition, given }));
       return answer !== undefined;
     },
   };
@@ -186,7 +169,7 @@ const attributesOf = (item: Item): (readonly [string, string | number])[] => [
 const withoutDefaults = (state: object): object =>
   Object.fromEntries(Object.entries(state).filter(([, value]) => value !== 0 && value !== undefined));
 
-const itemIn = (raw: Record<string, AttributeValue>): Item => ({
+const itemIn = (raw: Attributes): Item => ({
   claimId: raw.claimId?.S ?? '',
   leaseMs: Number(raw.leaseMs?.N ?? 0),
   graceEndsMs: Number(raw.graceEndsMs?.N ?? 0),
