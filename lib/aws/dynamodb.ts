@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { doesIdentityRequireRefresh, isIdentityExpired } from '@smithy/core';
-import { Sha256 } from '@smithy/core/checksum';
 import { ServiceException } from '@smithy/core/client';
 import { memoize } from '@smithy/core/config';
 import { HttpRequest, HttpResponse, loadJsonRpcErrorCode } from '@smithy/core/protocols';
@@ -18,6 +17,7 @@ import type { ClientOptions } from './clients.ts';
 import { dynamoDbEndpoint } from './dynamodb-endpoint.ts';
 import { createExchange, type HttpAnswer, noAnswer } from './dynamodb-exchange.ts';
 import { errorName, tracedCall, unlessError } from './error.ts';
+import { Sha256 } from './sha256.ts';
 
 /** A value as DynamoDB writes it, as far as it is used here. */
 export type AttributeValue = { S: string; N?: undefined } | { N: string; S?: undefined };

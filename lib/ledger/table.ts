@@ -93,22 +93,31 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     ...attributesOf(item),
     ['expires', nowSeconds() + memoryDays * 24 * 3600] as const,
   ];
-  const givenOf = (given: Write['given']) =>
-    Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)] as const);
+  const valuesOf = (given: Write['given']): Attributes => {
+    const values: Attributes = {};
+    for (const [name, value] of Object.entries(given)) values[`:${name}`] = attribute(value);
+    return values;
+  };
 
   /** Leaves fields that it does not write as they are. */
   const update = (resource: string, { item, condition, given }: Write, more: object = {}) => {
-    const written = writtenOf(item);
+    const names: Record<string, string> = {};
+    const values = valuesOf(given);
+    const settings: string[] = [];
     // By number, as a field's name may hold anything.
-    const names = written.map(([name], at) => [`#${at}`, name]);
-    const values = [...written.map(([, value], at) => [`:${at}`, attribute(value)]), ...givenOf(given)];
+    for (const [name, value] of writtenOf(item)) {
+      const at = settings.length;
+      names[`#${at}`] = name;
+      values[`:${at}`] = attribute(value);
+      settings.push(`#${at} = :${at}`);
+    }
     return dynamodb.call('UpdateItem', {
       TableName: table,
       Key: { resource: { S: resource } },
-      UpdateExpression: `SET ${names.map(([key], at) => `${key} = :${at}`).join(', ')}`,
+      UpdateExpression: `SET ${settings.join(', ')}`,
       ConditionExpression: condition,
-      ExpressionAttributeNames: Object.fromEntries(names),
-      ExpressionAttributeValues: Object.fromEntries(values),
+      ExpressionAttributeNames: names,
+      ExpressionAttributeValues: values,
       ...more,
     });
   };
@@ -120,7 +129,7 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
       TableName: table,
       Item: { ...Object.fromEntries(written), resource: { S: resource } },
       ConditionExpression: condition,
-      ExpressionAttributeValues: Object.fromEntries(givenOf(given)),
+      ExpressionAttributeValues: valuesOf(given),
     });
   };
 
