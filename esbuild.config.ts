@@ -70,7 +70,7 @@ const replaceUnused: Plugin = {
 
 /**
  * Bundles `functions/<name>.ts` into `<codeDir>/functions/<name>.mjs` and the chunks that it loads when it needs them: the
- * clients of SQS, S3 and DynamoDB. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code.
+ * clients of SQS and S3. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code.
  */
 export const bundle = async (
   name: string,

@@ -16,7 +16,7 @@ export type Scale = {
 
 /** What test/README.md shows: under five minutes on two cores. */
 export const full: Scale = {
-  messages: { launches: 3, rounds: 10, warmUps: 40, messages: { 0: 1_000, 20: 200 } },
+  messages: { launches: 3, rounds: 10, warmUps: 30, messages: { 0: 500, 20: 200 } },
   coldStart: { functions: functionNames, repeats: 9 },
   upload: { bytes: 2 ** 30, repeats: 3 },
   growth: { sizes: [100, 1_000, 10_000, 100_000] },
