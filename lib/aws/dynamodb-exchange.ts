@@ -14,7 +14,12 @@ export type ExchangeOptions = {
   timeoutMs: number;
 };
 
-type Sent = { headers: Record<string, string>; body: string; signal: AbortSignal | undefined };
+type Sent = {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal | undefined;
+};
 
 /**
  * For how long an idle connection is used again, in milliseconds. A call that finds its connection lost all the same is sent
@@ -102,8 +107,8 @@ export const createExchange = ({ origin, connectTimeoutMs, timeoutMs }: Exchange
 
   return {
     /** @throws where no whole answer comes, with the names and codes that the SDK's own errors have. */
-    send: ({ headers, body, signal }: Sent): Promise<HttpAnswer> =>
-      dispatch({ method: 'POST', path: '/', headers, body }, signal),
+    send: ({ signal, ...request }: Sent): Promise<HttpAnswer> =>
+      dispatch({ method: 'POST', ...request }, signal),
     /** Opens a connection by what needs no signature: DynamoDB tells there whether it is well. */
     open: (): Promise<HttpAnswer> => dispatch({ method: 'GET', path: '/' }),
   };

@@ -58,6 +58,7 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
     const { url, region } = await dynamoDbEndpoint(options);
     return {
       host: url.host,
+      path: url.pathname.replace(/\/?$/, '/'),
       exchange: createExchange({
         origin: url.origin,
         connectTimeoutMs: connectionTimeout,
@@ -76,11 +77,12 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
   };
 
   const attempt = async (action: Action, body: string, signal?: AbortSignal): Promise<Answer> => {
-    const { host, exchange, signer } = await connected();
+    const { host, path, exchange, signer } = await connected();
     const usedSkewMs = skewMs;
     const { headers } = await signer.sign(
       new HttpRequest({
         method: 'POST',
+        path,
         headers: {
           host,
           'content-type': 'application/x-amz-json-1.0',
@@ -90,7 +92,7 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
       }),
       { signingDate: new Date(Date.now() + usedSkewMs) },
     );
-    const answer = await exchange.send({ headers, body, signal });
+    const answer = await exchange.send({ path, headers, body, signal });
     checkWhole(answer);
     if (answer.status < 300) return parsed(answer) as Answer;
     const error = refusalIn(answer);

@@ -106,10 +106,14 @@ describe('a call', () => {
     });
   });
 
-  test('has the signature that the SDK’s own client gives it at that moment', async () => {
+  test.each([
+    '',
+    '/through/a-proxy',
+  ])('has the path and the signature that the SDK’s own client gives it at that moment: %s', async (path) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 2, 1, 12) });
     onTestFinished(() => void vi.useRealTimers());
-    const { url, seen } = await serve(well);
+    const { url: origin, seen } = await serve(well);
+    const url = `${origin}${path}`;
     const credentials = { accessKeyId: 'AKIA', secretAccessKey: 'secret', sessionToken: 'token' };
     await clientFor(url, { ...limits(), credentials }).call('UpdateItem', write);
     const sdk = new DynamoDBClient({ ...localClient(url), credentials });
@@ -127,6 +131,7 @@ describe('a call', () => {
     const [ours, theirs] = seen.map(({ headers }) => headers);
     for (const name of ['authorization', 'x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'])
       expect(ours?.[name]).toBe(theirs?.[name]);
+    expect(seen[0]?.url).toBe(seen[1]?.url);
   });
 
   test('uses its connections again', async () => {
