@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
@@ -9,8 +10,6 @@ export const functionNames = readdirSync(join(import.meta.dirname, 'functions'))
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length))
   .sort();
-
-const getBuiltin = (name: string): string => `module.exports = process.getBuiltinModule('${name}');`;
 
 /**
  * What a container never uses, left out of every bundle. A name that the code asks for and that is not here is an error of
@@ -40,9 +39,6 @@ const replacements: Record<string, string> = {
   '../core/to-json-schema.js': `
     const missing = () => () => { throw new Error('JSON Schema is not in the bundle') };
     export { missing as createToJSONSchemaMethod, missing as createStandardJSONSchemaMethod };`,
-  // Imported as an ES module it evaluates all that it exports, and so Node's own undici, too: a quarter of each import (Node 24).
-  'node:http': getBuiltin('node:http'),
-  http: getBuiltin('node:http'),
   // The SDK tells browsers apart with it.
   bowser: '',
   // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share.
@@ -64,6 +60,22 @@ const replaceUnused: Plugin = {
     onLoad({ filter, namespace: 'replacement' }, ({ path, pluginData: resolveDir }) => ({
       contents: replacements[path] ?? '',
       resolveDir,
+    }));
+  },
+};
+
+/**
+ * Imported as ES modules, Node's own evaluate all that they export, also what they would load only when it is used: `node:http`
+ * Node's undici and HTTP/2, `node:crypto` WebCrypto. That was a quarter of each import (Node 24).
+ */
+const getBuiltins: Plugin = {
+  name: 'get-builtins',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^(node:)?[a-z0-9_]+(\/[a-z0-9_]+)*$/ }, ({ path }) =>
+      isBuiltin(path) ? { path: path.replace(/^(node:)?/, 'node:'), namespace: 'builtin' } : undefined,
+    );
+    onLoad({ filter: /^/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('${path}');`,
     }));
   },
 };
@@ -98,7 +110,7 @@ export const bundle = async (
     minify: true,
     legalComments: 'none',
     sourcemap: 'external',
-    plugins: [replaceUnused],
+    plugins: [replaceUnused, getBuiltins],
     write: false,
   });
   await Promise.all([codeDir, mapDir].map((folder) => rm(folder, { recursive: true, force: true })));
