@@ -8,9 +8,16 @@ export type ClientOptions = {
   endpoint?: string;
   region?: string;
   profile?: string;
-  credentials?: { accessKeyId: string; secretAccessKey: string };
+  credentials?: Credentials | (() => Promise<Credentials>);
   /** Of S3: for a store without a host name for each bucket. */
   forcePathStyle?: boolean;
+};
+
+type Credentials = {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+  expiration?: Date;
 };
 
 type Constructor<Client> = new (options: ClientOptions) => Client;

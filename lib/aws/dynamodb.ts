@@ -1,10 +1,243 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { unlessError } from './error.ts';
+import { crc32 } from 'node:zlib';
+import { defaultProvider } from '@aws-sdk/credential-provider-node';
+import { doesIdentityRequireRefresh, isIdentityExpired } from '@smithy/core';
+import { ServiceException } from '@smithy/core/client';
+import { memoize } from '@smithy/core/config';
+import { HttpRequest, HttpResponse, loadJsonRpcErrorCode } from '@smithy/core/protocols';
+import {
+  DEFAULT_MAX_ATTEMPTS,
+  getRetryAfterHint,
+  isClockSkewError,
+  isThrottlingError,
+  isTransientError,
+  StandardRetryStrategy,
+} from '@smithy/core/retry';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type { ClientOptions } from './clients.ts';
+import { dynamoDbEndpoint } from './dynamodb-endpoint.ts';
+import { createExchange, type HttpAnswer, noAnswer } from './dynamodb-exchange.ts';
+import { errorName, tracedCall, unlessError } from './error.ts';
+import { Sha256 } from './sha256.ts';
+
+/** A value as DynamoDB writes it, as far as it is used here. */
+export type AttributeValue = { S: string; N?: undefined } | { N: string; S?: undefined };
+export type Attributes = Record<string, AttributeValue>;
+
+type Action = 'GetItem' | 'PutItem' | 'UpdateItem';
+/** As DynamoDB documents them. */
+type Input = { TableName: string } & Record<string, unknown>;
+type Answer = { Item?: Attributes; Attributes?: Attributes };
+
+export type DynamoDb = {
+  /** May be sent twice. @throws errors that are called as the SDK's, and know their call. */
+  call(action: Action, input: Input, options?: { signal?: AbortSignal }): Promise<Answer>;
+  /** Opens a connection before there is something to say. It never fails, and nobody waits for it. */
+  warm(): void;
+};
+
+/** The SDK's for DynamoDB. */
+const backoffMs = 25;
+/** Where nothing else is asked for, as of commands. */
+const defaultTimeouts = { connectionTimeout: 5_000, requestTimeout: 15_000 };
+
+/**
+ * DynamoDB without the SDK's client, whose calls take three times the CPU; what decides is the SDK's own: credentials, region
+ * and endpoint, signature, which errors are retried and when.
+ */
+export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
+  const { connectionTimeout, requestTimeout } = options.requestHandler ?? defaultTimeouts;
+  const retries = new StandardRetryStrategy({
+    maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
+    baseDelay: backoffMs,
+  });
+  const credentials = credentialsOf(options);
+  /** By how much AWS' clock is ahead of ours, once it has refused a call for that. */
+  let skewMs = 0;
+
+  const connect = async () => {
+    const { url, region } = await dynamoDbEndpoint(options);
+    return {
+      host: url.host,
+      path: url.pathname.replace(/\/?$/, '/'),
+      exchange: createExchange({
+        origin: url.origin,
+        connectTimeoutMs: connectionTimeout,
+        timeoutMs: requestTimeout,
+      }),
+      signer: new SignatureV4({ credentials, region, service: 'dynamodb', sha256: Sha256 }),
+    };
+  };
+  let connection: ReturnType<typeof connect> | undefined;
+  const connected = (): ReturnType<typeof connect> => {
+    connection ??= connect().catch((error: unknown) => {
+      connection = undefined;
+      throw error;
+    });
+    return connection;
+  };
+
+  const attempt = async (action: Action, body: string, signal?: AbortSignal): Promise<Answer> => {
+    const { host, path, exchange, signer } = await connected();
+    const usedSkewMs = skewMs;
+    const { headers } = await signer.sign(
+      new HttpRequest({
+        method: 'POST',
+        path,
+        headers: {
+          host,
+          'content-type': 'application/x-amz-json-1.0',
+          'x-amz-target': `DynamoDB_20120810.${action}`,
+        },
+        body,
+      }),
+      { signingDate: new Date(Date.now() + usedSkewMs) },
+    );
+    const answer = await exchange.send({ path, headers, body, signal });
+    checkWhole(answer);
+    if (answer.status < 300) return parsed(answer) as Answer;
+    const error = refusalIn(answer);
+    const skewIsMs = skewIn(answer);
+    if (Math.abs(skewIsMs - usedSkewMs) >= toleratedSkewMs) {
+      skewMs = skewIsMs;
+      if (isClockSkewError(error as SdkError)) Object.assign(error.$metadata, { clockSkewCorrected: true });
+    }
+    throw error;
+  };
+
+  const untilAnswered = async (action: Action, body: string, signal?: AbortSignal): Promise<Answer> => {
+    let token = await retries.acquireInitialRetryToken('');
+    for (;;)
+      try {
+        const answer = await attempt(action, body, signal);
+        retries.recordSuccess(token);
+        return answer;
+      } catch (error) {
+        const next = retries.refreshRetryTokenForRetry(token, retryInfoOf(error));
+        const attempts = token.getRetryCount() + 1;
+        token = await unlessAborted(next, signal).catch(() => {
+          throw withAttempts(error, attempts);
+        });
+      }
+  };
+
+  return {
+    call: (action, input, { signal } = {}) =>
+      tracedCall({ clientName: 'DynamoDBClient', commandName: action }, input, () =>
+        untilAnswered(action, JSON.stringify(input), signal),
+      ),
+    warm: () =>
+      void connected()
+        .then(({ exchange }) => exchange.open())
+        .catch(() => {}),
+  };
+};
 
 /** A value as DynamoDB writes it. */
 export const attribute = (value: string | number): AttributeValue =>
   typeof value === 'number' ? { N: String(value) } : { S: value };
 
 /** What a conditional write answers; undefined where its condition does not hold. */
-export const unlessRefused = <Answer>(write: () => Promise<Answer>): Promise<Answer | undefined> =>
-  unlessError(/^ConditionalCheckFailedException$/, write);
+export const unlessRefused = <Answered>(write: () => Promise<Answered>): Promise<Answered | undefined> =>
+  unlessError(refusedCondition, write);
+
+const refusedCondition = /^ConditionalCheckFailedException$/;
+
+/** Parameters of a conditional write that tells what was there before it, also where its condition does not hold. */
+export const tellingWhatWasThere = {
+  ReturnValues: 'ALL_OLD',
+  ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+} as const;
+
+/** Whether such a write was done, and what it tells. */
+export const whatWasThere = async (
+  write: () => Promise<Answer>,
+): Promise<{ done: boolean; before: Attributes | undefined }> => {
+  try {
+    return { done: true, before: (await write()).Attributes };
+  } catch (error) {
+    if (!refusedCondition.test(errorName(error))) throw error;
+    return { done: false, before: (error as { Item?: Attributes }).Item };
+  }
+};
+
+/** @throws where the answer is not what DynamoDB has sent. */
+const checkWhole = ({ headers, body }: HttpAnswer): void => {
+  const sum = headers['x-amz-crc32'];
+  if (sum !== undefined && Number(sum) !== crc32(body))
+    throw noAnswer('an answer with a wrong checksum', { name: 'CRC32CheckFailed' });
+};
+
+const parsed = ({ body }: HttpAnswer): object => {
+  const value = jsonIn(body);
+  if (!isObject(value)) throw noAnswer('an answer that is not JSON', { name: 'SyntaxError' });
+  return value;
+};
+
+const jsonIn = (body: Buffer): unknown => {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+};
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** What others than DynamoDB say, such as a proxy, has no name; the SDK calls it after its own trouble with it. */
+const refusalIn = (answer: HttpAnswer): ServiceException => {
+  const { status, headers } = answer;
+  const json = answer.body.length === 0 ? {} : jsonIn(answer.body);
+  const data: { message?: string; Item?: Attributes } = isObject(json) ? json : {};
+  const nameless = json === undefined ? 'SyntaxError' : 'Unknown';
+  const response = new HttpResponse({ statusCode: status, headers: headers as Record<string, string> });
+  const error = new ServiceException({
+    name: loadJsonRpcErrorCode(response, data) ?? nameless,
+    message: data.message ?? 'UnknownError',
+    $fault: status < 500 ? 'client' : 'server',
+    $metadata: { httpStatusCode: status },
+  });
+  const retryAfter = getRetryAfterHint(response);
+  return Object.assign(error, data.Item && { Item: data.Item }, retryAfter && { retryAfter });
+};
+
+/** The SDK's: signatures are taken for five minutes. */
+const toleratedSkewMs = 240_000;
+
+/** By how much the clock of who answered is ahead; NaN where it does not tell. An answer from a cache may be old. */
+const skewIn = ({ headers: { date, age } }: HttpAnswer): number =>
+  age === undefined ? Date.parse(String(date)) - Date.now() : Number.NaN;
+
+/** Read again five minutes before they end, as by the SDK's clients. */
+const credentialsOf = ({ credentials, profile }: ClientOptions) => {
+  const provider =
+    typeof credentials === 'object'
+      ? async () => credentials
+      : (credentials ?? defaultProvider(profile === undefined ? {} : { profile }));
+  return memoize(provider, isIdentityExpired, doesIdentityRequireRefresh);
+};
+
+const withAttempts = (error: unknown, attempts: number): unknown => {
+  if (error instanceof Error && '$metadata' in error)
+    error.$metadata = { ...(error.$metadata as object), attempts };
+  return error;
+};
+
+type SdkError = Parameters<typeof isTransientError>[0];
+type RetryInfo = Parameters<StandardRetryStrategy['refreshRetryTokenForRetry']>[1];
+
+const retryInfoOf = (thrown: unknown): RetryInfo => {
+  const error = thrown as SdkError & { retryAfter?: Date };
+  const isTransient = isTransientError(error) ? 'TRANSIENT' : 'CLIENT_ERROR';
+  const errorType = isThrottlingError(error) ? 'THROTTLING' : isTransient;
+  return { error, errorType, ...(error.retryAfter && { retryAfterHint: error.retryAfter }) };
+};
+
+/** Rejects where the signal ends the waiting first. */
+const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {
+  if (signal === undefined) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
+};

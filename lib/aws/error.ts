@@ -14,16 +14,24 @@ const calls = new WeakMap<object, AwsCall>();
 
 /** A client whose errors know which call of AWS they come from: the SDK's own tell the service at most. */
 export const traced = <Traced extends Client>(client: Traced): Traced => {
-  const middleware: Middleware = (next, context) => async (given) => {
-    try {
-      return await next(given);
-    } catch (error) {
-      if (error instanceof Error) calls.set(error, callOf(context, given.input));
-      throw error;
-    }
-  };
+  const middleware: Middleware = (next, context) => (given) =>
+    tracedCall(context, given.input, () => next(given));
   client.middlewareStack.add(middleware, { step: 'initialize', name: 'traced' });
   return client;
+};
+
+/** A call of AWS whose errors know it. */
+export const tracedCall = async <Answer>(
+  context: Context,
+  input: object,
+  call: () => Promise<Answer>,
+): Promise<Answer> => {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof Error) calls.set(error, callOf(context, input));
+    throw error;
+  }
 };
 
 const callOf = ({ clientName = '', commandName = '' }: Context, input: object): AwsCall => {

@@ -1,6 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
-import { onceFromEnvironment } from '../config/environment.ts';
+import { createDynamoDb } from '../aws/dynamodb.ts';
+import { onceFromEnvironment, whileInitialising } from '../config/environment.ts';
 import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
@@ -32,6 +33,8 @@ export type Services = {
   observe: Observe;
   limits: Limits;
   nowMs(): number;
+  /** Opens the connection that the first message needs first. */
+  warm?: (() => void) | undefined;
 };
 
 export type Limits = FileSizeLimits & {
@@ -117,7 +120,7 @@ const tableServicesOf = ({
   settings,
   observe,
   secretsManager,
-}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents'> => {
+}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'warm'> => {
   const { LEDGER_TABLE: table, LEDGER_KEY_SECRET: secret } = settings;
   if (table === undefined) {
     observe.warn(
@@ -125,14 +128,7 @@ const tableServicesOf = ({
     );
     return { ledger: undefined, digest: undefined };
   }
-  const access = {
-    dynamodb: lazyAwsClient(
-      async () => (await import('@aws-sdk/client-dynamodb')).DynamoDBClient,
-      clientOptions,
-    ),
-    table,
-    nowMs: Date.now,
-  };
+  const access = { dynamodb: createDynamoDb(clientOptions), table, nowMs: Date.now };
   const { warn } = observe;
   return {
     ledger: createLedger({
@@ -149,9 +145,15 @@ const tableServicesOf = ({
       maximumWaitSeconds: settings.WAIT_MAXIMUM_SECONDS,
       warn,
     }),
+    warm: access.dynamodb.warm,
   };
 };
 
-/** Built with the first message of a container, kept for its life. */
-export const servicesFromEnvironment = (functionName: string): (() => Services) =>
-  onceFromEnvironment((environment) => createServices(functionName, settingsFrom(environment)));
+/** Built before the first message of a container or with it, kept for its life. */
+export const servicesFromEnvironment = (functionName: string): (() => Services) => {
+  const services = onceFromEnvironment((environment) =>
+    createServices(functionName, settingsFrom(environment)),
+  );
+  whileInitialising(functionName, () => services().warm?.());
+  return services;
+};

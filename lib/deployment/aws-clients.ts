@@ -1,4 +1,5 @@
 import { type ClientOptions, lazyAwsClient } from '../aws/clients.ts';
+import { createDynamoDb } from '../aws/dynamodb.ts';
 
 type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb';
 
@@ -10,10 +11,7 @@ export const awsClients = (optionsOf: (service: Service) => ClientOptions) => ({
     async () => (await import('@aws-sdk/client-secrets-manager')).SecretsManagerClient,
     optionsOf('secretsManager'),
   ),
-  dynamodb: lazyAwsClient(
-    async () => (await import('@aws-sdk/client-dynamodb')).DynamoDBClient,
-    optionsOf('dynamodb'),
-  ),
+  dynamodb: createDynamoDb(optionsOf('dynamodb')),
 });
 
 export type AwsClients = ReturnType<typeof awsClients>;

@@ -153,14 +153,14 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
       const now = { ...item, fields: { ...before.fields, ...item.fields } };
       return { kind: 'send', claim: { entry, fields, item: now, before } };
     }
-    // The SDK repeats a write whose answer got lost: then the first write is in the way of the second.
+    // A write whose answer got lost is sent again: then the first write is in the way of the second.
     if (found?.claimId === item.claimId)
       return {
         kind: 'send',
         claim: { entry, fields, item: found, before: undone({ item: found, fields }) },
       };
     if (found === undefined && mustBeKnown) return { kind: 'outdated' };
-    // It expired between the write and the read: the next receipt will find nothing in its way.
+    // It expired while the answer came: the next receipt will find nothing in its way.
     if (found === undefined) return { kind: 'wait', seconds: 1, why: 'busy' };
     return goOn(knownOf(found, last), entry, options);
   };

@@ -1,6 +1,12 @@
-import type { AttributeValue, DynamoDBClient, UpdateItemCommandOutput } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import { attribute, unlessRefused } from '../aws/dynamodb.ts';
+import {
+  type Attributes,
+  attribute,
+  type DynamoDb,
+  tellingWhatWasThere,
+  unlessRefused,
+  whatWasThere,
+} from '../aws/dynamodb.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
 const writtenSchema = z.object({
@@ -69,8 +75,7 @@ export type LedgerTable = {
 export type Change = { expected: Item; next: Item; partial?: boolean };
 
 export type LedgerTableOptions = {
-  /** Made when first needed. */
-  dynamodb: () => Promise<DynamoDBClient>;
+  dynamodb: DynamoDb;
   table: string;
   nowMs(): number;
 };
@@ -93,58 +98,49 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     ...attributesOf(item),
     ['expires', nowSeconds() + memoryDays * 24 * 3600] as const,
   ];
-  const givenOf = (given: Write['given']) =>
-    Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)] as const);
+  const valuesOf = (given: Write['given']): Attributes => {
+    const values: Attributes = {};
+    for (const [name, value] of Object.entries(given)) values[`:${name}`] = attribute(value);
+    return values;
+  };
 
-  /** Leaves fields that it does not write as they are. Undefined: the condition does not hold. */
-  const update = async (
-    resource: string,
-    { item, condition, given }: Write,
-  ): Promise<UpdateItemCommandOutput | undefined> => {
-    const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
-    const client = await dynamodb();
-    const written = writtenOf(item);
+  /** Leaves fields that it does not write as they are. */
+  const update = (resource: string, { item, condition, given }: Write, more: object = {}) => {
+    const names: Record<string, string> = {};
+    const values = valuesOf(given);
+    const settings: string[] = [];
     // By number, as a field's name may hold anything.
-    const names = written.map(([name], at) => [`#${at}`, name]);
-    const values = [...written.map(([, value], at) => [`:${at}`, attribute(value)]), ...givenOf(given)];
-    const command = new UpdateItemCommand({
+    for (const [name, value] of writtenOf(item)) {
+      const at = settings.length;
+      names[`#${at}`] = name;
+      values[`:${at}`] = attribute(value);
+      settings.push(`#${at} = :${at}`);
+    }
+    return dynamodb.call('UpdateItem', {
       TableName: table,
       Key: { resource: { S: resource } },
-      UpdateExpression: `SET ${names.map(([key], at) => `${key} = :${at}`).join(', ')}`,
+      UpdateExpression: `SET ${settings.join(', ')}`,
       ConditionExpression: condition,
-      ExpressionAttributeNames: Object.fromEntries(names),
-      ExpressionAttributeValues: Object.fromEntries(values),
-      ReturnValues: 'ALL_OLD',
+      ExpressionAttributeNames: names,
+      ExpressionAttributeValues: values,
+      ...more,
     });
-    return unlessRefused(() => client.send(command));
   };
 
   /** The whole item: an expression that names each of its fields may be of 4 KB at most, so of some 160 fields. */
-  const put = async (resource: string, { item, condition, given }: Write): Promise<object | undefined> => {
-    const { PutItemCommand } = await import('@aws-sdk/client-dynamodb');
-    const client = await dynamodb();
+  const put = (resource: string, { item, condition, given }: Write) => {
     const written = writtenOf(item).map(([name, value]) => [name, attribute(value)]);
-    const command = new PutItemCommand({
+    return dynamodb.call('PutItem', {
       TableName: table,
       Item: { ...Object.fromEntries(written), resource: { S: resource } },
       ConditionExpression: condition,
-      ExpressionAttributeValues: Object.fromEntries(givenOf(given)),
+      ExpressionAttributeValues: valuesOf(given),
     });
-    return unlessRefused(() => client.send(command));
   };
 
   /** DynamoDB takes its time, up to days, to remove what has expired. */
-  const known = (raw: Record<string, AttributeValue> | undefined): Item | undefined =>
+  const known = (raw: Attributes | undefined): Item | undefined =>
     raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemIn(raw);
-
-  const read = async (resource: string): Promise<Item | undefined> => {
-    const { GetItemCommand } = await import('@aws-sdk/client-dynamodb');
-    const client = await dynamodb();
-    const answer = await client.send(
-      new GetItemCommand({ TableName: table, Key: { resource: { S: resource } }, ConsistentRead: true }),
-    );
-    return known(answer.Item);
-  };
 
   return {
     read,
@@ -157,24 +153,20 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
         mustBeKnown ? isOlder(at) : `(attribute_not_exists(#${versionAt(at)}) OR ${isOlder(at)})`,
       );
       const overOlder = `graceEndsMs <= :nowMs AND ${isFree.join(' AND ')}`;
-      const answer = await update(resource, {
-        item,
-        condition: mustBeKnown
-          ? `expires >= :now AND ${overOlder}`
-          : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`,
-        given: { now: nowSeconds(), nowMs: nowMs() },
-      });
-      if (answer) return { won: true, item: known(answer.Attributes) };
-      return { won: false, item: await read(resource) };
+      const condition = mustBeKnown
+        ? `expires >= :now AND ${overOlder}`
+        : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`;
+      const given = { now: nowSeconds(), nowMs: nowMs() };
+      const write = () => update(resource, { item, condition, given }, tellingWhatWasThere);
+      const { done: won, before } = await whatWasThere(write);
+      return { won, item: known(before) };
     },
-    // The second half is for a write that the SDK sends again because its answer got lost.
+    // The second half is for a write that is sent again because its answer got lost.
     replace: async (resource, { expected, next, partial = false }) => {
       const write = partial ? update : put;
-      const answer = await write(resource, {
-        item: next,
-        condition: 'claimId = :expected OR claimId = :next',
-        given: { expected: expected.claimId, next: next.claimId },
-      });
+      const condition = 'claimId = :expected OR claimId = :next';
+      const given = { expected: expected.claimId, next: next.claimId };
+      const answer = await unlessRefused(() => write(resource, { item: next, condition, given }));
       return answer !== undefined;
     },
   };
@@ -195,7 +187,7 @@ const withoutDefaults = ({ outcome, attemptedMs, ...state }: z.infer<typeof stat
   ...(attemptedMs !== state.claimedMs && { attemptedMs }),
 });
 
-const itemIn = (raw: Record<string, AttributeValue>): Item => ({
+const itemIn = (raw: Attributes): Item => ({
   claimId: raw.claimId?.S ?? '',
   leaseMs: Number(raw.leaseMs?.N ?? 0),
   graceEndsMs: Number(raw.graceEndsMs?.N ?? 0),

@@ -1,6 +1,5 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import { attribute, unlessRefused } from '../aws/dynamodb.ts';
+import { attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
 import { errorName } from '../aws/error.ts';
 import type { Failure, Outcome } from '../failure.ts';
 import type { CallReport } from '../platform/client.ts';
@@ -31,8 +30,7 @@ export const incidentOf = (functionName: string, kind: 'credentials' | 'aws-refu
   `${functionName}/${kind}`;
 
 export type IncidentTable = {
-  /** Made when first needed. */
-  dynamodb: () => Promise<DynamoDBClient>;
+  dynamodb: DynamoDb;
   table: string;
   nowMs(): number;
 };
@@ -42,10 +40,8 @@ export const readIncident = async (
   { dynamodb, table, nowMs }: IncidentTable,
   subject: string,
 ): Promise<Incident | undefined> => {
-  const { GetItemCommand } = await import('@aws-sdk/client-dynamodb');
-  const client = await dynamodb();
-  const get = new GetItemCommand({ TableName: table, Key: keyOf(subject), ConsistentRead: true });
-  const { Item } = await client.send(get);
+  const asked = { TableName: table, Key: keyOf(subject), ConsistentRead: true };
+  const { Item } = await dynamodb.call('GetItem', asked);
   // DynamoDB removes expired items late, up to days.
   if (Item === undefined || Number(Item.expires?.N) * 1000 <= nowMs()) return undefined;
   const plain = Object.entries(Item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
@@ -164,11 +160,9 @@ const put = async (
   subject: string,
   { set, onlyOpen }: { set: Record<string, string | number>; onlyOpen: boolean },
 ): Promise<boolean> => {
-  const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
-  const client = await dynamodb();
   const fields = Object.entries(set);
   const given = onlyOpen ? { ...set, now: Math.floor(nowMs() / 1000) } : set;
-  const update = new UpdateItemCommand({
+  const update = {
     TableName: table,
     Key: keyOf(subject),
     UpdateExpression: `SET ${fields.map(([name]) => `#${name} = :${name}`).join(', ')}`,
@@ -178,6 +172,7 @@ const put = async (
     ExpressionAttributeValues: Object.fromEntries(
       Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)]),
     ),
-  });
-  return (await unlessRefused(() => client.send(update, { abortSignal }))) !== undefined;
+  };
+  const write = () => dynamodb.call('UpdateItem', update, { signal: abortSignal });
+  return (await unlessRefused(write)) !== undefined;
 };

@@ -32,7 +32,7 @@ export const measureColdStart = async (
   for (let repeat = 0; repeat <= repeats; repeat += 1)
     for (const name of repeat % 2 === 0 ? names : names.toReversed()) {
       const withMessage = name === team || name === peered;
-      const answer = await startCold(bundles[name]?.url ?? '', { withMessage, env: environment.settings });
+      const answer = await startCold(bundles[name]?.url ?? '', { withMessage, env: environment.withLedger });
       // The first time of all also reads the files from the disk.
       if (repeat > 0) answers.get(name)?.push(answer);
     }
@@ -53,7 +53,7 @@ export const measureColdStart = async (
     );
   const imports = each(({ importMs }) => importMs);
   const floors = functions.map((name) => {
-    const floor = atMostTimes(0.65, { peer: team, ours: imports[name] ?? [], theirs: imports[team] ?? [] });
+    const floor = atMostTimes(0.5, { peer: team, ours: imports[name] ?? [], theirs: imports[team] ?? [] });
     return { ...floor, name: `${name} ${floor.name}` };
   });
   const both = functions.includes(peered) ? [team, peered] : [team];

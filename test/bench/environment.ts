@@ -12,6 +12,8 @@ export type Environment = {
   bundleOf(source: URL): Promise<Bundle>;
   servers: Servers;
   settings: Record<string, string>;
+  /** The same with the ledger on, as it is deployed. */
+  withLedger: Record<string, string>;
   /** From now on the platform answers after so long; tells how many requests it has answered so far. */
   setLatency(latencyMs: number): Promise<Servers>;
   close(): Promise<void>;
@@ -31,24 +33,31 @@ export const startEnvironment = async (): Promise<Environment> => {
     bundles.set(source.href, bundle);
     return bundle;
   };
+  const settings = {
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'bench',
+    AWS_SECRET_ACCESS_KEY: 'bench',
+    AWS_LAMBDA_FUNCTION_NAME: 'bench',
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: servers.secretsManager,
+    AWS_ENDPOINT_URL_S3: servers.s3,
+    // A letter or a visibility would be a failure of the bench: it fails at once, instead of going to the real queues.
+    AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:9',
+    NODE_EXTRA_CA_CERTS: trusted,
+    PLATFORM_URL: servers.platform,
+    SECRET_PREFIX: 'bench',
+    QUEUE_URL: 'http://127.0.0.1:9/000000000000/sis-relay-bench',
+    DEAD_LETTER_QUEUE_URL: 'http://127.0.0.1:9/000000000000/sis-relay-dead-letters',
+  };
   return {
     bundleOf,
     servers,
     setLatency,
-    settings: {
-      AWS_REGION: 'eu-west-1',
-      AWS_ACCESS_KEY_ID: 'bench',
-      AWS_SECRET_ACCESS_KEY: 'bench',
-      AWS_LAMBDA_FUNCTION_NAME: 'bench',
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: servers.secretsManager,
-      AWS_ENDPOINT_URL_S3: servers.s3,
-      // A letter or a visibility would be a failure of the bench: it fails at once, instead of going to the real queues.
-      AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:9',
-      NODE_EXTRA_CA_CERTS: trusted,
-      PLATFORM_URL: servers.platform,
-      SECRET_PREFIX: 'bench',
-      QUEUE_URL: 'http://127.0.0.1:9/000000000000/sis-relay-bench',
-      DEAD_LETTER_QUEUE_URL: 'http://127.0.0.1:9/000000000000/sis-relay-dead-letters',
+    settings,
+    withLedger: {
+      ...settings,
+      LEDGER_TABLE: 'ledger',
+      LEDGER_KEY_SECRET: 'bench/ledger-key',
+      AWS_ENDPOINT_URL_DYNAMODB: servers.dynamodb,
     },
     close: async () => {
       await program.close();

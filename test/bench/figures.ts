@@ -8,7 +8,7 @@ export type Figure = {
   floors: Floor[];
 };
 
-/** What a figure must not exceed, and whether it does not. */
+/** What a figure must not exceed, or fall below, and whether it does not. */
 export type Floor = { name: string; limit: number; measured: Spread; holds: boolean };
 
 export type Section = {
@@ -30,6 +30,11 @@ export const atMostTimes = (
 export const atMost = (limit: number, name: string, values: number[]): Floor => {
   const measured = spreadOf(values);
   return { name, limit, measured, holds: measured.median <= limit };
+};
+
+export const atLeast = (limit: number, name: string, values: number[]): Floor => {
+  const measured = spreadOf(values);
+  return { name, limit, measured, holds: measured.median >= limit };
 };
 
 export const spreadsOf = (values: Record<string, number[]>): Record<string, Spread> =>

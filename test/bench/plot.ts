@@ -1,5 +1,5 @@
 import type { Figure, Section } from './figures.ts';
-import { ledger, ours } from './messages.ts';
+import { ours } from './messages.ts';
 import { lowered, type Results, shown } from './report.ts';
 
 /** The results as charts in one picture, readable on light and dark pages: it brings its own ground. */
@@ -10,16 +10,14 @@ export const plotOf = ({ sections }: Results): string => {
       ...['0 ms', '20 ms'].map((latency) =>
         bars(figureIn(message, `CPU a message, the platform answers after ${latency}`), {
           title: `CPU a message, answered after ${latency}`,
-          leave: [ledger],
         }),
       ),
       bars(figureIn(upload, 'Memory growth'), {
         title: `Memory growth, ${lowered(upload?.title ?? '')}`,
-        leave: [],
       }),
     ],
     [
-      bars(figureIn(coldStart, 'Import'), { title: 'Import at a cold start', leave: [] }),
+      bars(figureIn(coldStart, 'Import'), { title: 'Import at a cold start' }),
       lines(
         [
           {
@@ -89,9 +87,9 @@ const figureIn = (section: Section | undefined, name: string): Figure | undefine
   section?.figures.find((figure) => figure.name === name);
 
 /** A bar for each subject, the quartiles on it, and what ours must not exceed: of a ratio, as much of the peer's bar. */
-const bars = (figure: Figure | undefined, { title, leave }: { title: string; leave: string[] }): Chart => {
+const bars = (figure: Figure | undefined, { title }: { title: string }): Chart => {
   if (figure === undefined) return { svg: '', height: 0 };
-  const subjects = Object.entries(figure.values).filter(([name]) => !leave.includes(name));
+  const subjects = Object.entries(figure.values);
   const limits = limitsOf(figure);
   const most = Math.max(...subjects.map(([, { high }]) => high), ...limits.map(({ at }) => at)) || 1;
   const left = 168;

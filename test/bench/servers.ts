@@ -3,6 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
+import { crc32 } from 'node:zlib';
 import { startSecretsManager } from '../local/secrets-manager.ts';
 import { answerParent } from './processes.ts';
 
@@ -12,6 +13,8 @@ export type Servers = {
   platformTls: string;
   s3: string;
   secretsManager: string;
+  /** DynamoDB, whose tables are empty. */
+  dynamodb: string;
   /** Requests that the platform has answered so far. */
   answered: number;
 };
@@ -44,20 +47,46 @@ const answerTo = (head: string): Buffer => {
   if (graded) return answerWith(`{"OrgUnitId":2001,"UserId":${graded[1]}}`);
   return /^GET \S+\/mysubmissions\//.test(head) ? handedIn() : accepted;
 };
+
+const answerOfDynamoDb = (body: string, contentType: string): Buffer =>
+  Buffer.from(
+    `HTTP/1.1 200 OK\r\nServer: Server\r\nDate: ${new Date().toUTCString()}\r\nContent-Type: ${contentType}\r\n` +
+      `Content-Length: ${body.length}\r\nConnection: keep-alive\r\nx-amzn-RequestId: ${'A0'.repeat(26)}\r\n` +
+      `x-amz-crc32: ${crc32(body)}\r\n\r\n${body}`,
+  );
+const written = answerOfDynamoDb('{}', 'application/x-amz-json-1.0');
+const healthy = answerOfDynamoDb('healthy: dynamodb.eu-west-1.amazonaws.com ', 'text/plain');
+/**
+ * As each message is about another thing, nothing stood there before a write, and no condition fails: so it needs to keep
+ * nothing. The local stack's emulator takes longer for a write than the function for the whole message.
+ */
+const answerToWrite = (head: string): Buffer => (head.startsWith('GET ') ? healthy : written);
+
 const headEnd = Buffer.from('\r\n\r\n');
 const lastChunk = Buffer.from('0\r\n\r\n');
 
+/** Answers at once. */
+const writeAt = (socket: Socket): void =>
+  serve(socket, { answerTo: answerToWrite, respond: (bytes) => socket.write(bytes) });
+
+const servePlatform = (socket: Socket): void =>
+  serve(socket, {
+    answerTo,
+    respond: (bytes) => {
+      answered += 1;
+      if (latencyMs === 0) socket.write(bytes);
+      else setTimeout(() => socket.writable && socket.write(bytes), latencyMs);
+    },
+  });
+
+type Serving = { answerTo(head: string): Buffer; respond(bytes: Buffer): void };
+
 /** Reads no more of a request than its end, and answers with bytes that lie ready: so the server is never what is measured. */
-const serve = (socket: Socket): void => {
+const serve = (socket: Socket, { answerTo, respond }: Serving): void => {
   let head: Buffer = Buffer.alloc(0);
   let bodyLeft = 0;
   let isChunked = false;
   let answer = accepted;
-  const respond = (bytes: Buffer): void => {
-    answered += 1;
-    if (latencyMs === 0) socket.write(bytes);
-    else setTimeout(() => socket.writable && socket.write(bytes), latencyMs);
-  };
   socket.setNoDelay(true);
   socket.on('error', () => {});
   socket.on('data', (received) => {
@@ -129,11 +158,16 @@ let started: Omit<Servers, 'answered'> | undefined;
 answerParent(async (asked: ServersAsked): Promise<Servers> => {
   latencyMs = asked.latencyMs;
   started ??= {
-    platform: `http://127.0.0.1:${await listening(createServer(serve))}`,
-    platformTls: `https://localhost:${await listening(createTlsServer({ key: asked.key, cert: asked.cert }, serve))}`,
+    platform: `http://127.0.0.1:${await listening(createServer(servePlatform))}`,
+    platformTls: `https://localhost:${await listening(createTlsServer({ key: asked.key, cert: asked.cert }, servePlatform))}`,
     s3: `http://127.0.0.1:${await listening(serveFiles)}`,
+    dynamodb: `http://127.0.0.1:${await listening(createServer(writeAt))}`,
     secretsManager: (
-      await startSecretsManager({ 'bench/service': userOf('100'), 'bench/users/301': userOf('301') })
+      await startSecretsManager({
+        'bench/service': userOf('100'),
+        'bench/users/301': userOf('301'),
+        'bench/ledger-key': userOf('ledger'),
+      })
     ).url,
   };
   return { ...started, answered };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -12,6 +13,7 @@ import { faultList, refusalOf, suffer } from './aws-faults.ts';
  * port make its calls fail, as aws-faults.ts tells, by action.
  */
 export async function startLedgerTable(table: string): Promise<{ url: string; close(): Promise<void> }> {
+  tellWhatWasThere();
   const server = dynalite({ createTableMs: 0 });
   const faults = faultList();
   const [answer] = server.listeners('request') as ((
@@ -50,6 +52,31 @@ export async function startLedgerTable(table: string): Promise<{ url: string; cl
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+  };
+}
+
+type Asked = { ReturnValuesOnConditionCheckFailure?: string };
+type Refusal = { body: { Item?: object } };
+
+/**
+ * dynalite leaves out what DynamoDB can do since 2023: a refused condition tells the item that it was checked against. Once per
+ * process, as these are its own parts.
+ */
+function tellWhatWasThere() {
+  const require = createRequire(import.meta.url);
+  const db: { checkConditional(asked: Asked, there?: object): Refusal | null | undefined } =
+    require('dynalite/db');
+  for (const action of ['updateItem', 'putItem']) {
+    const { types }: { types: Record<string, object> } = require(`dynalite/validations/${action}`);
+    if (types.ReturnValuesOnConditionCheckFailure) return;
+    types.ReturnValuesOnConditionCheckFailure = { type: 'String', enum: ['ALL_OLD', 'NONE'] };
+  }
+  const { checkConditional } = db;
+  db.checkConditional = (asked, there) => {
+    const refusal = checkConditional(asked, there);
+    if (refusal && there && asked.ReturnValuesOnConditionCheckFailure === 'ALL_OLD')
+      refusal.body.Item = there;
+    return refusal;
   };
 }
 

@@ -9,6 +9,8 @@ export async function recordAwsCalls(stack: StackDescription) {
   const calls: AwsCall[] = [];
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
+    // Whoever only opens a connection to DynamoDB asks for nothing that needs a right.
+    if (request.url === '/' && !request.headers.authorization) return void response.end('healthy');
     const service = serviceOf(request);
     calls.push(callOf[service](request, body, stack.region));
     const { method, headers, url = '/' } = request;

@@ -640,7 +640,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       statement(of('connectioncheckReadsIncidents'), 'dynamodb:GetItem').Action = 'dynamodb:UpdateItem';
     }),
     mistake('the ledger as a whole', (of) => {
-      delete statement(of('gradepushRole'), 'dynamodb:GetItem').Condition;
+      delete statement(of('gradepushRole'), 'dynamodb:PutItem').Condition;
     }),
   ],
   'who looks whether another message was done reads the ledger’s key, which nobody can guess': [

@@ -1,8 +1,10 @@
 import type { SQSEvent } from 'aws-lambda';
 import { Pool } from 'undici';
+import { claim } from './raw-claim.ts';
 import { signedPath } from './signing.ts';
 
-// The least that a message can cost: nothing is checked, counted, logged or kept safe.
+// The least that a message can cost: nothing is checked, counted, logged or kept safe. Where there is a table, the write of a
+// claim comes first.
 
 type Grade = {
   orgUnitId: number;
@@ -17,8 +19,10 @@ const keys = { appId: 'bench-app', appKey: 'bench-app-key', userId: '100', userK
 const pool = new Pool(process.env.PLATFORM_URL ?? '');
 
 const send = async (message: string) => {
-  const { orgUnitId, gradeObjectId, userId, grade, comments, privateComments }: Grade =
-    JSON.parse(message).data;
+  const { id, time, data } = JSON.parse(message);
+  const { orgUnitId, gradeObjectId, userId, grade, comments, privateComments }: Grade = data;
+  if (process.env.LEDGER_TABLE)
+    await claim({ resource: `grade/${orgUnitId}/${gradeObjectId}/${userId}`, id, time });
   const path = `/svc/api/le/1.82/${orgUnitId}/grades/${gradeObjectId}/values/${userId}`;
   const { statusCode, body } = await pool.request({
     method: 'PUT',

@@ -12,9 +12,9 @@ import { z } from 'zod';
 import { type Keys, signedPath } from './signing.ts';
 
 // What a team would write today, from the first pages of each library's guide: grade-push on middy, Powertools and axios.
-// It has no ledger, no letters, no metrics, no clock to learn and no refusal to parse.
+// It has no letters, no metrics, no clock to learn and no refusal to parse; team-stack-once.ts adds that each message is done once.
 
-const logger = new Logger({ serviceName: 'grade-push' });
+export const logger = new Logger({ serviceName: 'grade-push' });
 
 const message = z.object({
   specversion: z.literal('1.0'),
@@ -38,8 +38,8 @@ const message = z.object({
 });
 
 // The guide's other form, `innerSchema`, makes this schema anew for each record, and costs more.
-const record = SqsRecordSchema.extend({ body: JSONStringified(message) });
-const processor = new BatchProcessor(EventType.SQS, { parser, schema: record, logger });
+export const record = SqsRecordSchema.extend({ body: JSONStringified(message) });
+export const processor = new BatchProcessor(EventType.SQS, { parser, schema: record, logger });
 const secrets = new SecretsManagerClient();
 const platform = axios.create({ baseURL: process.env.PLATFORM_URL ?? '', timeout: 15_000 });
 
@@ -57,7 +57,7 @@ platform.interceptors.request.use(async (config) => {
   return config;
 });
 
-const pushGrade = async ({ messageId, body: { data } }: z.infer<typeof record>) => {
+export const pushGrade = async ({ messageId, body: { data } }: z.infer<typeof record>) => {
   const { orgUnitId, gradeObjectId, userId, grade, comments, privateComments } = data;
   const value =
     grade.type === 'numeric'

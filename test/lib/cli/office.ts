@@ -62,8 +62,11 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
     secretsManager: async () => {
       throw new Error('no secrets here');
     },
-    dynamodb: async () => {
-      throw new Error('no table here');
+    dynamodb: {
+      call: async () => {
+        throw new Error('no table here');
+      },
+      warm: () => {},
     },
     ledgerTable: undefined,
     deadLetterQueueUrl: async () => deadLetters.url,

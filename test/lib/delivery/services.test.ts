@@ -1,5 +1,7 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { hasOwnStore, settingsFrom } from '../../../lib/config/settings.ts';
 import { letterOf } from '../../../lib/dead-letter.ts';
 import { createServices, servicesFromEnvironment } from '../../../lib/delivery/services.ts';
@@ -178,6 +180,36 @@ describe('the services of a function', () => {
     expect(services).toThrow('PLATFORM_URL is missing');
     inEnvironment();
     expect(services().limits.attemptTimeoutMs).toBe(6_000);
+  });
+
+  test.each([
+    ['functions/grade-push.handler', 'GET /'],
+    ['functions/enrollment-create.handler', undefined],
+    ['', undefined],
+  ])('open a connection of the ledger beforehand in their own container: %s', async (handler, expected) => {
+    const asked: string[] = [];
+    const table = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.end();
+    });
+    await new Promise<void>((resolve) => table.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      table.close();
+      table.closeAllConnections();
+    });
+    const { port } = table.address() as AddressInfo;
+    inEnvironment({ _HANDLER: handler, AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${port}` });
+    servicesFromEnvironment('grade-push');
+    if (expected) await vi.waitFor(() => expect(asked).toEqual([expected]));
+    else await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(asked).toEqual(expected ? [expected] : []);
+  });
+
+  test('tell nobody beforehand that their environment is not usable', async () => {
+    inEnvironment({ _HANDLER: 'functions/grade-push.handler', PLATFORM_URL: '' });
+    const services = servicesFromEnvironment('grade-push');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(services).toThrow('PLATFORM_URL is missing');
   });
 
   test('reach the platform, the files, the queues and the ledger that the environment names', async () => {

@@ -1,5 +1,6 @@
-import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { timeouts } from '../../../lib/aws/clients.ts';
+import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
 import {
   createLedger,
   type Ending,
@@ -22,7 +23,7 @@ const graceMs = 60 * second;
 const hiddenMs = 3_600 * second;
 
 let server: Awaited<ReturnType<typeof startLedgerTable>>;
-let client: DynamoDBClient;
+let client: DynamoDb;
 let nowMs = start;
 let resources = 0;
 let resource = '';
@@ -41,30 +42,26 @@ beforeEach(() => {
   calls = [];
   warnings = [];
 });
-afterAll(async () => {
-  client.destroy();
-  await server.close();
-});
+afterAll(() => server.close());
 
-const clientWith = (maxAttempts: number): DynamoDBClient => {
-  const made = new DynamoDBClient({
+const clientWith = (maxAttempts: number): DynamoDb => {
+  const made = createDynamoDb({
     ...localClient(server.url),
     maxAttempts,
-    requestHandler: { requestTimeout: 300, throwOnRequestTimeout: true },
+    ...timeouts({ connectionMs: 300, requestMs: 300 }),
   });
-  made.middlewareStack.add(
-    (next, context) => (args) => {
-      calls.push(String(context.commandName).replace('Command', ''));
-      return next(args);
+  return {
+    ...made,
+    call: (action, ...given) => {
+      calls.push(action);
+      return made.call(action, ...given);
     },
-    { step: 'initialize' },
-  );
-  return made;
+  };
 };
 
 /** The ledger as one container has it. */
 const container = (dynamodb = client): Ledger =>
-  containerOn(createLedgerTable({ dynamodb: async () => dynamodb, table: 'ledger', nowMs: () => nowMs }));
+  containerOn(createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }));
 const containerOn = (table: LedgerTable): Ledger =>
   createLedger({
     ...{ table, graceMs, hiddenMs },
@@ -107,8 +104,7 @@ const pass = (ms: number) => {
 };
 const settled = leaseMs + graceMs;
 const raw = async () =>
-  (await client.send(new GetItemCommand({ TableName: 'ledger', Key: { resource: { S: resource } } }))).Item ??
-  {};
+  (await client.call('GetItem', { TableName: 'ledger', Key: { resource: { S: resource } } })).Item ?? {};
 
 describe('messages that must not be sent twice, and share a resource', () => {
   // As grade objects of one org unit: each message is a field by itself, and which sorts first must not matter.
@@ -296,7 +292,7 @@ describe('a message that may be sent twice without harm', () => {
     calls = [];
     // It came back in a batch with others, and its container died before its turn came.
     expect(await told(container(), newer!())).toBe('isolate');
-    expect(calls).toEqual(['UpdateItem', 'GetItem', 'PutItem']);
+    expect(calls).toEqual(['UpdateItem', 'PutItem']);
     pass(10 * hiddenMs);
     expect(await told(container(), message!())).toBe('newer 1800');
     const replay = repeatable('2', { messageId: 'replay', replays: 1, decidedMs: nowMs });
@@ -516,11 +512,11 @@ describe('a claim of another container that the platform shows to be done', () =
     const verdict = await claim(elsewhere, graded(version));
     if (verdict.kind !== 'wait' || !verdict.rival) throw new Error(verdict.kind);
     expect(verdict.rival).toMatchObject({ claimedMs: start, digests: { whole: 'digest of 1' } });
-    expect(calls).toEqual(['UpdateItem', 'GetItem']);
+    expect(calls).toEqual(['UpdateItem']);
     elsewhere.seen(resource, verdict.rival);
     expect(await told(elsewhere, graded(version))).toBe(expected);
     // Of the message that goes on, its claim; of the one that does not, nothing.
-    expect(calls.slice(2)).toEqual(expected === 'send' ? ['PutItem'] : []);
+    expect(calls.slice(1)).toEqual(expected === 'send' ? ['PutItem'] : []);
     expect(await told(here, graded(version, 'another SQS message’s'))).toMatch(/^(busy|superseded)/);
   });
 
@@ -695,11 +691,11 @@ describe('the cost', () => {
     expect(Object.keys(JSON.parse((await raw()).s_whole?.S ?? ''))).toEqual(['messageId', 'claimedMs']);
   });
 
-  test('of what comes too late is one write that does not apply, and one read', async () => {
+  test('of what comes too late is one write that does not apply', async () => {
     await attempt(container(), repeatable('2'), 'done');
     calls = [];
     await told(container(), repeatable('1'));
-    expect(calls).toEqual(['UpdateItem', 'GetItem']);
+    expect(calls).toEqual(['UpdateItem']);
   });
 });
 
@@ -730,7 +726,7 @@ describe('a ledger that fails', () => {
     await fault({ action: 'UpdateItem', reset: 'after', times: 1 });
     const verdict = await claim(here, repeatable('1'));
     expect(verdict.kind).toBe('send');
-    expect(calls).toEqual(['UpdateItem', 'GetItem']);
+    expect(calls).toEqual(['UpdateItem']);
     expect(await told(elsewhere, repeatable('1'))).toBe('busy 60');
     if (verdict.kind === 'send') await here.end(verdict.claim, 'undone');
     expect(await told(elsewhere, repeatable('1'))).toBe('send');
@@ -741,7 +737,6 @@ describe('a ledger that fails', () => {
     await fault({ action: 'UpdateItem', reset: 'after', times: 1 });
     await expect(claim(container(hasty), repeatable('1'))).rejects.toThrow();
     expect(await told(container(), repeatable('1'))).toBe('send');
-    hasty.destroy();
   });
 
   test('to answer a claim over one that it knows, each time, takes it back to that one', async () => {
@@ -752,7 +747,6 @@ describe('a ledger that fails', () => {
     await expect(claim(here, repeatable('2'))).rejects.toThrow();
     expect(await told(container(), repeatable('0'))).toBe('superseded');
     expect(await told(container(), repeatable('2'))).toBe('send');
-    hasty.destroy();
   });
 
   test('to answer a claim leaves nothing to look for, though the next attempt is undone', async () => {
@@ -761,7 +755,6 @@ describe('a ledger that fails', () => {
     await expect(claim(container(hasty), once())).rejects.toThrow();
     await attempt(container(), once(), 'undone');
     expect(await told(container(), once())).toBe('send');
-    hasty.destroy();
   });
 
   test('to take a claim back of one field still knows the others, which it has read', async () => {
@@ -774,7 +767,6 @@ describe('a ledger that fails', () => {
     const verdict = await claim(here, messageAt('5', { fields: ['grade', 'comments'] }));
     expect(verdict).toMatchObject({ kind: 'send', claim: { fields: ['grade'] } });
     expect(await raw()).toMatchObject({ v_comments: { S: '9' }, v_grade: { S: '5' } });
-    hasty.destroy();
   });
 
   test('to write that a claim was undone knows so in this container, whatever else fails then', async () => {
@@ -806,7 +798,6 @@ describe('a ledger that fails', () => {
     await expect(claim(here, once())).rejects.toThrow();
     expect(await told(container(), once())).toBe('busy 120');
     expect(await told(here, once())).toBe('send');
-    hasty.destroy();
   });
 
   test('to write how a claim ended says so, ends it with its lease, and knows better in this container', async () => {

@@ -1,5 +1,6 @@
-import { DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
 import type { Failure } from '../../../lib/failure.ts';
 import {
   createIncidents,
@@ -14,7 +15,7 @@ import { startLedgerTable } from '../../local/ledger-table.ts';
 const table = 'sis-relay-test-ledger';
 const minuteMs = 60_000;
 let server: Awaited<ReturnType<typeof startLedgerTable>>;
-let client: DynamoDBClient;
+let client: DynamoDb;
 /** A table's worth of subjects for each test. */
 let name = '';
 let nowMs = Date.parse('2026-03-01T09:00:00Z');
@@ -26,15 +27,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 beforeEach(async () => {
-  client?.destroy();
-  client = new DynamoDBClient({ ...localClient(server.url), maxAttempts: 1 });
-  client.middlewareStack.add(
-    (next, context) => async (given) => {
-      writes.push(String((context as { commandName?: string }).commandName));
-      return next(given);
+  const made = createDynamoDb({ ...localClient(server.url), maxAttempts: 1 });
+  client = {
+    ...made,
+    call: (action, ...given) => {
+      writes.push(action);
+      return made.call(action, ...given);
     },
-    { step: 'initialize', name: 'counted' },
-  );
+  };
   tests += 1;
   name = `function-${tests}`;
   // What one test leaves of the service's credential is over for the next.
@@ -42,7 +42,7 @@ beforeEach(async () => {
   writes = [];
 });
 
-const access = () => ({ dynamodb: async () => client, table, nowMs: () => nowMs });
+const access = () => ({ dynamodb: client, table, nowMs: () => nowMs });
 
 /** One container of the function. */
 const container = ({ maximumWaitSeconds = 1_800, function: named = name } = {}) => {
@@ -212,7 +212,7 @@ describe('what it costs', () => {
       await one.after(refused);
     }
     // The first finds that there is none yet.
-    expect(writes).toEqual(['UpdateItemCommand', 'UpdateItemCommand']);
+    expect(writes).toEqual(['UpdateItem', 'UpdateItem']);
     nowMs += 1_000;
     await one.after(refused);
     expect(writes).toHaveLength(3);
@@ -222,9 +222,10 @@ describe('what it costs', () => {
 
   test('the table does not keep it: its time to live is over when the incident is', async () => {
     await container().after(denied);
-    const { Item } = await client.send(
-      new GetItemCommand({ TableName: table, Key: { resource: { S: `incident/${name}/aws-refused` } } }),
-    );
+    const { Item } = await client.call('GetItem', {
+      TableName: table,
+      Key: { resource: { S: `incident/${name}/aws-refused` } },
+    });
     expect(Number(Item?.expires?.N)).toBe(nowMs / 1000 + 3_600);
   });
 });
@@ -252,7 +253,9 @@ test('a table that does not answer is not waited for', async () => {
 
 test('incidents and the ledger’s items share a table, and no key', async () => {
   await container().after(denied, refused);
-  const { Items = [] } = await client.send(new ScanCommand({ TableName: table }));
+  const sdk = new DynamoDBClient(localClient(server.url));
+  const { Items = [] } = await sdk.send(new ScanCommand({ TableName: table }));
+  sdk.destroy();
   expect(Items.length).toBeGreaterThan(1);
   for (const { resource } of Items) expect(resource?.S).toMatch(/^incident\/[a-z0-9-]+(\/[a-z-]+)?$/);
 });

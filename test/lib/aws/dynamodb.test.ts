@@ -1,0 +1,622 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { crc32 } from 'node:zlib';
+import { DynamoDBClient, type DynamoDBClientConfig, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type ClientOptions, timeouts } from '../../../lib/aws/clients.ts';
+import { attribute, createDynamoDb } from '../../../lib/aws/dynamodb.ts';
+import { dynamoDbEndpoint } from '../../../lib/aws/dynamodb-endpoint.ts';
+import { traced } from '../../../lib/aws/error.ts';
+import { failureOf } from '../../../lib/failure.ts';
+import { localClient } from '../../local/aws.ts';
+import { startLedgerTable } from '../../local/ledger-table.ts';
+
+const TableName = 'sis-relay-test-ledger';
+const write = { TableName, Key: { resource: { S: 'a' } } };
+
+type Servers = {
+  close(done?: () => void): unknown;
+  listen(port: number, host: string, done: () => void): unknown;
+};
+const listening = async (server: Servers & { address(): unknown }): Promise<string> => {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+/** DynamoDB as a test wants it, one step for each call; the last step is for all further ones, too. */
+type Step = (request: IncomingMessage, response: ServerResponse) => void;
+const serve = async (...steps: Step[]) => {
+  const seen: {
+    headers: IncomingMessage['headers'];
+    method: string;
+    url: string;
+    body: string;
+    atMs: number;
+  }[] = [];
+  const listener: RequestListener = async (request, response) => {
+    const { headers, method = '', url = '' } = request;
+    const step = steps[Math.min(seen.length, steps.length - 1)];
+    seen.push({ headers, method, url, body: '', atMs: Date.now() });
+    const at = seen.length - 1;
+    const body = await text(request).catch(() => '');
+    Object.assign(seen[at] ?? {}, { body });
+    step?.(request, response);
+  };
+  const server = createServer(listener);
+  let connections = 0;
+  server.on('connection', () => {
+    connections += 1;
+  });
+  const url = await listening(server);
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url, seen, connections: () => connections, server };
+};
+
+const answer =
+  (status: number, body: string | Buffer, headers: Record<string, string> = {}): Step =>
+  (_, response) =>
+    response
+      .writeHead(status, {
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-crc32': String(crc32(body)),
+        ...headers,
+      })
+      .end(body);
+const well = answer(200, '{"Attributes":{"a":{"S":"ä"}}}');
+const refusal = (type: string, status = 400, headers: Record<string, string> = {}): Step =>
+  answer(
+    status,
+    JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'no' }),
+    headers,
+  );
+const hang: Step = () => {};
+const cut: Step = (request) => request.socket.destroy();
+
+/** As the functions have it. */
+const limits = (requestMs = 3_000): ClientOptions => ({
+  ...timeouts({ connectionMs: 1_000, requestMs }),
+  maxAttempts: 2,
+});
+const clientFor = (url: string, more: ClientOptions = limits()) =>
+  createDynamoDb({ ...localClient(url), ...more });
+
+const errorOf = (call: Promise<unknown>): Promise<Error & Record<string, unknown>> =>
+  call.then(
+    () => expect.unreachable('it was answered'),
+    (error) => error,
+  );
+
+describe('a call', () => {
+  test('is the signed request of DynamoDB’s JSON protocol, and its answer', async () => {
+    const { url, seen } = await serve(well);
+    expect(await clientFor(url).call('UpdateItem', write)).toEqual({ Attributes: { a: { S: 'ä' } } });
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toMatchObject({ method: 'POST', url: '/', body: JSON.stringify(write) });
+    expect(seen[0]?.headers).toMatchObject({
+      host: new URL(url).host,
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': 'DynamoDB_20120810.UpdateItem',
+      authorization: expect.stringMatching(
+        /^AWS4-HMAC-SHA256 Credential=local\/\d{8}\/us-east-1\/dynamodb\/aws4_request, SignedHeaders=content-type;host;x-amz-content-sha256;x-amz-date;x-amz-target, Signature=[0-9a-f]{64}$/,
+      ),
+    });
+  });
+
+  test.each(['', '/through/a-proxy'])(
+    'has the path and the signature that the SDK’s own client gives it at that moment: %s',
+    async (path) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 2, 1, 12) });
+      onTestFinished(() => void vi.useRealTimers());
+      const { url: origin, seen } = await serve(well);
+      const url = `${origin}${path}`;
+      const credentials = { accessKeyId: 'AKIA', secretAccessKey: 'secret', sessionToken: 'token' };
+      await clientFor(url, { ...limits(), credentials }).call('UpdateItem', write);
+      const sdk = new DynamoDBClient({ ...localClient(url), credentials });
+      // What the SDK tells of itself is signed, too: without it, both requests are the same.
+      const bare = (next: (given: object) => Promise<unknown>) => (given: { request: object }) => {
+        const { headers } = given.request as { headers: Record<string, string> };
+        for (const name of Object.keys(headers))
+          if (/^(amz-sdk|x-amz-user-agent|user-agent|content-length)/.test(name)) delete headers[name];
+        return next(given);
+      };
+      const beforeSigning = { relation: 'before', toMiddleware: 'httpSigningMiddleware' } as const;
+      sdk.middlewareStack.addRelativeTo(bare as never, { name: 'bare', ...beforeSigning });
+      await sdk.send(new UpdateItemCommand(write));
+      sdk.destroy();
+      const [ours, theirs] = seen.map(({ headers }) => headers);
+      for (const name of ['authorization', 'x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'])
+        expect(ours?.[name]).toBe(theirs?.[name]);
+      expect(seen[0]?.url).toBe(seen[1]?.url);
+    },
+  );
+
+  test('uses its connections again', async () => {
+    const { url, connections } = await serve(well);
+    const client = clientFor(url);
+    for (let at = 0; at < 20; at += 1) await client.call('UpdateItem', write);
+    // A connection is free again a moment after its answer is there.
+    expect(connections()).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('against the emulator', () => {
+  let emulator: Awaited<ReturnType<typeof startLedgerTable>>;
+  beforeAll(async () => {
+    emulator = await startLedgerTable(TableName);
+    return () => emulator.close();
+  });
+
+  const put = (value: string, more: object = {}) =>
+    clientFor(emulator.url).call('PutItem', {
+      TableName,
+      Item: { resource: attribute('told'), claimId: attribute(value) },
+      ...more,
+    });
+
+  test('writes and reads what text, numbers and empty text are', async () => {
+    const client = clientFor(emulator.url);
+    const Item = { resource: attribute('é\u0001😀'), n: attribute(12.5), e: attribute('') };
+    expect(await client.call('PutItem', { TableName, Item })).toEqual({});
+    const Key = { resource: Item.resource };
+    expect(await client.call('GetItem', { TableName, Key, ConsistentRead: true })).toEqual({ Item });
+    expect(await client.call('GetItem', { TableName, Key: { resource: attribute('none') } })).toEqual({});
+  });
+
+  test('a refused condition tells what stood there, only to whom asks for it', async () => {
+    await put('first');
+    const onlyNew = { ConditionExpression: 'attribute_not_exists(claimId)' };
+    const silent = await errorOf(put('second', onlyNew));
+    expect(silent).toMatchObject({
+      name: 'ConditionalCheckFailedException',
+      $metadata: { httpStatusCode: 400, attempts: 1 },
+    });
+    expect('Item' in silent).toBe(false);
+    const telling = { ...onlyNew, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' };
+    expect(await errorOf(put('second', telling))).toMatchObject({
+      name: 'ConditionalCheckFailedException',
+      Item: { resource: { S: 'told' }, claimId: { S: 'first' } },
+    });
+    const ofNothing = {
+      ConditionExpression: 'attribute_exists(claimId)',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    };
+    const Key = { resource: attribute('nothing there') };
+    const nothing = await errorOf(
+      clientFor(emulator.url).call('UpdateItem', { TableName, Key, ...ofNothing }),
+    );
+    expect('Item' in nothing).toBe(false);
+  });
+
+  test('warming opens a connection without a signature, and the first call uses it', async () => {
+    const { url, seen, connections } = await serve(
+      answer(200, 'healthy: dynamodb.us-east-1.amazonaws.com '),
+      well,
+    );
+    const client = clientFor(url);
+    client.warm();
+    await vi.waitFor(() => expect(seen).toHaveLength(1));
+    expect(seen[0]).toMatchObject({ method: 'GET', url: '/' });
+    expect(seen[0]?.headers.authorization).toBeUndefined();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await client.call('UpdateItem', write);
+    expect(connections()).toBe(1);
+    // The emulator answers as AWS does.
+    expect(await (await fetch(emulator.url)).text()).toBe('healthy: dynamodb.us-east-1.amazonaws.com ');
+  });
+});
+
+describe('warming that fails is nobody’s concern:', () => {
+  test.each<[string, () => Promise<string>]>([
+    ['nobody listens', async () => 'http://127.0.0.1:9'],
+    ['no answer comes', async () => (await serve(hang)).url],
+    ['the connection is cut', async () => (await serve(cut)).url],
+    ['it is refused', async () => (await serve(answer(403, '<html>'))).url],
+  ])('%s', async (_, url) => {
+    const client = clientFor(await url(), limits(50));
+    client.warm();
+    await new Promise((resolve) => setTimeout(resolve, 120));
+  });
+
+  test('the region is missing, which the first call tells', async () => {
+    vi.stubEnv('AWS_REGION', undefined);
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+    vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const client = createDynamoDb({
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+      maxAttempts: 1,
+    });
+    client.warm();
+    await expect(client.call('UpdateItem', write)).rejects.toThrow(/[Rr]egion/);
+    vi.stubEnv('AWS_REGION', 'us-east-1');
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', (await serve(well)).url);
+    expect(await client.call('UpdateItem', write)).toMatchObject({ Attributes: {} });
+  });
+});
+
+describe('what passes is tried once more, within its limits:', () => {
+  const huge = `{"Attributes":{"a":{"S":"${'a'.repeat(5 * 1024 ** 2)}"}}}`;
+  const half: Step = (_, response) => {
+    response.writeHead(200, { 'content-length': 100 });
+    response.write('{"Attributes"', () => response.destroy());
+  };
+  const passing: [string, Step, string, number?][] = [
+    [
+      'throttling',
+      refusal('ProvisionedThroughputExceededException'),
+      'ProvisionedThroughputExceededException',
+    ],
+    ['throttling by status', refusal('Whatever', 429), 'Whatever'],
+    ['the request limit', refusal('RequestLimitExceeded'), 'RequestLimitExceeded'],
+    ['an inner error', refusal('InternalServerError', 500), 'InternalServerError'],
+    ['a server in trouble, that says so in HTML', answer(503, '<html>'), 'SyntaxError'],
+    ['a cut connection', cut, 'Error'],
+    ['a cut answer', half, 'Error'],
+    ['no answer', hang, 'TimeoutError', 100],
+    ['an answer that stops', (_, response) => void response.writeHead(200).write('{'), 'TimeoutError', 100],
+    ['garbage in the place of an answer', answer(200, '{"Attributes":'), 'SyntaxError'],
+    ['HTML in the place of an answer', answer(200, '<html>jane</html>'), 'SyntaxError'],
+    ['a wrong checksum', answer(200, '{}', { 'x-amz-crc32': '1' }), 'CRC32CheckFailed'],
+    [
+      'a wrong checksum of a refusal',
+      answer(400, '{"__type":"ValidationException"}', { 'x-amz-crc32': '1' }),
+      'CRC32CheckFailed',
+    ],
+    ['an answer that is too long', answer(200, huge), 'Error'],
+  ];
+  test.each(passing)('%s', async (_, step, name, requestMs) => {
+    const { url, seen } = await serve(step, well);
+    const client = clientFor(url, limits(requestMs));
+    expect(await client.call('UpdateItem', write)).toEqual({ Attributes: { a: { S: 'ä' } } });
+    expect(seen).toHaveLength(2);
+
+    const lasting = await serve(step);
+    const error = await errorOf(clientFor(lasting.url, limits(requestMs)).call('UpdateItem', write));
+    expect(lasting.seen).toHaveLength(2);
+    expect(error.name).toBe(name);
+    expect(error.$metadata).toMatchObject({ attempts: 2 });
+    expect(failureOf(error)).toMatchObject({
+      kind: 'unavailable',
+      message: `AWS did not answer dynamodb:UpdateItem on the table ${TableName}: ${name}`,
+    });
+    expect(JSON.stringify(failureOf(error))).not.toContain('jane');
+  });
+
+  test('an address where nobody listens', async () => {
+    const started = Date.now();
+    const error = await errorOf(clientFor('http://127.0.0.1:9').call('UpdateItem', write));
+    expect(error).toMatchObject({ code: 'ECONNREFUSED', $metadata: { attempts: 2 } });
+    expect(failureOf(error).kind).toBe('unavailable');
+    expect(Date.now() - started).toBeLessThan(500);
+  });
+
+  test('a host that does not exist', async () => {
+    const error = await errorOf(clientFor('http://nowhere.invalid').call('UpdateItem', write));
+    expect(failureOf(error).kind).toBe('unavailable');
+  });
+
+  test('garbage that is not even HTTP', async () => {
+    let met = 0;
+    const sockets = new Set<Socket>();
+    const server = createTcpServer((socket) => {
+      sockets.add(socket);
+      met += 1;
+      socket.on('error', () => {});
+      socket.once('data', () => void socket.write('jane@example.edu \u0000\r\n\r\n'));
+    });
+    const url = await listening(server);
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const error = await errorOf(clientFor(url).call('UpdateItem', write));
+    expect(met).toBe(2);
+    expect(failureOf(error).kind).toBe('unavailable');
+    expect(`${error.message}${error.stack}${JSON.stringify(error)}`).not.toContain('jane');
+  });
+
+  test('throttling waits longer than a lost connection, and no two wait alike', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const waited = async (step: Step) => {
+      const { url, seen } = await serve(step, well);
+      await clientFor(url).call('UpdateItem', write);
+      return (seen[1]?.atMs ?? 0) - (seen[0]?.atMs ?? 0);
+    };
+    expect(await waited(refusal('ThrottlingException'))).toBeGreaterThanOrEqual(490);
+    expect(await waited(cut)).toBeLessThan(200);
+  });
+
+  test('no more than the SDK’s bucket of retries holds, so that an outage is not made worse', async () => {
+    const { url, seen } = await serve(refusal('InternalServerError', 500));
+    const client = clientFor(url);
+    await Promise.all(Array.from({ length: 100 }, () => client.call('UpdateItem', write).catch(() => {})));
+    // 500 tokens, 14 for each retry.
+    expect(seen).toHaveLength(100 + Math.floor(500 / 14));
+  });
+
+  test('the time of each try is its own, and exact', async () => {
+    const { url } = await serve(hang);
+    const started = Date.now();
+    await errorOf(clientFor(url, { ...limits(300), maxAttempts: 1 }).call('UpdateItem', write));
+    expect(Date.now() - started).toBeGreaterThanOrEqual(295);
+    expect(Date.now() - started).toBeLessThan(600);
+  });
+
+  test('its time is over, too, where no connection comes about', async () => {
+    const silent = createTcpServer();
+    const { port } = new URL(await listening(silent));
+    onTestFinished(() => void silent.close());
+    const started = Date.now();
+    const client = clientFor(`https://127.0.0.1:${port}`, { ...limits(400), maxAttempts: 1 });
+    const error = await errorOf(client.call('UpdateItem', write));
+    expect(error.name).toBe('TimeoutError');
+    expect(failureOf(error).kind).toBe('unavailable');
+    expect(Date.now() - started).toBeLessThan(800);
+  });
+});
+
+describe('what does not pass is not tried again, and is called as the SDK calls it:', () => {
+  const refusals: [string, Step][] = [
+    ['a condition', refusal('ConditionalCheckFailedException')],
+    ['a mistake', refusal('ValidationException')],
+    ['a right that is missing', refusal('AccessDeniedException')],
+    ['credentials that nobody knows', refusal('UnrecognizedClientException')],
+    ['credentials that have ended', refusal('ExpiredTokenException')],
+    ['a table that does not exist', refusal('ResourceNotFoundException')],
+    ['a transaction in conflict', refusal('TransactionConflictException')],
+    ['a refusal of a newer kind', refusal('TomorrowsException')],
+    [
+      'its name in a header',
+      answer(400, '{}', { 'x-amzn-errortype': 'LimitedException:http://internal.amazon.com/' }),
+    ],
+    ['a refusal without a name', answer(400, '{}')],
+    ['a refusal without a body', answer(403, '')],
+    ['a proxy’s HTML', answer(403, '<html>Blocked for jane@example.edu</html>')],
+    ['a redirect', answer(301, '', { location: 'http://127.0.0.1:9/' })],
+    ['JSON that is no object', answer(400, '"no"')],
+  ];
+  test.each(refusals)('%s', async (_, step) => {
+    const { url, seen } = await serve(step);
+    const ours = await errorOf(clientFor(url).call('UpdateItem', write));
+    expect(seen).toHaveLength(1);
+    expect(`${ours.message}${JSON.stringify(ours)}`).not.toContain('jane');
+    const sdk = traced(new DynamoDBClient({ ...(localClient(url) as DynamoDBClientConfig), maxAttempts: 1 }));
+    onTestFinished(() => sdk.destroy());
+    const theirs = await errorOf(sdk.send(new UpdateItemCommand(write)));
+    expect(failureOf(ours)).toEqual(failureOf(theirs));
+    expect(ours.name).toBe(theirs.name);
+    expect((ours.$metadata as { httpStatusCode: number }).httpStatusCode).toBe(
+      (theirs.$metadata as { httpStatusCode: number }).httpStatusCode,
+    );
+  });
+});
+
+describe('a clock that is off', () => {
+  const hourAhead = () => new Date(Date.now() + 3_600_000).toUTCString();
+
+  test.each(['InvalidSignatureException', 'RequestTimeTooSkewed', 'RequestExpired'])(
+    'is corrected by the answer that refuses for it, and stays so: %s',
+    async (type) => {
+      const date = hourAhead();
+      const { url, seen } = await serve(refusal(type, 400, { date }), well);
+      const client = clientFor(url);
+      await client.call('UpdateItem', write);
+      await client.call('UpdateItem', write);
+      const hours = seen.map(({ headers }) => hourOf(String(headers['x-amz-date'])));
+      expect(hours).toEqual([hourOf(), hourOf(date), hourOf(date)]);
+    },
+  );
+
+  test('is corrected once for all calls that are under way', async () => {
+    const date = hourAhead();
+    const late: Step = (request, response) =>
+      String(request.headers['x-amz-date']).includes(`T${hourOf(date)}`)
+        ? well(request, response)
+        : refusal('InvalidSignatureException', 400, { date })(request, response);
+    const { url, seen } = await serve(late);
+    const client = clientFor(url);
+    await Promise.all(Array.from({ length: 5 }, () => client.call('UpdateItem', write)));
+    expect(seen).toHaveLength(10);
+  });
+
+  test.each([
+    ['the answer is an old one', { date: new Date(Date.now() + 3_600_000).toUTCString(), age: '3600' }],
+    ['the clock is right', { date: new Date().toUTCString() }],
+    ['the answer tells no time', { date: 'soon' }],
+  ])('is none where %s', async (_, headers) => {
+    const { url, seen } = await serve(refusal('InvalidSignatureException', 400, headers));
+    await errorOf(clientFor(url).call('UpdateItem', write));
+    expect(seen).toHaveLength(1);
+  });
+
+  const hourOf = (date?: string): string =>
+    date?.endsWith('Z')
+      ? date.slice(9, 11)
+      : (date === undefined ? new Date() : new Date(date)).toISOString().slice(11, 13);
+});
+
+describe('credentials', () => {
+  afterEach(() => void vi.unstubAllEnvs());
+  const keyOf = ({ headers }: { headers: IncomingMessage['headers'] }) =>
+    /Credential=([^/]+)/.exec(String(headers.authorization))?.[1];
+
+  test('are read once, and again five minutes before they end', async () => {
+    const { url, seen } = await serve(well);
+    let reads = 0;
+    let expiration = new Date(Date.now() + 3_600_000);
+    const client = clientFor(url, {
+      ...limits(),
+      credentials: async () => {
+        reads += 1;
+        return {
+          accessKeyId: `key${reads}`,
+          secretAccessKey: 's',
+          sessionToken: `token${reads}`,
+          expiration,
+        };
+      },
+    });
+    const call = () => client.call('UpdateItem', write);
+    await call();
+    await call();
+    expect(reads).toBe(1);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 - 299_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    expiration = new Date(Date.now() + 3_600_000);
+    await call();
+    await call();
+    expect(seen.map(keyOf)).toEqual(['key1', 'key1', 'key2', 'key2']);
+    expect(seen.map(({ headers }) => headers['x-amz-security-token'])).toEqual([
+      'token1',
+      'token1',
+      'token2',
+      'token2',
+    ]);
+  });
+
+  test('are those of the environment, as Lambda gives them', async () => {
+    const { url, seen } = await serve(well);
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'ASIAROLE');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+    vi.stubEnv('AWS_SESSION_TOKEN', 'session');
+    vi.stubEnv('AWS_REGION', 'eu-west-1');
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', url);
+    await createDynamoDb().call('UpdateItem', write);
+    expect(seen.map(keyOf)).toEqual(['ASIAROLE']);
+    expect(seen[0]?.headers['x-amz-security-token']).toBe('session');
+    expect(seen[0]?.headers.authorization).toContain('/eu-west-1/dynamodb/');
+  });
+
+  test('that cannot be read now are read by the next call', async () => {
+    const { url } = await serve(well);
+    let reads = 0;
+    const client = clientFor(url, {
+      ...limits(),
+      credentials: async () => {
+        reads += 1;
+        if (reads === 1) throw new Error('not now');
+        return { accessKeyId: 'a', secretAccessKey: 'b' };
+      },
+    });
+    await expect(client.call('UpdateItem', write)).rejects.toThrow('not now');
+    await client.call('UpdateItem', write);
+  });
+});
+
+describe('a container that was frozen', () => {
+  test('does not use connections that were idle for too long', async () => {
+    const { url, connections } = await serve(well);
+    const client = clientFor(url, { ...limits(), maxAttempts: 1 });
+    await client.call('UpdateItem', write);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 20_001 });
+    onTestFinished(() => void vi.useRealTimers());
+    await client.call('UpdateItem', write);
+    expect(connections()).toBe(2);
+  });
+
+  test('and whose connections were all closed meanwhile loses no call', async () => {
+    const { url, server } = await serve(well);
+    const client = clientFor(url);
+    const ten = () => Promise.all(Array.from({ length: 10 }, () => client.call('UpdateItem', write)));
+    await ten();
+    server.closeAllConnections();
+    await ten();
+  });
+});
+
+describe('a signal', () => {
+  const aborted = (name: string, step: Step, prepare: (controller: AbortController) => void) =>
+    test(name, async () => {
+      const { url, seen } = await serve(step);
+      const controller = new AbortController();
+      prepare(controller);
+      const started = Date.now();
+      const error = await errorOf(clientFor(url).call('UpdateItem', write, { signal: controller.signal }));
+      expect(Date.now() - started).toBeLessThan(400);
+      expect(seen.length).toBeLessThanOrEqual(1);
+      return error;
+    });
+  aborted('that is given already lets nothing be sent', well, (controller) => controller.abort());
+  aborted('ends a call', hang, (controller) => void setTimeout(() => controller.abort(), 50));
+  aborted('ends the wait for the next try', refusal('ThrottlingException'), (controller) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.99);
+    onTestFinished(() => void vi.restoreAllMocks());
+    setTimeout(() => controller.abort(), 100);
+  });
+});
+
+describe('the endpoint', () => {
+  const names = [
+    'AWS_REGION',
+    'AWS_ENDPOINT_URL',
+    'AWS_ENDPOINT_URL_DYNAMODB',
+    'AWS_USE_FIPS_ENDPOINT',
+    'AWS_USE_DUALSTACK_ENDPOINT',
+    'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS',
+  ];
+  const environments: Record<string, string>[] = [
+    { AWS_REGION: 'eu-west-1' },
+    { AWS_REGION: 'cn-north-1' },
+    { AWS_REGION: 'us-gov-west-1' },
+    { AWS_REGION: 'us-iso-east-1' },
+    { AWS_REGION: 'eusc-de-east-1' },
+    { AWS_REGION: 'us-east-1', AWS_USE_FIPS_ENDPOINT: 'true' },
+    { AWS_REGION: 'us-gov-west-1', AWS_USE_FIPS_ENDPOINT: 'true' },
+    { AWS_REGION: 'fips-us-east-1' },
+    { AWS_REGION: 'eu-west-1', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
+    { AWS_REGION: 'cn-north-1', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
+    { AWS_REGION: 'us-east-1', AWS_USE_FIPS_ENDPOINT: 'true', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
+    { AWS_REGION: 'us-gov-east-1', AWS_USE_FIPS_ENDPOINT: 'true', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
+    { AWS_REGION: 'us-iso-east-1', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
+    { AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:8000' },
+    {
+      AWS_REGION: 'eu-west-1',
+      AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+      AWS_ENDPOINT_URL_DYNAMODB: 'https://vpce-1.example',
+    },
+    {
+      AWS_REGION: 'eu-west-1',
+      AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+      AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true',
+    },
+    { AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:1', AWS_USE_FIPS_ENDPOINT: 'true' },
+    { AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:1', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
+  ];
+  test.each(environments)('is the one of the SDK’s own client: %o', async (environment) => {
+    for (const name of names) vi.stubEnv(name, environment[name]);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const ours = await dynamoDbEndpoint({}).catch(() => 'none');
+    expect(typeof ours === 'string' ? ours : { host: ours.url.host, region: ours.region }).toEqual(
+      await sdkEndpoint(),
+    );
+  });
+
+  test('of a region that is given is that', async () =>
+    expect(await dynamoDbEndpoint({ region: 'eu-central-1' })).toMatchObject({
+      region: 'eu-central-1',
+      url: new URL('https://dynamodb.eu-central-1.amazonaws.com'),
+    }));
+
+  /** Where the SDK would have sent a request to, and for which region it has signed it. */
+  const sdkEndpoint = async () => {
+    const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
+    let sent: { hostname: string; port?: number; headers: Record<string, string> } | undefined;
+    const requestHandler = {
+      handle: async (request: NonNullable<typeof sent>) => {
+        sent = request;
+        throw new Error('not sent');
+      },
+    };
+    const sdk = new DynamoDBClient({ credentials, maxAttempts: 1, requestHandler: requestHandler as never });
+    await sdk.send(new UpdateItemCommand(write)).catch(() => {});
+    sdk.destroy();
+    if (sent === undefined) return 'none';
+    const region = /Credential=a\/\d+\/([^/]+)/.exec(sent.headers.authorization ?? '')?.[1];
+    return { host: sent.port ? `${sent.hostname}:${sent.port}` : sent.hostname, region };
+  };
+});
