@@ -143,7 +143,11 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemIn(raw);
 
   return {
-    read,
+    read: async (resource) => {
+      const Key = { resource: { S: resource } };
+      const { Item } = await dynamodb.call('GetItem', { TableName: table, Key, ConsistentRead: true });
+      return known(Item);
+    },
     claim: async (resource, item, { mustBeKnown }) => {
       const fields = Object.keys(item.fields);
       // The fields' attributes are written after the lock's, version first.
