@@ -52,11 +52,17 @@ const breakages: Breakage[] = [
     by: 'if (freeMs > nowMs && isOwn && !isOwn)',
   },
   {
+    title: 'a message that has come back does not say so before it waits for its turn',
+    file: 'lib/delivery/attempt.ts',
+    code: 'if (delivery.attempts > 1) await ledger.returned(entry);',
+    by: '',
+  },
+  {
     title: 'versions are compared the wrong way',
     chaos: true,
     file: 'lib/ledger/rules.ts',
-    code: 'Buffer.compare(Buffer.from(state.version), Buffer.from(entry.version))',
-    by: 'Buffer.compare(Buffer.from(entry.version), Buffer.from(state.version))',
+    code: 'Buffer.compare(Buffer.from(version), Buffer.from(entry.version))',
+    by: 'Buffer.compare(Buffer.from(entry.version), Buffer.from(version))',
   },
   {
     title: 'a success is written down before the call',
@@ -108,8 +114,8 @@ const breakages: Breakage[] = [
   {
     title: 'an older copy that takes a claim over passes for the replay before it',
     file: 'lib/ledger/rules.ts',
-    code: 'const inherited = { attemptedMs, acceptedMs, crashes, ...(',
-    by: 'const inherited = { attemptedMs, acceptedMs, crashes, replays: Math.max(state.replays, entry.replays), ...(',
+    code: 'const inherited = { attemptedMs, acceptedMs, crashes, refusal };',
+    by: 'const inherited = { attemptedMs, acceptedMs, crashes, replays: Math.max(state.replays, entry.replays), refusal };',
     seenBy: tests('test/lib/ledger/ledger.property.test.ts', '-t', 'the older copy of a replayed message'),
   },
   {
@@ -205,8 +211,8 @@ const breakages: Breakage[] = [
   {
     title: 'a claim whose answer got lost is left behind',
     file: 'lib/ledger/ledger.ts',
-    code: 'await put(claim, claim.before, known).catch(() => false);',
-    by: 'if (false) await put(claim, claim.before, known).catch(() => false);',
+    code: 'await put(claim, claim.before, known).catch(() => {});',
+    by: 'if (false) await put(claim, claim.before, known).catch(() => {});',
   },
   {
     title: 'an update of a grade object resets what its message does not give',
