@@ -7,7 +7,6 @@ export type Pace = {
   /** The same without a promise: calls `settle` once, at once where nobody has to wait. Returns what ends the wait. */
   ask(priority: Priority, untilMs: number, settle: (asked: Asked) => void): () => void;
   learn(answer: Answered): void;
-  /** Undefined where the platform tells none. */
   budget(): Budget | undefined;
 };
 
@@ -24,11 +23,13 @@ export type Turn = {
 
 export type PaceOptions = PacerOptions & {
   nowMs?: () => number;
-  setTimer?: (run: () => void, afterMs: number) => { unset(): void };
+  setTimer?: (run: () => void, afterMs: number) => { close(): void };
 };
 
-type Waiter = { untilMs: number; settle(asked: Asked): void };
-type Line = { waiters: Waiter[]; timer: { unset(): void } | undefined };
+type Line = {
+  waiters: { untilMs: number; settle(asked: Asked): void }[];
+  timer?: { close(): void } | undefined;
+};
 
 /** What could not wait in its invocation comes back within this time after the gate opens, each at a moment of its own. */
 const spreadSeconds = 60;
@@ -36,7 +37,7 @@ const spreadSeconds = 60;
 const maxTimerMs = 1_000;
 
 export const createPace = (options: PaceOptions = {}): Pace => {
-  const { nowMs = Date.now, random = Math.random, setTimer = nodeTimer } = options;
+  const { nowMs = Date.now, random = Math.random, setTimer = setTimeout } = options;
   const pacer = createPacer(options);
   const lines = new Map<Priority, Line>();
 
@@ -54,14 +55,11 @@ export const createPace = (options: PaceOptions = {}): Pace => {
       },
     };
   };
-  const inVain = (waitMs: number): Asked => ({
-    turn: undefined,
-    seconds: Math.ceil(waitMs / 1_000 + random() * spreadSeconds),
-  });
+  const later = (waitMs: number): number => Math.ceil(waitMs / 1_000 + random() * spreadSeconds);
 
   /** Lets go whose turn it is, and whose turn cannot come in time. */
   const serve = (priority: Priority, line: Line): void => {
-    line.timer?.unset();
+    line.timer?.close();
     line.timer = undefined;
     for (let first = line.waiters[0]; first; first = line.waiters[0]) {
       const waitMs = pacer.take(priority, nowMs());
@@ -70,12 +68,12 @@ export const createPace = (options: PaceOptions = {}): Pace => {
         return;
       }
       line.waiters.shift();
-      first.settle(waitMs === 0 ? { turn: turnOf(priority) } : inVain(waitMs));
+      first.settle(waitMs === 0 ? { turn: turnOf(priority) } : { turn: undefined, seconds: later(waitMs) });
     }
   };
 
   const ask: Pace['ask'] = (priority, untilMs, settle) => {
-    const line = lines.get(priority) ?? { waiters: [], timer: undefined };
+    const line = lines.get(priority) ?? { waiters: [] };
     lines.set(priority, line);
     const waiter = { untilMs, settle };
     if (line.waiters.push(waiter) === 1) serve(priority, line);
@@ -83,7 +81,7 @@ export const createPace = (options: PaceOptions = {}): Pace => {
       const at = line.waiters.indexOf(waiter);
       if (at < 0) return;
       line.waiters.splice(at, 1);
-      settle(inVain(1));
+      settle({ turn: undefined, seconds: later(1) });
     };
   };
 
@@ -103,9 +101,4 @@ export const createPace = (options: PaceOptions = {}): Pace => {
     },
     budget: pacer.budget,
   };
-};
-
-const nodeTimer = (run: () => void, afterMs: number): { unset(): void } => {
-  const timer = setTimeout(run, afterMs);
-  return { unset: () => clearTimeout(timer) };
 };

@@ -6,11 +6,9 @@ export type Answered = {
   sentMs: number;
   /** Undefined where no answer came. */
   status: number | undefined;
-  /** Credits left to all clients together until the window ends: `X-Rate-Limit-Remaining`. */
+  /** Credits that are left to all clients together, until the window ends, and how many the call took. */
   remaining?: number | undefined;
-  /** Until the window ends: `X-Rate-Limit-Reset`. */
   resetSeconds?: number | undefined;
-  /** Credits that the call took: `X-Request-Cost`. */
   cost?: number | undefined;
   retryAfterSeconds?: number | undefined;
 };
@@ -23,7 +21,6 @@ export type PacerOptions = {
   callsPerMinute?: number | undefined;
   /** How many containers share `callsPerMinute` evenly where the platform tells no budget. */
   containers?: number | undefined;
-  /** From 0 to 1. */
   random?: () => number;
 };
 
@@ -43,16 +40,19 @@ const marginShare = 0.004;
 /** No rate falls below, in calls a second: somebody has to find out when there is more. */
 const leastRate = 0.05;
 /** Without headers: so many calls a second more with each second, and twice as many with each minute without a refusal. */
-const growth = 0.0005;
-const maxDoublings = 8;
+const growth = 0.02;
+/** One refusal takes no more of a rate: it may be another’s doing, such as a new container’s. */
+const leastPart = 0.7;
+/** In calls a second. A rate that doubles and is refused above this was too high. */
+const soughtRate = 8;
 /** Whatever the platform asks for, one call asks again after this time. */
 const maxClosedMs = 120_000;
 const usualWindowMs = 60_000;
+const unlimited = Number.POSITIVE_INFINITY;
 /** At some time within a call that takes longer, its headers were told: they are of no use. */
 const maxCallMs = 20_000;
 /** Where the platform is down, calls go one by one, so far apart at most. */
-const maxBrakeMs = 5_000;
-const leastBrakeMs = 100;
+const [leastBrakeMs, maxBrakeMs] = [100, 5_000];
 
 /** The calls of one class. */
 type Lane = {
@@ -62,6 +62,10 @@ type Lane = {
   atMs: number;
   /** A call has waited since the rate changed. */
   wanted: boolean;
+  /** Credits since the rate changed. */
+  spent: number;
+  /** Without headers: it doubles until the next refusal, as nobody knows yet how high it may be. */
+  seeks: boolean;
 };
 
 /** The budget from one renewal to the next. */
@@ -76,50 +80,53 @@ type Window = Omit<Budget, 'cost'> & {
 };
 
 /**
- * Tells when a call may go, by nothing but the answers to its own container. What remains of the budget falls at the speed of all
- * clients together, and each container scales its rates by what is granted over what it sees. Without such headers, rates grow
- * slowly and fall with each refusal.
+ * Tells when a call may go, by the answers to its own container alone. What remains of the budget falls at the speed of all clients
+ * together, so each container scales its rates by what is granted over what it sees. Without headers, rates grow slowly and fall
+ * with each refusal.
  */
 export const createPacer = ({ callsPerMinute, containers = 1, random = Math.random }: PacerOptions = {}) => {
-  const maxRate = callsPerMinute === undefined ? Number.POSITIVE_INFINITY : callsPerMinute / 60;
+  const maxRate = callsPerMinute === undefined ? unlimited : callsPerMinute / 60;
   const lanes = new Map<Priority, Lane>();
   let window: Window | undefined;
   let cost = 1;
   let isHeard = false;
-  let wentMs = Number.NEGATIVE_INFINITY;
-  let changedMs = Number.NEGATIVE_INFINITY;
+  let [wentMs, changedMs, refusedMs] = [-unlimited, -unlimited, -unlimited];
   let closedUntilMs = 0;
   let isRefused = false;
-  let refusedMs = Number.NEGATIVE_INFINITY;
-  /** Rates double until the next refusal. */
-  let isSeeking = false;
+  /** 1 where the platform rounds its seconds down, as a 0 tells. */
+  let missingSeconds = 0;
   let brakeMs = 0;
   let felt = { sinceMs: 0, down: 0, up: 0 };
 
   const burst = (): number => Math.max(cost, (window?.budget ?? 0) * burstShare);
   const withinBounds = (rate: number): number =>
-    Math.min(Math.max(rate, leastRate * cost), window ? Number.POSITIVE_INFINITY : maxRate / containers);
+    Math.min(Math.max(rate, leastRate * cost), window ? unlimited : (maxRate * cost) / containers);
 
   /** What is left by now, as far as the last answer and the speed since tell. */
   const left = ({ remaining, toldMs, speed, budget, lengthMs }: Window, nowMs: number): number =>
     remaining - Math.min(speed / 1_000, (2 * budget) / lengthMs) * Math.min(3 * changeMs, nowMs - toldMs);
 
+  /** Credits that are left alone. */
+  const reserve = ({ budget, lengthMs }: Window): number =>
+    Math.max(budget * marginShare, budget - (maxRate * cost * lengthMs) / 1_000);
+
   /** Credits a second with which what is left lasts until the window ends. */
   const granted = (of: Window, nowMs: number): number => {
-    const spendable = Math.max(0, left(of, nowMs) - of.budget * marginShare);
+    const spendable = Math.max(0, left(of, nowMs) - reserve(of));
     const even = spendable / Math.max(changeMs / 2, of.endsMs - nowMs);
-    return Math.min(1_000 * Math.min(even, (2 * of.budget) / of.lengthMs), maxRate * cost);
+    return 1_000 * Math.min(even, (2 * of.budget) / of.lengthMs);
   };
 
   const firstRate = (nowMs: number): number => {
     if (window) return withinBounds(granted(window, nowMs) * firstShare);
-    return withinBounds(refusedMs < 0 ? Number.POSITIVE_INFINITY : cost);
+    return withinBounds(refusedMs < 0 ? unlimited : cost);
   };
 
   const change = (nowMs: number, rateOf: (lane: Lane, priority: Priority) => number): void => {
     for (const [priority, lane] of lanes) {
       lane.rate = withinBounds(rateOf(lane, priority));
       lane.wanted = false;
+      lane.spent = 0;
     }
     changedMs = nowMs;
     if (window) window.base = undefined;
@@ -135,13 +142,15 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
   /** The window that an answer tells of; undefined where it tells of an older one. */
   const windowOf = ({ sentMs, remaining = 0, resetSeconds = 0 }: Answered, nowMs: number) => {
     const toldMs = (sentMs + nowMs) / 2;
-    const lastsMs = resetSeconds * 1_000;
+    const lastsMs = (resetSeconds + missingSeconds) * 1_000;
     const endsMs = toldMs + lastsMs;
     const toleranceMs = 1_500 + (nowMs - sentMs) / 2;
     if (window === undefined || endsMs > window.endsMs + toleranceMs) {
       const { lengthMs: known = usualWindowMs, budget: last = 0, speed = 0 } = window ?? {};
       const lengthMs = Math.max(known, lastsMs);
-      const budget = lastsMs > 0.8 * lengthMs ? remaining : Math.max(remaining, last);
+      // Others may have spent of it already: it is what it was before, unless it cannot be.
+      const isHalved = lastsMs > 0.8 * lengthMs && remaining < 0.7 * last;
+      const budget = isHalved ? remaining : Math.max(remaining, 0.98 * last);
       return { budget, lengthMs, endsMs, remaining, toldMs, speed };
     }
     if (endsMs < window.endsMs - toleranceMs) return undefined;
@@ -155,8 +164,7 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     const told = nowMs - answer.sentMs > maxCallMs ? undefined : windowOf(answer, nowMs);
     if (told === undefined) return;
     window = told;
-    for (const lane of lanes.values())
-      if (lane.rate === Number.POSITIVE_INFINITY) lane.rate = firstRate(nowMs);
+    for (const lane of lanes.values()) if (lane.rate === unlimited) lane.rate = firstRate(nowMs);
     if (answer.sentMs < changedMs) return;
     const { base, remaining, toldMs } = window;
     if (base === undefined) window.base = { remaining, toldMs };
@@ -171,27 +179,37 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     }
   };
 
-  /** Without headers: once a call was refused, rates double until the next one is, and grow slowly from then on. */
+  /** Without headers, what is not used does not grow, and what is hardly used does not fall. */
+  const usedPart = ({ spent, rate }: Lane, nowMs: number): number =>
+    (spent * 1_000) / (rate * Math.max(1, nowMs - Math.max(changedMs, closedUntilMs)));
+
+  /** Without headers: once a call was refused, a rate doubles until the next one is, and grows slowly from then on. */
   const seek = ({ sentMs }: Answered, nowMs: number): void => {
     if (window && nowMs > window.endsMs + window.lengthMs) window = undefined;
     if (window || refusedMs < 0 || sentMs < changedMs || nowMs - changedMs < changeMs) return;
     const quietMinutes = Math.floor((nowMs - refusedMs) / usualWindowMs);
-    const more = growth * 2 ** Math.min(maxDoublings, Math.max(0, quietMinutes - 1));
-    change(nowMs, ({ rate, wanted }) => {
-      if (!wanted) return rate;
-      return isSeeking ? rate * 2 : rate + (more * (nowMs - changedMs)) / 1_000;
+    const perSecond = growth * 2 ** Math.min(8, Math.max(0, quietMinutes - 1));
+    const more = (perSecond * (nowMs - changedMs)) / 1_000;
+    change(nowMs, (lane) => {
+      if (usedPart(lane, nowMs) <= 0.5) return lane.rate;
+      return lane.seeks ? lane.rate * 2 : lane.rate + more;
     });
   };
 
   const refuse = ({ sentMs, retryAfterSeconds, resetSeconds }: Answered, nowMs: number): void => {
-    const askedMs = (retryAfterSeconds ?? resetSeconds ?? 1) * 1_000;
+    const askedMs = ((retryAfterSeconds ?? resetSeconds ?? 1) + missingSeconds) * 1_000;
     // Of all that were under way at once, the first counts.
     if (sentMs >= refusedMs) {
       // A budget that ends early was spent so much too fast.
-      const spentIn = Math.max(0.5, Math.min(1, 1 - askedMs / usualWindowMs));
-      const part = window ? 0.9 : isSeeking ? 0.5 : 0.94 * spentIn;
-      change(nowMs, ({ rate }) => (rate === Number.POSITIVE_INFINITY ? cost : rate * part));
-      isSeeking = refusedMs < 0 && window === undefined;
+      const part = window ? 0.9 : 0.94 * Math.max(leastPart, Math.min(1, 1 - askedMs / usualWindowMs));
+      change(nowMs, (lane) => {
+        const { rate, seeks } = lane;
+        if (rate === unlimited) return cost;
+        if (window) return rate * part;
+        if (usedPart(lane, nowMs) < 0.25) return rate;
+        if (rate > soughtRate * cost) lane.seeks = false;
+        return Math.max(cost / 4, rate * (seeks ? 0.5 : part));
+      });
       refusedMs = nowMs;
     }
     isRefused = true;
@@ -215,20 +233,24 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     const apartMs = isHeard ? brakeMs : changeMs;
     if (nowMs - wentMs < apartMs) return wentMs + apartMs - nowMs;
     if (window === undefined || nowMs >= window.endsMs) return 0;
-    const margin = window.budget * marginShare;
-    if (window.remaining < margin) {
-      close(window.endsMs, nowMs);
-      return closedUntilMs - nowMs;
-    }
+    const margin = reserve(window);
+    if (window.remaining < margin) close(window.endsMs, nowMs);
+    if (nowMs < closedUntilMs) return closedUntilMs - nowMs;
     return left(window, nowMs) < margin ? Math.min(changeMs / 4, window.endsMs - nowMs) : 0;
   };
 
   const laneOf = (priority: Priority, nowMs: number): Lane => {
     const known = lanes.get(priority);
     if (known) return known;
-    const lane = { rate: firstRate(nowMs), credits: burst() * random(), atMs: nowMs, wanted: false };
+    const begin = { rate: firstRate(nowMs), credits: burst() * random(), atMs: nowMs };
+    const lane = { ...begin, wanted: false, spent: 0, seeks: true };
     lanes.set(priority, lane);
     return lane;
+  };
+
+  const spend = (lane: Lane): void => {
+    lane.credits -= cost;
+    lane.spent += cost;
   };
 
   return {
@@ -236,10 +258,10 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     take: (priority: Priority, nowMs: number): number => {
       const lane = isHeard ? laneOf(priority, nowMs) : undefined;
       let waitMs = closedForMs(nowMs);
-      if (waitMs === 0 && lane && lane.rate < Number.POSITIVE_INFINITY) {
+      if (waitMs === 0 && lane && lane.rate < unlimited) {
         lane.credits = Math.min(burst(), lane.credits + (lane.rate * (nowMs - lane.atMs)) / 1_000);
         lane.atMs = nowMs;
-        if (lane.credits >= cost) lane.credits -= cost;
+        if (lane.credits >= cost) spend(lane);
         else waitMs = Math.max(1, ((cost - lane.credits) * 1_000) / lane.rate);
       }
       if (waitMs === 0) wentMs = nowMs;
@@ -249,7 +271,7 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     /** Charges a call that does not wait for its turn. Milliseconds for which the platform takes none, as it has refused one. */
     charge: (priority: Priority, nowMs: number): number => {
       if (isRefused && nowMs < closedUntilMs) return closedUntilMs - nowMs;
-      if (isHeard) laneOf(priority, nowMs).credits -= cost;
+      if (isHeard) spend(laneOf(priority, nowMs));
       return 0;
     },
     /** What was taken was not used. */
@@ -261,11 +283,11 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
       const { status, remaining, resetSeconds } = answer;
       if (answer.cost !== undefined) cost += (answer.cost - cost) * (isHeard ? 1 / 8 : 1);
       isHeard = true;
+      if (resetSeconds === 0) missingSeconds = 1;
       feel(answer, nowMs);
       if (remaining !== undefined && resetSeconds !== undefined) follow(answer, nowMs);
       else seek(answer, nowMs);
-      const isRefusal = status === 429 || (status === 503 && answer.retryAfterSeconds !== undefined);
-      if (isRefusal) refuse(answer, nowMs);
+      if (status === 429 || (status === 503 && answer.retryAfterSeconds !== undefined)) refuse(answer, nowMs);
     },
     budget: (): Budget | undefined =>
       window && { budget: window.budget, remaining: window.remaining, endsMs: window.endsMs, cost },

@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici';
-import { budgetIn } from '../pace/headers.ts';
 import { createPace, type Pace, type Turn } from '../pace/pace.ts';
 import type { Answered, PacerOptions, Priority } from '../pace/pacer.ts';
 import { sensitiveValues } from '../redaction/request-secrets.ts';
@@ -15,6 +14,7 @@ import {
   type OperationOverride,
 } from './core/operation.ts';
 import { type CallFacts, PlatformError } from './core/platform-error.ts';
+import { budgetIn } from './core/rate-limit.ts';
 import type { Headers } from './core/receive-answer.ts';
 import { type CallInput, requestOf, type Site } from './core/request.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { budgetIn } from '../../../lib/pace/headers.ts';
 import { type Asked, createPace, type PaceOptions } from '../../../lib/pace/pace.ts';
 import type { Answered, Priority } from '../../../lib/pace/pacer.ts';
+import { budgetIn } from '../../../lib/platform/core/rate-limit.ts';
 import { randomFrom } from '../../local/chaos-messages.ts';
 
 /** A container on a clock that goes only where it is told to. */
@@ -16,7 +16,7 @@ const containerAt = (options: PaceOptions = {}) => {
       const timer = { atMs: now + afterMs, run };
       timers.push(timer);
       return {
-        unset: () => {
+        close: () => {
           timers = timers.filter((each) => each !== timer);
         },
       };
