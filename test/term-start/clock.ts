@@ -18,9 +18,10 @@ export const createClock = (): Clock => {
   return {
     nowMs: () => nowMs,
     after,
+    // As in Node, at least one millisecond.
     setTimer: (run, afterMs) => {
       let isSet = true;
-      after(afterMs, () => {
+      after(Math.max(1, afterMs), () => {
         if (isSet) run();
       });
       return {

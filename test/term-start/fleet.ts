@@ -25,7 +25,7 @@ const reserveMs = 10_000;
 const headersTimeoutMs = 15_000;
 const visibilityMs = 720_000;
 const maxWaitMs = 24 * hourMs;
-const maximumConcurrency = Number(process.env.MC ?? 2);
+const maximumConcurrency = 2;
 const backoff = { minimumSeconds: 5, maximumSeconds: 1_800 };
 /** What is refused comes back spread over so long. */
 const maxSpreadSeconds = 60;

@@ -96,4 +96,4 @@ export const createPlatform = (
 
 /** A call's time in milliseconds: 200 as a rule, and a tail of seconds. */
 export const latencyMs = (random: () => number): number =>
-  120 + 160 * random() + (random() < Number(process.env.TP ?? 0.02) ? -Math.log(1 - random()) * Number(process.env.TM ?? 1500) : 0);
+  120 + 160 * random() + (random() < 0.01 ? -Math.log(1 - random()) * 500 : 0);

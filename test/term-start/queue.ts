@@ -77,7 +77,7 @@ export const createQueue = ({ streams, priority }: FunctionLoad, random: () => n
       const newMs = stream?.nextMs ?? Number.POSITIVE_INFINITY;
       let message: Message | undefined;
       if (again.size() > 0) message = takeAgain(again);
-      else if (atTheBack.firstMs() < Math.min(newMs, nowMs)) message = takeAgain(atTheBack);
+      else if (atTheBack.firstMs() <= newMs && atTheBack.size() > 0) message = takeAgain(atTheBack);
       else if (stream && newMs <= nowMs) message = takeNew(stream);
       if (message === undefined) return undefined;
       if (message.receipts === 0) message.firstMs = nowMs;
