@@ -42,8 +42,12 @@ const marginShare = 0.004;
 /** Calls a second below which no rate falls: somebody has to find out when there is more. */
 const leastRate = 0.05;
 /** Without headers, so many calls a second more with each second; twice as many with each minute without a refusal. */
-const growth = 0.0005;
+const growth = 0.02;
 const maxDoublings = 8;
+/** One refusal takes no more from a rate: it may be another's doing, such as a new container's. */
+const leastPart = 0.7;
+/** Calls a second from which on a rate that doubles has shown that it was too high. */
+const soughtRate = 8;
 /** Whatever the platform asks for, one call asks again after this time. */
 const maxClosedMs = 120_000;
 const usualWindowMs = 60_000;
@@ -58,6 +62,10 @@ type Lane = {
   atMs: number;
   /** A call has waited since the rate changed. */
   wanted: boolean;
+  /** Credits since the rate changed. */
+  spent: number;
+  /** Without headers: nobody knows yet how high the rate may be, and it doubles until the next refusal. */
+  seeks: boolean;
 };
 
 /** The budget, from one renewal to the next. */
@@ -90,9 +98,7 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
   let changedMs = Number.NEGATIVE_INFINITY;
   let closedUntilMs = 0;
   let isRefused = false;
-  /** Without headers: the last refusal, and whether rates double until the next. */
   let refusedMs = Number.NEGATIVE_INFINITY;
-  let isSeeking = false;
   let brake = { ms: 0, changedMs: 0, down: 0, up: 0, wentMs: 0 };
 
   const cost = (): number => knownCost ?? 1;
@@ -116,13 +122,22 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
 
   const firstRate = (nowMs: number): number =>
     window === undefined
-      ? Number.POSITIVE_INFINITY
+      ? refusedMs === Number.NEGATIVE_INFINITY
+        ? Number.POSITIVE_INFINITY
+        : cost()
       : Math.max(leastRate * cost(), granted(window, nowMs) * firstShare);
 
   const laneOf = (priority: Priority, nowMs: number): Lane => {
     const known = lanes.get(priority);
     if (known) return known;
-    const lane = { rate: firstRate(nowMs), credits: burst() * random(), atMs: nowMs, wanted: false };
+    const lane = {
+      rate: firstRate(nowMs),
+      credits: burst() * random(),
+      atMs: nowMs,
+      wanted: false,
+      spent: 0,
+      seeks: true,
+    };
     lanes.set(priority, lane);
     return lane;
   };
@@ -131,10 +146,15 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
     for (const [priority, lane] of lanes) {
       lane.rate = Math.max(leastRate * cost(), rateOf(lane, priority));
       lane.wanted = false;
+      lane.spent = 0;
     }
     changedMs = nowMs;
     if (window) window.base = undefined;
   };
+
+  /** The part of its rate that a lane has used: what is not used does not grow, and what is hardly used does not fall. */
+  const usedPart = ({ spent, rate }: Lane, nowMs: number): number =>
+    (spent * 1_000) / (rate * Math.max(1, nowMs - Math.max(changedMs, closedUntilMs)));
 
   /** No two containers open again at the same time, nor with a burst. */
   const close = (untilMs: number, nowMs: number): void => {
@@ -191,20 +211,27 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
     const minutes = Math.floor((nowMs - refusedMs) / usualWindowMs);
     const more =
       (growth * 2 ** Math.min(maxDoublings, Math.max(0, minutes - 1)) * (nowMs - changedMs)) / 1_000;
-    change(nowMs, ({ rate, wanted }) => (wanted ? (isSeeking ? rate * 2 : rate + more) : rate));
+    change(nowMs, (lane) =>
+      usedPart(lane, nowMs) > 0.5 ? (lane.seeks ? lane.rate * 2 : lane.rate + more) : lane.rate,
+    );
   };
 
   const refuse = ({ sentMs, retryAfterSeconds, resetSeconds }: Answered, nowMs: number): void => {
     const askedMs = (retryAfterSeconds ?? resetSeconds ?? 1) * 1_000;
     // Of all that was refused at once, the first is counted.
     if (sentMs >= refusedMs) {
-      const isFirst = refusedMs === Number.NEGATIVE_INFINITY;
       // A budget that was gone early was spent that much too fast.
-      const spentIn = Math.max(0.5, Math.min(1, 1 - askedMs / usualWindowMs));
-      const part = window ? 0.9 : isSeeking ? 0.5 : 0.94 * spentIn;
-      change(nowMs, ({ rate }) => (rate === Number.POSITIVE_INFINITY ? cost() : rate * part));
+      const spentIn = Math.max(leastPart, Math.min(1, 1 - askedMs / usualWindowMs));
+      const part = window ? 0.9 : 0.94 * spentIn;
+      change(nowMs, (lane) => {
+        const { rate, seeks } = lane;
+        if (rate === Number.POSITIVE_INFINITY) return cost();
+        if (window) return rate * part;
+        if (usedPart(lane, nowMs) < 0.25) return rate;
+        if (rate > soughtRate * cost()) lane.seeks = false;
+        return Math.max(cost() / 4, rate * (seeks ? 0.5 : part));
+      });
       refusedMs = nowMs;
-      isSeeking = isFirst && window === undefined;
     }
     isRefused = true;
     close(nowMs + askedMs, nowMs);
@@ -255,6 +282,7 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
         return Math.max(1, ((cost() - lane.credits) * 1_000) / lane.rate);
       }
       lane.credits -= cost();
+      lane.spent += cost();
       return 0;
     },
     /** Charges a call that does not wait. Milliseconds until the platform, which has refused a call, takes one again. */
