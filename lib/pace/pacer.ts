@@ -92,6 +92,8 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
   const lanes = new Map<Priority, Lane>();
   let window: Window | undefined;
   let knownCost: number | undefined;
+  /** 1 where the platform rounds its seconds down, which a 0 tells: a window ends later then than it says. */
+  let missingSeconds = 0;
   /** Before the first answer, one call a second goes: the others wait for what it learns. */
   let isHeard = false;
   let firstAskedMs = Number.NEGATIVE_INFINITY;
@@ -166,7 +168,7 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
   /** The window that an answer tells of; undefined where it is over, and its answer has come late. */
   const windowOf = ({ sentMs, remaining, resetSeconds }: Told, nowMs: number): Window | undefined => {
     const toldMs = (sentMs + nowMs) / 2;
-    const lastsMs = resetSeconds * 1_000;
+    const lastsMs = (resetSeconds + missingSeconds) * 1_000;
     const endsMs = toldMs + lastsMs;
     const toleranceMs = 1_500 + (nowMs - sentMs) / 2;
     if (window === undefined || endsMs > window.endsMs + toleranceMs) {
@@ -217,7 +219,7 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
   };
 
   const refuse = ({ sentMs, retryAfterSeconds, resetSeconds }: Answered, nowMs: number): void => {
-    const askedMs = (retryAfterSeconds ?? resetSeconds ?? 1) * 1_000;
+    const askedMs = ((retryAfterSeconds ?? resetSeconds ?? 1) + missingSeconds) * 1_000;
     // Of all that was refused at once, the first is counted.
     if (sentMs >= refusedMs) {
       // A budget that was gone early was spent that much too fast.
@@ -303,6 +305,7 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
       if (answer.cost !== undefined)
         knownCost = knownCost === undefined ? answer.cost : knownCost + (answer.cost - knownCost) / 8;
       feel(answer, nowMs);
+      if (resetSeconds === 0) missingSeconds = 1;
       if (remaining !== undefined && resetSeconds !== undefined)
         follow({ sentMs, remaining, resetSeconds }, nowMs);
       else if (window === undefined && status !== undefined && status !== 429) seek(answer, nowMs);
