@@ -3,7 +3,14 @@ import { createPace, type Pace } from '../../lib/pace/pace.ts';
 import { randomFrom } from '../fuzz/random.ts';
 import { type Clock, createClock } from './clock.ts';
 import { type FunctionLoad, hourMs, type Load } from './load.ts';
-import { type Answer, cost, createPlatform, latencyMs, type PlatformOptions, type Window } from './platform.ts';
+import {
+  type Answer,
+  cost,
+  createPlatform,
+  latencyMs,
+  type PlatformOptions,
+  type Window,
+} from './platform.ts';
 import { createQueue, type Message, type Queue } from './queue.ts';
 import { countDone, createRecord, type Lane, minuteOf, type Record } from './record.ts';
 
@@ -64,8 +71,7 @@ export const simulate = ({ load, platform: options, isGated, seed, maxMs }: Scen
   const random = randomFrom(seed).next;
   const record = createRecord();
   const platform = createPlatform(options, { clock, random });
-  const newPace = (): Pace =>
-    createPace({ nowMs: clock.nowMs, random, setTimer: clock.setTimer });
+  const newPace = (): Pace => createPace({ nowMs: clock.nowMs, random, setTimer: clock.setTimer });
   const world: World = {
     clock,
     random,
@@ -82,7 +88,10 @@ export const simulate = ({ load, platform: options, isGated, seed, maxMs }: Scen
 
   let isDone = false;
   const look = (): void => {
-    lookAt({ load, queues, record, callsPerSecond: options.budgetAt(clock.nowMs()) / cost / 60 }, clock.nowMs());
+    lookAt(
+      { load, queues, record, callsPerSecond: options.budgetAt(clock.nowMs()) / cost / 60 },
+      clock.nowMs(),
+    );
     isDone = isExported() && queues.every((queue) => queue.isEmpty());
     if (isDone) clock.stop();
     else clock.after(1_000, look);
@@ -147,8 +156,7 @@ const startMapping = (of: FunctionLoad & { nth: number }, queue: Queue, world: W
       }
       const endsMs = batchFromMs + of.batchingWindowMs;
       if (batch.length === 0) return wake(queue.nextMs(nowMs));
-      if (batch.length < of.batchSize && nowMs < endsMs)
-        return wake(Math.min(endsMs, queue.nextMs(nowMs)));
+      if (batch.length < of.batchSize && nowMs < endsMs) return wake(Math.min(endsMs, queue.nextMs(nowMs)));
       const messages = batch;
       batch = [];
       invoke(messages);

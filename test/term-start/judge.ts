@@ -1,16 +1,24 @@
+import type { Scenario, Simulated } from './fleet.ts';
 import { type Load, minuteMs, type Stream, sentBy } from './load.ts';
 import { cost, type Window } from './platform.ts';
 import { type Lane, type Record, receiptsAt, sliceMinutes, waitSecondsAt } from './record.ts';
-import type { Scenario, Simulated } from './fleet.ts';
 
 /** What must hold; `measured` is undefined where there was nothing to measure. */
-export type Floor = { name: string; limit: number; measured: number | undefined; holds: boolean };
+export type Floor = {
+  name: string;
+  sense: '≥' | '≤';
+  limit: number;
+  measured: number | undefined;
+  holds: boolean;
+};
 
 /** Floors of the use of the budget and of the requests that are refused. */
 const limits = { headers: { use: 0.98, refused: 0.001 }, none: { use: 0.9, refused: 0.01 } };
 
 /** Classes below leave this much to urgent messages at least: a class whose messages need less is within budget. */
 const urgentPart = 0.9;
+/** Shares of less time than this tell nothing. */
+const sharedMinutes = 10;
 
 /** All floors, each by what the platform granted and what became of every message. */
 export const judge = ({ load, platform }: Scenario, { record, windows, isDone }: Simulated): Floor[] => {
@@ -40,18 +48,19 @@ export const judge = ({ load, platform }: Scenario, { record, windows, isDone }:
     atMost('urgent p95 within budget', 60, waitSecondsAt(0.95, lanesOf(urgent), asClass)),
     atMost('urgent p95 of small functions in the flood', 60, largest(ofFunctions)),
     atMost('shares of equal functions', 2, unevenness(load, record)),
-    atMost('letters', 0, sum(record.lanes.map(({ letters }) => letters)) + (isDone ? 0 : Number.POSITIVE_INFINITY)),
+    atMost('letters', 0, sum(record.lanes.map(({ letters }) => letters))),
     atMost('receipts p99', 3, receiptsAt(0.99, record.lanes)),
-    atMost('time over the least', 1.03, (record.lastMs - load.floodMs) / least),
+    // What is never done takes for ever; more than can be shown, and JSON has no Infinity.
+    atMost('time over the least', 1.03, isDone ? (record.lastMs - load.floodMs) / least : 999),
   ];
 };
 
 const atLeast = (name: string, limit: number, measured: number | undefined): Floor => ({
-  ...{ name, limit, measured },
+  ...{ name, sense: '≥', limit, measured },
   holds: measured !== undefined && measured >= limit,
 });
 const atMost = (name: string, limit: number, measured: number | undefined): Floor => ({
-  ...{ name, limit, measured },
+  ...{ name, sense: '≤', limit, measured },
   holds: measured === undefined || measured <= limit,
 });
 
@@ -104,34 +113,36 @@ const leastMs = (load: Load, budget: number[]): number => {
   for (; minute < budget.length; minute += 1) {
     const calls = budget[minute] ?? 0;
     backlog += demandIn(demands, minute) + (minute === exportMinute ? load.export.calls : 0);
-    if (backlog <= calls && minute >= lastMinute - 1) return (minute + backlog / calls) * minuteMs;
+    // A minute's budget is there at its beginning.
+    if (backlog <= calls && minute >= lastMinute - 1) return minute * minuteMs;
     backlog = Math.max(0, backlog - calls);
   }
   return minute * minuteMs;
 };
 
-/** In the slices in which two functions of one class and mapping had enough to do all the time: how much more one got, at worst. */
-const unevenness = (load: Load, { lanes }: Record): number | undefined => {
-  const pairs = lanes.flatMap((one, at) =>
-    lanes.slice(at + 1).flatMap((other) => {
+type Pair = readonly [Lane, Lane];
+
+/** Functions of one class and mapping, each pair of them. */
+const equalPairs = (load: Load, { lanes }: Record): Pair[] =>
+  lanes.flatMap((one, at) =>
+    lanes.slice(at + 1).flatMap((other): Pair[] => {
       const [first, second] = [load.functions[one.nth], load.functions[other.nth]];
       const isEqual = first && one.priority === other.priority && first.batchSize === second?.batchSize;
-      return isEqual ? [[one, other] as const] : [];
+      return isEqual ? [[one, other]] : [];
     }),
   );
-  return largest(
-    pairs.flatMap(([one, other]) => {
-      const ratios: number[] = [];
+
+/** How much more one of two equal functions got than the other, over all minutes in which both had enough to do; the worst. */
+const unevenness = (load: Load, record: Record): number | undefined =>
+  largest(
+    equalPairs(load, record).map(([one, other]) => {
       const minutes = [...one.calls.keys()].filter(
         (minute) => one.busySeconds[minute] === 60 && other.busySeconds[minute] === 60,
       );
-      for (let at = 0; at + sliceMinutes <= minutes.length; at += sliceMinutes) {
-        const calls = [one, other].map((lane) =>
-          sum(minutes.slice(at, at + sliceMinutes).map((minute) => lane.calls[minute] ?? 0)),
-        );
-        ratios.push(Math.max(...calls) / Math.max(1, Math.min(...calls)));
-      }
-      return ratios;
+      if (minutes.length < sharedMinutes) return undefined;
+      const [first = 0, second = 0] = [one, other].map(({ calls }) =>
+        sum(minutes.map((minute) => calls[minute] ?? 0)),
+      );
+      return Math.max(first, second) / Math.max(1, Math.min(first, second));
     }),
   );
-};

@@ -24,7 +24,12 @@ const receiptsToTheBack = 3;
 export const createQueue = ({ streams, priority }: FunctionLoad, random: () => number) => {
   const sending = streams
     .filter(({ messages }) => messages > 0)
-    .map((stream) => ({ ...stream, sent: 0, nextMs: 0, everyMs: (stream.toMs - stream.fromMs) / stream.messages }));
+    .map((stream) => ({
+      ...stream,
+      sent: 0,
+      nextMs: 0,
+      everyMs: (stream.toMs - stream.fromMs) / stream.messages,
+    }));
   const hidden = createHeap<Message>();
   const again = createHeap<Message>();
   const atTheBack = createHeap<Message>();

@@ -97,7 +97,8 @@ const quantile = (
   const sums = new Float64Array(size);
   for (const each of counts)
     for (let slice = 0; slice < slices; slice += 1)
-      if (within(slice)) for (let at = 0; at < size; at += 1) sums[at] = (sums[at] ?? 0) + (each[slice * size + at] ?? 0);
+      if (within(slice))
+        for (let at = 0; at < size; at += 1) sums[at] = (sums[at] ?? 0) + (each[slice * size + at] ?? 0);
   const all = sums.reduce((sum, count) => sum + count, 0);
   if (all === 0) return undefined;
   let counted = 0;

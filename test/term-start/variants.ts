@@ -6,7 +6,7 @@ export type Variant = {
   name: string;
   /** Whether its floors must hold, or must be seen not to. */
   mustHold: boolean;
-  /** Of the load: what does not go by the headers is slow to simulate. */
+  /** Of the load, and of its day. */
   part: number;
   batchSize?: number;
   platform: Partial<PlatformOptions>;
@@ -49,6 +49,12 @@ export const ungated: Variant[] = [
   { name: 'without the gate', mustHold: false, part: 0.05, platform: {} },
   { name: 'before: batches of 10', mustHold: false, part: 0.05, batchSize: 10, platform: {} },
 ];
+
+export const variantNamed = (name: string): Variant => {
+  const variant = [...variants, ...ungated].find((each) => each.name === name);
+  if (variant === undefined) throw new Error(`No variant is called ${name}`);
+  return variant;
+};
 
 export const scenarioOf = (
   { mustHold, part, batchSize = 50, platform }: Variant,
