@@ -155,8 +155,11 @@ const startMapping = (of: FunctionLoad & { nth: number }, queue: Queue, world: W
         batch.push(message);
       }
       const endsMs = batchFromMs + of.batchingWindowMs;
-      if (batch.length === 0) return wake(queue.nextMs(nowMs));
-      if (batch.length < of.batchSize && nowMs < endsMs) return wake(Math.min(endsMs, queue.nextMs(nowMs)));
+      const isFull = batch.length === of.batchSize;
+      if (batch.length === 0 || (!isFull && nowMs < endsMs)) {
+        wake(Math.min(batch.length > 0 ? endsMs : Number.POSITIVE_INFINITY, queue.nextMs(nowMs)));
+        return;
+      }
       const messages = batch;
       batch = [];
       invoke(messages);
@@ -240,11 +243,17 @@ const deliver = ({ messages, of, queue, pace }: Batch, world: World, end: () => 
     const lane = record.laneOf(of.nth, priority);
     pace.ask(priority, untilMs, (asked) => {
       const { turn } = asked;
-      if (turn === undefined) return noTurn(message, asked.seconds);
+      if (turn === undefined) {
+        noTurn(message, asked.seconds);
+        return;
+      }
       let calls = of.callsPerMessage;
       const next = (): void => {
         const seconds = turn.next();
-        if (seconds > 0) return throttled(message, seconds);
+        if (seconds > 0) throttled(message, seconds);
+        else request();
+      };
+      const request = (): void =>
         call({ lane, pace }, world, ({ status, retryAfterSeconds }) => {
           calls -= 1;
           if (status === 200 && calls > 0) return next();
@@ -253,8 +262,7 @@ const deliver = ({ messages, of, queue, pace }: Batch, world: World, end: () => 
           else if (status === 429) throttled(message, retryAfterSeconds ?? 1);
           else failed(message, retryAfterSeconds);
         });
-      };
-      return next();
+      next();
     });
   };
   for (const message of messages) start(message);

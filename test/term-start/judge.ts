@@ -61,7 +61,7 @@ const atLeast = (name: string, limit: number, measured: number | undefined): Flo
 });
 const atMost = (name: string, limit: number, measured: number | undefined): Floor => ({
   ...{ name, sense: '≤', limit, measured },
-  holds: measured === undefined || measured <= limit,
+  holds: measured !== undefined && measured <= limit,
 });
 
 const sum = (values: number[]): number => values.reduce((all, each) => all + each, 0);
