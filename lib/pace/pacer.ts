@@ -112,14 +112,20 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
     return remaining - (plausible * Math.min(3 * changeMs, nowMs - toldMs)) / 1_000;
   };
 
+  /** Credits that are left alone: a margin, and what the cap of our own forbids. */
+  const reserve = ({ budget, lengthMs }: Window): number => {
+    const capped = ((callsPerMinute ?? Number.POSITIVE_INFINITY) * cost() * lengthMs) / usualWindowMs;
+    return Math.max(budget * marginShare, budget - capped);
+  };
+
   /** Credits a second with which what is left lasts until the window ends. */
   const granted = (of: Window, nowMs: number): number => {
-    const spendable = Math.max(0, left(of, nowMs) - of.budget * marginShare);
+    const spendable = Math.max(0, left(of, nowMs) - reserve(of));
     const perMs = Math.min(
       spendable / Math.max(changeMs / 2, of.endsMs - nowMs),
       (2 * of.budget) / of.lengthMs,
     );
-    return Math.min(perMs * 1_000, ((callsPerMinute ?? Number.POSITIVE_INFINITY) * cost()) / 60);
+    return perMs * 1_000;
   };
 
   const firstRate = (nowMs: number): number =>
@@ -174,7 +180,9 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
     if (window === undefined || endsMs > window.endsMs + toleranceMs) {
       const { lengthMs: known = usualWindowMs, budget: last = 0, speed = 0 } = window ?? {};
       const lengthMs = Math.max(known, lastsMs);
-      const budget = lastsMs > 0.8 * lengthMs ? remaining : Math.max(remaining, last);
+      // Others may have spent of it already: what it was before counts, as long as it may still be that.
+      const before = lastsMs > 0.8 * lengthMs ? (remaining < 0.7 * last ? 0 : 0.98 * last) : last;
+      const budget = Math.max(remaining, before);
       return { budget, lengthMs, endsMs, remaining, toldMs, speed, base: undefined };
     }
     if (endsMs < window.endsMs - toleranceMs) return undefined;
@@ -255,7 +263,7 @@ export const createPacer = ({ callsPerMinute, random = Math.random }: PacerOptio
     if (!isHeard) return Math.max(0, firstAskedMs + 1_000 - nowMs);
     if (nowMs - brake.wentMs < brake.ms) return brake.wentMs + brake.ms - nowMs;
     if (window === undefined || nowMs >= window.endsMs) return 0;
-    const margin = window.budget * marginShare;
+    const margin = reserve(window);
     if (window.remaining < margin) {
       close(window.endsMs, nowMs);
       return closedUntilMs - nowMs;
