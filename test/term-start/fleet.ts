@@ -106,17 +106,16 @@ type Sight = { load: Load; queues: Queue[]; record: Record; callsPerSecond: numb
 /** Each second: who has more on his queue than his containers can take, and whether that is enough for the whole budget. */
 const lookAt = ({ load, queues, record, callsPerSecond }: Sight, nowMs: number): void => {
   const minute = minuteOf(nowMs);
-  const capacity = { bulk: 0, other: 0 };
+  let capacity = 0;
   for (const [nth, { batchSize, priority }] of load.functions.entries())
     for (const kind of ['bulk', 'other'] as const) {
       const most = batchSize * maximumConcurrency;
       const queue = queues[nth];
       if (queue === undefined || queue.visible(nowMs, kind === 'bulk') < most) continue;
       count(record.laneOf(nth, kind === 'bulk' ? 'bulk' : priority).busySeconds, minute);
-      capacity[kind] += most / usualCallSeconds;
+      capacity += most / usualCallSeconds;
     }
-  if (capacity.other >= callsPerSecond) count(record.work, minute);
-  if (capacity.other + capacity.bulk >= callsPerSecond) count(record.bulkWork, minute);
+  if (capacity >= callsPerSecond) count(record.work, minute);
 };
 
 const count = (counts: Uint8Array, at: number): void => {
@@ -227,7 +226,10 @@ const deliver = ({ messages, of, queue, pace }: Batch, world: World, end: () => 
     settled();
   };
   const failed = (message: Message, retryAfterSeconds?: number): void => {
-    if (clock.nowMs() - message.firstMs < maxWaitMs) return wait(message, retryAfterSeconds);
+    if (clock.nowMs() - message.firstMs < maxWaitMs) {
+      wait(message, retryAfterSeconds);
+      return;
+    }
     queue.delete();
     record.lastMs = clock.nowMs();
     record.laneOf(of.nth, message.priority).letters += 1;

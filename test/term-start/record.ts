@@ -35,14 +35,10 @@ export const createRecord = () => {
   const lanes: Lane[] = [];
   const byKey: (Lane | undefined)[] = [];
   const work = new Uint8Array(maxMinutes);
-  const bulkWork = new Uint8Array(maxMinutes);
-  const letters = new Uint32Array(slices);
   return {
     lanes,
-    /** In so many seconds of each minute, urgent and normal messages alone could have used the whole budget; or bulk ones, too. */
+    /** In so many seconds of each minute, what lay on the queues was enough for the whole budget. */
     work,
-    bulkWork,
-    letters,
     lastMs: 0,
     laneOf: (nth: number, priority: Priority): Lane => {
       const key = 3 * nth + priorities.indexOf(priority);
