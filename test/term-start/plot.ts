@@ -41,13 +41,13 @@ const panels: Panel[] = [
     series: priorities.map((name) => ({ name, className: name, at: ({ waits }) => waits[name] })),
   },
   {
-    title: 'Refused requests; receipts a message, p99',
+    title: 'Refused; receipts a message, p99',
     isLogarithmic: true,
     marks: [
       [0.0001, '0.01 %'],
       [0.01, '1 %'],
-      [1, '100 %, once'],
-      [100, '100 times'],
+      [1, '100 %, 1 ×'],
+      [100, '100 ×'],
     ],
     series: [
       { name: 'refused', className: 'refused', at: ({ refused }) => refused || undefined },
@@ -56,19 +56,19 @@ const panels: Panel[] = [
   },
 ];
 
-const size = { width: 250, height: 84, left: 84, gap: 22, top: 92, row: 138, margin: 24 };
+const size = { width: 250, height: 84, left: 84, gap: 22, top: 92, row: 132, margin: 24 };
 const across = (column: number): number =>
   size.margin + size.left + column * (size.width + size.left + size.gap);
 
 /** The day of each variant in small charts, readable on light and dark pages: it brings its own ground. */
 export const plotOf = (all: Told[]): string => {
   const width = across(panels.length) - size.left - size.gap + size.margin;
-  const height = size.top + all.length * size.row + size.margin;
+  const height = size.top + all.length * size.row - 18;
   const heads = panels.map(({ title, series }, column) => {
     const legend = series.map(
       ({ name, className }, nth) =>
-        `<rect class="${className}" x="${across(column) + nth * 68}" y="46" width="10" height="10" rx="2"/>` +
-        `<text class="small" x="${across(column) + nth * 68 + 14}" y="55">${name}</text>`,
+        `<rect class="${className}" x="${across(column) + nth * 76}" y="46" width="10" height="10" rx="2"/>` +
+        `<text class="small" x="${across(column) + nth * 76 + 14}" y="55">${name}</text>`,
     );
     return `<text class="title" x="${across(column)}" y="34">${title}</text>${legend.join('')}`;
   });
@@ -112,7 +112,8 @@ const chartOf = (panel: Panel, slices: Slice[], { x, y }: { x: number; y: number
     if (!isStacked) {
       let isOn = false;
       const path = values.map((value, nth) => {
-        const command = value === undefined ? '' : `${isOn ? 'L' : 'M'}${to(nth + 0.5)} ${up(value)}h0.1`;
+        const command =
+          value === undefined ? '' : `${isOn ? 'L' : 'M'}${to(nth + 0.5)} ${up(value)}${isOn ? '' : 'h1'}`;
         isOn = value !== undefined;
         return command;
       });
