@@ -8,6 +8,7 @@ const files = {
   operations: 'lib/platform/README.md',
   costs: 'lib/config/README.md',
   benchmarks: 'test/README.md',
+  'term-start': 'test/README.md',
 };
 type Part = keyof typeof files;
 
