@@ -116,7 +116,7 @@ const breakages: Breakage[] = [
     file: 'lib/ledger/rules.ts',
     code: 'const inherited = { attemptedMs, acceptedMs, crashes, refusal };',
     by: 'const inherited = { attemptedMs, acceptedMs, crashes, replays: Math.max(state.replays, entry.replays), refusal };',
-    seenBy: tests('test/lib/ledger/ledger.property.test.ts', '-t', 'the older copy of a replayed message'),
+    seenBy: tests('test/lib/ledger/rules.test.ts'),
   },
   {
     title: 'every replay counts as decided',

@@ -3,27 +3,29 @@ import { join } from 'node:path';
 import { type Launch, launch } from './bench/processes.ts';
 import { writePart } from './documents.ts';
 import { optionsOf } from './options.ts';
+import { runLive } from './term-start/live.ts';
 import { plotOf } from './term-start/plot.ts';
 import { summaryOf, textOf } from './term-start/report.ts';
 import type { Asked } from './term-start/runner.ts';
 import type { Told } from './term-start/told.ts';
 import { ungated, type Variant, variants } from './term-start/variants.ts';
 
-const usage = 'npm run term-start -- --seed N --gate on|off --only <part of a variant’s name>';
+const usage = 'npm run term-start -- --seed N --gate on|off --only <part of a variant’s name>, or --live';
 const runner: Launch = { program: new URL('term-start/runner.ts', import.meta.url) };
 /** More would take the time of each other. */
 const processes = 2;
 
 /**
  * `npm run term-start`: simulates the term start, and writes what test/README.md shows. `--gate off` shows what is seen where calls do
- * not wait for their turn. The exit status is 0 exactly if every floor holds, and without a gate some do not.
+ * not wait for their turn, and `--live` is a small one on the local stack. The exit status is 0 exactly if every floor holds, and without a gate some do not.
  */
 export const command = async (): Promise<void> => {
-  const { seed, gate, only } = optionsOf(
+  const { seed, gate, only, live } = optionsOf(
     {
       seed: { type: 'string', default: '1' },
       gate: { type: 'string', default: 'on' },
       only: { type: 'string', default: '' },
+      live: { type: 'boolean', default: false },
     },
     { usage },
   );
@@ -32,6 +34,7 @@ export const command = async (): Promise<void> => {
     process.exitCode = 2;
     return;
   }
+  if (live) return runLive();
   const asked = (gate === 'off' ? ungated : [...variants, ...ungated]).filter(({ name }) =>
     name.includes(only),
   );

@@ -286,8 +286,8 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
       if (resetSeconds === 0) missingSeconds = 1;
       feel(answer, nowMs);
       if (remaining !== undefined && resetSeconds !== undefined) follow(answer, nowMs);
-      else seek(answer, nowMs);
       if (status === 429 || (status === 503 && answer.retryAfterSeconds !== undefined)) refuse(answer, nowMs);
+      else if (remaining === undefined) seek(answer, nowMs);
     },
     budget: (): Budget | undefined =>
       window && { budget: window.budget, remaining: window.remaining, endsMs: window.endsMs, cost },

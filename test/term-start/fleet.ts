@@ -282,7 +282,7 @@ const call = (
     const answer = platform.answer();
     if (answer.status === 200) countCall(lane, clock.nowMs());
     clock.after(answer.status === undefined ? headersTimeoutMs - halfMs : halfMs, () => {
-      pace.learn(lane.priority, { sentMs, ...answer });
+      pace.learn({ sentMs, ...answer });
       answered(answer);
     });
   });

@@ -4,7 +4,6 @@ import { sendAll } from '../../lib/aws/batches.ts';
 import { controlsOf } from '../local/controls.ts';
 import { event } from '../local/scenarios.ts';
 import { type Stack, startStack } from '../local/stack.ts';
-import { optionsOf } from '../options.ts';
 
 // The term start in small, and live: real queues, containers and HTTP, and a platform that takes 600 calls a minute.
 
@@ -12,8 +11,8 @@ const callsPerMinute = 600;
 const creditsPerCall = 10;
 const maxRefused = 0.01;
 
-export type LiveLoad = { enrollments: number; grades: number };
-export type LiveResult = {
+type LiveLoad = { enrollments: number; grades: number };
+type LiveResult = {
   requests: number;
   refused: number;
   seconds: number;
@@ -29,7 +28,7 @@ const waitingIn = async ({ sqs }: Stack, url: string | undefined): Promise<numbe
 };
 
 /** Sends all at once, and waits until the queues are empty, for twice the least time possible at most. */
-export const liveTermStart = async (
+const liveTermStart = async (
   { enrollments, grades }: LiveLoad,
   say: (line: string) => void = () => {},
 ): Promise<LiveResult> => {
@@ -84,9 +83,8 @@ export const liveTermStart = async (
   }
 };
 
-/** `npm run term-start-live`. The exit status is 0 exactly if all arrived and at most one request in a hundred was refused. */
-export const command = async (): Promise<void> => {
-  optionsOf({}, { usage: 'npm run term-start-live' });
+/** The exit status is 0 exactly if all arrived and at most one request in a hundred was refused. */
+export const runLive = async (): Promise<void> => {
   const load = { enrollments: 2_000, grades: 100 };
   console.log(
     `${load.enrollments} enrollments and ${load.grades} grades, on a platform that takes ${callsPerMinute} calls a minute`,

@@ -1,4 +1,4 @@
-import { priorities } from '../../lib/pace/pacer.ts';
+import { priorities } from './record.ts';
 import type { Slice, Told } from './told.ts';
 
 type Series = { name: string; className: string; at(slice: Slice): number | undefined };

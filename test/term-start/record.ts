@@ -1,5 +1,7 @@
-import { type Priority, priorities } from '../../lib/pace/pacer.ts';
+import type { Priority } from '../../lib/pace/pacer.ts';
 import { minuteMs } from './load.ts';
+
+export const priorities = ['urgent', 'normal', 'bulk'] as const satisfies Priority[];
 
 const maxMinutes = 5 * 24 * 60;
 export const sliceMinutes = 10;
