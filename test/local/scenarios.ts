@@ -343,13 +343,14 @@ const misfortunes: Scenario[] = [
   },
   {
     title: 'a 429 with Retry-After',
-    function: 'grade-push',
-    bodies: [gradeEvent(408, 7)],
+    // No other message of this function has a second call, which would be held back as well.
+    function: 'profile-image-update',
+    bodies: [event('profile-image-update', imageOf(408, 'portrait.jpg'))],
     prepare: (controls) =>
-      controls.fault({ status: 429, headers: { 'retry-after': '2' } }, { path: 'values/408$' }),
+      controls.fault({ status: 429, headers: { 'retry-after': '2' } }, { path: 'user/408/image$' }),
     outcomes: ['done'],
-    requests: { path: /values\/408$/, are: ['PUT 429', 'PUT 200'] },
-    holds: gradeHeld(408, 7),
+    requests: { path: /user\/408\/image$/, are: ['POST 429', 'POST 200'] },
+    holds: held('profileImages', { userId: 408 }, { contentType: 'image/jpeg', writes: 1 }),
   },
   {
     title: 'a firewall’s page in the place of the platform',
