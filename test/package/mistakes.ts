@@ -118,6 +118,15 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'a function that a queue triggers has the time for an attempt': [
     mistake('a shorter timeout', (of) => (of('SubmissionDashuploadLambdaFunction').Timeout = 100)),
   ],
+  'a container knows how many there are at most, for its even part of PLATFORM_CALLS_PER_MINUTE': [
+    mistake('a function with more containers', (of) => {
+      of('GradeDashpushEventSourceMappingSQSGradepushQueue').ScalingConfig.MaximumConcurrency = 3;
+    }),
+    mistake(
+      'a function with containers of its own',
+      (of) => (of('ConnectionDashcheckLambdaFunction').ReservedConcurrentExecutions = 1),
+    ),
+  ],
   'every queue moves what kills its function to DeadLetters, and not what only waits for a day': [
     mistake('a queue without redrive', (of) => delete of('enrollmentcreateQueue').RedrivePolicy),
     mistake(

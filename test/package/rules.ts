@@ -142,6 +142,19 @@ export const rules: Record<string, Rule> = {
       return lambda.Timeout * 1000 - RESERVE_MS > ATTEMPT_TIMEOUT_MS ? [] : [lambda.FunctionName];
     }),
 
+  'a container knows how many there are at most, for its even part of PLATFORM_CALLS_PER_MINUTE': (
+    deployment,
+  ) => {
+    const mapped = mappings(deployment).map(({ mapping }) => mapping.ScalingConfig.MaximumConcurrency);
+    const lambdas = deployment.ofType('AWS::Lambda::Function');
+    const reserved = lambdas.map(({ ReservedConcurrentExecutions = 0 }) => ReservedConcurrentExecutions);
+    const most = [...mapped, ...reserved].reduce((sum, each) => sum + each, 0);
+    return lambdas.flatMap(({ FunctionName, Environment }) => {
+      const { PACE_CONTAINERS } = settingsOf(Environment.Variables);
+      return PACE_CONTAINERS === most ? [] : [`${FunctionName}: ${PACE_CONTAINERS}, and not ${most}`];
+    });
+  },
+
   'every queue keeps its messages for 14 days': (deployment) =>
     deployment
       .ofType('AWS::SQS::Queue')
@@ -1010,7 +1023,13 @@ function settingsOf(given: Record<string, string>) {
   const url = 'https://none.example.edu';
   const needed = { PLATFORM_URL: url, SECRET_PREFIX: 'x', QUEUE_URL: url, DEAD_LETTER_QUEUE_URL: url };
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
-  const enough = { ...needed, EXPORT_BUCKET: 'a-bucket', REFRESH_TOKEN_DAYS: '30', ...set };
+  const enough = {
+    ...needed,
+    EXPORT_BUCKET: 'a-bucket',
+    REFRESH_TOKEN_DAYS: '30',
+    PLATFORM_CALLS_PER_MINUTE: '5000',
+    ...set,
+  };
   return { ...settingsFrom(enough), ...refreshSettingsFrom(enough), ...exportSettingsFrom(enough) };
 }
 
