@@ -143,7 +143,7 @@ const rooms: Record<string, string> = {
   integration: 'message credentials pace platform platform/auth platform/core files',
   'dead-letter': 'message failure json aws',
   config: 'platform files json aws',
-  telemetry: 'platform failure redaction aws',
+  telemetry: 'pace platform failure redaction aws',
   message: 'failure redaction json',
   credentials: 'platform/auth failure redaction json aws',
   files: 'failure redaction aws',

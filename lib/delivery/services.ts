@@ -13,6 +13,7 @@ import { createAuthenticator } from '../platform/auth/auth.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
 import { createIncidents, type Incidents } from '../telemetry/incidents.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
+import { createPaceUse, type PaceUseRecord } from '../telemetry/pace-use.ts';
 import type { BackoffLimits } from './backoff.ts';
 import { createLetterStore } from './oversized-letters.ts';
 import { createQueues, type Queues } from './queues.ts';
@@ -29,6 +30,8 @@ export type Services = {
   digest: Digest | undefined;
   /** Undefined where no table is configured, too. */
   incidents?: Incidents | undefined;
+  /** Tells how much the function calls of what the platform grants. */
+  paceUse?: PaceUseRecord | undefined;
   observe: Observe;
   limits: Limits;
   nowMs(): number;
@@ -66,8 +69,9 @@ export const createServices = (functionName: string, settings: Settings): Servic
     forcePathStyle: hasOwnStore(settings),
   });
   const bucket = settings.LETTERS_BUCKET;
+  const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
   return {
-    platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
+    platform,
     files: createFiles({
       s3,
       hosts: settings.FILE_HOSTS,
@@ -86,7 +90,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
         observe.failed(kind);
       },
     }),
-    ...tableServicesOf({ functionName, settings, observe, secretsManager: secrets.client }),
+    ...tableServicesOf({ functionName, settings, observe, platform, secretsManager: secrets.client }),
     observe,
     limits: {
       backoff: {
@@ -108,6 +112,7 @@ type TableOptions = {
   functionName: string;
   settings: Settings;
   observe: Observe;
+  platform: PlatformClient;
   secretsManager: SecretsManagerClient;
 };
 
@@ -116,14 +121,16 @@ const tableServicesOf = ({
   functionName,
   settings,
   observe,
+  platform,
   secretsManager,
-}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents'> => {
+}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'paceUse'> => {
   const { LEDGER_TABLE: table, LEDGER_KEY_SECRET: secret } = settings;
+  const use = { function: functionName, budget: platform.pace.budget, observe, nowMs: Date.now };
   if (table === undefined) {
     observe.warn(
       'no LEDGER_TABLE: the ledger is off, so duplicates are sent again and old messages over newer ones',
     );
-    return { ledger: undefined, digest: undefined };
+    return { ledger: undefined, digest: undefined, paceUse: createPaceUse({ ...use, access: undefined }) };
   }
   const access = {
     dynamodb: lazyAwsClient(
@@ -149,6 +156,7 @@ const tableServicesOf = ({
       maximumWaitSeconds: settings.WAIT_MAXIMUM_SECONDS,
       warn,
     }),
+    paceUse: createPaceUse({ ...use, access }),
   };
 };
 

@@ -448,7 +448,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('sis-relay/local', 'sis-relay/prod');
     }),
   ],
-  'the dashboard shows outcomes, what waits and why, the platform’s answers and the letters': [
+  'the dashboard shows outcomes, what waits and why, the platform’s answers, the pace and the letters': [
+    mistake('a dashboard without refused calls', (of) => {
+      const { DashboardBody } = of('Dashboard');
+      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('PaceRefused', 'PaceCalls');
+    }),
     mistake('a dashboard without the kinds of letters', (of) => {
       const { DashboardBody } = of('Dashboard');
       DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replace(
@@ -644,6 +648,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('incidents of other functions', (of) => {
       const keys = statement(of('gradepushRole'), 'dynamodb:UpdateItem').Condition['ForAllValues:StringLike'];
       keys['dynamodb:LeadingKeys'] = ['incident/*'];
+    }),
+    mistake('the calls of other functions', (of) => {
+      const keys = statement(of('gradepushRole'), 'dynamodb:UpdateItem').Condition['ForAllValues:StringLike'];
+      keys['dynamodb:LeadingKeys'] = ['pace/*'];
     }),
     mistake('a check that ends incidents', (of) => {
       statement(of('connectioncheckReadsIncidents'), 'dynamodb:GetItem').Action = 'dynamodb:UpdateItem';

@@ -550,7 +550,7 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'the dashboard shows outcomes, what waits and why, the platform’s answers and the letters': (
+  'the dashboard shows outcomes, what waits and why, the platform’s answers, the pace and the letters': (
     deployment,
   ) => {
     const dashboards = deployment.ofType('AWS::CloudWatch::Dashboard');
@@ -564,6 +564,7 @@ export const rules: Record<string, Rule> = {
       ...['p50', 'p95', 'p99'].map((percentile) => ['PlatformLatency', `'${percentile}'`]),
       ['function,status', 'PlatformAnswers'],
       ['",kind}', 'MetricName="Letters"'],
+      ...['PaceCalls', 'PaceRefused', 'PaceWait'].map((name) => ['",priority}', `MetricName="${name}"`]),
     ];
     return wanted.filter((parts) => !shows(...parts)).map((parts) => parts.join(' '));
   },
@@ -965,9 +966,9 @@ const kinds = Object.keys(dispositions) as FailureKind[];
 const leadingKeysOf = ({ condition }: Statement): string[] =>
   [condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? '*'].flat();
 
-/** A function writes its own incidents; whoever only tells of incidents reads those of all. */
+/** A function writes its own incidents and calls; whoever only tells of incidents reads those of all. */
 const isIncidentKey = (keys: string, name: string, actions: string[]): boolean =>
-  [`incident/${name}/*`, 'incident/service-credential'].includes(keys) ||
+  [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
   (keys === 'incident/*' && actions.join() === 'dynamodb:GetItem');
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
@@ -1051,7 +1052,9 @@ function seriesIn(body: string): string[] {
   const widgets: { properties: { metrics: Shown[] } }[] = JSON.parse(body).widgets;
   return widgets.flatMap(({ properties }) =>
     properties.metrics.flatMap(([first, metric, dimension]) => {
-      if (typeof first === 'string') return seriesOf(first, String(metric), [String(dimension)]);
+      // Behind the names may stand how it is drawn.
+      const named = typeof dimension === 'string' ? [dimension] : [];
+      if (typeof first === 'string') return seriesOf(first, String(metric), named);
       const searches = [...(first?.expression ?? '').matchAll(/SEARCH\('\{([^}]*)\} MetricName="(\w+)"/g)];
       if (searches.length === 0) return `unknown: ${JSON.stringify(first)}`;
       return searches.map(([, schema = '', name = '']) => {
