@@ -70,7 +70,7 @@ export const statusOf = async (
     Promise.all(functions.map(queueStatus)),
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
-    usesOf(target, functions),
+    usesOf(target, [...functions, courseExport]),
     groupLetters(target, {}, options),
   ]);
   return {
@@ -104,6 +104,9 @@ const incidentsOf = async (
     return undefined;
   }
 };
+
+/** It calls the platform, too, though it has no queue. */
+const courseExport = 'course-export';
 
 const usesOf = async (
   { dynamodb, ledgerTable: table }: Target,

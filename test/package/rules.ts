@@ -878,7 +878,7 @@ export const rules: Record<string, Rule> = {
       ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
       ...operators
         .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
-        .filter((each) => !leadingKeysOf(each).every((keys) => isIncidentKey(keys, 'none', each.actions)))
+        .filter((each) => !leadingKeysOf(each).every((keys) => isBesideLedger(keys, 'none', each.actions)))
         .map(() => 'operators: items of the ledger'),
     ];
   },
@@ -966,10 +966,10 @@ const kinds = Object.keys(dispositions) as FailureKind[];
 const leadingKeysOf = ({ condition }: Statement): string[] =>
   [condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? '*'].flat();
 
-/** A function writes its own incidents and calls; whoever only tells of incidents reads those of all. */
-const isIncidentKey = (keys: string, name: string, actions: string[]): boolean =>
+/** A function writes its own incidents and calls; whoever only tells of them reads those of all. */
+const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
   [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
-  (keys === 'incident/*' && actions.join() === 'dynamodb:GetItem');
+  (['incident/*', 'pace/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 
@@ -1164,11 +1164,11 @@ const secretsOf = (deployment: Deployment): string[] => [
   deployment.refOf('LedgerKey'),
 ];
 
-/** The items of the ledger that these statements let a function at beside its incidents, as IAM's patterns. */
+/** The items of the ledger that these statements let a function at, beside its incidents and calls, as IAM's patterns. */
 const ledgerKeysOf = (statements: Statement[], name: string): string[] =>
   statements
     .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
-    .flatMap((each) => leadingKeysOf(each).filter((key) => !isIncidentKey(key, name, each.actions)));
+    .flatMap((each) => leadingKeysOf(each).filter((key) => !isBesideLedger(key, name, each.actions)));
 
 /** All items about resources of the same kind, which is the first word of their names. */
 const ledgerKeyOf = (name: string): string => `${name.split('/')[0]}/*`;
