@@ -48,6 +48,9 @@ export const platformId = z
   .positive('must be a positive whole number')
   .register(privacy, id);
 
+/** The SQS attribute with which a producer marks a message of a large load, as `bulk`: it leaves the platform to others. */
+export const priorityAttribute = 'priority';
+
 /** How far ahead of our clock a producer's may be, in milliseconds. */
 const aheadMs = 3_600_000;
 

@@ -129,7 +129,7 @@ const rooms: Record<string, string> = {
     'connection dead-letters/reading deployment dead-letter message platform/core failure aws',
   'dead-letters': 'dead-letters/reading publish deployment ledger json aws',
   connection:
-    'dead-letters/reading deployment config telemetry credentials platform/resources platform platform/auth platform/core failure json aws',
+    'dead-letters/reading deployment config telemetry credentials pace platform/resources platform platform/auth platform/core failure json aws',
   'dead-letters/reading': 'deployment delivery dead-letter message failure redaction json aws',
   publish: 'deployment integration message failure ledger json aws',
   deployment: 'integration config platform/core redaction json aws',
@@ -143,7 +143,7 @@ const rooms: Record<string, string> = {
   integration: 'message credentials pace platform platform/auth platform/core files',
   'dead-letter': 'message failure json aws',
   config: 'platform files json aws',
-  telemetry: 'platform failure redaction aws',
+  telemetry: 'pace platform failure redaction aws',
   message: 'failure redaction json',
   credentials: 'platform/auth failure redaction json aws',
   files: 'failure redaction aws',

@@ -59,6 +59,10 @@ const settingsSchema = z.object({
   PLATFORM_CONNECT_TIMEOUT_MS: count.default(5_000),
   PLATFORM_HEADERS_TIMEOUT_MS: count.default(15_000),
   PLATFORM_BODY_TIMEOUT_MS: count.default(15_000),
+  /** Caps the calls of all clients together; without the platform's headers, those of all containers together. */
+  PLATFORM_CALLS_PER_MINUTE: count.optional(),
+  /** How many containers share that cap evenly where the platform tells no budget: all that serverless.yml allows. */
+  PACE_CONTAINERS: count.default(28),
   SECRET_PREFIX: z
     .string()
     .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must be letters, digits and /_+=.@- alone, and not end in /'),
@@ -128,6 +132,8 @@ export const platformOptionsOf = (
   connectTimeoutMs: settings.PLATFORM_CONNECT_TIMEOUT_MS,
   headersTimeoutMs: settings.PLATFORM_HEADERS_TIMEOUT_MS,
   bodyTimeoutMs: settings.PLATFORM_BODY_TIMEOUT_MS,
+  callsPerMinute: settings.PLATFORM_CALLS_PER_MINUTE,
+  containers: settings.PACE_CONTAINERS,
 });
 
 /** A store at an address of its own has no DNS name for each bucket. */

@@ -20,6 +20,8 @@ export type ConnectionReport = {
   /** How far the platform's clock is ahead of ours; undefined: not known. */
   clockSkewSeconds: number | undefined;
   versions: { component: string; version: string; supported: boolean | undefined }[];
+  /** What is left of the platform's budget to all its clients, by the answers to the probe; undefined: it tells none. */
+  budget: { remaining: number; endsMs: number } | undefined;
   /** How many days until a person must authorize again; undefined: nobody must, or it is not known. */
   authorizationDays: number | undefined;
   /** The scopes that are requested with the token; undefined: all that the client was granted, or there is no token. */
@@ -64,6 +66,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
       ?.SupportedVersions.includes(version),
   }));
   const offsetMs = platform.clockOffsetMs();
+  const told = connection.client.pace.budget();
   const report = {
     platform: connection.site.baseUrl,
     reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),
@@ -73,6 +76,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     clockSkewSeconds:
       connection.signatureSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
     versions,
+    budget: told && { remaining: told.remaining, endsMs: told.endsMs },
     authorizationDays: daysLeft(credential?.credential, connection.refreshTokenDays),
     scopes: credential?.credential.type === 'oauth' ? credential.credential.scopes : undefined,
   };

@@ -5,6 +5,7 @@ import { createSecretVersions } from '../credentials/versions.ts';
 import { UsageError } from '../deployment/command-errors.ts';
 import { settingsProblem, type Target } from '../deployment/target.ts';
 import { jsonIn } from '../json.ts';
+import { createPace } from '../pace/pace.ts';
 import {
   type Authenticator,
   type Credential,
@@ -47,7 +48,8 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
     warn: () => {},
   });
   const { dynamodb, ledgerTable: table } = target;
-  const site = platformOptionsOf(settings);
+  const options = platformOptionsOf(settings);
+  const site = { ...options, pace: createPace(options) };
   const { authenticate, signatureSkewSeconds } = noticingSkew(createAuthenticator(credentials));
   return {
     client: createPlatformClient(site, authenticate),

@@ -4,6 +4,13 @@ import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts
 import type { ReadOptions, ReadSummary } from '../dead-letters/reading/session.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
+import {
+  type CallCount,
+  countedSinceMs,
+  type PaceUse,
+  priorities,
+  readPaceUse,
+} from '../telemetry/pace-use.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
 import { withConnection } from './connection.ts';
 
@@ -20,6 +27,24 @@ export type Status = {
   connection: ConnectionReport | undefined;
   /** What single functions wait for until a person acts; undefined where it cannot be read. */
   incidents: Incident[] | undefined;
+  pace: PaceStatus;
+};
+
+export type PaceStatus = {
+  /** The platform's credits, of all its clients together; `none`: it tells none; undefined: it is not known. */
+  window: Window | 'none' | undefined;
+  /** By function and class; undefined where it cannot be read. */
+  calls: CallCount[] | undefined;
+  /** From when on. */
+  sinceMs: number;
+};
+
+/** `budget` and `used` are undefined where no function has called the platform lately. */
+type Window = {
+  remaining: number;
+  endsMs: number;
+  budget: number | undefined;
+  used: number | undefined;
 };
 
 /**
@@ -41,16 +66,22 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, connection, incidents, { groups, matching: _, ...summary }] = await Promise.all([
+  const [queues, connection, incidents, uses, { groups, matching: _, ...summary }] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
+    usesOf(target, [...functions, courseExport]),
     groupLetters(target, {}, options),
   ]);
   return {
     queues: queues.flat(),
     connection,
     incidents,
+    pace: {
+      window: windowOf(connection, uses),
+      calls: uses && byClass(uses.flatMap(({ calls }) => calls)),
+      sinceMs: countedSinceMs(Date.now()),
+    },
     letters: { ...summary, counts, groups },
   };
 };
@@ -72,6 +103,42 @@ const incidentsOf = async (
     // The connection's report says why.
     return undefined;
   }
+};
+
+/** It calls the platform, too, though it has no queue. */
+const courseExport = 'course-export';
+
+const usesOf = async (
+  { dynamodb, ledgerTable: table }: Target,
+  functions: string[],
+): Promise<PaceUse[] | undefined> => {
+  if (table === undefined) return undefined;
+  const access = { dynamodb, table, nowMs: Date.now };
+  // A role may lack the right to read it: whatever else is known is told all the same.
+  return Promise.all(functions.map((name) => readPaceUse(access, name))).catch(() => undefined);
+};
+
+/** The most urgent first. */
+const byClass = (calls: CallCount[]): CallCount[] =>
+  priorities.flatMap((each) => calls.filter(({ priority }) => priority === each));
+
+/** Windows that end so close to each other are the same: each container reckons with its own clock. */
+const sameWindowMs = 5_000;
+
+/** What is left the probe was told just now; how much it was at first only who called all the while can tell. */
+const windowOf = (connection: ConnectionReport | undefined, uses: PaceUse[] = []): PaceStatus['window'] => {
+  const told = uses.flatMap(({ budgets }) => budgets);
+  const endsMs = Math.max(...told.map((each) => each.endsMs));
+  const latest = told.filter((each) => each.endsMs > endsMs - sameWindowMs);
+  const remaining = Math.min(...latest.map((each) => each.remaining));
+  const now = connection?.budget ?? (endsMs > Date.now() ? { remaining, endsMs } : undefined);
+  if (now === undefined) {
+    const isAnswered = connection?.reachable === true || uses.some(({ calls }) => calls.length > 0);
+    return isAnswered && told.length === 0 ? 'none' : undefined;
+  }
+  if (latest.length === 0) return { ...now, budget: undefined, used: undefined };
+  const budget = Math.max(now.remaining, ...latest.map((each) => each.budget));
+  return { ...now, budget, used: budget - now.remaining };
 };
 
 /** Receives with a visibility timeout of 0, so that no message is hidden from its function; but it counts as a receipt. */

@@ -3,6 +3,7 @@ import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import { type Failure, needsPerson } from '../failure.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { Observe } from '../telemetry/observe.ts';
+import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import { exportOrgUnit, filesOf, type OrgUnitResult, type Task } from './org-unit.ts';
 import { exportOperations } from './parts.ts';
 import type { ExportRequest } from './request.ts';
@@ -13,6 +14,8 @@ export type ExportServices = {
   platform: PlatformClient;
   store: ExportStore;
   observe: Observe;
+  /** Tells how much it calls of what the platform grants. */
+  paceUse?: PaceUseRecord;
   limits: {
     /** Prefix of all keys. */
     prefix: string;
@@ -78,7 +81,10 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   let waitsFor: string | undefined;
   const platform = services.platform.for({
     ...{ actor: undefined, operations: exportOperations, signal, priority: 'bulk' },
-    onCall: observe.call,
+    onCall: (call) => {
+      observe.call(call);
+      services.paceUse?.heard([call]);
+    },
   });
   const context = { request, folder: `${limits.prefix}${runId}/`, platform, store, observe, totals, signal };
 
@@ -105,6 +111,7 @@ export const exportChunk = async ({ tasks, attempt, pass }: Chunk, run: Run): Pr
   // These were cut off by the end of the invocation. A wait shorter than the rest of it would end within it.
   if (again.length > 0 && result.pauseSeconds === 0) result.pauseSeconds = run.leftMs() / 1000 + 1;
   result.answeredMs = run.answeredMs;
+  await services.paceUse?.write();
   observe.flush();
   return result;
 };

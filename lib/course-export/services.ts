@@ -1,11 +1,13 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
+import { createDynamoDb } from '../aws/dynamodb.ts';
 import { type ExportSettings, hasOwnStore, platformOptionsOf } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createRunningExecutions, type RunningExecutions } from '../durable/older-executions.ts';
 import { createAuthenticator } from '../platform/auth/auth.ts';
 import { createPlatformClient } from '../platform/client.ts';
 import { createObserve } from '../telemetry/observe.ts';
+import { createPaceUse } from '../telemetry/pace-use.ts';
 import type { ExportServices } from './chunk.ts';
 
 /** A part of an upload takes longer than a call of Secrets Manager. */
@@ -35,8 +37,17 @@ export const createExportServices = async (
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: observe.warn,
   });
+  const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
+  const dynamodb = createDynamoDb(clientOptions);
+  const { LEDGER_TABLE: table } = settings;
   return {
-    platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
+    platform,
+    paceUse: createPaceUse({
+      access: table === undefined ? undefined : { dynamodb, table, nowMs: Date.now },
+      function: 'course-export',
+      budget: platform.pace.budget,
+      ...{ observe, nowMs: Date.now },
+    }),
     store: createExportStore({ s3, bucket: settings.EXPORT_BUCKET }),
     observe,
     running,

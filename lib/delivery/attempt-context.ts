@@ -1,6 +1,6 @@
 import type { Integration, IntegrationContext } from '../integration.ts';
 import type { Message } from '../message.ts';
-import type { Turn } from '../pace/pace.ts';
+import type { Asked, Turn } from '../pace/pace.ts';
 import type { Priority } from '../pace/pacer.ts';
 import type { CallReport } from '../platform/client.ts';
 import type { Services } from './services.ts';
@@ -13,6 +13,8 @@ export type AttemptContext = {
   notes: readonly string[];
   /** Waits for the turn to call the platform. 0: it has come; else it has not by then, and may come after so many seconds. */
   takeTurn(untilMs: number): Promise<number>;
+  /** For how long it has waited for that. */
+  turnMs(): number;
   /** For these fields of the resource. */
   forFields(fields: readonly string[]): IntegrationContext;
   /** Closes the files that were not read to their end, and gives back the turn where nothing was called. */
@@ -29,14 +31,26 @@ export const createAttemptContext = <Data>(
   const notes: string[] = [];
   const opened: AbortController[] = [];
   let turn: Turn | undefined;
+  let turnMs = 0;
   return {
     calls,
     notes,
     takeTurn: async (untilMs) => {
-      const asked = await services.platform.pace.turn(priority, { untilMs });
+      const sinceMs = services.nowMs();
+      let isAsking = true;
+      const { promise, resolve } = Promise.withResolvers<Asked>();
+      services.platform.pace.ask(priority, untilMs, (asked) => {
+        // What goes at once has not waited, however busy the other messages of its batch keep the container.
+        if (!isAsking) turnMs = services.nowMs() - sinceMs;
+        resolve(asked);
+      });
+      isAsking = false;
+      const asked = await promise;
+      services.observe.turn(priority, turnMs);
       turn = asked.turn;
       return asked.turn ? 0 : asked.seconds;
     },
+    turnMs: () => turnMs,
     forFields: (fields) => {
       const signal = timeLimit();
       return {

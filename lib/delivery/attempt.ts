@@ -29,6 +29,8 @@ export type Settlement = Result & {
   eventId: string | undefined;
   /** Of the platform. */
   calls: readonly CallReport[];
+  /** Spent waiting for its turn to call the platform. */
+  turnMs: number;
 };
 
 type Result =
@@ -50,7 +52,7 @@ export const attempt = async <Data>(
   const { services } = invocation;
   if (!hasTime(invocation)) {
     const result = waitForTurn({ why: 'no-time', seconds: 1 }, delivery, services.limits);
-    return { ...result, eventId: undefined, calls: [] };
+    return { ...result, eventId: undefined, calls: [], turnMs: 0 };
   }
   let task: Task<Data> | undefined;
   let result: Result;
@@ -66,7 +68,12 @@ export const attempt = async <Data>(
   } finally {
     task?.context.close();
   }
-  return { ...result, eventId: task?.message.id, calls: task?.context.calls ?? [] };
+  return {
+    ...result,
+    eventId: task?.message.id,
+    calls: task?.context.calls ?? [],
+    turnMs: task?.context.turnMs() ?? 0,
+  };
 };
 
 type Task<Data> = Received & {

@@ -13,7 +13,7 @@ export const handlerOf =
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const invocation = begin(services(), context);
-    const { ledger, queues, incidents, observe } = invocation.services;
+    const { ledger, queues, incidents, paceUse, observe } = invocation.services;
     const settlements = await Promise.all(
       event.Records.map((record) => settle(integration, record, invocation)),
     );
@@ -36,7 +36,7 @@ export const handlerOf =
         : [];
     });
     await queues.delay(waiting);
-    await incidents?.write();
+    await Promise.all([incidents?.write(), paceUse?.write()]);
     observe.flush();
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };

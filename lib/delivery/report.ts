@@ -6,13 +6,13 @@ import { ageMs, waitedMs } from './sqs-delivery.ts';
 
 type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 
-/** Tells the log, the metrics and the incidents what has become of a message. */
+/** Tells the log, the metrics, the incidents and the pace's record what has become of a message. */
 export const report = (
   settlement: Settled,
   { record, delivery }: Received,
   { services, asService }: { services: Services; asService: boolean },
 ): void => {
-  const { outcome, calls, eventId } = settlement;
+  const { outcome, calls, eventId, turnMs } = settlement;
   const failure = 'failure' in settlement ? settlement.failure : undefined;
   const said = 'reason' in settlement ? settlement.reason : failure?.message;
   const reason = said && withoutFileNames(said);
@@ -25,6 +25,7 @@ export const report = (
     asService,
     again: attempts + replays > 1,
   });
+  services.paceUse?.heard(calls);
   services.observe.message({
     outcome,
     messageId: record.messageId,
@@ -38,7 +39,8 @@ export const report = (
     ...{ attempts, replays },
     requests: calls.length,
     platformMs: Math.round(calls.reduce((sum, { durationMs }) => sum + durationMs, 0)),
-    durationMs: services.nowMs() - delivery.startedMs,
+    durationMs: services.nowMs() - delivery.startedMs - turnMs,
+    turnMs: turnMs > 0 ? turnMs : undefined,
     ageSeconds: Math.round(ageMs(delivery) / 1000),
     waitedSeconds: Math.round(waitedMs(delivery) / 1000),
     waitSeconds: outcome === 'waiting' ? settlement.seconds : undefined,

@@ -14,6 +14,7 @@ import { createAuthenticator } from '../platform/auth/auth.ts';
 import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
 import { createIncidents, type Incidents } from '../telemetry/incidents.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
+import { createPaceUse, type PaceUseRecord } from '../telemetry/pace-use.ts';
 import type { BackoffLimits } from './backoff.ts';
 import { createLetterStore } from './oversized-letters.ts';
 import { createQueues, type Queues } from './queues.ts';
@@ -30,6 +31,8 @@ export type Services = {
   digest: Digest | undefined;
   /** Undefined where no table is configured, too. */
   incidents?: Incidents | undefined;
+  /** Tells how much the function calls of what the platform grants. */
+  paceUse?: PaceUseRecord | undefined;
   observe: Observe;
   limits: Limits;
   nowMs(): number;
@@ -69,8 +72,9 @@ export const createServices = (functionName: string, settings: Settings): Servic
     forcePathStyle: hasOwnStore(settings),
   });
   const bucket = settings.LETTERS_BUCKET;
+  const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
   return {
-    platform: createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials)),
+    platform,
     files: createFiles({
       s3,
       hosts: settings.FILE_HOSTS,
@@ -89,7 +93,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
         observe.failed(kind);
       },
     }),
-    ...tableServicesOf({ functionName, settings, observe, secretsManager: secrets.client }),
+    ...tableServicesOf({ functionName, settings, observe, platform, secretsManager: secrets.client }),
     observe,
     limits: {
       backoff: {
@@ -111,6 +115,7 @@ type TableOptions = {
   functionName: string;
   settings: Settings;
   observe: Observe;
+  platform: PlatformClient;
   secretsManager: SecretsManagerClient;
 };
 
@@ -119,14 +124,16 @@ const tableServicesOf = ({
   functionName,
   settings,
   observe,
+  platform,
   secretsManager,
-}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'warm'> => {
+}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'paceUse' | 'warm'> => {
   const { LEDGER_TABLE: table, LEDGER_KEY_SECRET: secret } = settings;
+  const use = { function: functionName, budget: platform.pace.budget, observe, nowMs: Date.now };
   if (table === undefined) {
     observe.warn(
       'no LEDGER_TABLE: the ledger is off, so duplicates are sent again and old messages over newer ones',
     );
-    return { ledger: undefined, digest: undefined };
+    return { ledger: undefined, digest: undefined, paceUse: createPaceUse({ ...use, access: undefined }) };
   }
   const access = { dynamodb: createDynamoDb(clientOptions), table, nowMs: Date.now };
   const { warn } = observe;
@@ -146,6 +153,7 @@ const tableServicesOf = ({
       warn,
     }),
     warm: access.dynamodb.warm,
+    paceUse: createPaceUse({ ...use, access }),
   };
 };
 

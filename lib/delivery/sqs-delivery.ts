@@ -2,6 +2,7 @@ import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { replaysIn } from '../dead-letter.ts';
 import { needsDecision } from '../failure.ts';
+import { priorityAttribute } from '../message.ts';
 import type { Priority } from '../pace/pacer.ts';
 
 /** What SQS tells of a message beside its body. */
@@ -26,9 +27,6 @@ export const deliveryOf = (record: SQSRecord, nowMs: number): Delivery => ({
   attempts: numberIn(record.attributes?.ApproximateReceiveCount) || 1,
   replays: replaysIn(record.messageAttributes?.replays?.stringValue),
 });
-
-/** The attribute with which a producer marks a message of a large load, as `bulk`: it leaves the platform to others. */
-export const priorityAttribute = 'priority';
 
 /** Replays are many, and late already. */
 export const priorityOf = (

@@ -38,6 +38,7 @@ export type CallReport = {
   durationMs: number;
   /** False only if it is certain that the call changed nothing on the platform. */
   mayHaveActed: boolean;
+  priority: Priority;
 };
 
 /** Who calls, what they may call, and until when. */
@@ -65,7 +66,7 @@ export type PlatformOptions = ExchangeOptions &
 export type PlatformClient = {
   for(context: CallContext): Platform;
   /** Shared by all calls of this client. */
-  pace: Pick<Pace, 'turn' | 'budget'>;
+  pace: Pick<Pace, 'ask' | 'turn' | 'budget'>;
   close(): Promise<void>;
 };
 
@@ -164,7 +165,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
         pace.learn({ sentMs, status, ...told });
         // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
-        context.onCall({ operation: name, call: request.call, status, durationMs, mayHaveActed });
+        context.onCall({ operation: name, call: request.call, status, durationMs, mayHaveActed, priority });
       }
     };
 

@@ -1,6 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { sendAll } from '../aws/batches.ts';
-import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
+import { maxMessageBytes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import type { Audit } from '../deployment/audit.ts';
 import { RefusedError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
@@ -9,7 +9,7 @@ import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { isTooOld } from '../ledger/rules.ts';
-import { parseMessage } from '../message.ts';
+import { parseMessage, priorityAttribute } from '../message.ts';
 import { openRows, type Row, type Source } from './rows.ts';
 
 type PublishOptions = Source & {
@@ -18,6 +18,8 @@ type PublishOptions = Source & {
   dryRun: boolean;
   /** Sends what is valid, though others are not. */
   validOnly: boolean;
+  /** Marks them as part of a large load, which leaves the platform to others. */
+  bulk: boolean;
   audit: Audit;
   signal: AbortSignal;
   onSent?(sent: number, of: number): void;
@@ -62,14 +64,11 @@ const complain = ({ problems }: Published, line: number, problem: string): void 
   if (problems.length < maxProblems) problems.push({ line, problem });
 };
 
-const checkAll = async (
-  rows: AsyncIterable<Row>,
-  { integrations, signal }: PublishOptions,
-): Promise<Published> => {
+const checkAll = async (rows: AsyncIterable<Row>, options: PublishOptions): Promise<Published> => {
   const result: Published = { valid: 0, invalid: 0, sent: 0, functions: {}, outdated: 0, problems: [] };
   const seen = new Map<string, number>();
   for await (const row of rows) {
-    const checked = check(row, integrations, seen);
+    const checked = check(row, options, seen);
     if (checked.problem !== undefined) {
       result.invalid += 1;
       complain(result, row.line, checked.problem);
@@ -78,7 +77,7 @@ const checkAll = async (
       result.functions[checked.function] = (result.functions[checked.function] ?? 0) + 1;
       if (checked.outdated) result.outdated += 1;
     }
-    if (signal.aborted) return result;
+    if (options.signal.aborted) return result;
   }
   return result;
 };
@@ -86,14 +85,15 @@ const checkAll = async (
 type Sending = PublishOptions & { sqs: SQSClient; urls: Map<string, string>; result: Published };
 
 const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<void> => {
-  const { sqs, urls, result, integrations, signal, onSent } = sending;
+  const { sqs, urls, result, bulk, signal, onSent } = sending;
+  const attributes = attributesOf(bulk);
   const waiting = new Map<string, { line: number; body: string }[]>();
   const send = async (name: string): Promise<void> => {
     const batch = waiting.get(name) ?? [];
     waiting.delete(name);
     const failures = await sendAll(
       { sqs, url: urls.get(name) ?? '' },
-      batch.map(({ body }) => ({ body, attributes: {} })),
+      batch.map(({ body }) => ({ body, attributes })),
     );
     for (const [at, reason] of failures)
       complain(result, batch[at]?.line ?? 0, `SQS did not take it: ${reason}`);
@@ -103,7 +103,7 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
   const seen = new Map<string, number>();
   for await (const row of rows) {
     if (signal.aborted) return;
-    const checked = check(row, integrations, seen);
+    const checked = check(row, sending, seen);
     if (checked.problem !== undefined || row.body === undefined) continue;
     const batch = waiting.get(checked.function) ?? [];
     waiting.set(checked.function, batch);
@@ -113,11 +113,14 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
   if (!signal.aborted) for (const name of [...waiting.keys()]) await send(name);
 };
 
+const attributesOf = (bulk: boolean): Outgoing['attributes'] =>
+  bulk ? { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } } : {};
+
 type Checked = { problem: string } | { function: string; outdated: boolean; problem?: undefined };
 
 const check = (
   { body, problem: unreadable = 'is empty', line }: Row,
-  integrations: Integrations,
+  { integrations, bulk }: PublishOptions,
   seen: Map<string, number>,
 ): Checked => {
   if (body === undefined) return { problem: unreadable };
@@ -135,7 +138,7 @@ const check = (
   } catch (error) {
     return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
   }
-  const problem = sqsProblem({ body, attributes: {} }, maxMessageBytes);
+  const problem = sqsProblem({ body, attributes: attributesOf(bulk) }, maxMessageBytes);
   return problem === undefined ? { function: integration.name, outdated } : { problem };
 };
 

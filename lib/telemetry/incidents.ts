@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
 import { errorName } from '../aws/error.ts';
 import type { Failure, Outcome } from '../failure.ts';
 import type { CallReport } from '../platform/client.ts';
+import { type ItemTable, readItem, updateItem, writeInReserve } from './table-items.ts';
 
 /** What keeps messages waiting until a person acts. */
 export type Incident = z.infer<typeof incidentSchema>;
@@ -18,9 +18,7 @@ const incidentSchema = z.object({
   remedy: z.string(),
 });
 
-/** The partition key in the ledger's table: incidents are stored beside the ledger's items, whose keys have another prefix. */
-const partitionKey = 'resource';
-const keyOf = (subject: string) => ({ [partitionKey]: { S: `incident/${subject}` } });
+const keyOf = (subject: string): string => `incident/${subject}`;
 
 /** The platform refuses changes that the service's credential signs, in every function. It may still answer reads. */
 export const serviceCredential = 'service-credential';
@@ -29,23 +27,10 @@ export const serviceCredential = 'service-credential';
 export const incidentOf = (functionName: string, kind: 'credentials' | 'aws-refused'): string =>
   `${functionName}/${kind}`;
 
-export type IncidentTable = {
-  dynamodb: DynamoDb;
-  table: string;
-  nowMs(): number;
-};
-
 /** @throws where the table cannot be read. */
-export const readIncident = async (
-  { dynamodb, table, nowMs }: IncidentTable,
-  subject: string,
-): Promise<Incident | undefined> => {
-  const asked = { TableName: table, Key: keyOf(subject), ConsistentRead: true };
-  const { Item } = await dynamodb.call('GetItem', asked);
-  // DynamoDB removes expired items late, up to days.
-  if (Item === undefined || Number(Item.expires?.N) * 1000 <= nowMs()) return undefined;
-  const plain = Object.entries(Item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
-  return incidentSchema.parse(Object.fromEntries(plain));
+export const readIncident = async (access: ItemTable, subject: string): Promise<Incident | undefined> => {
+  const item = await readItem(access, keyOf(subject));
+  return item && incidentSchema.parse(item);
 };
 
 /** The parts of an attempt's outcome that matter for incidents. */
@@ -59,7 +44,7 @@ export type Ending = {
   again: boolean;
 };
 
-export type IncidentOptions = IncidentTable & {
+export type IncidentOptions = ItemTable & {
   function: string;
   /** For how long a message waits at most between two attempts, in seconds. */
   maximumWaitSeconds: number;
@@ -68,8 +53,6 @@ export type IncidentOptions = IncidentTable & {
 
 /** A container writes about one subject at most once in this time, in milliseconds. */
 const restMs = 60_000;
-/** At most this much time at the end of an invocation, in milliseconds: settled messages must not be lost because of it. */
-const writingMs = 2_000;
 const hourSeconds = 3_600;
 
 /**
@@ -97,14 +80,14 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
     const now = nowMs();
     const access = { ...options, abortSignal };
     if (what === 'over') {
-      await put(access, subject, { set: { expires: Math.floor(now / 1000) }, onlyOpen: true });
+      await updateItem(access, keyOf(subject), { set: { expires: Math.floor(now / 1000) }, onlyOpen: true });
       return;
     }
     const { kind, message, remedy } = what;
     const expires = Math.ceil(now / 1000) + keptSeconds;
     const facts = { kind, message, remedy, function: options.function, lastMs: now, expires };
-    if (!(await put(access, subject, { set: facts, onlyOpen: true })))
-      await put(access, subject, { set: { ...facts, sinceMs: now }, onlyOpen: false });
+    if (!(await updateItem(access, keyOf(subject), { set: facts, onlyOpen: true })))
+      await updateItem(access, keyOf(subject), { set: { ...facts, sinceMs: now } });
   };
 
   const isOpen = (subject: string): boolean => written.get(subject)?.isOver === false;
@@ -131,17 +114,16 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
     },
     /** At the end of an invocation: writes what was heard. It never throws. */
     write: async (): Promise<void> => {
-      if (news.size === 0) return;
-      const late = AbortSignal.timeout(writingMs);
       const all = [...news];
       news.clear();
       for (const [subject, what] of all) written.set(subject, { isOver: what === 'over', atMs: nowMs() });
-      const writes = all.map(([subject, what]) =>
-        write(subject, what, late).catch((error: unknown) =>
-          warn('an incident could not be written down', { subject, error: errorName(error) }),
-        ),
+      await writeInReserve(
+        all.map(([subject, what]) => ({
+          write: (late) => write(subject, what, late),
+          failed: (error) =>
+            warn('an incident could not be written down', { subject, error: errorName(error) }),
+        })),
       );
-      await Promise.all(writes);
     },
   };
 };
@@ -153,26 +135,3 @@ const isChange = (call: string | undefined): boolean => call !== undefined && !c
 
 const isTakenChange = ({ call, status = 0 }: CallReport): boolean =>
   isChange(call) && status >= 200 && status < 300;
-
-/** False: only an open incident was to be changed, and there is none. */
-const put = async (
-  { dynamodb, table, nowMs, abortSignal }: IncidentTable & { abortSignal: AbortSignal },
-  subject: string,
-  { set, onlyOpen }: { set: Record<string, string | number>; onlyOpen: boolean },
-): Promise<boolean> => {
-  const fields = Object.entries(set);
-  const given = onlyOpen ? { ...set, now: Math.floor(nowMs() / 1000) } : set;
-  const update = {
-    TableName: table,
-    Key: keyOf(subject),
-    UpdateExpression: `SET ${fields.map(([name]) => `#${name} = :${name}`).join(', ')}`,
-    ...(onlyOpen ? { ConditionExpression: 'expires > :now' } : {}),
-    // Some of the names are reserved words of DynamoDB.
-    ExpressionAttributeNames: Object.fromEntries(fields.map(([name]) => [`#${name}`, name])),
-    ExpressionAttributeValues: Object.fromEntries(
-      Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)]),
-    ),
-  };
-  const write = () => dynamodb.call('UpdateItem', update, { signal: abortSignal });
-  return (await unlessRefused(write)) !== undefined;
-};

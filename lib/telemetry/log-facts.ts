@@ -39,6 +39,7 @@ export const logLine = (about: About, given: Record<string, unknown>) => ({
   replays: number(given.replays),
   requests: number(given.requests),
   durationMs: number(given.durationMs),
+  turnMs: number(given.turnMs),
   platformMs: number(given.platformMs),
   waitSeconds: number(given.waitSeconds),
   ageSeconds: number(given.ageSeconds),
@@ -63,6 +64,7 @@ const ownFacts = (given: Record<string, unknown>) => ({
   messageId: text(given.messageId),
   eventId: text(given.eventId),
   durationMs: number(given.durationMs),
+  turnMs: number(given.turnMs),
 });
 
 /** To log a further fact, add it to the list above. */

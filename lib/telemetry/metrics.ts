@@ -16,6 +16,16 @@ export const metricDefinitions = {
   PlatformLatency: { unit: 'Milliseconds', dimensions: [['function'], ['function', 'operation']] },
   /** Requests by the status of their answer; `none` where no answer came. */
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },
+  /** Calls of the platform by class, of all functions together, like the next two: each series costs by the month. */
+  PaceCalls: { unit: 'Count', dimensions: [['priority']] },
+  /** Of these, those that the platform refused as too many. */
+  PaceRefused: { unit: 'Count', dimensions: [['priority']] },
+  /** How long messages waited for their turn, where they did. */
+  PaceWait: { unit: 'Milliseconds', dimensions: [['priority']] },
+  /** Credits that the platform grants to all clients together in a window; nothing where it does not tell. */
+  PaceBudget: { unit: 'None', dimensions: [[]] },
+  /** Credits that all clients together have used in a window, as told. */
+  PaceUsed: { unit: 'None', dimensions: [[]] },
   /** OAuth credentials whose tokens were due, by what came of it. */
   TokenRefreshes: { unit: 'Count', dimensions: [['outcome']] },
   /** OAuth credentials that need a person to authorize again; counted with every run until that is done. */

@@ -1,4 +1,5 @@
 import { type FailureKind, needsPerson, type Outcome } from '../failure.ts';
+import type { Priority } from '../pace/pacer.ts';
 import { safeText } from '../redaction/log-text.ts';
 import { type Facts, logLine } from './log-facts.ts';
 import { createTally } from './metrics.ts';
@@ -20,8 +21,11 @@ export type MessageReport = {
   /** How often SQS has delivered the message, including this time. */
   attempts: number;
   replays: number;
+  /** Without the wait for its turn. */
   durationMs: number;
-  /** The part of it spent waiting for the platform. */
+  /** Spent waiting for its turn to call the platform, where it had to. */
+  turnMs?: number | undefined;
+  /** The part of `durationMs` spent waiting for the platform. */
   platformMs: number;
   requests: number;
   /** Until SQS delivers a waiting message again. */
@@ -83,11 +87,17 @@ export const createObserve = (options: ObserveOptions) => {
     /** Logs the name, code, message and stack of the error, and of its cause all but the stack. */
     error: (text: string, facts: Facts = {}, error?: unknown) => log('error', text, facts, error),
     /** One request to the platform: `operation` is its name, not its path. */
-    call: ({ operation: called, status, durationMs }: ObservedCall): void => {
+    call: ({ operation: called, status, durationMs, priority }: ObservedCall): void => {
       const operation = safeText(called);
       log('debug', 'platform call', { operation, status, durationMs });
       tally.add('PlatformLatency', { function: options.function, operation }, durationMs);
       tally.add('PlatformAnswers', { function: options.function, status: String(status ?? 'none') }, 1);
+      tally.add('PaceCalls', { priority }, 1);
+      if (isRefusal(status)) tally.add('PaceRefused', { priority }, 1);
+    },
+    /** For how long a message waited for its turn to call the platform. */
+    turn: (priority: Priority, waitedMs: number): void => {
+      if (waitedMs > 0) tally.add('PaceWait', { priority }, waitedMs);
     },
     /** A failure that concerns no message. Where a person must act, it triggers the same alarms. */
     failed: (kind: FailureKind) => failed(kind),
@@ -106,10 +116,19 @@ export const createObserve = (options: ObserveOptions) => {
 export type Observe = ReturnType<typeof createObserve>;
 
 /** Without a status where no answer came. */
-type ObservedCall = { operation: string; status?: number | undefined; durationMs: number };
+type ObservedCall = {
+  operation: string;
+  status?: number | undefined;
+  durationMs: number;
+  priority: Priority;
+};
 
-/** So many messages share a line: it has three fields of each, and CloudWatch Logs Insights finds 200 in a line. */
-const maxAlike = 60;
+/** Whether the platform refused a call as one too many. */
+export const isRefusal = (status: number | undefined): boolean => status === 429;
+
+/** So many fields of messages share a line, three or four of each: CloudWatch Logs Insights finds 200 in a line. */
+const maxShared = 180;
+const sharedFieldsOf = ({ turnMs }: MessageReport): number => (turnMs === undefined ? 3 : 4);
 
 /** What messages must have in common to share a line. */
 const sharedFacts = ({
@@ -141,7 +160,7 @@ const createSuccesses = (print: (text: string, facts: Told) => void) => {
       const reports = alike.get(key) ?? [];
       alike.set(key, reports);
       reports.push(report);
-      if (reports.length < maxAlike) return;
+      if (reports.reduce((sum, each) => sum + sharedFieldsOf(each), 0) < maxShared) return;
       alike.delete(key);
       writeOut(reports);
     },

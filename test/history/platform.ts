@@ -165,7 +165,14 @@ export function createPlatformModel(stage: Stage, options: Options) {
         if (error instanceof PlatformError && error.refused?.status === 400) refusals.push(message);
         throw error;
       } finally {
-        attempt.onCall({ operation: name, call: about.call, status: undefined, durationMs: 1, mayHaveActed });
+        attempt.onCall({
+          operation: name,
+          call: about.call,
+          status: undefined,
+          durationMs: 1,
+          mayHaveActed,
+          priority: 'normal',
+        });
       }
     };
     return call as Platform['call'];
@@ -180,13 +187,13 @@ export function createPlatformModel(stage: Stage, options: Options) {
       close: async () => {},
       pace: {
         ...unpaced,
-        turn: (_, { untilMs = Number.POSITIVE_INFINITY }) =>
-          new Promise((resolve) => {
-            const atMs = stage.nowMs() + stage.one(turnsAfterMs);
-            if (atMs === stage.nowMs()) resolve({ turn: freeTurn });
-            else if (atMs < untilMs) stage.at(atMs, () => resolve({ turn: freeTurn }));
-            else resolve({ turn: undefined, seconds: stage.one([1, 30]) });
-          }),
+        ask: (_, untilMs, settle) => {
+          const atMs = stage.nowMs() + stage.one(turnsAfterMs);
+          if (atMs === stage.nowMs()) settle({ turn: freeTurn });
+          else if (atMs < untilMs) stage.at(atMs, () => settle({ turn: freeTurn }));
+          else settle({ turn: undefined, seconds: stage.one([1, 30]) });
+          return () => {};
+        },
       },
       for: (attempt) => {
         const endsMs = stage.nowMs() + options.callMs;

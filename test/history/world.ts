@@ -44,6 +44,7 @@ const silence = {
   info: nothing,
   warn: nothing,
   call: nothing,
+  turn: nothing,
   flush: nothing,
   failed: nothing,
   count: nothing,

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { functionModules } from '../../lib/deployment/function-modules.ts';
 import type { Integration } from '../../lib/integration.ts';
-import { messageSchema, messageType } from '../../lib/message.ts';
+import { messageSchema, messageType, priorityAttribute } from '../../lib/message.ts';
 
 type Json = { [name: string]: unknown };
 
@@ -43,6 +43,20 @@ function schemaOf(integration: Integration<unknown>): Json {
   return { $schema, title: messageType(integration.name), ...schema };
 }
 
+/** What a message may carry beside its body. */
+const attributes: Json = {
+  type: 'object',
+  description: 'Attributes of the SQS message. Others than these, and other values, have no effect.',
+  properties: {
+    [priorityAttribute]: {
+      type: 'string',
+      description:
+        '`bulk`: part of a large load. Other messages go before it where the platform limits calls.',
+      examples: ['bulk'],
+    },
+  },
+};
+
 function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
   const { version, description } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const byName = (partOf: (each: (typeof all)[number]) => Json): Json =>
@@ -67,9 +81,11 @@ function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
         name: type,
         description: 'A CloudEvents event as the body of an SQS message, nested at most 64 levels deep.',
         contentType: 'application/cloudevents+json',
+        headers: { $ref: '#/components/schemas/attributes' },
         payload: { $ref: `./${schemaFile(type)}` },
         examples: [{ payload: example }],
       })),
+      schemas: { attributes },
     },
   };
 }

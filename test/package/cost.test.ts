@@ -6,6 +6,7 @@ import {
   costOf,
   countedIn,
   exportCostOf,
+  paceWritingCost,
   pipeCost,
   readMeasurement,
   tablesOf,
@@ -56,6 +57,12 @@ test('a write of the ledger costs as much again for each KiB of its item', () =>
 test('calls that wait for their turn cost their containers for as long as the platform takes', () => {
   // 12,000 seconds of 2 containers with half a gigabyte.
   expect(waitingCost(512, 2)).toBeCloseTo(12_000 * 0.0000133334, 6);
+});
+
+test('what is written of the pace costs less than a cent of a million calls, whoever makes them', () => {
+  // 200 minutes of 24 containers.
+  expect(paceWritingCost(24)).toBeCloseTo(1.2 * 200 * 24 * 0.625e-6, 9);
+  expect(paceWritingCost(24)).toBeLessThan(0.01);
 });
 
 test('a million grades and a million enrollments stay below what was promised for them', async () => {

@@ -121,6 +121,21 @@ const callsPerSecond = 50_000 / 10 / 60;
 export const waitingCost = (memoryMb: number, containers: number): number =>
   (prices.lambdaGigabyteSecond * (memoryMb / 1024) * containers * 1_000_000) / callsPerSecond;
 
+/** Of the pace: its budget, the use of it, and calls by class; where calls are refused or wait, these by class, too. */
+const paceMetrics = { always: 5, most: 11 };
+/** What functions call is written down once a minute and container, and once more when its period of five minutes ends. */
+const paceWritesPerMinute = 1.2;
+
+/** Dollars for what so many containers write down of a million calls. */
+export const paceWritingCost = (containers: number): number => {
+  const minutes = 1_000_000 / callsPerSecond / 60;
+  return (prices.tableWrite * paceWritesPerMinute * minutes * containers) / 1e6;
+};
+
+/** The same for a month in which all of them call all the time, or once a minute. */
+const paceMonthlyCost = (containers: number): number =>
+  (prices.tableWrite * paceWritesPerMinute * 30 * 24 * 60 * containers) / 1e6;
+
 /** What an export is computed with; all goes well. */
 const anExport = {
   /** Of a course: itself, its classlist, its grade objects and its image, each a request and a file. */
@@ -158,6 +173,8 @@ export type Counted = {
   causes: number;
   /** Of a function with a queue. */
   containers: number;
+  /** Of all functions with a queue. */
+  allContainers: number;
 };
 
 /** The tables of lib/config/README.md. */
@@ -203,6 +220,7 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
     ),
     `Where calls wait for their turn, every container is billed all the while: at ${Math.floor(callsPerSecond)} calls a second, a million calls take`,
     `${(1_000_000 / callsPerSecond / 3600).toFixed(1)} hours, in which the ${counted.containers} containers of one function cost ${waiting} with ${memoryMb} MB, in the place of what Lambda costs above.`,
+    `What they call is written to the ledger’s table for \`sis-relay status\`: $${paceWritingCost(counted.allContainers).toFixed(4)} of a million calls by all ${counted.allContainers} containers, ${dollars(paceMonthlyCost(counted.allContainers))} a month at most.`,
     '',
     'Fixed costs a month:',
     '',
@@ -216,6 +234,10 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
         [
           `each integration: ${counted.eachAlarms} alarms, and up to ${metrics} metrics while nothing fails`,
           dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric),
+        ],
+        [
+          `the pace: ${paceMetrics.always} metrics, ${paceMetrics.most} where calls of every class wait and are refused`,
+          [paceMetrics.always, paceMetrics.most].map((count) => dollars(count * prices.metric)).join(' – '),
         ],
         ['each secret', dollars(prices.secret)],
         ['the secrets of 1,000 learners', dollars(1000 * prices.secret)],
@@ -259,12 +281,12 @@ export const countedIn = (deployment: Deployment): Counted => {
   const causes = deployment.ofType('AWS::CloudWatch::CompositeAlarm').length;
   const ownAlarms = watched.length - each;
   const ownWatched = ownAlarms + alarmsIn(deployment).filter(({ alive }) => alive !== undefined).length;
-  const containers = Math.max(
-    ...deployment
-      .ofType('AWS::Lambda::EventSourceMapping')
-      .map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency),
-  );
-  return { eachAlarms: each / triggered.length, ownAlarms, ownWatched, causes, containers };
+  const concurrencies = deployment
+    .ofType('AWS::Lambda::EventSourceMapping')
+    .map(({ ScalingConfig }): number => ScalingConfig.MaximumConcurrency);
+  const containers = Math.max(...concurrencies);
+  const allContainers = concurrencies.reduce((sum, each) => sum + each, 0);
+  return { eachAlarms: each / triggered.length, ownAlarms, ownWatched, causes, containers, allContainers };
 };
 
 /** `npm run costs` */

@@ -118,6 +118,15 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'a function that a queue triggers has the time for an attempt': [
     mistake('a shorter timeout', (of) => (of('SubmissionDashuploadLambdaFunction').Timeout = 100)),
   ],
+  'a container knows how many there are at most, for its even part of PLATFORM_CALLS_PER_MINUTE': [
+    mistake('a function with more containers', (of) => {
+      of('GradeDashpushEventSourceMappingSQSGradepushQueue').ScalingConfig.MaximumConcurrency = 3;
+    }),
+    mistake(
+      'a function with containers of its own',
+      (of) => (of('ConnectionDashcheckLambdaFunction').ReservedConcurrentExecutions = 1),
+    ),
+  ],
   'every queue moves what kills its function to DeadLetters, and not what only waits for a day': [
     mistake('a queue without redrive', (of) => delete of('enrollmentcreateQueue').RedrivePolicy),
     mistake(
@@ -439,7 +448,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('sis-relay/local', 'sis-relay/prod');
     }),
   ],
-  'the dashboard shows outcomes, what waits and why, the platform’s answers and the letters': [
+  'the dashboard shows outcomes, what waits and why, the platform’s answers, the pace and the letters': [
+    mistake('a dashboard without refused calls', (of) => {
+      const { DashboardBody } = of('Dashboard');
+      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('PaceRefused', 'PaceCalls');
+    }),
     mistake('a dashboard without the kinds of letters', (of) => {
       const { DashboardBody } = of('Dashboard');
       DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replace(
@@ -636,11 +649,15 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       const keys = statement(of('gradepushRole'), 'dynamodb:UpdateItem').Condition['ForAllValues:StringLike'];
       keys['dynamodb:LeadingKeys'] = ['incident/*'];
     }),
+    mistake('the calls of other functions', (of) => {
+      const keys = statement(of('gradepushRole'), 'dynamodb:UpdateItem').Condition['ForAllValues:StringLike'];
+      keys['dynamodb:LeadingKeys'] = ['pace/*'];
+    }),
     mistake('a check that ends incidents', (of) => {
       statement(of('connectioncheckReadsIncidents'), 'dynamodb:GetItem').Action = 'dynamodb:UpdateItem';
     }),
     mistake('the ledger as a whole', (of) => {
-      delete statement(of('gradepushRole'), 'dynamodb:PutItem').Condition;
+      delete statement(of('gradepushRole'), 'dynamodb:GetItem').Condition;
     }),
   ],
   'who looks whether another message was done reads the ledger’s key, which nobody can guess': [

@@ -142,6 +142,19 @@ export const rules: Record<string, Rule> = {
       return lambda.Timeout * 1000 - RESERVE_MS > ATTEMPT_TIMEOUT_MS ? [] : [lambda.FunctionName];
     }),
 
+  'a container knows how many there are at most, for its even part of PLATFORM_CALLS_PER_MINUTE': (
+    deployment,
+  ) => {
+    const mapped = mappings(deployment).map(({ mapping }) => mapping.ScalingConfig.MaximumConcurrency);
+    const lambdas = deployment.ofType('AWS::Lambda::Function');
+    const reserved = lambdas.map(({ ReservedConcurrentExecutions = 0 }) => ReservedConcurrentExecutions);
+    const most = [...mapped, ...reserved].reduce((sum, each) => sum + each, 0);
+    return lambdas.flatMap(({ FunctionName, Environment }) => {
+      const { PACE_CONTAINERS } = settingsOf(Environment.Variables);
+      return PACE_CONTAINERS === most ? [] : [`${FunctionName}: ${PACE_CONTAINERS}, and not ${most}`];
+    });
+  },
+
   'every queue keeps its messages for 14 days': (deployment) =>
     deployment
       .ofType('AWS::SQS::Queue')
@@ -537,7 +550,7 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'the dashboard shows outcomes, what waits and why, the platform’s answers and the letters': (
+  'the dashboard shows outcomes, what waits and why, the platform’s answers, the pace and the letters': (
     deployment,
   ) => {
     const dashboards = deployment.ofType('AWS::CloudWatch::Dashboard');
@@ -551,6 +564,7 @@ export const rules: Record<string, Rule> = {
       ...['p50', 'p95', 'p99'].map((percentile) => ['PlatformLatency', `'${percentile}'`]),
       ['function,status', 'PlatformAnswers'],
       ['",kind}', 'MetricName="Letters"'],
+      ...['PaceCalls', 'PaceRefused', 'PaceWait'].map((name) => ['",priority}', `MetricName="${name}"`]),
     ];
     return wanted.filter((parts) => !shows(...parts)).map((parts) => parts.join(' '));
   },
@@ -864,7 +878,7 @@ export const rules: Record<string, Rule> = {
       ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
       ...operators
         .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
-        .filter((each) => !leadingKeysOf(each).every((keys) => isIncidentKey(keys, 'none', each.actions)))
+        .filter((each) => !leadingKeysOf(each).every((keys) => isBesideLedger(keys, 'none', each.actions)))
         .map(() => 'operators: items of the ledger'),
     ];
   },
@@ -952,10 +966,10 @@ const kinds = Object.keys(dispositions) as FailureKind[];
 const leadingKeysOf = ({ condition }: Statement): string[] =>
   [condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? '*'].flat();
 
-/** A function writes its own incidents; whoever only tells of incidents reads those of all. */
-const isIncidentKey = (keys: string, name: string, actions: string[]): boolean =>
-  [`incident/${name}/*`, 'incident/service-credential'].includes(keys) ||
-  (keys === 'incident/*' && actions.join() === 'dynamodb:GetItem');
+/** A function writes its own incidents and calls; whoever only tells of them reads those of all. */
+const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
+  [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
+  (['incident/*', 'pace/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 
@@ -1010,7 +1024,13 @@ function settingsOf(given: Record<string, string>) {
   const url = 'https://none.example.edu';
   const needed = { PLATFORM_URL: url, SECRET_PREFIX: 'x', QUEUE_URL: url, DEAD_LETTER_QUEUE_URL: url };
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
-  const enough = { ...needed, EXPORT_BUCKET: 'a-bucket', REFRESH_TOKEN_DAYS: '30', ...set };
+  const enough = {
+    ...needed,
+    EXPORT_BUCKET: 'a-bucket',
+    REFRESH_TOKEN_DAYS: '30',
+    PLATFORM_CALLS_PER_MINUTE: '5000',
+    ...set,
+  };
   return { ...settingsFrom(enough), ...refreshSettingsFrom(enough), ...exportSettingsFrom(enough) };
 }
 
@@ -1032,7 +1052,9 @@ function seriesIn(body: string): string[] {
   const widgets: { properties: { metrics: Shown[] } }[] = JSON.parse(body).widgets;
   return widgets.flatMap(({ properties }) =>
     properties.metrics.flatMap(([first, metric, dimension]) => {
-      if (typeof first === 'string') return seriesOf(first, String(metric), [String(dimension)]);
+      // Behind the names may stand how it is drawn.
+      const named = typeof dimension === 'string' ? [dimension] : [];
+      if (typeof first === 'string') return seriesOf(first, String(metric), named);
       const searches = [...(first?.expression ?? '').matchAll(/SEARCH\('\{([^}]*)\} MetricName="(\w+)"/g)];
       if (searches.length === 0) return `unknown: ${JSON.stringify(first)}`;
       return searches.map(([, schema = '', name = '']) => {
@@ -1142,11 +1164,11 @@ const secretsOf = (deployment: Deployment): string[] => [
   deployment.refOf('LedgerKey'),
 ];
 
-/** The items of the ledger that these statements let a function at beside its incidents, as IAM's patterns. */
+/** The items of the ledger that these statements let a function at, beside its incidents and calls, as IAM's patterns. */
 const ledgerKeysOf = (statements: Statement[], name: string): string[] =>
   statements
     .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
-    .flatMap((each) => leadingKeysOf(each).filter((key) => !isIncidentKey(key, name, each.actions)));
+    .flatMap((each) => leadingKeysOf(each).filter((key) => !isBesideLedger(key, name, each.actions)));
 
 /** All items about resources of the same kind, which is the first word of their names. */
 const ledgerKeyOf = (name: string): string => `${name.split('/')[0]}/*`;

@@ -7,7 +7,7 @@ import { type Cli, contextOf } from '../command-context.ts';
 import { problemLines } from '../print/changes.ts';
 import { countOf, numberOf } from '../print/table.ts';
 
-type Given = Omit<Source, 'file'> & { dryRun: boolean; validOnly: boolean };
+type Given = Omit<Source, 'file'> & { dryRun: boolean; validOnly: boolean; bulk?: boolean };
 
 export const addPublish = (program: Command, cli: Cli): void => {
   program
@@ -19,12 +19,13 @@ export const addPublish = (program: Command, cli: Cli): void => {
     .option('--now', 'each counts as said now, whatever time it gives, and replaces what came before')
     .option('--dry-run', 'check every row and send nothing')
     .option('--valid-only', 'send what is valid, though other rows are not')
+    .option('--bulk', 'a large load: other messages go before it where the platform limits calls')
     .addHelpText('after', examples)
-    .action(async (file: string, { dryRun, ...given }: Given, command: Command) => {
+    .action(async (file: string, { dryRun, bulk = false, ...given }: Given, command: Command) => {
       const { target, audit, signal, print, withProgress, finish } = contextOf(cli, command);
       const integrations = await loadIntegrations();
       const published = await withProgress('Sent', (onSent) =>
-        publishMessages(target, { ...given, file, dryRun, integrations, audit, signal, onSent }),
+        publishMessages(target, { ...given, file, dryRun, bulk, integrations, audit, signal, onSent }),
       );
       const { valid, invalid, sent } = published;
       print(published, () => publishedLines(published, { dryRun }));
@@ -56,6 +57,7 @@ Examples:
   sis-relay publish events/grade-push.json --local --now
   sis-relay publish grades.csv --function grade-push --dry-run
   sis-relay publish messages.jsonl --valid-only
+  sis-relay publish nightly.csv --function enrollment-create --bulk
 
 The columns of a table are the fields of the data, as in
   orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments

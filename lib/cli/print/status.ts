@@ -1,9 +1,10 @@
 import { type ConnectionReport, minuteOf, skewOf } from '../../connection/check.ts';
-import type { QueueStatus, Status } from '../../connection/status.ts';
+import type { PaceStatus, QueueStatus, Status } from '../../connection/status.ts';
 import type { Group } from '../../dead-letters/reading/groups.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import type { Incident } from '../../telemetry/incidents.ts';
+import type { CallCount } from '../../telemetry/pace-use.ts';
 import { remarks } from './letters.ts';
 import { ageOf, countOf, numberOf, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -38,6 +39,8 @@ export const statusLines = (
     style('bold', target.prefix.slice(0, -1)),
     '',
     ...connectionLines(connection, terminal),
+    '',
+    ...paceLines(status.pace, terminal),
     '',
     style('dim', queueHeader),
     ...queueRows,
@@ -81,6 +84,45 @@ const connectionLines = (connection: ConnectionReport | undefined, { style, widt
     ]),
   ];
 };
+
+const paceLines = ({ window, calls, sinceMs }: PaceStatus, { style, width }: Terminal): string[] => {
+  const since = new Date(sinceMs).toISOString().slice(11, 16);
+  if (calls === undefined || calls.length === 0) {
+    const none = calls
+      ? `No function has called it since ${since} UTC.`
+      : 'What functions call is not known.';
+    return wrapped(`${windowText(window)} ${none}`, width);
+  }
+  const [header = '', ...rows] = tableOf(
+    [`Calls since ${since} UTC`, right('All'), right('Refused')],
+    [...Map.groupBy(calls, ({ priority }) => priority)].flatMap(([priority, each]) => [
+      [priority, ...callCells(each)],
+      ...each.map((one) => [`  ${one.function}`, ...callCells([one])]),
+    ]),
+    width,
+  );
+  return [...wrapped(windowText(window), width), style('dim', header), ...rows];
+};
+
+const windowText = (window: PaceStatus['window']): string => {
+  if (window === undefined) return 'The platform’s budget is not known.';
+  if (window === 'none') return 'The platform tells no budget.';
+  const { remaining, endsMs, budget, used } = window;
+  const renewed = `it is renewed in ${Math.max(0, Math.ceil((endsMs - Date.now()) / 1000))} s`;
+  return budget === undefined || used === undefined
+    ? `The platform’s budget: ${numberOf(remaining)} credits are left; ${renewed}.`
+    : `The platform’s budget: ${numberOf(budget)} credits, of which ${numberOf(used)} (${partOf(used, budget)}) are used; ${renewed}.`;
+};
+
+const callCells = (counts: CallCount[]): string[] => {
+  const calls = counts.reduce((sum, each) => sum + each.calls, 0);
+  const refused = counts.reduce((sum, each) => sum + each.refused, 0);
+  return [numberOf(calls), refused === 0 ? '–' : `${numberOf(refused)} (${partOf(refused, calls)})`];
+};
+
+/** `12.5 %`. */
+const partOf = (part: number, whole: number): string =>
+  `${Math.round((1_000 * part) / Math.max(1, whole)) / 10} %`;
 
 /** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
 const credentialIn = ({

@@ -38,6 +38,7 @@ describe('the connection', () => {
         { component: 'lp', version: '1.49', supported: true },
         { component: 'le', version: '1.82', supported: true },
       ],
+      budget: { remaining: expect.any(Number), endsMs: expect.any(Number) },
       authorizationDays: undefined,
       scopes: undefined,
       problems: [],

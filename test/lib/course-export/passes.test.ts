@@ -125,6 +125,7 @@ const exportOf = async (count: number, world: World) => {
           warn: () => {},
           error: () => {},
           call: () => {},
+          turn: () => {},
         },
         ...{
           tokens: () => {},

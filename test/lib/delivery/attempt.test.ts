@@ -38,6 +38,7 @@ const acted: CallReport = {
   status: undefined,
   durationMs: 1,
   mayHaveActed: true,
+  priority: 'normal',
 };
 const act = ({ platform }: IntegrationContext, mayHaveActed = true) =>
   (platform as unknown as { act(acted: boolean): void }).act(mayHaveActed);
@@ -143,6 +144,7 @@ const container = (
       message: (report: MessageReport) => void reports.push(report),
       warn: nothing,
       call: nothing,
+      turn: nothing,
       error: nothing,
       flush: nothing,
     },

@@ -18,6 +18,7 @@ import { createServices, type Services } from '../../../lib/delivery/services.ts
 import { dispositions, type FailureKind, MessageFailure } from '../../../lib/failure.ts';
 import type { Integration, IntegrationContext } from '../../../lib/integration.ts';
 import type { Claim } from '../../../lib/ledger/ledger.ts';
+import type { Pace } from '../../../lib/pace/pace.ts';
 import type { CallContext, Platform } from '../../../lib/platform/client.ts';
 import { acknowledged, type Operation } from '../../../lib/platform/core/operation.ts';
 import { parseRefusal } from '../../../lib/platform/core/parse-refusal.ts';
@@ -25,7 +26,7 @@ import { PlatformError, type RefusedCall } from '../../../lib/platform/core/plat
 import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 import { attemptsIn } from '../../local/play.ts';
-import { unpaced } from '../pace/unpaced.ts';
+import { freeTurn, unpaced } from '../pace/unpaced.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;
@@ -99,7 +100,14 @@ const worldWith = (more: Partial<Services>) => {
         attempts.push(attempt);
         const call: Platform['call'] = async <Answer>({ name, method }: Operation<Answer>) => {
           const said = `${method} /svc/api/le/1.82/things/1`;
-          attempt.onCall({ operation: name, call: said, status: 200, durationMs: 12, mayHaveActed: true });
+          attempt.onCall({
+            operation: name,
+            call: said,
+            status: 200,
+            durationMs: 12,
+            mayHaveActed: true,
+            priority: 'normal',
+          });
           return undefined as Answer;
         };
         return { call } as Platform;
@@ -691,6 +699,48 @@ describe('the line of a message', () => {
         ageSeconds: 2,
         waitedSeconds: 0,
       },
+    ]);
+  });
+
+  test('does not count the wait for its turn as its duration, and tells of it beside', async () => {
+    let nowMs = Date.parse('2026-03-01T09:00:00Z');
+    const heard: unknown[] = [];
+    const { services, logged } = worldWith({
+      nowMs: () => nowMs,
+      paceUse: { heard: (calls) => void heard.push(...calls), write: async () => void heard.push('written') },
+    });
+    const ask: Pace['ask'] = (priority, _untilMs, settle) => {
+      const go = () => settle({ turn: freeTurn });
+      if (priority !== 'bulk') go();
+      else
+        setImmediate(() => {
+          nowMs += 7 * second;
+          go();
+        });
+      return () => {};
+    };
+    const platform = { ...services.platform, pace: { ...unpaced, ask } };
+    const run: Run = async (_say, { platform: called }) => {
+      await called.call(putThing, { path: { id: 1 } });
+      nowMs += 250;
+    };
+    const marked = { priority: { dataType: 'String', stringValue: 'bulk' } };
+    for (const messageAttributes of [marked, {}] as SQSRecord['messageAttributes'][])
+      await handlerOf(integrationOf(run), () => ({ ...services, platform }))(
+        { Records: [recordOf(bodyOf('a'), { messageAttributes })] },
+        plentyOfTime,
+      );
+    const lines = logged().filter(({ outcome, _aws }) => outcome && !_aws);
+    expect(lines).toMatchObject([{ durationMs: 250, turnMs: 7_000 }, { durationMs: 250 }]);
+    expect(lines[1]).not.toHaveProperty('turnMs');
+    const metrics = logged().filter((line) => '_aws' in line);
+    expect(metrics.flatMap(({ PaceWait = [] }) => PaceWait)).toEqual([7_000]);
+    expect(metrics.flatMap(({ MessageDuration = [] }) => MessageDuration)).toEqual([250, 250]);
+    expect(heard).toEqual([
+      expect.objectContaining({ status: 200 }),
+      'written',
+      expect.anything(),
+      'written',
     ]);
   });
 

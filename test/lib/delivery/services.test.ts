@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { hasOwnStore, settingsFrom } from '../../../lib/config/settings.ts';
+import { hasOwnStore, platformOptionsOf, settingsFrom } from '../../../lib/config/settings.ts';
 import { letterOf } from '../../../lib/dead-letter.ts';
 import { createServices, servicesFromEnvironment } from '../../../lib/delivery/services.ts';
 import { whoAmI } from '../../../lib/platform/resources/users.ts';
@@ -35,6 +35,13 @@ test.each([
   expect(hasOwnStore(settings(given))).toBe(isOwn);
 });
 
+test('the calls of the platform are capped as the settings say, or not at all', () => {
+  expect(platformOptionsOf(settings())).toMatchObject({ callsPerMinute: undefined });
+  expect(
+    platformOptionsOf(settings({ PLATFORM_CALLS_PER_MINUTE: '3000', PACE_CONTAINERS: '7' })),
+  ).toMatchObject({ callsPerMinute: 3_000, containers: 7 });
+});
+
 describe('the settings of a function', () => {
   test('need four names, and have a default for everything else', () => {
     expect(settings()).toEqual({
@@ -46,6 +53,7 @@ describe('the settings of a function', () => {
       PLATFORM_CONNECT_TIMEOUT_MS: 5_000,
       PLATFORM_HEADERS_TIMEOUT_MS: 15_000,
       PLATFORM_BODY_TIMEOUT_MS: 15_000,
+      PACE_CONTAINERS: 28,
       SECRET_TTL_SECONDS: 300,
       LEDGER_GRACE_SECONDS: 60,
       QUEUE_VISIBILITY_SECONDS: 720,
@@ -90,6 +98,8 @@ describe('the settings of a function', () => {
     ['PLATFORM_LE_VERSION', 'latest', 'must be as in 1.49'],
     ['PLATFORM_OPERATIONS', '{', 'is not JSON'],
     ['PLATFORM_OPERATIONS', '[]', 'expected record'],
+    ['PLATFORM_CALLS_PER_MINUTE', '0', '>0'],
+    ['PLATFORM_CALLS_PER_MINUTE', '2.5', 'int'],
     ['SECRET_PREFIX', 'sis-relay/', 'not end in /'],
     ['SECRET_PREFIX', '/', 'not end in /'],
     ['SECRET_PREFIX', 'sis relay', 'letters, digits'],

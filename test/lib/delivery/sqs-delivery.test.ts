@@ -1,9 +1,9 @@
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type DeadLetter, sqsMessageOf } from '../../../lib/dead-letter.ts';
+import { type DeadLetter, letterOf, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { messageFor } from '../../../lib/dead-letters/replay/send-and-delete.ts';
-import { attributesOf, deliveryOf, isDecided } from '../../../lib/delivery/sqs-delivery.ts';
+import { attributesOf, deliveryOf, isDecided, priorityOf } from '../../../lib/delivery/sqs-delivery.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
@@ -57,6 +57,36 @@ describe('the delivery of a record', () => {
     expect(deliveryOf(record, nowMs)).toEqual({
       ...{ sentMs: nowMs, firstMs: nowMs, startedMs: nowMs },
       ...{ attempts: 1, replays: 0 },
+    });
+  });
+});
+
+describe('whose turn a message takes', () => {
+  const marked = (value: string, more: Record<string, SQSMessageAttribute> = {}) =>
+    recordOf({ messageAttributes: { priority: attribute('String', { stringValue: value }), ...more } });
+  const classOf = (record: SQSRecord) => priorityOf(record, deliveryOf(record, nowMs), 'urgent');
+
+  test('its integration says, unless its producer has marked it as bulk, or it is a replay', () => {
+    expect(classOf(recordOf())).toBe('urgent');
+    expect(classOf(marked('bulk'))).toBe('bulk');
+    expect(classOf(marked('urgent', { replays: attribute('Number', { stringValue: '1' }) }))).toBe('bulk');
+    expect(priorityOf(recordOf(), deliveryOf(recordOf(), nowMs))).toBe('normal');
+  });
+
+  test.each(['Bulk', 'normal', 'low', ' bulk', '7'])('is as without it where its mark is %j', (value) => {
+    expect(classOf(marked(value))).toBe('urgent');
+  });
+
+  test('a letter and its replay keep the producer’s mark', () => {
+    const letter = {
+      ...{ body: '{}', source: 'arn:aws:sqs:eu-west-1:1:sis-relay-grade-push', replays: 0, failure: null },
+      attributes: attributesOf(marked('bulk')),
+    };
+    const { MessageAttributes } = sqsMessageOf(letter);
+    expect(MessageAttributes).toMatchObject({ priority: { StringValue: 'bulk' } });
+    const { attributes } = letterOf({ Body: '{}', MessageAttributes });
+    expect(messageFor({ ...letter, attributes }).attributes).toMatchObject({
+      priority: { StringValue: 'bulk' },
     });
   });
 });

@@ -186,8 +186,22 @@ describe('a call', () => {
     await errorOf(platform.call(operations.once, { path }));
     const durationMs = expect.any(Number);
     expect(reports).toEqual([
-      { operation: 'read-thing', call: `GET ${thing}`, status: 200, durationMs, mayHaveActed: false },
-      { operation: 'add-thing', call: `POST ${thing}`, status: 404, durationMs, mayHaveActed: false },
+      {
+        operation: 'read-thing',
+        call: `GET ${thing}`,
+        status: 200,
+        durationMs,
+        mayHaveActed: false,
+        priority: 'normal',
+      },
+      {
+        operation: 'add-thing',
+        call: `POST ${thing}`,
+        status: 404,
+        durationMs,
+        mayHaveActed: false,
+        priority: 'normal',
+      },
     ]);
   });
 

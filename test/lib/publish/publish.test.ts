@@ -28,7 +28,15 @@ const publish = (
   options: Partial<Parameters<typeof publishMessages>[1]> = {},
 ) =>
   publishMessages(office.target, {
-    ...{ file, integrations, dryRun: false, validOnly: false, audit: office.audit, signal: never },
+    ...{
+      file,
+      integrations,
+      dryRun: false,
+      validOnly: false,
+      bulk: false,
+      audit: office.audit,
+      signal: never,
+    },
     ...options,
   });
 const sentTo = async (office: Office, name = 'grade-push') =>
@@ -63,6 +71,16 @@ describe('a file of JSON', () => {
         { line: 4, problem: 'is larger than the 1,032,192 bytes that its queue takes' },
       ],
     });
+  });
+
+  test('that is a large load has a mark on each message, and none else has', async () => {
+    const office = await offices.open();
+    const marks = async () =>
+      (await office.take(office.queueOf('grade-push').url)).map(({ MessageAttributes }) => MessageAttributes);
+    await publish(office, fileOf(eventBody(), '.json'), { bulk: true });
+    expect(await marks()).toEqual([{ priority: { DataType: 'String', StringValue: 'bulk' } }]);
+    await publish(office, fileOf(eventBody(), '.json'));
+    expect(await marks()).toEqual([undefined]);
   });
 
   test('of lines has a message on each', async () => {

@@ -64,7 +64,7 @@ const container = ({ maximumWaitSeconds = 1_800, function: named = name } = {}) 
 
 const call = (method: string, status: number) => ({
   ...{ operation: 'x', call: `${method} /svc/api/le/1.82/2001/grades/5001/values/301`, status },
-  ...{ durationMs: 1, mayHaveActed: false },
+  ...{ durationMs: 1, mayHaveActed: false, priority: 'normal' as const },
 });
 const refusal = (more: Partial<Failure> = {}): Failure => ({
   kind: 'credentials',

@@ -113,6 +113,11 @@ test('each metric is published as its definition says', () => {
   tally.add('WaitingAge', { function: 'f' }, 1);
   tally.add('PlatformLatency', { function: 'f', operation: 'o' }, 1);
   tally.add('PlatformAnswers', { function: 'f', status: '200' }, 1);
+  tally.add('PaceCalls', { priority: 'p' }, 1);
+  tally.add('PaceRefused', { priority: 'p' }, 1);
+  tally.add('PaceWait', { priority: 'p' }, 1);
+  tally.add('PaceBudget', {}, 1);
+  tally.add('PaceUsed', {}, 1);
   tally.add('TokenRefreshes', { outcome: 'refreshed' }, 1);
   tally.add('ExportRuns', { outcome: 'complete' }, 1);
   tally.add('ExportParts', { outcome: 'stored' }, 1);

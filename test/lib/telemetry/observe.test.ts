@@ -119,7 +119,7 @@ describe('a log line', () => {
     ['error', ['ERROR']],
   ])('is written at the level %s or above, and metrics at each', (level, written) => {
     const { observe, logs, metrics } = observing(level);
-    observe.call({ operation: 'grades.put', status: 200, durationMs: 20 });
+    observe.call({ priority: 'normal', operation: 'grades.put', status: 200, durationMs: 20 });
     observe.message(report);
     observe.warn('a warning');
     observe.error('an error');
@@ -131,7 +131,7 @@ describe('a log line', () => {
 
   test('is never written at the level silent, and neither are metrics', () => {
     const { observe, lines } = observing('silent');
-    observe.call({ operation: 'grades.put', status: 200, durationMs: 20 });
+    observe.call({ priority: 'normal', operation: 'grades.put', status: 200, durationMs: 20 });
     observe.message({ ...report, outcome: 'parked' });
     observe.error('an error', {}, new Error('wrong'));
     observe.flush();
@@ -231,6 +231,20 @@ describe('the line of several messages', () => {
     ]);
   });
 
+  test('tells of each for how long it waited for its turn, where it did, and has fewer then', () => {
+    const { observe, logs } = observing();
+    for (let at = 0; at < 50; at += 1) observe.message(reported({ at, turnMs: 1_000 + at }));
+    observe.flush();
+    expect(logs().map(({ count }) => count)).toEqual([45, 5]);
+    expect(logs()[1]?.messages).toMatchObject([
+      { eventId: 'event-45', durationMs: 245, turnMs: 1_045 },
+      {},
+      {},
+      {},
+      {},
+    ]);
+  });
+
   test('is only of those that fared alike; one that fared as no other did has a line with all its facts', () => {
     const { observe, logs } = observing();
     observe.message(reported({ at: 1 }));
@@ -300,11 +314,35 @@ describe('the line of several messages', () => {
 });
 
 describe('the metrics of an invocation', () => {
+  test('count the platform’s calls by class, whichever function makes them, and time waits for a turn', () => {
+    const { observe, metrics } = observing();
+    for (const status of [200, 200, 429, 503])
+      observe.call({ priority: 'urgent', operation: 'grades.put', status, durationMs: 5 });
+    observe.call({ priority: 'bulk', operation: 'grades.put', durationMs: 5 });
+    observe.turn('bulk', 1_500);
+    observe.turn('bulk', 20);
+    observe.turn('urgent', 0);
+    observe.flush();
+    const points = metrics().flatMap(pointsOf);
+    const at = (priority: string) =>
+      points
+        .filter(({ dimensions }) => sameJson(dimensions, { priority }))
+        .map(({ metric, values }) => [metric, values]);
+    expect(at('urgent')).toEqual([
+      ['PaceCalls', [4]],
+      ['PaceRefused', [1]],
+    ]);
+    expect(at('bulk')).toEqual([
+      ['PaceCalls', [1]],
+      ['PaceWait', [1_500, 20]],
+    ]);
+  });
+
   test('count messages and letters, and time messages and the platform', () => {
     const { observe, metrics } = observing();
-    observe.call({ operation: 'grades.read', status: 404, durationMs: 5 });
-    observe.call({ operation: 'grades.put', status: 200, durationMs: 15 });
-    observe.call({ operation: 'grades.put', durationMs: 15_000 });
+    observe.call({ priority: 'normal', operation: 'grades.read', status: 404, durationMs: 5 });
+    observe.call({ priority: 'normal', operation: 'grades.put', status: 200, durationMs: 15 });
+    observe.call({ priority: 'normal', operation: 'grades.put', durationMs: 15_000 });
     observe.message(report);
     observe.message({ ...report, durationMs: 30, ageSeconds: 2 });
     observe.message({ ...report, outcome: 'parked', kind: 'rejected', ageSeconds: 86_400 });

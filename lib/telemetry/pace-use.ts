@@ -1,0 +1,121 @@
+import { errorName } from '../aws/error.ts';
+import type { Budget, Priority } from '../pace/pacer.ts';
+import type { CallReport } from '../platform/client.ts';
+import { isRefusal, type Observe } from './observe.ts';
+import { type ItemTable, readItem, updateItem, writeInReserve } from './table-items.ts';
+
+/** The most urgent first. */
+export const priorities = ['urgent', 'normal', 'bulk'] as const satisfies readonly Priority[];
+
+/** What all containers of one function have called, of one class. */
+export type CallCount = { function: string; priority: Priority; calls: number; refused: number };
+
+/** Of one function. */
+export type PaceUse = {
+  calls: CallCount[];
+  /** As its containers told last; empty: the platform tells none. */
+  budgets: Omit<Budget, 'cost'>[];
+};
+
+/** Calls are counted by periods of this length. */
+const periodMs = 300_000;
+const periodAt = (ms: number): number => Math.floor(ms / periodMs);
+const keyOf = (functionName: string, period: number): string => `pace/${functionName}/${period}`;
+
+/** From when on calls are told: the beginning of the period before this one. */
+export const countedSinceMs = (nowMs: number): number => (periodAt(nowMs) - 1) * periodMs;
+
+/** @throws where the table cannot be read. */
+export const readPaceUse = async (access: ItemTable, functionName: string): Promise<PaceUse> => {
+  const period = periodAt(access.nowMs());
+  const read = await Promise.all(
+    [period - 1, period].map((each) => readItem(access, keyOf(functionName, each))),
+  );
+  const items = read.filter((item) => item !== undefined);
+  const sumOf = (name: string): number => items.reduce((sum, item) => sum + Number(item[name] ?? 0), 0);
+  return {
+    calls: priorities.flatMap((priority) => {
+      const calls = sumOf(`${priority}Calls`);
+      return calls === 0
+        ? []
+        : [{ function: functionName, priority, calls, refused: sumOf(`${priority}Refused`) }];
+    }),
+    budgets: items.flatMap(({ budget, remaining, endsMs }) =>
+      budget === undefined
+        ? []
+        : [{ budget: Number(budget), remaining: Number(remaining), endsMs: Number(endsMs) }],
+    ),
+  };
+};
+
+export type PaceUseOptions = {
+  /** Undefined where no table is configured. */
+  access: ItemTable | undefined;
+  function: string;
+  budget(): Budget | undefined;
+  observe: Pick<Observe, 'count' | 'warn'>;
+  nowMs(): number;
+};
+
+/** A container tells at most once in this time, in milliseconds. */
+const restMs = 60_000;
+
+/**
+ * Tells how much of the platform's budget is used, in metrics, and how much the function calls, in the ledger's table: there the
+ * counts of all its containers add up. Nothing decides by it.
+ */
+export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUseOptions) => {
+  const unwritten = new Map<number, Record<string, number>>();
+  let toldMs = Number.NEGATIVE_INFINITY;
+  let mostUsed = 0;
+
+  const writeCounts = (): Promise<void> => {
+    if (access === undefined) return Promise.resolve();
+    const told = budget();
+    const facts = told && { budget: told.budget, remaining: told.remaining, endsMs: told.endsMs };
+    const writes = [...unwritten].map(([period, add]) => {
+      const expires = Math.ceil(((period + 2) * periodMs) / 1000);
+      return {
+        write: (abortSignal: AbortSignal) =>
+          updateItem({ ...access, abortSignal }, keyOf(of.function, period), {
+            set: { expires, ...facts },
+            add,
+          }),
+        failed: (error: unknown) =>
+          observe.warn('the calls of the platform could not be written down', { error: errorName(error) }),
+      };
+    });
+    return writeInReserve(writes);
+  };
+
+  return {
+    heard: (calls: readonly CallReport[]): void => {
+      if (calls.length === 0) return;
+      const period = periodAt(nowMs());
+      const counts = unwritten.get(period) ?? {};
+      unwritten.set(period, counts);
+      for (const { priority, status } of calls) {
+        counts[`${priority}Calls`] = (counts[`${priority}Calls`] ?? 0) + 1;
+        if (isRefusal(status)) counts[`${priority}Refused`] = (counts[`${priority}Refused`] ?? 0) + 1;
+      }
+      const told = budget();
+      if (told) mostUsed = Math.max(mostUsed, told.budget - told.remaining);
+    },
+    /** At the end of an invocation. It never throws. */
+    write: async (): Promise<void> => {
+      if (unwritten.size === 0 || nowMs() - toldMs < restMs) return;
+      toldMs = nowMs();
+      const told = budget();
+      if (told) {
+        observe.count('PaceBudget', {}, told.budget);
+        observe.count('PaceUsed', {}, mostUsed);
+      }
+      mostUsed = 0;
+      const written = writeCounts();
+      unwritten.clear();
+      await written;
+    },
+  };
+};
+
+export type PaceUseRecord = ReturnType<typeof createPaceUse>;

@@ -1,0 +1,68 @@
+import { attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
+
+/** The ledger's table: what functions tell beside it lies in items of their own, whose keys have other prefixes. */
+export type ItemTable = {
+  dynamodb: DynamoDb;
+  table: string;
+  nowMs(): number;
+};
+
+type Values = Record<string, string | number>;
+
+const keyOf = (resource: string) => ({ resource: { S: resource } });
+
+/** @throws where the table cannot be read. */
+export const readItem = async (
+  { dynamodb, table, nowMs }: ItemTable,
+  key: string,
+): Promise<Record<string, string | number | undefined> | undefined> => {
+  const get = { TableName: table, Key: keyOf(key), ConsistentRead: true };
+  const { Item } = await dynamodb.call('GetItem', get);
+  // DynamoDB removes expired items late, up to days.
+  if (Item === undefined || Number(Item.expires?.N) * 1000 <= nowMs()) return undefined;
+  return Object.fromEntries(
+    Object.entries(Item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]),
+  );
+};
+
+/** Numbers to `add` are 0 where there are none yet. False: only an item that has not expired was to be changed, and there is none. */
+export const updateItem = async (
+  { dynamodb, table, nowMs, abortSignal }: ItemTable & { abortSignal: AbortSignal },
+  key: string,
+  { set, add = {}, onlyOpen = false }: { set: Values; add?: Record<string, number>; onlyOpen?: boolean },
+): Promise<boolean> => {
+  const added = Object.keys(add);
+  const given = { ...set, ...add, ...(onlyOpen ? { now: Math.floor(nowMs() / 1000) } : {}) };
+  const update = {
+    TableName: table,
+    Key: keyOf(key),
+    UpdateExpression: [
+      `SET ${Object.keys(set)
+        .map((name) => `#${name} = :${name}`)
+        .join(', ')}`,
+      ...(added.length > 0 ? [`ADD ${added.map((name) => `#${name} :${name}`).join(', ')}`] : []),
+    ].join(' '),
+    ...(onlyOpen ? { ConditionExpression: 'expires > :now' } : {}),
+    // Some of the names are reserved words of DynamoDB.
+    ExpressionAttributeNames: Object.fromEntries(
+      [...Object.keys(set), ...added].map((name) => [`#${name}`, name]),
+    ),
+    ExpressionAttributeValues: Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [`:${name}`, attribute(value)]),
+    ),
+  };
+  const write = () => dynamodb.call('UpdateItem', update, { signal: abortSignal });
+  return (await unlessRefused(write)) !== undefined;
+};
+
+/** At most this much time at the end of an invocation, in milliseconds: settled messages must not be lost because of it. */
+const writingMs = 2_000;
+
+type Write = { write(abortSignal: AbortSignal): Promise<unknown>; failed(error: unknown): void };
+
+/** Never throws: what functions tell beside the ledger must stop nothing. */
+export const writeInReserve = async (writes: readonly Write[]): Promise<void> => {
+  if (writes.length === 0) return;
+  const late = AbortSignal.timeout(writingMs);
+  await Promise.all(writes.map(({ write, failed }) => write(late).catch(failed)));
+};

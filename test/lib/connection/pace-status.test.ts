@@ -1,0 +1,142 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { statusLines } from '../../../lib/cli/print/status.ts';
+import { type Status, statusOf } from '../../../lib/connection/status.ts';
+import { type Attempt, attemptsIn } from '../../local/play.ts';
+import { localOffice } from '../cli/local-office.ts';
+import { eventBody, never } from '../cli/office.ts';
+import { documentsIn, typed } from '../cli/typed.ts';
+
+const attempts: Attempt[] = [];
+const office = localOffice({
+  functions: ['enrollment-create'],
+  onLog: (_, line) => {
+    if (line.startsWith('{') && !line.includes('"_aws"')) attempts.push(...attemptsIn(line));
+  },
+});
+const functions = ['enrollment-create', 'grade-push'];
+const status = () => statusOf(office.target(), { functions, signal: never });
+const limit = async (creditsPerMinute: number | null) => {
+  const { platform } = office.stack().description;
+  const body = JSON.stringify({ creditsPerMinute, windowSeconds: 60 });
+  await fetch(`${platform}/_local/rateLimit`, { method: 'POST', body });
+};
+
+beforeEach(async () => {
+  await office.controls().reset();
+});
+
+describe('the pace', () => {
+  test('is told by who calls: what the platform grants, what is used, and by class what was called', async () => {
+    await limit(5_000);
+    const { sqs, description } = office.stack();
+    const send = (userId: number, more: object = {}) => {
+      const MessageBody = eventBody('enrollment-create', { userId });
+      const QueueUrl = description.queues['enrollment-create'];
+      return sqs.send(new SendMessageCommand({ QueueUrl, MessageBody, ...more }));
+    };
+    await send(301);
+    await send(302, {
+      MessageAttributes: { priority: { DataType: 'String', StringValue: 'bulk' } },
+    });
+    await expect
+      .poll(() => attempts.filter(({ outcome }) => outcome === 'done').length, { timeout: 10_000 })
+      .toBe(2);
+    const isTold = async () => (await status()).pace.calls?.length;
+    await expect.poll(isTold, { timeout: 10_000 }).toBeGreaterThan(0);
+
+    const { pace } = await status();
+    expect(pace.calls?.every((each) => each.function === 'enrollment-create' && each.refused === 0)).toBe(
+      true,
+    );
+    const { window } = pace;
+    if (typeof window !== 'object') throw new Error(`the window is ${window}`);
+    // Those of the probes, too.
+    expect(window.used).toBeGreaterThanOrEqual(40);
+    expect(window.used! + window.remaining).toBe(window.budget);
+    expect(window.budget).toBeLessThanOrEqual(5_000);
+    expect(window.endsMs).toBeGreaterThan(Date.now());
+
+    const [printed] = documentsIn<Status>((await typed(`status --stack ${office.file} --json`)).out);
+    expect(printed?.pace).toMatchObject({ calls: pace.calls, window: { budget: window.budget } });
+    const { out } = await typed(`status --stack ${office.file}`);
+    expect(out).toMatch(
+      /The platform’s budget: [\d,]+ credits, of which [\d,]+ \([\d.]+ %\) are used; it is renewed in \d+ s\./,
+    );
+    expect(out).toMatch(/^ {2}enrollment-create +\d+ +–$/m);
+  });
+
+  test('has a budget of which only what is left is known, where no function has called lately', async () => {
+    const { pace } = await statusOf(office.target(), { functions: ['grade-push'], signal: never });
+    expect(pace).toMatchObject({
+      window: { remaining: expect.any(Number), budget: undefined, used: undefined },
+      calls: [],
+    });
+  });
+
+  test('is not known where nobody can be asked', async () => {
+    const target = { ...office.target(), platform: undefined, ledgerTable: undefined };
+    const { pace } = await statusOf(target, { functions, signal: never });
+    expect(pace).toMatchObject({ window: undefined, calls: undefined });
+  });
+});
+
+const terminal = {
+  ...{ isLive: false, signal: never, width: 80, style: (_: unknown, text: string) => text },
+  ...{ out: () => {}, err: () => {}, ask: async () => undefined, edit: async (text: string) => text },
+};
+const sinceMs = Date.parse('2026-03-01T12:05:00Z');
+
+test.each<[string, Partial<Status['pace']>, string[]]>([
+  [
+    'with its classes, and the functions of each',
+    {
+      window: { budget: 50_000, used: 30_500, remaining: 19_500, endsMs: Date.now() + 30_000 },
+      calls: [
+        { function: 'enrollment-create', priority: 'urgent', calls: 3_000, refused: 3 },
+        { function: 'grade-push', priority: 'urgent', calls: 1_000, refused: 0 },
+        { function: 'enrollment-create', priority: 'bulk', calls: 12, refused: 0 },
+      ],
+    },
+    [
+      'The platform’s budget: 50,000 credits, of which 30,500 (61 %) are used; it is',
+      'renewed in 30 s.',
+      'Calls since 12:05 UTC    All    Refused',
+      'urgent                 4,000  3 (0.1 %)',
+      '  enrollment-create    3,000  3 (0.1 %)',
+      '  grade-push           1,000          –',
+      'bulk                      12          –',
+      '  enrollment-create       12          –',
+    ],
+  ],
+  [
+    'without a budget',
+    { window: 'none', calls: [{ function: 'grade-push', priority: 'urgent', calls: 1, refused: 0 }] },
+    [
+      'The platform tells no budget.',
+      'Calls since 12:05 UTC  All  Refused',
+      'urgent                   1        –',
+      '  grade-push             1        –',
+    ],
+  ],
+  [
+    'without calls',
+    { window: 'none', calls: [] },
+    ['The platform tells no budget. No function has called it since 12:05 UTC.'],
+  ],
+  [
+    'as not known',
+    { window: undefined, calls: undefined },
+    ['The platform’s budget is not known. What functions call is not known.'],
+  ],
+])('it is printed %s', (_, pace, lines) => {
+  const none = { visible: 0, inFlight: 0, delayed: 0 };
+  const told = {
+    ...{ queues: [], connection: undefined, incidents: [] },
+    letters: { counts: none, groups: [], seen: 0, hidden: 0, whole: true },
+    pace: { window: undefined, calls: undefined, sinceMs, ...pace },
+  } as unknown as Status;
+  const inTime = (line: string) => line.replace(/in \d+ s\.$/, 'in 30 s.');
+  const printed = statusLines(told, { terminal, target: office.target() }).map(inTime);
+  expect(printed.slice(4, 5 + lines.length)).toEqual([...lines, '']);
+});
