@@ -13,6 +13,8 @@ import type { Digest } from '../../../lib/ledger/digest.ts';
 import { createLedger } from '../../../lib/ledger/ledger.ts';
 import type { LedgerTable } from '../../../lib/ledger/table.ts';
 import { identityOf } from '../../../lib/message.ts';
+import type { Asked } from '../../../lib/pace/pace.ts';
+import type { Priority } from '../../../lib/pace/pacer.ts';
 import type { CallContext, CallReport, PlatformClient } from '../../../lib/platform/client.ts';
 import { acknowledged } from '../../../lib/platform/core/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
@@ -119,7 +121,12 @@ const container = (
   const nothing = () => {};
   const services = {
     platform: {
-      pace: { ...unpaced, turn },
+      pace: {
+        ...unpaced,
+        ask: (priority: Priority, untilMs: number, settle: (asked: Asked) => void) => {
+          void turn(priority, { untilMs }).then(settle);
+        },
+      },
       for: (attempt: CallContext) => {
         signals.push(attempt.signal);
         return {
