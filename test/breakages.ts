@@ -54,8 +54,8 @@ const breakages: Breakage[] = [
   {
     title: 'a message that has come back does not say so before it waits for its turn',
     file: 'lib/delivery/attempt.ts',
-    code: 'if (delivery.attempts > 1) await ledger.returned(entry);',
-    by: '',
+    code: 'const hasDied = delivery.attempts > 1 && (await ledger.returned(entry));',
+    by: 'const hasDied = false;',
   },
   {
     title: 'versions are compared the wrong way',

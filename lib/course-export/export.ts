@@ -105,7 +105,7 @@ const listCourses = async ({ request, services }: Run, untilMs: number): Promise
   const { observe } = services;
   const platform = services.platform.for({
     ...{ actor: undefined, operations: exportOperations, onCall: observe.call },
-    signal: AbortSignal.timeout(600_000),
+    ...{ signal: AbortSignal.timeout(600_000), priority: 'bulk' },
   });
   const ids = new Set<number>();
   try {

@@ -17,6 +17,8 @@ export type Invocation = {
   services: Services;
   /** When every attempt must have ended. */
   deadlineMs: number;
+  /** Until then messages wait for their turns. */
+  turnsUntilMs: number;
   /** Ends the calls of an attempt that begins now, when its time is over. */
   timeLimit(): AbortSignal;
   /** Nothing else of the batch is under way. */
@@ -84,8 +86,10 @@ type Task<Data> = Received & {
 };
 
 /** An attempt that begins later cannot finish in the time left. */
-const lastBeginMs = ({ services: { limits }, deadlineMs }: Invocation): number =>
-  deadlineMs - limits.attemptTimeoutMs;
+export const lastBeginMs = ({
+  services: { limits },
+  deadlineMs,
+}: Pick<Invocation, 'services' | 'deadlineMs'>): number => deadlineMs - limits.attemptTimeoutMs;
 
 const hasTime = (invocation: Invocation): boolean => invocation.services.nowMs() <= lastBeginMs(invocation);
 
@@ -108,7 +112,7 @@ const failed = <Data>(failure: Failed, { delivery, invocation }: Task<Data>): No
 
 const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
   const { integration, message, context } = task;
-  const seconds = await context.takeTurn(lastBeginMs(task.invocation));
+  const seconds = await context.takeTurn(task.invocation.turnsUntilMs);
   if (seconds > 0) return turnless(seconds, task);
   await integration.run(message.data, context.forFields(fieldsOf(integration, message)));
   return doneWith(context);
@@ -125,9 +129,10 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
   const entry = await entryOf(task, digest);
   let verdict: Verdict;
   try {
-    if (delivery.attempts > 1) await ledger.returned(entry);
+    const hasDied = delivery.attempts > 1 && (await ledger.returned(entry));
+    if (hasDied && !invocation.isolated) return { outcome: 'isolate' };
     // Before the claim, which would grow old while its message waits.
-    const seconds = await task.context.takeTurn(lastBeginMs(invocation));
+    const seconds = await task.context.takeTurn(invocation.turnsUntilMs);
     if (seconds > 0) return turnless(seconds, task);
     verdict = await askLedger(ledger, entry, invocation);
     if (verdict.kind === 'wait' && verdict.rival && (await isSeen(entry, verdict.rival, task))) {

@@ -1,9 +1,10 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Integration } from '../integration.ts';
 import type { Claim } from '../ledger/ledger.ts';
-import type { Invocation, Settlement } from './attempt.ts';
+import { type Invocation, lastBeginMs, type Settlement } from './attempt.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
 import { settle } from './settle.ts';
+import { deliveryOf } from './sqs-delivery.ts';
 
 /** The Lambda handler of an integration: each record of a batch is settled on its own, and those to wait are reported. */
 export const handlerOf =
@@ -12,7 +13,7 @@ export const handlerOf =
     services: () => Services = servicesFromEnvironment(integration.name),
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
-    const invocation = begin(services(), context);
+    const invocation = begin(services(), context, event);
     const { ledger, queues, incidents, paceUse, observe } = invocation.services;
     const settlements = await Promise.all(
       event.Records.map((record) => settle(integration, record, invocation)),
@@ -20,11 +21,12 @@ export const handlerOf =
 
     // The function died on one of these, or beside it. If it dies again, that must not count as a crash of messages that
     // are done: their successes are written before the first of these starts, and each one's before the next.
+    const alone = { ...invocation, isolated: true, turnsUntilMs: lastBeginMs(invocation) };
     let done = claimsOf(settlements);
     for (const [at, record] of event.Records.entries()) {
       if (settlements[at]?.outcome !== 'isolate') continue;
       await ledger?.confirm(done);
-      const settlement = await settle(integration, record, { ...invocation, isolated: true });
+      const settlement = await settle(integration, record, alone);
       settlements[at] = settlement;
       done = claimsOf([settlement]);
     }
@@ -41,7 +43,7 @@ export const handlerOf =
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 
-const begin = (services: Services, context: Context): Invocation => {
+const begin = (services: Services, context: Context, { Records }: SQSEvent): Invocation => {
   const { observe, limits, nowMs } = services;
   observe.begin(context.awsRequestId);
   const remainingMs = context.getRemainingTimeInMillis();
@@ -52,7 +54,11 @@ const begin = (services: Services, context: Context): Invocation => {
       { remainingMs },
     );
   const deadlineMs = nowMs() + leftMs;
-  return { services, deadlineMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
+  const lastMs = lastBeginMs({ services, deadlineMs });
+  // Those that may have to go alone come after all others, and need time to wait for turns as well.
+  const someReturned = Records.some((record) => deliveryOf(record, nowMs()).attempts > 1);
+  const turnsUntilMs = someReturned ? (nowMs() + lastMs) / 2 : lastMs;
+  return { services, deadlineMs, turnsUntilMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
 };
 
 /** Of successes, which the ledger may only remember so far. */

@@ -36,10 +36,8 @@ export const afterFailure = (
 /** All that was refused at once must not come back at once. */
 const spreadOut = ({ kind, retryAfterSeconds }: Failure, { backoff: { random = Math.random } }: Limits) =>
   kind === 'throttled' && retryAfterSeconds !== undefined
-    ? retryAfterSeconds + random() * Math.min(maxSpreadSeconds, retryAfterSeconds)
+    ? retryAfterSeconds + random() * Math.min(60, Math.max(10, retryAfterSeconds))
     : retryAfterSeconds;
-
-const maxSpreadSeconds = 60;
 
 /** Why a message waits that did not fail, and what its letter says if its turn never comes. */
 const turns = {

@@ -38,10 +38,10 @@ export type ClaimOptions = { leaseMs: number; isolated: boolean };
 export type Ledger = {
   /**
    * Of a message that SQS has handed out before: if its claim stands, it was not done, and nobody presumes so while it waits for
-   * its turn to call the platform.
+   * its turn to call the platform. True: the function died on it or beside it.
    * @throws where the table cannot be read or written.
    */
-  returned(entry: Entry): Promise<void>;
+  returned(entry: Entry): Promise<boolean>;
   /** @throws where the table cannot be read or written: then nothing may be sent. */
   claim(entry: Entry, options: ClaimOptions): Promise<Verdict>;
   /**
@@ -274,7 +274,10 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     graceMs,
     returned: async (entry) => {
       const found = await table.read(entry.resource);
-      if (found) await recordReturn(knownOf(found, ended.get(entry.resource)), entry);
+      if (found === undefined) return false;
+      const known = knownOf(found, ended.get(entry.resource));
+      await recordReturn(known, entry);
+      return judge(known.item, entry, { nowMs: nowMs(), isolated: false, hiddenMs }).kind === 'isolate';
     },
     claim: async (entry, options) => {
       await takeTurn(entry.resource);

@@ -2,9 +2,10 @@ import { type Answered, type Budget, createPacer, type PacerOptions, type Priori
 
 /** One container's place in the pace of the whole fleet: whoever calls the platform asks for a turn before. */
 export type Pace = {
-  /** Waits until a call of this class may go, at most until `untilMs` or until the signal aborts. Never rejects. */
-  turn(priority: Priority, until: { untilMs?: number; signal?: AbortSignal }): Promise<Asked>;
-  /** The same without a promise: calls `settle` once, at once where nobody has to wait. Returns what ends the wait. */
+  /**
+   * Calls `settle` when a call of this class may go, at once where nobody has to wait, or when it cannot before `untilMs`. Answers
+   * what ends the wait.
+   */
   ask(priority: Priority, untilMs: number, settle: (asked: Asked) => void): () => void;
   learn(answer: Answered): void;
   budget(): Budget | undefined;
@@ -26,10 +27,8 @@ export type PaceOptions = PacerOptions & {
   setTimer?: (run: () => void, afterMs: number) => { close(): void };
 };
 
-type Line = {
-  waiters: { untilMs: number; settle(asked: Asked): void }[];
-  timer?: { close(): void } | undefined;
-};
+type Waiter = { untilMs: number; settle(asked: Asked): void };
+type Line = { waiters: Waiter[]; timer?: { close(): void } | undefined };
 
 /** What could not wait in its invocation comes back within this time after the gate opens, each at a moment of its own. */
 const spreadSeconds = 60;
@@ -45,13 +44,15 @@ export const createPace = (options: PaceOptions = {}): Pace => {
     let isUsed = false;
     return {
       next: () => {
-        const waitMs = isUsed ? pacer.charge(priority, nowMs()) : 0;
+        const waitMs = pacer.charge(isUsed ? priority : undefined, nowMs());
         isUsed = true;
         return waitMs / 1_000;
       },
       end: () => {
-        if (!isUsed) pacer.giveBack(priority);
+        if (isUsed) return;
         isUsed = true;
+        pacer.giveBack(priority);
+        serveAll();
       },
     };
   };
@@ -62,7 +63,8 @@ export const createPace = (options: PaceOptions = {}): Pace => {
     line.timer?.close();
     line.timer = undefined;
     for (let first = line.waiters[0]; first; first = line.waiters[0]) {
-      const waitMs = pacer.take(priority, nowMs());
+      // After a pause of the container its time may be over.
+      const waitMs = nowMs() < first.untilMs ? pacer.take(priority, nowMs()) : maxTimerMs;
       if (waitMs > 0 && nowMs() + waitMs < first.untilMs) {
         line.timer = setTimer(() => serve(priority, line), Math.min(waitMs, maxTimerMs));
         return;
@@ -70,6 +72,10 @@ export const createPace = (options: PaceOptions = {}): Pace => {
       line.waiters.shift();
       first.settle(waitMs === 0 ? { turn: turnOf(priority) } : { turn: undefined, seconds: later(waitMs) });
     }
+  };
+
+  const serveAll = (): void => {
+    for (const [each, line] of lines) if (line.waiters.length > 0) serve(each, line);
   };
 
   const ask: Pace['ask'] = (priority, untilMs, settle) => {
@@ -87,17 +93,9 @@ export const createPace = (options: PaceOptions = {}): Pace => {
 
   return {
     ask,
-    turn: async (priority, { untilMs = Number.POSITIVE_INFINITY, signal }) => {
-      const { promise, resolve } = Promise.withResolvers<Asked>();
-      const leave = ask(priority, signal?.aborted ? 0 : untilMs, resolve);
-      signal?.addEventListener('abort', leave, { once: true });
-      const asked = await promise;
-      signal?.removeEventListener('abort', leave);
-      return asked;
-    },
     learn: (answer) => {
       pacer.learn(answer, nowMs());
-      for (const [each, line] of lines) if (line.waiters.length > 0) serve(each, line);
+      serveAll();
     },
     budget: pacer.budget,
   };

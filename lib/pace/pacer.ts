@@ -1,10 +1,9 @@
 /** Which calls go first where not all can go at once. */
 export type Priority = 'urgent' | 'normal' | 'bulk';
 
-/** What one answer of the platform tells of the pace. Headers that are missing, or make no sense, are undefined. */
+/** What one answer tells of the pace. Undefined: no answer came, or its headers are missing or make no sense. */
 export type Answered = {
   sentMs: number;
-  /** Undefined where no answer came. */
   status: number | undefined;
   /** Credits that are left to all clients together, until the window ends, and how many the call took. */
   remaining?: number | undefined;
@@ -90,8 +89,8 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
   let window: Window | undefined;
   let cost = 1;
   let isHeard = false;
-  let [wentMs, changedMs, refusedMs] = [-unlimited, -unlimited, -unlimited];
-  let closedUntilMs = 0;
+  let [wentMs, changedMs, refusedMs, takenMs] = [-unlimited, -unlimited, -unlimited, -unlimited];
+  let closedUntilMs = -unlimited;
   let isRefused = false;
   /** 1 where the platform rounds its seconds down, as a 0 tells. */
   let missingSeconds = 0;
@@ -117,25 +116,19 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     return 1_000 * Math.min(even, (2 * of.budget) / of.lengthMs);
   };
 
-  const firstRate = (nowMs: number): number => {
-    if (window) return withinBounds(granted(window, nowMs) * firstShare);
-    return withinBounds(refusedMs < 0 ? unlimited : cost);
-  };
+  const firstRate = (nowMs: number): number =>
+    withinBounds(window ? granted(window, nowMs) * firstShare : refusedMs < 0 ? unlimited : cost);
 
   const change = (nowMs: number, rateOf: (lane: Lane, priority: Priority) => number): void => {
-    for (const [priority, lane] of lanes) {
-      lane.rate = withinBounds(rateOf(lane, priority));
-      lane.wanted = false;
-      lane.spent = 0;
-    }
+    for (const [priority, lane] of lanes)
+      Object.assign(lane, { rate: withinBounds(rateOf(lane, priority)), wanted: false, spent: 0 });
     changedMs = nowMs;
     if (window) window.base = undefined;
   };
 
   /** No two containers open again at the same time, nor with a burst. */
   const close = (untilMs: number, nowMs: number): void => {
-    const openMs = Math.min(untilMs, nowMs + maxClosedMs) + random() * 1_000;
-    closedUntilMs = Math.max(closedUntilMs, openMs);
+    closedUntilMs = Math.max(closedUntilMs, Math.min(untilMs, nowMs + maxClosedMs) + random() * 1_000);
     for (const lane of lanes.values()) lane.credits = -random() * cost;
   };
 
@@ -146,7 +139,9 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     const endsMs = toldMs + lastsMs;
     const toleranceMs = 1_500 + (nowMs - sentMs) / 2;
     if (window === undefined || endsMs > window.endsMs + toleranceMs) {
-      const { lengthMs: known = usualWindowMs, budget: last = 0, speed = 0 } = window ?? {};
+      const { budget: last = 0, speed = 0 } = window ?? {};
+      // Between the ends of two windows lie one or more of them.
+      const known = window ? Math.min(window.lengthMs, endsMs - window.endsMs) : usualWindowMs;
       const lengthMs = Math.max(known, lastsMs);
       // Others may have spent of it already: it is what it was before, unless it cannot be.
       const isHalved = lastsMs > 0.8 * lengthMs && remaining < 0.7 * last;
@@ -185,7 +180,10 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
 
   /** Without headers: once a call was refused, a rate doubles until the next one is, and grows slowly from then on. */
   const seek = ({ sentMs }: Answered, nowMs: number): void => {
-    if (window && nowMs > window.endsMs + window.lengthMs) window = undefined;
+    if (window && nowMs > window.endsMs + window.lengthMs) {
+      window = undefined;
+      for (const lane of lanes.values()) lane.rate = firstRate(nowMs);
+    }
     if (window || refusedMs < 0 || sentMs < changedMs || nowMs - changedMs < changeMs) return;
     const quietMinutes = Math.floor((nowMs - refusedMs) / usualWindowMs);
     const perSecond = growth * 2 ** Math.min(8, Math.max(0, quietMinutes - 1));
@@ -197,7 +195,7 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
   };
 
   const refuse = ({ sentMs, retryAfterSeconds, resetSeconds }: Answered, nowMs: number): void => {
-    const askedMs = ((retryAfterSeconds ?? resetSeconds ?? 1) + missingSeconds) * 1_000;
+    const askedMs = (Math.max(1, retryAfterSeconds ?? resetSeconds ?? 1) + missingSeconds) * 1_000;
     // Of all that were under way at once, the first counts.
     if (sentMs >= refusedMs) {
       // A budget that ends early was spent so much too fast.
@@ -256,10 +254,14 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
   return {
     /** Milliseconds until a call of this class may go; 0: it goes now, and is charged. */
     take: (priority: Priority, nowMs: number): number => {
+      // The clock was set back: nothing that is known of times holds.
+      if (nowMs < takenMs - maxCallMs)
+        [closedUntilMs, wentMs, changedMs, window] = [-unlimited, -unlimited, -unlimited, undefined];
+      takenMs = nowMs;
       const lane = isHeard ? laneOf(priority, nowMs) : undefined;
       let waitMs = closedForMs(nowMs);
       if (waitMs === 0 && lane && lane.rate < unlimited) {
-        lane.credits = Math.min(burst(), lane.credits + (lane.rate * (nowMs - lane.atMs)) / 1_000);
+        lane.credits = Math.min(burst(), lane.credits + (lane.rate * Math.max(0, nowMs - lane.atMs)) / 1_000);
         lane.atMs = nowMs;
         if (lane.credits >= cost) spend(lane);
         else waitMs = Math.max(1, ((cost - lane.credits) * 1_000) / lane.rate);
@@ -268,16 +270,17 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
       else if (lane) lane.wanted = true;
       return waitMs;
     },
-    /** Charges a call that does not wait for its turn. Milliseconds for which the platform takes none, as it has refused one. */
-    charge: (priority: Priority, nowMs: number): number => {
+    /** Charges a class, if any, with a call that does not wait. Milliseconds for which the platform takes none, as it refused one. */
+    charge: (priority: Priority | undefined, nowMs: number): number => {
       if (isRefused && nowMs < closedUntilMs) return closedUntilMs - nowMs;
-      if (isHeard) spend(laneOf(priority, nowMs));
+      if (isHeard && priority) spend(laneOf(priority, nowMs));
       return 0;
     },
     /** What was taken was not used. */
     giveBack: (priority: Priority): void => {
       const lane = lanes.get(priority);
       if (lane) lane.credits += cost;
+      wentMs = -unlimited;
     },
     learn: (answer: Answered, nowMs: number): void => {
       const { status, remaining, resetSeconds } = answer;
@@ -287,9 +290,8 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
       feel(answer, nowMs);
       if (remaining !== undefined && resetSeconds !== undefined) follow(answer, nowMs);
       if (status === 429 || (status === 503 && answer.retryAfterSeconds !== undefined)) refuse(answer, nowMs);
-      else if (remaining === undefined) seek(answer, nowMs);
+      else if (remaining === undefined || resetSeconds === undefined) seek(answer, nowMs);
     },
-    budget: (): Budget | undefined =>
-      window && { budget: window.budget, remaining: window.remaining, endsMs: window.endsMs, cost },
+    budget: (): Budget | undefined => window && { ...window, cost },
   };
 };

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { createPace, type Pace, type Turn } from '../pace/pace.ts';
+import { type Asked, createPace, type Pace, type Turn } from '../pace/pace.ts';
 import type { Answered, PacerOptions, Priority } from '../pace/pacer.ts';
 import { sensitiveValues } from '../redaction/request-secrets.ts';
 import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from './auth/auth.ts';
@@ -66,7 +66,7 @@ export type PlatformOptions = ExchangeOptions &
 export type PlatformClient = {
   for(context: CallContext): Platform;
   /** Shared by all calls of this client. */
-  pace: Pick<Pace, 'ask' | 'turn' | 'budget'>;
+  pace: Pick<Pace, 'ask' | 'budget'>;
   close(): Promise<void>;
 };
 
@@ -112,7 +112,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
 
     /** Before it is authenticated: a signature grows old while its call waits. */
     const waitForTurn = async (): Promise<void> => {
-      const asked = context.turn ? { turn: context.turn } : await pace.turn(priority, { signal });
+      const asked = context.turn ? { turn: context.turn } : await turnIn(pace, priority, signal);
       const turnInSeconds = asked.turn ? asked.turn.next() : asked.seconds;
       if (turnInSeconds > 0)
         throw new PlatformError({
@@ -131,6 +131,8 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       let mayHaveActed = request.method !== 'GET';
       const sentMs = Date.now();
       let told: Partial<Answered> = {};
+      // What failed on our side tells nothing of the platform.
+      let isHeard = true;
       try {
         const outgoing = {
           ...about,
@@ -158,11 +160,12 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
         return resultOf(asked, answer);
       } catch (error) {
         told = { ...told, ...refusalIn(error) };
+        isHeard = status !== undefined || (error instanceof PlatformError && !signal.aborted);
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
-        pace.learn({ sentMs, status, ...told });
+        if (isHeard) pace.learn({ sentMs, status, ...told });
         // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
         context.onCall({ operation: name, call: request.call, status, durationMs, mayHaveActed, priority });
@@ -209,6 +212,17 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     pace,
     close: exchange.close,
   };
+};
+
+/** Waits for a turn, and for none any more when the signal aborts. */
+const turnIn = async (pace: Pick<Pace, 'ask'>, priority: Priority, signal: AbortSignal): Promise<Asked> => {
+  const { promise, resolve } = Promise.withResolvers<Asked>();
+  const leave = pace.ask(priority, Number.POSITIVE_INFINITY, resolve);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  const asked = await promise;
+  signal.removeEventListener('abort', leave);
+  return asked;
 };
 
 const payloadOf = ({ payload, json }: CallInput): Payload | undefined | Promise<Payload> => {

@@ -15,7 +15,7 @@ import type { LedgerTable } from '../../../lib/ledger/table.ts';
 import { identityOf } from '../../../lib/message.ts';
 import type { Asked } from '../../../lib/pace/pace.ts';
 import type { Priority } from '../../../lib/pace/pacer.ts';
-import type { CallContext, CallReport, PlatformClient } from '../../../lib/platform/client.ts';
+import type { CallContext, CallReport } from '../../../lib/platform/client.ts';
 import { acknowledged } from '../../../lib/platform/core/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../lib/platform/core/platform-error.ts';
 import type { MessageReport } from '../../../lib/telemetry/observe.ts';
@@ -95,6 +95,7 @@ const integrationOf = (
 });
 
 const well = async () => {};
+type TurnAsked = (priority: Priority, until: { untilMs: number }) => Promise<Asked>;
 type Surroundings = {
   table: LedgerTable;
   seconds: number;
@@ -102,7 +103,7 @@ type Surroundings = {
   backoff: BackoffLimits;
   digest: Digest;
   open: Services['files']['open'];
-  turn: PlatformClient['pace']['turn'];
+  turn: TurnAsked;
 };
 /** One container of a function. */
 const container = (
@@ -113,7 +114,7 @@ const container = (
     attemptTimeoutMs = 40 * second,
     backoff = { minimumSeconds: 5, maximumSeconds: 5 },
     digest = async (parts) => parts.join(' '),
-    turn = unpaced.turn,
+    turn = async () => ({ turn: freeTurn }),
     open = async () => Promise.reject(new Error('no file was to be opened')),
     ...more
   }: Partial<Integration<Data>> & Partial<Surroundings> = {},
@@ -221,7 +222,7 @@ describe('the turn of a message', () => {
 
   test('is waited for before its claim, for as long as an attempt still fits in', async () => {
     const asked: unknown[] = [];
-    const turn: PlatformClient['pace']['turn'] = async (priority, { untilMs = 0 }) => {
+    const turn: TurnAsked = async (priority, { untilMs }) => {
       asked.push([priority, untilMs - nowMs, [...story]]);
       return { turn: freeTurn };
     };
@@ -253,7 +254,7 @@ describe('the turn of a message', () => {
     ],
   ])('is of a class: %s', async (_, messageAttributes, more, priority) => {
     const classes: unknown[] = [];
-    const turn: PlatformClient['pace']['turn'] = async (asked) => {
+    const turn: TurnAsked = async (asked) => {
       classes.push(asked);
       return { turn: freeTurn };
     };
@@ -282,6 +283,22 @@ describe('the turn of a message', () => {
     await die([recordOf('a')]);
     await container(well, { turn: noTurn })(received(2, 120 * second));
     expect([story, outcomes()]).toEqual([['unknown a'], ['waiting']]);
+  });
+
+  test('is for others, and for it alone afterwards, where the function died on it: time is left for that', async () => {
+    await die([recordOf('a')]);
+    const asked: unknown[] = [];
+    const turn: TurnAsked = async (_, { untilMs }) => {
+      asked.push([(untilMs - nowMs) / second, story.length]);
+      return { turn: freeTurn };
+    };
+    await container(well, { turn, seconds: 120 })(recordOf('b'), received(2, 120 * second));
+    // That it has come back and others were done is written down before its own turn comes.
+    expect(asked).toEqual([
+      [37.5, 0],
+      [75, 3],
+    ]);
+    expect(story).toEqual(['unknown a', 'run b', 'done b', 'claimed a', 'run a', 'done a']);
   });
 
   test('is given back where nothing is sent, and where the message died of its own data', async () => {

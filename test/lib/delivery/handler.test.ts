@@ -300,7 +300,7 @@ describe('a batch', () => {
   test('has each success written down before the next message starts on which the function may die', async () => {
     const story: string[] = [];
     const ledger: Services['ledger'] = {
-      returned: async () => {},
+      returned: async () => false,
       claim: async ({ resource }, { isolated }) =>
         isolated || resource === 'try-out/a'
           ? { kind: 'send', claim: { entry: { resource } } as Claim }
@@ -582,7 +582,7 @@ describe('a waiting message', () => {
   test('that is looked up each time is not received oftener in a day than its queue allows', async () => {
     const ledger: Services['ledger'] = {
       ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => true },
-      returned: async () => {},
+      returned: async () => false,
       ...{ confirm: async () => undefined, seen: () => undefined, graceMs: 60 * second },
     };
     const operation = { ...putThing, repeatable: false };

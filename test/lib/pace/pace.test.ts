@@ -22,6 +22,10 @@ const containerAt = (options: PaceOptions = {}) => {
       };
     },
   });
+  /** Time goes by, and no timer runs. */
+  const freeze = (ms: number): void => {
+    now += ms;
+  };
   const pass = (ms: number): void => {
     const untilMs = now + ms;
     for (;;) {
@@ -29,7 +33,7 @@ const containerAt = (options: PaceOptions = {}) => {
       const [next] = timers;
       if (next === undefined || next.atMs > untilMs) break;
       timers.shift();
-      now = next.atMs;
+      now = Math.max(now, next.atMs);
       next.run();
     }
     now = untilMs;
@@ -49,11 +53,14 @@ const containerAt = (options: PaceOptions = {}) => {
     pass(ms);
     return all.filter(({ asked }) => asked?.turn).length;
   };
-  return { pace, pass, ask, answer, goIn, nowMs: () => now };
+  return { pace, pass, freeze, ask, answer, goIn, nowMs: () => now };
 };
 
 /** A container on a platform that grants so many calls a window to all, and tells so unless it is silent about it. */
-const beside = (platform: { calls: number; tells?: boolean }, options: PaceOptions = {}) => {
+const beside = (
+  platform: { calls: number; seconds?: number; tells?: boolean },
+  options: PaceOptions = {},
+) => {
   const container = containerAt(options);
   let windowEndsMs = 0;
   let remaining = 0;
@@ -61,7 +68,8 @@ const beside = (platform: { calls: number; tells?: boolean }, options: PaceOptio
   const gone: Record<Priority, number> = { urgent: 0, normal: 0, bulk: 0 };
   const call = (): void => {
     const sentMs = container.nowMs();
-    if (sentMs >= windowEndsMs) [windowEndsMs, remaining] = [sentMs + 60_000, platform.calls * 10];
+    if (sentMs >= windowEndsMs)
+      [windowEndsMs, remaining] = [sentMs + (platform.seconds ?? 60) * 1_000, platform.calls * 10];
     const isGranted = remaining >= 10;
     if (isGranted) remaining -= 10;
     counted[isGranted ? 'granted' : 'refused'] += 1;
@@ -187,6 +195,44 @@ describe('a platform that tells its budget', () => {
     expect(goIn(0, 1)).toBe(1);
     answer();
     expect(goIn(1_000, 500)).toBe(500);
+  });
+});
+
+describe('a platform’s windows', () => {
+  test.each([10, 30, 60, 3_600])('of %i seconds are used', (seconds) => {
+    const { always, live } = beside({ calls: 10 * seconds, seconds });
+    always('urgent');
+    live(2 * seconds * 1_000);
+    const { granted, refused } = live(10 * seconds * 1_000);
+    expect(granted).toBeGreaterThan(0.9 * 10 * 10 * seconds);
+    expect(refused).toBeLessThan(0.02 * granted);
+  });
+  test('are not known where it tells what remains, but not until when', () => {
+    const { ask, answer, goIn } = containerAt();
+    ask();
+    answer({ remaining: 100 });
+    expect(goIn(0, 100)).toBe(100);
+  });
+  test('do not hold where they are no longer told of', () => {
+    const { ask, answer, goIn, pass } = containerAt();
+    ask();
+    answer({ remaining: 600, resetSeconds: 60, cost: 10 });
+    goIn(10_000, 5);
+    pass(200_000);
+    answer();
+    expect(goIn(0, 500)).toBe(500);
+  });
+});
+
+describe('a clock', () => {
+  test('that is set back stops nobody', () => {
+    const { ask, answer, freeze, goIn } = containerAt();
+    ask();
+    answer();
+    goIn(0, 1);
+    answer({ status: 429, retryAfterSeconds: 30 });
+    freeze(-3_600_000);
+    expect(goIn(30_000, 1)).toBe(1);
   });
 });
 
@@ -326,16 +372,45 @@ describe('a turn', () => {
       asked?.turn?.end();
     }
   });
-  test('is no longer waited for when its signal aborts, before or meanwhile', async () => {
-    const { pace, ask, answer } = containerAt();
+  test('is no longer waited for by whoever leaves', () => {
+    const { pace, pass, ask, answer } = containerAt();
     ask();
     answer();
     answer({ status: 429, retryAfterSeconds: 30 });
-    const abort = new AbortController();
-    const waiting = pace.turn('normal', { signal: abort.signal });
-    abort.abort();
-    expect(await waiting).toEqual({ turn: undefined, seconds: expect.any(Number) });
-    expect(await pace.turn('normal', { signal: abort.signal })).toMatchObject({ turn: undefined });
+    const told: Asked[] = [];
+    const leave = pace.ask('normal', Number.POSITIVE_INFINITY, (asked) => void told.push(asked));
+    const behind = ask();
+    leave();
+    leave();
+    expect(told).toEqual([{ turn: undefined, seconds: expect.any(Number) }]);
+    pass(40_000);
+    expect(behind.asked?.turn).toBeDefined();
+  });
+  test('is not given after its time, as to a container that was frozen', () => {
+    const { ask, answer, freeze, pass, nowMs } = containerAt();
+    ask();
+    answer();
+    answer({ status: 429, retryAfterSeconds: 30 });
+    const told = ask('normal', nowMs() + 60_000);
+    freeze(600_000);
+    pass(0);
+    expect(told.asked).toEqual({ turn: undefined, seconds: expect.any(Number) });
+  });
+  test('that was given before a refusal is over, too', () => {
+    const { ask, answer } = containerAt();
+    ask();
+    answer();
+    const { asked } = ask();
+    answer({ status: 429, retryAfterSeconds: 30 });
+    expect(asked?.turn?.next()).toBeGreaterThanOrEqual(30);
+  });
+  test('that is not used in a cold container is the next one’s', () => {
+    const { ask } = containerAt();
+    const first = ask();
+    const second = ask();
+    expect(second.asked).toBeUndefined();
+    first.asked?.turn?.end();
+    expect(second.asked?.turn).toBeDefined();
   });
 });
 

@@ -9,6 +9,5 @@ export const unpaced: Pace = {
     return () => {};
   },
   learn: () => {},
-  turn: async () => ({ turn: freeTurn }),
   budget: () => undefined,
 };

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { failureOf } from '../../../lib/failure.ts';
-import type { Pace } from '../../../lib/pace/pace.ts';
+import type { Asked, Pace } from '../../../lib/pace/pace.ts';
 import type { Answered } from '../../../lib/pace/pacer.ts';
 import type { Credentials } from '../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../lib/platform/auth/id-key.ts';
-import { type Asked, resultOf } from '../../../lib/platform/core/check-answer.ts';
+import { type Asked as AskedCall, resultOf } from '../../../lib/platform/core/check-answer.ts';
 import { acknowledged, downloading, type Operation, reading } from '../../../lib/platform/core/operation.ts';
 import { PlatformError } from '../../../lib/platform/core/platform-error.ts';
 import { freeTurn, unpaced } from '../pace/unpaced.ts';
@@ -44,9 +44,10 @@ describe('the pace', () => {
     const told: Answered[] = [];
     const pace: Pace = {
       ...unpaced,
-      turn: async (priority) => {
+      ask: (priority, _, settle) => {
         asked.push(priority);
-        return asked.length > turns ? { turn: undefined, seconds: 42 } : { turn: freeTurn };
+        settle(asked.length > turns ? { turn: undefined, seconds: 42 } : { turn: freeTurn });
+        return () => {};
       },
       learn: (answer) => void told.push(answer),
     };
@@ -92,6 +93,24 @@ describe('the pace', () => {
     const error = await errorOf(platform.call(operations.once, { path, json: {} }));
     expect(failureOf(error)).toMatchObject({ kind: 'throttled', retryAfterSeconds: 42 });
     expect([requests, reports, error.mayHaveActed]).toEqual([[], [], false]);
+  });
+
+  test.each(['before', 'while'])('is left by a call that is given up %s it waits', async (when) => {
+    const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
+    let settle: ((asked: Asked) => void) | undefined;
+    const leaving: Pace = {
+      ...unpaced,
+      ask: (_priority, _untilMs, settled) => {
+        settle = settled;
+        return () => settle?.({ turn: undefined, seconds: 5 });
+      },
+    };
+    const { platformOf } = clientAt(url, { pace: leaving });
+    const abort = new AbortController();
+    if (when === 'before') abort.abort();
+    const error = errorOf(platformOf(undefined, abort.signal).call(operations.read, { path }));
+    abort.abort();
+    expect([(await error).turnInSeconds, requests]).toEqual([5, []]);
   });
 
   test('holds back the second try of a call whose credential was refused: the refusal stays', async () => {
@@ -817,7 +836,7 @@ describe('nothing secret', () => {
 
 describe('how an answer is checked', () => {
   type Answered = Partial<Parameters<typeof resultOf>[1]>;
-  const ask = (operation: Operation<unknown>, input: Asked<unknown>['input'], answered: Answered) =>
+  const ask = (operation: Operation<unknown>, input: AskedCall<unknown>['input'], answered: Answered) =>
     resultOf(
       { operation, input, call: 'PUT /x', sensitiveValues: () => ['the-very-secret-value'] },
       { status: 200, headers: {}, text: '', ...answered },
@@ -825,7 +844,7 @@ describe('how an answer is checked', () => {
   /** What is wrong with an answer; `done` where nothing is. */
   const flawOf = (
     operation: Operation<unknown>,
-    input: Asked<unknown>['input'],
+    input: AskedCall<unknown>['input'],
     answered: Answered,
   ): PlatformError | 'done' => {
     try {
@@ -960,7 +979,7 @@ describe('how an answer is checked', () => {
 
   const named = { ...operations.repeatable, repeats: { Identifier: 'id' } };
   const other = (name: string) => `the answer is about another ${name} than was asked for`;
-  test.each<[string, Asked<unknown>['input'], string, string]>([
+  test.each<[string, AskedCall<unknown>['input'], string, string]>([
     ['the path', { path }, '{"Id":2}', other('Id')],
     ['the path, as another name', { path }, '{"IDENTIFIER":"2"}', other('IDENTIFIER')],
     ['the path, not the body', { path, json: { id: 2 } }, '{"Id":2}', other('Id')],
