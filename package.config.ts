@@ -23,7 +23,11 @@ type Serverless = {
 type Utils = { writeText(text: string): void };
 type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): Promise<string> };
 /** What of a function's stanza leads to other parts of serverless.yml. */
-type Stanza = { role: string; events?: { sqs?: { arn: { 'Fn::GetAtt': string[] } } }[] };
+type Stanza = {
+  role: string;
+  reservedConcurrency?: number;
+  events?: { sqs?: { arn: { 'Fn::GetAtt': string[] }; maximumConcurrency?: number } }[];
+};
 type Parts = Pick<Template, 'Resources'> & { Mappings: { Changes: Record<string, unknown> } };
 /** Addresses of what the stack makes are known to CloudFormation alone. */
 type Environment = Record<string, string | number | object>;
@@ -48,6 +52,7 @@ export default class Packaging {
     this.hooks = {
       'before:package:initialize': () => {
         checkParts(service.functions, service.resources);
+        service.provider.environment.PACE_CONTAINERS = maxContainers(Object.values(service.functions));
         checkSettings(serverless);
       },
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
@@ -72,6 +77,15 @@ export default class Packaging {
     };
   }
 }
+
+/** So many containers can run at once, of those that a queue or a limit of their own holds. */
+const maxContainers = (stanzas: Stanza[]): number =>
+  stanzas
+    .flatMap(({ reservedConcurrency = 0, events = [] }) => [
+      reservedConcurrency,
+      ...events.map(({ sqs }) => sqs?.maximumConcurrency ?? 0),
+    ])
+    .reduce((sum, each) => sum + each, 0);
 
 /**
  * Names of queues are allowed by what they begin with, so that `prod` would reach into a stage `prod-2`; and a bucket's name

@@ -61,7 +61,7 @@ const settingsSchema = z.object({
   PLATFORM_BODY_TIMEOUT_MS: count.default(15_000),
   /** Caps the calls of all clients together; without the platform's headers, those of all containers together. */
   PLATFORM_CALLS_PER_MINUTE: count.optional(),
-  /** How many containers share that cap evenly where the platform tells no budget: all that serverless.yml allows. */
+  /** How many containers share that cap evenly where the platform tells no budget: package.config.ts counts those of serverless.yml. */
   PACE_CONTAINERS: count.default(28),
   SECRET_PREFIX: z
     .string()

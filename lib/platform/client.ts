@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { type Asked, createPace, type Pace, type Turn } from '../pace/pace.ts';
 import type { Answered, PacerOptions, Priority } from '../pace/pacer.ts';
@@ -113,7 +114,11 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     /** Before it is authenticated: a signature grows old while its call waits. */
     const waitForTurn = async (): Promise<void> => {
       const asked = context.turn ? { turn: context.turn } : await turnIn(pace, priority, signal);
-      const turnInSeconds = asked.turn ? asked.turn.next() : asked.seconds;
+      let turnInSeconds = asked.turn ? asked.turn.next() : asked.seconds;
+      if (asked.turn && turnInSeconds > 0 && turnInSeconds <= maxHeldSeconds) {
+        await sleep(turnInSeconds * 1_000, undefined, { signal }).catch(() => {});
+        turnInSeconds = asked.turn.next();
+      }
       if (turnInSeconds > 0)
         throw new PlatformError({
           ...about,
@@ -213,6 +218,12 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     close: exchange.close,
   };
 };
+
+/**
+ * For a further call of a message it is worth while to wait so long until the platform takes calls again: less than its attempt is
+ * given, and a submission that was taken can be looked up at once.
+ */
+const maxHeldSeconds = 5;
 
 /** Waits for a turn, and for none any more when the signal aborts. */
 const turnIn = async (pace: Pick<Pace, 'ask'>, priority: Priority, signal: AbortSignal): Promise<Asked> => {

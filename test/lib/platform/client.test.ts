@@ -125,6 +125,16 @@ describe('the pace', () => {
     expect([error.refused?.status, requests.length]).toEqual([403, 1]);
   });
 
+  test('holds back a further call for some seconds, where the platform takes calls again by then', async () => {
+    const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
+    const waits = [0.05, 0];
+    const turn = { next: () => waits.shift() ?? 0, end: () => {} };
+    const signal = new AbortController().signal;
+    const { client } = clientAt(url, { pace: paceWith().pace });
+    await client.for({ actor: undefined, signal, onCall: () => {}, turn }).call(operations.read, { path });
+    expect([requests.length, waits]).toEqual([1, []]);
+  });
+
   test('lets the further calls of a message go at once, until the platform refuses one', async () => {
     const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
     const { pace, asked } = paceWith();
