@@ -26,7 +26,7 @@ let answered = 0;
 const answerWith = (body: string): Buffer =>
   Buffer.from(
     `HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nDate: ${new Date().toUTCString()}\r\n` +
-      'X-Rate-Limit-Remaining: 49990\r\nX-Rate-Limit-Reset: 42\r\nX-Request-Cost: 10\r\n' +
+      'X-Rate-Limit-Remaining: 999999990\r\nX-Rate-Limit-Reset: 42\r\nX-Request-Cost: 10\r\n' +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
   );
 const whoAmI = answerWith('{"Identifier":"301","UniqueName":"learner"}');

@@ -2,11 +2,13 @@ import type { Answered } from '../../pace/pacer.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 
+const plainNumber = /^\s*\d+(\.\d+)?\s*$/;
+
 /** What the headers of an answer tell of the budget; nothing where they make no sense, such as a time of day for seconds. */
 export const budgetIn = (headers: Headers): Pick<Answered, 'remaining' | 'resetSeconds' | 'cost'> => {
   const numberIn = (name: string, least: number, most: number): number | undefined => {
     const value = headers[name];
-    const told = typeof value === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : Number.NaN;
+    const told = typeof value === 'string' && plainNumber.test(value) ? Number(value) : Number.NaN;
     return told >= least && told <= most ? told : undefined;
   };
   return {
