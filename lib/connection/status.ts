@@ -11,6 +11,7 @@ import {
   priorities,
   readPaceUse,
 } from '../telemetry/pace-use.ts';
+import type { ItemTable } from '../telemetry/table-items.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
 import { withConnection } from './connection.ts';
 
@@ -86,37 +87,28 @@ export const statusOf = async (
   };
 };
 
-const incidentsOf = async (
+/** Undefined where there is no table, or it cannot be read: the connection’s report says why, and all else is told all the same. */
+const fromTable = async <Told>(
   { dynamodb, ledgerTable: table }: Target,
-  functions: string[],
-): Promise<Incident[] | undefined> => {
-  if (table === undefined) return undefined;
-  const access = { dynamodb, table, nowMs: Date.now };
-  try {
+  read: (access: ItemTable) => Promise<Told>,
+): Promise<Told | undefined> =>
+  table === undefined ? undefined : read({ dynamodb, table, nowMs: Date.now }).catch(() => undefined);
+
+const incidentsOf = (target: Target, functions: string[]): Promise<Incident[] | undefined> =>
+  fromTable(target, async (access) => {
     const subjects = functions.flatMap((name) => [
       incidentOf(name, 'aws-refused'),
       incidentOf(name, 'credentials'),
     ]);
     const read = await Promise.all(subjects.map((subject) => readIncident(access, subject)));
     return read.flatMap((incident) => incident ?? []);
-  } catch {
-    // The connection's report says why.
-    return undefined;
-  }
-};
+  });
 
 /** It calls the platform, too, though it has no queue. */
 const courseExport = 'course-export';
 
-const usesOf = async (
-  { dynamodb, ledgerTable: table }: Target,
-  functions: string[],
-): Promise<PaceUse[] | undefined> => {
-  if (table === undefined) return undefined;
-  const access = { dynamodb, table, nowMs: Date.now };
-  // A role may lack the right to read it: whatever else is known is told all the same.
-  return Promise.all(functions.map((name) => readPaceUse(access, name))).catch(() => undefined);
-};
+const usesOf = (target: Target, functions: string[]): Promise<PaceUse[] | undefined> =>
+  fromTable(target, (access) => Promise.all(functions.map((name) => readPaceUse(access, name))));
 
 /** The most urgent first. */
 const byClass = (calls: CallCount[]): CallCount[] =>

@@ -4,7 +4,7 @@ import type { Claim } from '../ledger/ledger.ts';
 import { type Invocation, lastBeginMs, type Settlement } from './attempt.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
 import { settle } from './settle.ts';
-import { deliveryOf } from './sqs-delivery.ts';
+import { attemptsOf } from './sqs-delivery.ts';
 
 /** The Lambda handler of an integration: each record of a batch is settled on its own, and those to wait are reported. */
 export const handlerOf =
@@ -56,7 +56,7 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
   const deadlineMs = nowMs() + leftMs;
   const lastMs = lastBeginMs({ services, deadlineMs });
   // Those that may have to go alone come after all others, and need time to wait for turns as well.
-  const someReturned = Records.some((record) => deliveryOf(record, nowMs()).attempts > 1);
+  const someReturned = Records.some((record) => attemptsOf(record) > 1);
   const turnsUntilMs = someReturned ? (nowMs() + lastMs) / 2 : lastMs;
   return { services, deadlineMs, turnsUntilMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
 };

@@ -24,7 +24,7 @@ export const deliveryOf = (record: SQSRecord, nowMs: number): Delivery => ({
   sentMs: timeIn(record.attributes?.SentTimestamp) || nowMs,
   firstMs: timeIn(record.attributes?.ApproximateFirstReceiveTimestamp) || nowMs,
   startedMs: nowMs,
-  attempts: numberIn(record.attributes?.ApproximateReceiveCount) || 1,
+  attempts: attemptsOf(record),
   replays: replaysIn(record.messageAttributes?.replays?.stringValue),
 });
 
@@ -35,6 +35,10 @@ export const priorityOf = (
   declared: Priority = 'normal',
 ): Priority =>
   delivery.replays > 0 || messageAttributes?.[priorityAttribute]?.stringValue === 'bulk' ? 'bulk' : declared;
+
+/** How often SQS has handed it out, this time included. */
+export const attemptsOf = ({ attributes }: SQSRecord): number =>
+  numberIn(attributes?.ApproximateReceiveCount) || 1;
 
 /** For how long it has waited since its first receipt. */
 export const waitedMs = ({ startedMs, firstMs }: Delivery): number => startedMs - firstMs;

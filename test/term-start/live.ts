@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { sendAll } from '../../lib/aws/batches.ts';
+import { countsOf } from '../../lib/dead-letters/reading/queue.ts';
 import { controlsOf } from '../local/controls.ts';
 import { event } from '../local/scenarios.ts';
 import { type Stack, startStack } from '../local/stack.ts';
@@ -20,11 +20,9 @@ type LiveResult = {
   left: number;
 };
 
-const waitingIn = async ({ sqs }: Stack, url: string | undefined): Promise<number> => {
-  const AttributeNames = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const;
-  const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: [...AttributeNames] });
-  const { Attributes = {} } = await sqs.send(command);
-  return AttributeNames.reduce((sum, name) => sum + Number(Attributes[name]), 0);
+const waitingIn = async ({ sqs }: Stack, url = ''): Promise<number> => {
+  const { visible, inFlight } = await countsOf({ sqs, url });
+  return visible + inFlight;
 };
 
 /** Sends all at once, and waits until the queues are empty, for twice the least time possible at most. */

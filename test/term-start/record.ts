@@ -1,7 +1,6 @@
 import type { Priority } from '../../lib/pace/pacer.ts';
+import { priorities } from '../../lib/telemetry/pace-use.ts';
 import { minuteMs } from './load.ts';
-
-export const priorities = ['urgent', 'normal', 'bulk'] as const satisfies Priority[];
 
 const maxMinutes = 5 * 24 * 60;
 export const sliceMinutes = 10;

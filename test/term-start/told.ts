@@ -1,7 +1,8 @@
+import { priorities } from '../../lib/telemetry/pace-use.ts';
 import { simulate } from './fleet.ts';
 import { type Floor, judge } from './judge.ts';
 import { cost } from './platform.ts';
-import { type Lane, priorities, receiptsAt, sliceMinutes, waitSecondsAt } from './record.ts';
+import { type Lane, receiptsAt, sliceMinutes, waitSecondsAt } from './record.ts';
 import { scenarioOf, type Variant } from './variants.ts';
 
 /** What one variant came to: its floors, each lane, and the day in slices. */

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { type Asked, createPace, type PaceOptions } from '../../../lib/pace/pace.ts';
 import type { Answered, Priority } from '../../../lib/pace/pacer.ts';
 import { budgetIn } from '../../../lib/platform/core/rate-limit.ts';
-import { randomFrom } from '../../local/chaos-messages.ts';
+import { randomFrom } from '../../fuzz/random.ts';
 
 /** A container on a clock that goes only where it is told to. */
 const containerAt = (options: PaceOptions = {}) => {
   let now = 1_000_000;
   let timers: { atMs: number; run(): void }[] = [];
   const pace = createPace({
-    random: randomFrom(1),
+    random: randomFrom(1).next,
     ...options,
     nowMs: () => now,
     setTimer: (run, afterMs) => {
@@ -273,7 +273,7 @@ describe('a refusal', () => {
   });
   test('opens the gates of containers again at different times, and not for all that wait at once', () => {
     const opened = [1, 2, 3, 4, 5].map((seed) => {
-      const { ask, answer, pass, nowMs } = containerAt({ random: randomFrom(seed * 987_654_321) });
+      const { ask, answer, pass, nowMs } = containerAt({ random: randomFrom(seed).next });
       ask();
       answer();
       answer({ status: 429, retryAfterSeconds: 30 });
