@@ -1,9 +1,10 @@
 import type { Context } from 'aws-lambda';
 import { type ConnectionReport, connectionOperations } from '../lib/connection/check.ts';
+import { reindexLetters } from '../lib/dead-letters/reading/reindex.ts';
 import { replayEvent } from '../lib/dead-letters/replay/event.ts';
 import { type ReplayResult, replayLetters } from '../lib/dead-letters/replay/replay.ts';
 import { createAudit } from '../lib/deployment/audit.ts';
-import { targetFrom } from '../lib/deployment/target.ts';
+import { type Target, targetFrom } from '../lib/deployment/target.ts';
 import { createTally } from '../lib/telemetry/metrics.ts';
 
 /** What it needs of the platform. Beyond it, it reads what a refused letter names: a refusal is an answer, too. */
@@ -18,27 +19,33 @@ const isHealthy = (report: ConnectionReport | undefined): boolean =>
   report.credentialAccepted === true &&
   !['yes', 'unknown'].includes(report.changes?.refused ?? 'no');
 
-/** Replays letters: on schedule those that heal by themselves, once the platform answers again; else what is asked for. */
+/** Keeps the lists of letters true, and replays: on schedule what heals by itself, once the platform answers again; else what is asked for. */
 export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
   const { scheduled, as, continueUndecided, canaryWait, ...asked } = replayEvent.parse(given);
   const own = targetFrom({});
   const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
   const options = { ...asked, waitSeconds: canaryWait };
+  const signal = AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs));
+  if (scheduled) await reindex(target, signal);
   const result = await replayLetters(target, options, {
     audit: createAudit(target, (line) =>
       process.stdout.write(
         `${JSON.stringify({ ...JSON.parse(line), invocationId: context.awsRequestId })}\n`,
       ),
     ),
-    signal: AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs)),
+    signal,
     confirm: async (_plan, report) => !scheduled || isHealthy(report),
-    // On a busy queue no more can be known than that some went through and none came back.
-    continueUndecided: async (canary) =>
-      continueUndecided || (scheduled && canary.undecided < canary.letters && canary.cameBack.length === 0),
+    continueUndecided: async () => continueUndecided,
   });
-  const { oldestMs = Date.now() } = result.plan;
+  return result;
+};
+
+/** Also tells how old the oldest letter is, of all. */
+const reindex = async (target: Target, signal: AbortSignal): Promise<void> => {
+  const indexed = await reindexLetters(target, { signal });
+  process.stdout.write(`${JSON.stringify({ level: 'INFO', message: 'letters listed', ...indexed })}\n`);
+  const { oldestMs = Date.now() } = indexed;
   const metrics = createTally(target.metricNamespace);
   metrics.add('LetterAge', { function: 'dead-letter-replay' }, Math.round((Date.now() - oldestMs) / 1000));
   for (const line of metrics.take()) process.stdout.write(`${line}\n`);
-  return result;
 };

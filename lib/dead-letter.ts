@@ -27,12 +27,17 @@ export type DeadLetter = {
   attributes: Attributes;
   /** Where the message lies whole, if SQS did not take it as a letter: the body then says so, and no more. */
   whole?: string;
+  /** SQS' id of the message that became this letter, which names the letter, too; undefined: the letter does not tell. */
+  letterId?: string;
 };
 
 type Attributes = Record<string, MessageAttributeValue>;
 
 /** The names of the attributes that are ours; a replayed message carries `replays`, and `kind` where a person had to decide. */
-const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole'];
+const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole', 'letterId', 'receipt'];
+
+/** The attribute with which a sender asks the function to write down what becomes of a message, at once and whatever it is. */
+export const receiptAttribute = 'receipt';
 
 /** The letter as SQS takes it: its details are cut until the whole fits, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
@@ -41,6 +46,9 @@ export const sqsMessageOf = (letter: DeadLetter) => {
   // A body that leaves no room for details is still a letter: SQS' own would carry no more.
   return { MessageBody: body, MessageAttributes: fitting ?? {} };
 };
+
+/** The attribute of a message that tells what operators did to it before; its letters keep it. */
+export const historyAttribute = 'history';
 
 /** What SQS gives back, read as a letter; it never throws, whoever wrote the message. */
 export const letterOf = (message: {
@@ -54,6 +62,7 @@ export const letterOf = (message: {
   const movedFrom = message.Attributes?.DeadLetterQueueSourceArn;
   const told = movedFrom === undefined ? given : {};
   const whole = told.whole?.StringValue;
+  const letterId = told.letterId?.StringValue;
   return {
     body: message.Body ?? '',
     source: movedFrom ?? told.source?.StringValue ?? '',
@@ -61,6 +70,7 @@ export const letterOf = (message: {
     replays: replaysIn(given.replays?.StringValue),
     attributes: carriedOf(given),
     ...(whole === undefined ? {} : { whole }),
+    ...(letterId === undefined ? {} : { letterId }),
   };
 };
 
@@ -101,17 +111,20 @@ export const carriedOf = (attributes: Attributes): Attributes =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => !letterAttributes.includes(name)));
 
 /** Every set of details that a letter may have, best first. The reason is worth more than what the message carried along. */
-const stories = ({ source, replays, failure, attributes, whole }: DeadLetter): Attributes[] => {
+const stories = ({ source, replays, failure, attributes, whole, letterId }: DeadLetter): Attributes[] => {
   const address = {
     ...(source === '' ? {} : { source: text(source) }),
     ...(whole === undefined ? {} : { whole: text(whole) }),
+    ...(letterId === undefined ? {} : { letterId: text(letterId) }),
     replays: { DataType: 'Number', StringValue: String(replays) },
   };
   const withoutFailure = { ...address, ...(failure && { kind: text(failure.kind) }) };
   const told = failureTexts(failure).map((json) => ({ ...withoutFailure, failure: text(json) }));
-  const carried = Object.entries(carriedOf(attributes));
+  const { [historyAttribute]: history, ...others } = carriedOf(attributes);
+  const carried = Object.entries(others);
   const withCarried = (own: Attributes): Attributes => ({
-    ...Object.fromEntries(carried.slice(0, maxAttributes - Object.keys(own).length)),
+    ...Object.fromEntries(carried.slice(0, maxAttributes - Object.keys(own).length - (history ? 1 : 0))),
+    ...(history && { [historyAttribute]: history }),
     ...own,
   });
   return [...told.map(withCarried), ...told, withCarried(withoutFailure), withoutFailure, address];

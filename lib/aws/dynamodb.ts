@@ -23,10 +23,19 @@ import { Sha256 } from './sha256.ts';
 export type AttributeValue = { S: string; N?: undefined } | { N: string; S?: undefined };
 export type Attributes = Record<string, AttributeValue>;
 
-type Action = 'GetItem' | 'PutItem' | 'UpdateItem';
+type Action = 'GetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query' | 'Scan' | 'BatchGetItem';
 /** As DynamoDB documents them. */
-type Input = { TableName: string } & Record<string, unknown>;
-type Answer = { Item?: Attributes; Attributes?: Attributes };
+type Input = Record<string, unknown>;
+type Answer = {
+  Item?: Attributes;
+  Attributes?: Attributes;
+  Items?: Attributes[];
+  /** Where there is more. */
+  LastEvaluatedKey?: Attributes;
+  /** By table. */
+  Responses?: Record<string, Attributes[]>;
+  UnprocessedKeys?: Record<string, object>;
+};
 
 export type DynamoDb = {
   /** May be sent twice. @throws errors that are called as the SDK's, and know their call. */

@@ -10,6 +10,7 @@ import { addExport } from './commands/letters/export.ts';
 import { addGroups } from './commands/letters/groups.ts';
 import { addImport } from './commands/letters/import.ts';
 import { addList } from './commands/letters/list.ts';
+import { addReindex } from './commands/letters/reindex.ts';
 import { addReplay } from './commands/letters/replay.ts';
 import { addShow } from './commands/letters/show.ts';
 import { addPublish } from './commands/publish.ts';
@@ -48,7 +49,17 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     .command('letters')
     .description('the letters in the dead-letter queue')
     .addHelpText('after', letterExamples);
-  for (const add of [addGroups, addList, addShow, addReplay, addEdit, addDiscard, addExport, addImport])
+  for (const add of [
+    addGroups,
+    addList,
+    addShow,
+    addReplay,
+    addEdit,
+    addDiscard,
+    addExport,
+    addImport,
+    addReindex,
+  ])
     add(letters, cli);
   for (const add of [addStatus, addPublish, addScopes, addAuthUrl]) add(program, cli);
 

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
-import { letterKinds } from '../dead-letters/reading/letter.ts';
 import { type Audit, createAudit } from '../deployment/audit.ts';
 import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { type Target, targetFrom } from '../deployment/target.ts';
+import { letterKinds } from '../desk/letter-words.ts';
 import { printableJson } from '../redaction/printable.ts';
 import { createProgress, type Progress } from './print/progress.ts';
 import type { Terminal } from './print/terminal.ts';

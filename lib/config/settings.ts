@@ -72,6 +72,8 @@ const settingsSchema = z.object({
   /** Keeps messages whole that SQS does not take as letters. */
   LETTERS_BUCKET: z.string().optional(),
   LEDGER_TABLE: z.string().optional(),
+  /** What operators see of letters and of messages that wait. */
+  DESK_TABLE: z.string().optional(),
   LEDGER_GRACE_SECONDS: count.default(60),
   /** Name or ARN of the secret that keys the ledger's digests. */
   LEDGER_KEY_SECRET: z.string().optional(),

@@ -1,7 +1,6 @@
 import type { Queue } from '../aws/batches.ts';
-import { type Group, groupLetters } from '../dead-letters/reading/groups.ts';
+import { type Groups, groupLetters } from '../dead-letters/reading/groups.ts';
 import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
-import type { ReadOptions, ReadSummary } from '../dead-letters/reading/session.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import {
@@ -23,7 +22,7 @@ export type QueueStatus = Counts & {
 
 export type Status = {
   queues: QueueStatus[];
-  letters: ReadSummary & { counts: Counts; groups: Group[] };
+  letters: Groups & { counts: Counts };
   /** Undefined where the target does not name a platform. */
   connection: ConnectionReport | undefined;
   /** What single functions wait for until a person acts; undefined where it cannot be read. */
@@ -54,7 +53,7 @@ type Window = {
  */
 export const statusOf = async (
   target: Target,
-  { functions, oldest = false, ...options }: ReadOptions & { functions: string[]; oldest?: boolean },
+  { functions, oldest = false, signal }: { functions: string[]; oldest?: boolean; signal: AbortSignal },
 ): Promise<Status> => {
   const sqs = await target.sqs();
   const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
@@ -67,12 +66,12 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, connection, incidents, uses, { groups, matching: _, ...summary }] = await Promise.all([
+  const [queues, connection, incidents, uses, letters] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
     usesOf(target, [...functions, courseExport]),
-    groupLetters(target, {}, options),
+    groupLetters(target, {}, { signal }),
   ]);
   return {
     queues: queues.flat(),
@@ -83,7 +82,7 @@ export const statusOf = async (
       calls: uses && byClass(uses.flatMap(({ calls }) => calls)),
       sinceMs: countedSinceMs(Date.now()),
     },
-    letters: { ...summary, counts, groups },
+    letters: { ...letters, counts },
   };
 };
 

@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { type Audit, archive } from '../deployment/audit.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Filter } from './reading/filter.ts';
-import type { Group } from './reading/groups.ts';
+import { goneBecause } from './reading/find.ts';
+import type { Letter } from './reading/letter.ts';
 import { letterLine } from './reading/letter-line.ts';
-import { type Selected, withSelection } from './reading/selection.ts';
-import type { ReadOptions, ReadSummary } from './reading/session.ts';
+import { deskOf, endRecords } from './reading/records.ts';
+import { type Selected, type Selection, selectLetters, withLetters } from './reading/selection.ts';
+import type { ReadOptions, Session } from './reading/session.ts';
 import { leaseEnded } from './reading/visibility-lease.ts';
 
-export type DiscardPlan = ReadSummary & { letters: number; groups: Group[] };
+export type DiscardPlan = Omit<Selection, 'letters'> & { letters: number };
 
 type DiscardOptions = ReadOptions & {
   filter: Filter;
@@ -32,69 +34,69 @@ export type Discarded = {
 };
 
 /** Takes letters out of the queue for good, each written into the bucket before it is deleted. */
-export const discardLetters = (
+export const discardLetters = async (
   target: Target,
   { reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
-): Promise<Discarded> =>
-  withSelection(target, options, async ({ session, letters, groups, summary, read }) => {
-    const { filter, signal } = options;
-    const plan: DiscardPlan = { ...summary, groups, letters: letters.length };
-    const discarded: string[] = [];
-    const failed: Discarded['failed'] = [];
-    const archives: string[] = [];
-    const resultWith = (left: number) => ({ plan, discarded: discarded.length, failed, archives, left });
+): Promise<Discarded> => {
+  const { filter, limit, signal } = options;
+  const { letters, groups, ...summary } = await selectLetters(target, { filter, limit }, signal);
+  const plan: DiscardPlan = { ...summary, groups, letters: letters.length };
+  const nothing = { plan, discarded: 0, failed: [], left: 0, archives: [], backLater: 0 };
+  const confirmed = await confirm(plan);
+  if (dryRun) return nothing;
+  if (!confirmed || letters.length === 0 || signal.aborted) return { ...nothing, left: letters.length };
 
-    const discard = async (chunk: Selected[], key: string): Promise<void> => {
-      const current = chunk.filter(({ id }) => session.lease.isCurrent(id));
-      const lines = await Promise.all(current.map(async (letter) => letterLine(await read(letter))));
-      if (lines.length > 0) archives.push(await archive(target, key, lines.join('')));
-      const failures = await session.lease.deleteLetters(current.map(({ id }) => id));
-      for (const letter of chunk) {
-        const why = current.includes(letter) ? failures.get(letter.id) : leaseEnded;
-        if (why === undefined) discarded.push(letter.id);
-        else failed.push({ id: letter.id, reason: why });
-      }
-      onDiscarded?.(discarded.length, letters.length);
-    };
-
-    const confirmed = await confirm(plan);
-    if (dryRun) return resultWith(0);
-    if (confirmed && letters.length > 0 && !signal.aborted) {
-      const { end } = await audit.begin({
-        command: 'letters discard',
-        filter,
-        reason,
-        counts: { planned: letters.length },
-        letters: letters.map(({ id }) => id),
-      });
-      // Two operators may begin in the same millisecond, and one archive must not replace the other.
-      const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
-      try {
-        for (const [at, chunk] of chunksOf(letters).entries()) {
-          if (signal.aborted) break;
-          await discard(chunk, `${folder}/${String(at + 1).padStart(4, '0')}.jsonl`);
-        }
-      } finally {
-        await end({ discarded: discarded.length, failed: failed.length }, discarded);
-      }
-    }
-    return resultWith(signal.aborted ? letters.length - discarded.length - failed.length : 0);
+  const { end } = await audit.begin({
+    command: 'letters discard',
+    filter,
+    reason,
+    counts: { planned: letters.length },
+    letters: letters.map(({ id }) => id),
   });
+  const discarded: string[] = [];
+  const failed: Discarded['failed'] = [];
+  const archives: string[] = [];
+  const desk = deskOf(target);
 
-const maxLetters = 500;
-const maxBytes = 4 * 1024 ** 2;
+  const discard = async (chunk: Letter[], { lease }: Session, key: string): Promise<void> => {
+    const current = chunk.filter(({ sqsId }) => lease.isCurrent(sqsId));
+    if (current.length > 0) archives.push(await archive(target, key, current.map(letterLine).join('')));
+    const failures = await lease.deleteLetters(current.flatMap(({ sqsId, copies }) => [sqsId, ...copies]));
+    const gone: Letter[] = [];
+    for (const letter of chunk) {
+      const why = current.includes(letter) ? failures.get(letter.sqsId) : leaseEnded;
+      if (why === undefined) gone.push(letter);
+      else failed.push({ id: letter.id, reason: why });
+    }
+    discarded.push(...gone.map(({ id }) => id));
+    await endRecords(desk, gone, () => ({ state: 'discarded', by: target.who, why: reason }));
+    onDiscarded?.(discarded.length, letters.length);
+  };
 
-/** Each small enough to be in memory at once. */
-const chunksOf = (letters: Selected[]): Selected[][] => {
-  const chunks: Selected[][] = [];
-  let bytes = 0;
-  for (const letter of letters) {
-    const chunk = chunks.at(-1);
-    if (chunk === undefined || chunk.length === maxLetters || bytes + letter.place.bytes > maxBytes) {
-      chunks.push([letter]);
-      bytes = 0;
-    } else chunk.push(letter);
-    bytes += letter.place.bytes;
+  // Two operators may begin in the same millisecond, and one archive must not replace the other.
+  const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
+  try {
+    const { backLater } = await withLetters(target, { ...options, letters }, async (inHand) => {
+      for (const { id } of inHand.gone) failed.push({ id, reason: goneBecause(inHand.held) });
+      const chunks = chunksOf(inHand.letters);
+      for (const [at, chunk] of chunks.entries()) {
+        if (signal.aborted) break;
+        const whole = await Promise.all(chunk.map(inHand.read));
+        await discard(whole, inHand.session, `${folder}/${String(at + 1).padStart(4, '0')}.jsonl`);
+      }
+      return {};
+    });
+    const left = signal.aborted ? letters.length - discarded.length - failed.length : 0;
+    return { plan, discarded: discarded.length, failed, left, archives, backLater };
+  } finally {
+    await end({ discarded: discarded.length, failed: failed.length }, discarded);
   }
-  return chunks;
 };
+
+const maxLetters = 100;
+
+/** Few enough to be in memory at once. */
+const chunksOf = (letters: Selected[]): Selected[][] =>
+  Array.from({ length: Math.ceil(letters.length / maxLetters) }, (_, at) =>
+    letters.slice(at * maxLetters, (at + 1) * maxLetters),
+  );

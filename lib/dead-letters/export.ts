@@ -2,11 +2,18 @@ import { open, rm } from 'node:fs/promises';
 import type { Audit } from '../deployment/audit.ts';
 import { RefusedError } from '../deployment/command-errors.ts';
 import type { Target } from '../deployment/target.ts';
-import { type Filter, matches } from './reading/filter.ts';
+import type { Filter } from './reading/filter.ts';
 import { letterLine } from './reading/letter-line.ts';
-import { type ReadOptions, type ReadSummary, withSession } from './reading/session.ts';
+import { selectLetters, withLetters } from './reading/selection.ts';
+import type { ReadOptions } from './reading/session.ts';
 
-export type Exported = ReadSummary & { exported: number };
+export type Exported = {
+  exported: number;
+  /** How many the lists have that could not be read: they are in the queue no longer, or somebody else has them in hand. */
+  gone: number;
+  limitReached: boolean;
+  backLater: number;
+};
 
 type ExportOptions = ReadOptions & {
   filter: Filter;
@@ -19,7 +26,7 @@ export const exportLetters = async (
   target: Target,
   {
     filter,
-    limit = Number.POSITIVE_INFINITY,
+    limit,
     audit,
     write,
     ...options
@@ -27,21 +34,17 @@ export const exportLetters = async (
     write(line: string): Promise<void>;
   },
 ): Promise<Exported> => {
+  const { letters, limitReached } = await selectLetters(target, { filter, limit }, options.signal);
   const { end } = await audit.begin({ command: 'letters export', filter });
   const exported: string[] = [];
   try {
-    return await withSession(target, async (session) => {
-      for await (const letter of session.letters(options)) {
-        if (!matches(filter, letter)) continue;
-        await write(letterLine(letter));
+    return await withLetters(target, { ...options, letters }, async (inHand) => {
+      for (const letter of inHand.letters) {
+        if (options.signal.aborted) break;
+        await write(letterLine(await inHand.read(letter)));
         exported.push(letter.id);
-        if (exported.length >= limit) break;
       }
-      return {
-        ...session.summary(),
-        limitReached: exported.length >= limit,
-        exported: exported.length,
-      };
+      return { exported: exported.length, gone: inHand.gone.length, limitReached };
     });
   } finally {
     await end({ exported: exported.length }, exported);

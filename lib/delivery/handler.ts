@@ -14,7 +14,7 @@ export const handlerOf =
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const invocation = begin(services(), context, event);
-    const { ledger, queues, incidents, paceUse, observe } = invocation.services;
+    const { ledger, queues, incidents, paceUse, desk, observe } = invocation.services;
     const settlements = await Promise.all(
       event.Records.map((record) => settle(integration, record, invocation)),
     );
@@ -38,7 +38,7 @@ export const handlerOf =
         : [];
     });
     await queues.delay(waiting);
-    await Promise.all([incidents?.write(), paceUse?.write()]);
+    await Promise.all([incidents?.write(), paceUse?.write(), desk?.write()]);
     observe.flush();
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };

@@ -3,8 +3,22 @@ import type { SQSRecord } from 'aws-lambda';
 import type { Integration } from '../integration.ts';
 import type { Digest } from '../ledger/digest.ts';
 import type { Entry } from '../ledger/ledger.ts';
-import { identityOf, type Message, versionOf } from '../message.ts';
+import { identityOf, type Message, parseMessage, versionOf } from '../message.ts';
 import { type Delivery, isDecided } from './sqs-delivery.ts';
+
+/** The key of what a message changes; undefined where it is not valid. */
+export const resourceIn = <Data>(
+  integration: Integration<Data>,
+  body: string,
+  nowMs: number,
+): string | undefined => {
+  try {
+    const message = parseMessage(body, integration, nowMs);
+    return shortened(integration.resource(message.data, message));
+  } catch {
+    return undefined;
+  }
+};
 
 type Given<Data> = {
   integration: Integration<Data>;

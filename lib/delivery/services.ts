@@ -5,6 +5,7 @@ import { onceFromEnvironment, whileInitialising } from '../config/environment.ts
 import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
+import { createDeskNotes, type DeskNotes } from '../desk/notes.ts';
 import { createFiles, type Files } from '../files/files.ts';
 import type { FileSizeLimits } from '../integration.ts';
 import { createDigest, type Digest } from '../ledger/digest.ts';
@@ -31,6 +32,8 @@ export type Services = {
   digest: Digest | undefined;
   /** Undefined where no table is configured, too. */
   incidents?: Incidents | undefined;
+  /** Tells operators of letters and of what waits; undefined where no table is configured. */
+  desk?: DeskNotes | undefined;
   /** Tells how much the function calls of what the platform grants. */
   paceUse?: PaceUseRecord | undefined;
   observe: Observe;
@@ -126,16 +129,29 @@ const tableServicesOf = ({
   observe,
   platform,
   secretsManager,
-}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'paceUse' | 'warm'> => {
+}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'paceUse' | 'desk' | 'warm'> => {
   const { LEDGER_TABLE: table, LEDGER_KEY_SECRET: secret } = settings;
+  const dynamodb = createDynamoDb(clientOptions);
+  const desk =
+    settings.DESK_TABLE === undefined
+      ? undefined
+      : createDeskNotes({
+          ...{ dynamodb, table: settings.DESK_TABLE, nowMs: Date.now },
+          ...{ function: functionName, warn: observe.warn },
+        });
   const use = { function: functionName, budget: platform.pace.budget, observe, nowMs: Date.now };
   if (table === undefined) {
     observe.warn(
       'no LEDGER_TABLE: the ledger is off, so duplicates are sent again and old messages over newer ones',
     );
-    return { ledger: undefined, digest: undefined, paceUse: createPaceUse({ ...use, access: undefined }) };
+    return {
+      ledger: undefined,
+      digest: undefined,
+      desk,
+      paceUse: createPaceUse({ ...use, access: undefined }),
+    };
   }
-  const access = { dynamodb: createDynamoDb(clientOptions), table, nowMs: Date.now };
+  const access = { dynamodb, table, nowMs: Date.now };
   const { warn } = observe;
   return {
     ledger: createLedger({
@@ -152,6 +168,7 @@ const tableServicesOf = ({
       maximumWaitSeconds: settings.WAIT_MAXIMUM_SECONDS,
       warn,
     }),
+    desk,
     warm: access.dynamodb.warm,
     paceUse: createPaceUse({ ...use, access }),
   };

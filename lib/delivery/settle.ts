@@ -4,6 +4,8 @@ import type { Failure } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { withoutFields } from '../redaction/letter-body.ts';
 import { attempt, type Invocation, type Received, type Settlement } from './attempt.ts';
+import { deskNoteOf } from './desk-note.ts';
+import { resourceIn } from './ledger-entry.ts';
 import { report } from './report.ts';
 import { attributesOf, deliveryOf } from './sqs-delivery.ts';
 import { afterUnwrittenLetter } from './wait-or-park.ts';
@@ -25,14 +27,19 @@ export const settle = async <Data>(
     try {
       const about = { failure, isValid: eventId !== undefined, lastMs: services.nowMs() };
       const letter = letterFor(integration, received, about);
+      const resource = resourceIn(integration, record.body, received.delivery.startedMs);
+      await services.desk?.parks(record.messageId, letter, { resource });
       await services.queues.park(letter);
     } catch (unwritten) {
       const waiting = afterUnwrittenLetter({ failure, unwritten }, received.delivery, services.limits);
       settlement = { ...settlement, ...waiting };
     }
   }
-  if (settlement.outcome !== 'isolate')
+  if (settlement.outcome !== 'isolate') {
     report(settlement, received, { services, asService: integration.actor === undefined });
+    const note = services.desk && deskNoteOf(integration, received, settlement);
+    if (note) services.desk?.heard(note);
+  }
   return settlement;
 };
 
@@ -48,6 +55,7 @@ const letterFor = (
       : `Rotate the secret that it contained (${fields.join(', ')}): its queue held it in clear text, and this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
   return {
     body,
+    letterId: record.messageId,
     source: record.eventSourceARN,
     replays: delivery.replays,
     attributes: attributesOf(record),

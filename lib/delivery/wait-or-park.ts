@@ -5,7 +5,7 @@ import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 
 /** What becomes of a message that is not done: it comes back after so many seconds, or it becomes a letter. */
 export type NotDone =
-  | { outcome: 'waiting'; seconds: number; reason: string; failure?: Failure }
+  | { outcome: 'waiting'; seconds: number; reason: string; failure?: Failure; turn?: Turn['why'] }
   | { outcome: 'parked'; failure: Failure };
 
 export type Failed = {
@@ -83,10 +83,10 @@ export const waitForTurn = (
   if (isOver && delivery.attempts > patientReceipts)
     return afterFailure({ failure: failureOf(noTurn(why)) }, delivery, limits);
   if (mayEndEarlier)
-    return { outcome: 'waiting', seconds: Math.min(seconds, backoff(delivery, limits)), reason };
+    return { outcome: 'waiting', seconds: Math.min(seconds, backoff(delivery, limits)), reason, turn: why };
   // The outcome of the newer message may be known at any time.
   const asked = why === 'newer' ? Math.min(seconds, limits.backoff.maximumSeconds) : seconds;
-  return { outcome: 'waiting', seconds: backoff(delivery, limits, asked), reason };
+  return { outcome: 'waiting', seconds: backoff(delivery, limits, asked), reason, turn: why };
 };
 
 /** A message that cannot have its turn. */

@@ -13,6 +13,7 @@ const descriptionSchema = z.looseObject({
   /** A stack of an older version does not name it. */
   dynamodb: z.url().optional(),
   table: z.string().optional(),
+  deskTable: z.string().optional(),
   region: z.string(),
   queues: z.record(z.string(), z.url()),
   deadLetters: z.url(),
@@ -32,6 +33,7 @@ export const localTarget = (file: string | true) => {
       forcePathStyle: true,
     })),
     ledgerTable: stack.dynamodb === undefined ? undefined : stack.table,
+    deskTable: stack.dynamodb === undefined ? undefined : stack.deskTable,
     deadLetterQueueUrl: async () => stack.deadLetters,
     queueUrlOf: async (functionName: string) =>
       Object.hasOwn(stack.queues, functionName) ? stack.queues[functionName] : undefined,

@@ -13,6 +13,8 @@ export type Target = AwsClients & {
   prefix: string;
   /** Name of the ledger's table; undefined: the functions have none. */
   ledgerTable: string | undefined;
+  /** Name of the table of what operators see; undefined: the functions have none. */
+  deskTable: string | undefined;
   deadLetterQueueUrl(): Promise<string>;
   /** Undefined where the function has no queue. */
   queueUrlOf(functionName: string): Promise<string | undefined>;
@@ -52,6 +54,7 @@ const environmentSchema = z.object({
   DEAD_LETTER_QUEUE_URL: z.url('must be the address of a queue').optional(),
   SECRET_PREFIX: z.string().optional(),
   LEDGER_TABLE: z.string().optional(),
+  DESK_TABLE: z.string().optional(),
   PLATFORM_URL: z.string().optional(),
   METRIC_NAMESPACE: z.string().default('sis-relay'),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
@@ -123,7 +126,8 @@ const targetOnAws = (options: TargetOptions) => {
   return {
     prefix,
     ...clients,
-    ledgerTable: ledgerTableOf(options, prefix),
+    ledgerTable: tableOf(options, settings.LEDGER_TABLE, `${prefix}ledger-by-resource`),
+    deskTable: tableOf(options, settings.DESK_TABLE, `${prefix}desk`),
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)
@@ -137,10 +141,13 @@ const targetOnAws = (options: TargetOptions) => {
 };
 
 /** A function reads it from its environment; for people it follows from the stage, as in serverless.yml. */
-const ledgerTableOf = ({ stage }: TargetOptions, prefix: string): string | undefined => {
-  const { LEDGER_TABLE, AWS_LAMBDA_FUNCTION_NAME } = environment();
-  if (stage === undefined && (LEDGER_TABLE ?? AWS_LAMBDA_FUNCTION_NAME) !== undefined) return LEDGER_TABLE;
-  return `${prefix}ledger-by-resource`;
+const tableOf = (
+  { stage }: TargetOptions,
+  named: string | undefined,
+  byStage: string,
+): string | undefined => {
+  const isFunction = environment().AWS_LAMBDA_FUNCTION_NAME !== undefined;
+  return stage === undefined && (named !== undefined || isFunction) ? named : byStage;
 };
 
 const suffix = 'dead-letters';

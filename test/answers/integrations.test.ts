@@ -15,9 +15,9 @@ import { createPlatformClient } from '../../lib/platform/client.ts';
 import { operations } from '../../lib/platform/resources/operations.ts';
 import { keysOf } from '../lib/platform/local-client.ts';
 import { controlsOf, type PlatformState } from '../local/controls.ts';
-import { addLedgerTable } from '../local/ledger-table.ts';
 import { startPlatform } from '../local/platform/server.ts';
 import { integrationNames, type Stack, settingsOf, startStack } from '../local/stack.ts';
+import { addLedgerTable } from '../local/tables.ts';
 import { type Answer, answers, sortOf, wordsOf } from './answers.ts';
 
 /**

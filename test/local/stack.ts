@@ -7,9 +7,9 @@ import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aw
 import { type DurableExecutions, startDurableExecutions } from './durable-executions.ts';
 import { mapQueue } from './event-source-mapping.ts';
 import { type Lambda, startLambda } from './lambda.ts';
-import { startLedgerTable } from './ledger-table.ts';
 import { startPlatform } from './platform/server.ts';
 import { startSecretsManager } from './secrets-manager.ts';
+import { startTables } from './tables.ts';
 
 /** Where everything is: what `npm run local` prints and writes down. */
 export type StackDescription = {
@@ -25,6 +25,8 @@ export type StackDescription = {
   deadLetters: string;
   bucket: string;
   table: string;
+  /** What operators see of letters and of messages that wait. */
+  deskTable: string;
   /** The service's secret, what a user's id is put behind, and the one that keys the ledger's digests. */
   secrets: { service: string; userPrefix: string; ledgerKey: string };
   /** After so long, a message whose function died is handed out again. */
@@ -59,6 +61,7 @@ export type StackOptions = {
 const prefix = 'sis-relay/local';
 const bucket = 'sis-relay-uploads';
 const table = 'sis-relay-local-ledger-by-resource';
+const deskTable = 'sis-relay-local-desk';
 // Named as CloudFormation names one that is given no name.
 const ledgerKey = 'LedgerKey';
 const root = resolve(import.meta.dirname, '../..');
@@ -85,7 +88,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       [`${prefix}/lti-links/9001`]: { key: 'local-key', plainSecret: 'local-secret' },
       [ledgerKey]: randomBytes(32).toString('hex'),
     }),
-    startLedgerTable(table),
+    startTables(table, deskTable),
     startDurableExecutions(options.durable),
   ]);
   const sqs = new SQSClient(localClient(aws.url));
@@ -116,6 +119,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     deadLetters: deadLetters.url,
     bucket,
     table,
+    deskTable,
     secrets: { service: `${prefix}/service`, userPrefix: `${prefix}/users/`, ledgerKey },
     visibilitySeconds,
   };
@@ -175,6 +179,7 @@ export function settingsOf(description: StackDescription, name: string): Record<
     QUEUE_URL: description.queues[name] ?? '',
     DEAD_LETTER_QUEUE_URL: description.deadLetters,
     LEDGER_TABLE: description.table,
+    DESK_TABLE: description.deskTable,
     LETTERS_BUCKET: description.bucket,
     LEDGER_GRACE_SECONDS: '2',
     LEDGER_KEY_SECRET: description.secrets.ledgerKey,

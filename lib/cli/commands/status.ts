@@ -14,11 +14,9 @@ export const addStatus = (program: Command, cli: Cli): void => {
     )
     .addHelpText('after', examples)
     .action(async ({ oldest = false }: { oldest?: boolean }, command: Command) => {
-      const { target, terminal, signal, print, withProgress } = contextOf(cli, command);
+      const { target, terminal, signal, print } = contextOf(cli, command);
       const functions = [...(await loadIntegrations()).keys()];
-      const status = await withProgress('Reading letters', (onProgress) =>
-        statusOf(target, { functions, oldest, signal, onProgress }),
-      );
+      const status = await statusOf(target, { functions, oldest, signal });
       print(status, () => statusLines(status, { terminal, target }));
     });
 };

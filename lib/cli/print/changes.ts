@@ -1,6 +1,6 @@
 import type { Discarded, DiscardPlan } from '../../dead-letters/discard.ts';
 import type { Difference } from '../../dead-letters/edit/change.ts';
-import type { Edited } from '../../dead-letters/edit/edit.ts';
+import type { Edited, EditPlan } from '../../dead-letters/edit/edit.ts';
 import type { Exported } from '../../dead-letters/export.ts';
 import type { Outdated } from '../../dead-letters/import.ts';
 import type { Target } from '../../deployment/target.ts';
@@ -19,7 +19,7 @@ export const discardPlanLines = (
   return [
     terminal.style(
       'bold',
-      `${target.prefix.slice(0, -1)}: ${countOf(letters, 'letter matches', 'letters match')} of ${numberOf(plan.seen)}`,
+      `${target.prefix.slice(0, -1)}: ${countOf(letters, 'letter matches', 'letters match')}`,
     ),
     ...(letters === 0 ? [] : ['', terminal.style('dim', header)]),
     ...rows.values(),
@@ -34,9 +34,7 @@ export const discardLines = ({ discarded, failed, left, archives, backLater }: D
     : []),
   ...archives.map((address) => `  ${address}`),
   ...(failed.length > 0
-    ? [
-        `${countOf(failed.length, 'letter')} could not be deleted (${failed[0]?.reason}): archived all the same.`,
-      ]
+    ? [`${countOf(failed.length, 'letter')} could not be discarded (${failed[0]?.reason}).`]
     : []),
   ...(left > 0
     ? [`Stopped: it was interrupted. ${countOf(left, 'letter was', 'letters were')} not discarded.`]
@@ -51,8 +49,35 @@ export const exportLines = (result: Exported, file: string): string[] =>
     ? [`No letter matches, so ${file} was not written.`]
     : [
         `${countOf(result.exported, 'letter was', 'letters were')} written to ${file}. They hold personal data, unmasked.`,
-        ...remarks(result),
+        ...(result.gone > 0
+          ? [
+              `${countOf(result.gone, 'letter')} could not be read: in the queue no longer, or in somebody else’s hands.`,
+            ]
+          : []),
+        ...(result.limitReached ? ['These are as many as --limit allows; there are more.'] : []),
       ];
+
+/** What an edit changes: of the first letter, and of all. */
+export const editPlanLines = (plan: EditPlan, terminal: Terminal): string[] => [
+  ...differenceLines(plan.difference, terminal),
+  ...(plan.letters > 1
+    ? [
+        '',
+        `So it is with the first of ${countOf(plan.letters, 'letter')}. Fields that differ: ${Object.entries(
+          plan.fields,
+        )
+          .map(([field, letters]) => `${plain(field)} in ${numberOf(letters)}`)
+          .join(', ')}.`,
+      ]
+    : []),
+  ...(plan.unchanged > 0 ? [`${countOf(plan.unchanged, 'letter is', 'letters are')} left unchanged.`] : []),
+  ...(plan.refused.length > 0
+    ? [
+        `${countOf(plan.refused.length, 'letter')} would still not be accepted, and stay as they are: ${plain(plan.refused[0]?.problem ?? '')}`,
+      ]
+    : []),
+  ...(plan.gone > 0 ? [`${countOf(plan.gone, 'letter')} could not be read.`] : []),
+];
 
 export const differenceLines = (difference: Difference[], { style }: Terminal): string[] =>
   difference.flatMap(({ field, before, after }) => [
@@ -63,24 +88,12 @@ export const differenceLines = (difference: Difference[], { style }: Terminal): 
 
 const valueIn = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
 
-export const editedLines = (
-  { ended, original, cameBackAs }: Omit<Edited, 'difference'>,
-  { style, width }: Terminal,
-): string[] => [
-  ...{
-    declined: [],
-    through: [
-      style('green', 'It was sent, and went through: it is done, unless something newer was done before.'),
-    ],
-    unknown: ['It was sent. Its outcome is not known yet: it may still wait on its queue.'],
-    'came back': [
-      style('red', `It was sent, and came back: ${plain(cameBackAs?.error ?? '')}`),
-      ...wrapped(`→ ${plain(cameBackAs?.remedy ?? '')}`, width, '  '),
-      `Its new letter: sis-relay letters show ${cameBackAs?.id.slice(0, 8)}`,
-    ],
-  }[ended],
-  ...(original === undefined ? [] : [`The original is kept in ${original}`]),
-];
+export const originalLines = ({ originals }: Pick<Edited, 'originals'>): string[] => {
+  const [first, ...others] = Object.values(originals);
+  return first === undefined
+    ? []
+    : [`The original is kept in ${first}${others.length > 0 ? `, and ${others.length} more beside it` : ''}`];
+};
 
 /** Before letters are imported that could undo what is newer. */
 export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string[] => [

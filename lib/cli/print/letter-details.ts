@@ -1,5 +1,5 @@
-import { replayedOften } from '../../dead-letters/reading/letter.ts';
 import type { LetterDetails } from '../../dead-letters/reading/show.ts';
+import { replayedOften } from '../../desk/letter-words.ts';
 import { plain } from '../../redaction/printable.ts';
 import { ageOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -13,7 +13,7 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
 };
 
 export const letterDetailLines = (details: LetterDetails, { style, width }: Terminal): string[] => {
-  const { failure, edited } = details;
+  const { failure, history } = details;
   const field = (label: string, value: string | number | undefined): string[] => {
     if (value === undefined || value === '') return [];
     const lines = wrapped(plain(String(value)), width - labelWidth);
@@ -47,7 +47,13 @@ export const letterDetailLines = (details: LetterDetails, { style, width }: Term
         : details.replays,
     ),
     ...field('From', details.source),
-    ...(edited === undefined ? [] : field('Edited', JSON.stringify(edited))),
+    ...field('First of all', ageAt(history?.firstAt)),
+    ...(history?.deeds ?? []).flatMap(({ what, at, by, why, kind, original }) =>
+      field(
+        what === 'edited' ? 'Edited' : 'Replayed',
+        `${at} by ${by}, then ${kind}${why === undefined ? '' : `: ${why}`}${original === undefined ? '' : ` (original: ${original})`}`,
+      ),
+    ),
     ...Object.entries(details.attributes).flatMap(([name, value]) => field('Attribute', `${name}: ${value}`)),
     '',
     style('dim', details.revealed ? 'Message' : `Message, without what is personal (--reveal shows it)`),

@@ -1,9 +1,9 @@
 import { type Group, type Groups, maxWords } from '../../dead-letters/reading/groups.ts';
-import { type LetterKind, replayedOften } from '../../dead-letters/reading/letter.ts';
-import type { Listed } from '../../dead-letters/reading/list.ts';
-import type { ReadSummary } from '../../dead-letters/reading/session.ts';
+import type { LetterFacts, Listed } from '../../dead-letters/reading/list.ts';
+import type { Found } from '../../dead-letters/reading/records.ts';
 import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import type { Target } from '../../deployment/target.ts';
+import { replayedOften } from '../../desk/letter-words.ts';
 import { plain } from '../../redaction/printable.ts';
 import { ageOf, countOf, numberOf, rest, right, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -91,7 +91,7 @@ export const groupTable = <Row extends PlannedGroup>(
 };
 
 /** Red: a person must act. Yellow: it may go away by itself. */
-const coloured = (text: string, kind: LetterKind, { style }: Pick<Terminal, 'style'>): string =>
+const coloured = (text: string, kind: string, { style }: Pick<Terminal, 'style'>): string =>
   text.replace(` ${kind} `, (each) =>
     style(/^(credentials|throttled|unavailable)$/.test(kind) ? 'yellow' : 'red', each),
   );
@@ -101,12 +101,17 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   if (matching === 0) return [nothing(found, target.prefix.slice(0, -1)), ...remarks(found)];
   const replayed = letters.some(({ replays }) => replays > 0);
   const [header = '', ...rows] = tableOf(
-    ['Id', right('Age'), 'Function', 'Kind', ...(replayed ? [right('Replays')] : []), rest('What failed')],
-    letters.map(({ id, sentMs, function: name, kind, replays, error, words }) => [
+    [
+      ...['Id', right('Age'), 'Function', 'Kind', 'About'],
+      ...(replayed ? [right('Replays')] : []),
+      rest('What failed'),
+    ],
+    letters.map(({ id, sentMs, function: name, kind, replays, error, words, ...about }) => [
       id.slice(0, 8),
       ageOf(sentMs),
       truncated(plain(name), 24) || '–',
       kind,
+      subjectOf(about) || '–',
       ...(replayed ? [replays === 0 ? '' : `${replays}${replays >= replayedOften ? '!' : ''}`] : []),
       plain(words === undefined ? error : `${error}: ${words}`),
     ]),
@@ -126,19 +131,23 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   ];
 };
 
-const nothing = ({ seen, hidden }: ReadSummary, name: string): string =>
-  seen === 0
-    ? `${name}: there are no ${hidden > 0 ? 'other ' : ''}dead letters.`
-    : `${name}: none of ${countOf(seen, 'dead letter')} matches.`;
+const nothing = ({ listed, queued }: Counted, name: string): string =>
+  queued === 0 || listed === 0 ? `${name}: there are no dead letters.` : `${name}: no dead letter matches.`;
 
-/** What limits the numbers. */
-export const remarks = ({ whole, hidden, seen, limitReached }: ReadSummary): string[] => [
-  ...(hidden > 0
-    ? [`About ${countOf(hidden, 'letter is', 'letters are')} leased by another session and not counted here.`]
-    : []),
-  ...(limitReached
-    ? ['These are as many as --limit allows: no others were looked for.']
-    : whole
-      ? []
-      : [`Only ${countOf(seen, 'letter was', 'letters were')} looked at: there may be more.`]),
-];
+type Counted = Pick<Found, 'listed' | 'queued'>;
+
+/** Where the lists and the queue differ. */
+export const remarks = ({ listed, queued }: Counted): string[] =>
+  listed === undefined || listed === queued
+    ? []
+    : [
+        `SQS counts about ${countOf(queued, 'letter')}, the lists have ${numberOf(listed)}. They are made equal every 15 minutes; now: sis-relay letters reindex`,
+      ];
+
+/** Whom and what a letter is about, as in `user 301, course 2001, grade object 5001`. */
+export const subjectOf = ({
+  user,
+  orgUnit,
+  thing,
+}: Pick<LetterFacts, 'user' | 'orgUnit' | 'thing'>): string =>
+  [user && `user ${user}`, orgUnit && `course ${orgUnit}`, thing].filter(Boolean).join(', ');

@@ -1,11 +1,12 @@
 import type { ConnectionReport } from '../../connection/check.ts';
-import { replayedOften } from '../../dead-letters/reading/letter.ts';
+import type { Group } from '../../dead-letters/reading/groups.ts';
 import type { Plan, PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import type { ReplayResult } from '../../dead-letters/replay/replay.ts';
-import type { Canary, RunOptions } from '../../dead-letters/replay/run.ts';
+import type { Canary, CauseCounts, ReplayCounts, RunOptions } from '../../dead-letters/replay/run.ts';
+import { replayedOften } from '../../desk/letter-words.ts';
 import { plain } from '../../redaction/printable.ts';
 import { groupTable, remarks } from './letters.ts';
-import { countOf, numberOf, wrapped } from './table.ts';
+import { countOf, numberOf, rest, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export const planLines = (
@@ -26,10 +27,7 @@ export const planLines = (
   const isRight = ({ kind }: PlannedGroup) => /^missing-(scope|permission)$/.test(kind);
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
   return [
-    style(
-      'bold',
-      `Plan for ${name}: ${countOf(plan.matching, 'letter matches', 'letters match')} of ${numberOf(plan.seen)}`,
-    ),
+    style('bold', `Plan for ${name}: ${countOf(plan.matching, 'letter matches', 'letters match')}`),
     ...heading(sum(plan.send), 'will be sent'),
     ...rowsOf(plan.send),
     ...(plan.send.some(isRight) && report?.reachable
@@ -95,11 +93,16 @@ const probeLines = (report: ConnectionReport | undefined, { style }: Terminal): 
   return report.problems.map(({ what }) => `${style('red', '✗')} ${plain(what)}`);
 };
 
-export const paceLine = (letters: number, { canary, waitSeconds, rate, stopAfter }: RunOptions): string => {
+export const paceLine = (
+  { send }: Pick<Plan, 'send'>,
+  { canary: asked, waitSeconds, rate, stopAfter }: RunOptions,
+): string => {
+  const letters = send.reduce((sum, group) => sum + group.letters, 0);
+  const canary = asked === 0 ? 0 : Math.max(asked, send.length);
   const left = Math.max(0, letters - canary);
   const first =
     canary > 0
-      ? `${numberOf(Math.min(canary, letters))} first, their outcome awaited for up to ${waitSeconds} s`
+      ? `${numberOf(Math.min(canary, letters))} first, of each cause at least one, their outcome awaited for up to ${waitSeconds} s`
       : '';
   const then =
     left > 0
@@ -114,40 +117,41 @@ const durationOf = (seconds: number): string => {
 };
 
 export const canaryLines = (canary: Canary, terminal: Terminal): string[] => {
-  const back = canary.cameBack.reduce((sum, { letters }) => sum + letters, 0);
-  const through = canary.letters - back - canary.undecided;
+  const sum = (groups: Group[]) => groups.reduce((total, { letters }) => total + letters, 0);
+  const [back, waits] = [sum(canary.cameBack), sum(canary.waits)];
+  const through = canary.letters - back - waits - canary.undecided;
   const parts = [
     `${through} went through`,
     ...(back > 0 ? [`${back} came back`] : []),
+    ...(waits > 0 ? [`${waits} wait`] : []),
     ...(canary.undecided > 0 ? [`of ${canary.undecided} nothing is known yet`] : []),
   ];
   return [
     `Canary of ${canary.letters}: ${parts.join(', ')} (after ${Math.round(canary.seconds)} s)`,
-    ...groupTable(canary.cameBack, terminal).rows.values(),
+    ...groupTable([...canary.cameBack, ...canary.waits], terminal).rows.values(),
   ];
 };
 
-export const resultLines = (result: ReplayResult, { style, ...terminal }: Terminal): string[] => {
-  const { counts, stoppedBecause, backLater } = result;
+export const resultLines = (
+  { counts, stoppedBecause, backLater = 0 }: Pick<ReplayResult, 'counts' | 'stoppedBecause' | 'backLater'>,
+  terminal: Terminal,
+): string[] => {
   if (counts === undefined) return [];
-  const through = counts.sent - counts.cameBack;
+  const { style, width } = terminal;
   const line = (count: number, text: string) =>
-    count > 0 ? [`${numberOf(count).padStart(7)}  ${text}`] : [];
+    count > 0 ? wrapped(`${numberOf(count).padStart(7)}  ${text}`, width, ' '.repeat(9)) : [];
+  const isWell = stoppedBecause === undefined && counts.through === counts.sent && openOf(counts) === 0;
   return [
     '',
     ...(stoppedBecause === undefined
-      ? [style('green', 'Done.')]
-      : wrapped(`Stopped: ${plain(stoppedBecause)}.`, terminal.width).map((each) => style('red', each))),
+      ? [isWell ? style('green', 'Done.') : style('yellow', 'Ended; not all went through.')]
+      : wrapped(`Stopped: ${plain(stoppedBecause)}.`, width).map((each) => style('red', each))),
+    ...causeLines(counts, terminal),
+    ...line(counts.gone, 'were in the queue no longer, or in somebody else’s hands'),
     ...line(
-      through,
-      counts.settled
-        ? 'were sent and went through: done, unless done before, or something newer was'
-        : 'were sent and have not come back so far; some may still wait on their queues',
+      counts.stillInvalid,
+      'were not sent, as their function would still refuse them: sis-relay letters groups --kind invalid',
     ),
-    ...line(counts.cameBack, 'were sent and came back as letters:'),
-    ...groupTable(counts.cameBackAs, { style, ...terminal }).rows.values(),
-    ...line(counts.setAside, 'were not sent, as the canary of their group came back'),
-    ...line(counts.notSent, 'were not sent'),
     ...line(counts.failed.length, `could not be sent, and stay letters (${counts.failed[0]?.reason})`),
     ...line(
       counts.undeleted.length,
@@ -156,3 +160,69 @@ export const resultLines = (result: ReplayResult, { style, ...terminal }: Termin
     ...line(backLater, 'letters show up again by themselves when their lease is over'),
   ];
 };
+
+const openOf = ({ setAside, notTried, gone, stillInvalid, failed, undeleted }: ReplayCounts): number =>
+  setAside + notTried + gone + stillInvalid + failed.length + undeleted.length;
+
+/** Per cause what was sent, went through, came back and was not tried, and what to do next. */
+const causeLines = ({ byCause, cameBackAs, waitFor }: ReplayCounts, { style, width }: Terminal): string[] => {
+  const number = (count: number) => (count === 0 ? '–' : numberOf(count));
+  const [header = '', ...rows] = tableOf(
+    [
+      ...['Sent', 'Through', 'Came back', 'Waits', 'Unknown', 'Not tried'].map(right),
+      ...['Function', 'Kind'],
+      rest('What failed'),
+    ],
+    byCause.map(
+      ({
+        sent,
+        through,
+        cameBack,
+        waits,
+        unknown,
+        setAside,
+        notTried,
+        function: name,
+        kind,
+        error,
+        words,
+      }) => [
+        ...[sent, through, cameBack, waits, unknown, setAside + notTried].map(number),
+        ...[plain(name) || '–', kind],
+        plain([error, ...words.slice(0, 1)].join(': ')),
+      ],
+    ),
+    width,
+  );
+  const say = (text: string) =>
+    wrapped(text, width - 9, '  ').map((line) => style('green', `${' '.repeat(9)}${line}`));
+  return [
+    style('dim', header),
+    ...byCause.flatMap((cause, at) => [rows[at] ?? '', ...nextOf(cause).flatMap(say)]),
+    ...(cameBackAs.length > 0 ? ['', 'They came back as:'] : []),
+    ...cameBackAs.flatMap((group) => [
+      `${numberOf(group.letters).padStart(7)}  ${plain(`${group.kind}: ${[group.error, ...group.words.slice(0, 1)].join(': ')}`)}`,
+      ...say(`→ ${plain(group.remedy)}`),
+    ]),
+    ...(waitFor.length > 0 ? ['', 'They wait for:'] : []),
+    ...waitFor.flatMap((group) => [
+      `${numberOf(group.letters).padStart(7)}  ${plain(`${group.kind}: ${group.error}`)}`,
+    ]),
+  ];
+};
+
+const nextOf = ({
+  function: name,
+  kind,
+  cameBack,
+  waits,
+  unknown,
+  setAside,
+  notTried,
+}: CauseCounts): string[] => [
+  ...(cameBack + setAside > 0 ? [`→ sis-relay letters groups --function ${name} --kind ${kind}`] : []),
+  ...(waits + unknown > 0 ? [`→ sis-relay waiting --function ${name}`] : []),
+  ...(cameBack + setAside === 0 && notTried > 0
+    ? [`→ sis-relay letters replay --function ${name} --kind ${kind}`]
+    : []),
+];

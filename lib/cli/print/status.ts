@@ -47,9 +47,7 @@ export const statusLines = (
     ...waitingLines(status, terminal),
     ...(status.incidents ?? []).flatMap((incident) => incidentLines(incident, terminal)),
     '',
-    ...(kinds.length === 0
-      ? [`There are no ${letters.hidden > 0 ? 'other ' : ''}dead letters.`]
-      : [style('dim', kindHeader), ...kindRows]),
+    ...(kinds.length === 0 ? [`There are no dead letters.`] : [style('dim', kindHeader), ...kindRows]),
     ...remarks(letters),
     ...(kinds.length === 0 ? [] : [style('dim', 'What to do about them: sis-relay letters groups')]),
   ];

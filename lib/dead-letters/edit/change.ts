@@ -43,7 +43,7 @@ export const changed = (body: string, changes: Change[]): string => {
   const { json } = read;
   for (const { path, ...change } of changes) {
     const last = path.at(-1) ?? '';
-    const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, path), json);
+    const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, { path, ...change }), json);
     if (typeof parent !== 'object' || parent === null)
       throw new RefusedError(`The message has no ${path.slice(0, -1).join('.')} that could hold ${last}.`);
     const fields = parent as Record<string, unknown>;
@@ -69,9 +69,13 @@ export const changedInEditor = async (
   return 'json' in after ? JSON.stringify(after.json) : saved;
 };
 
-const inside = (at: unknown, part: string, path: string[]): unknown => {
-  if (typeof at === 'object' && at !== null && Object.hasOwn(at, part))
-    return (at as Record<string, unknown>)[part];
+const inside = (at: unknown, part: string, { path, ...change }: Change): unknown => {
+  if (typeof at === 'object' && at !== null && Object.hasOwn(at, part)) {
+    const fields = at as Record<string, unknown>;
+    // `null` becomes an object with the field; its function's schema tells what else it needs.
+    if (fields[part] === null && 'value' in change) fields[part] = {};
+    return fields[part];
+  }
   throw new RefusedError(`The message has no ${path.slice(0, -1).join('.')}.`);
 };
 

@@ -3,144 +3,202 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { integrationNamed } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
 import { failureOf, needsDecision } from '../../failure.ts';
-import type { Integration } from '../../integration.ts';
 import { parseMessage } from '../../message.ts';
-import { findLetter } from '../reading/find.ts';
-import { editedAttribute, type Letter } from '../reading/letter.ts';
+import type { Filter } from '../reading/filter.ts';
+import { goneBecause } from '../reading/find.ts';
+import type { Letter } from '../reading/letter.ts';
 import { letterLine } from '../reading/letter-line.ts';
-import { type ReadOptions, type Session, withSession } from '../reading/session.ts';
-import { watchFailures } from '../replay/failure-watch.ts';
-import { undecidedAfterWait } from '../replay/outcome.ts';
-import { sendAndDelete } from '../replay/send-and-delete.ts';
+import { type Selected, selectLetters, withLetters } from '../reading/selection.ts';
+import type { ReadOptions } from '../reading/session.ts';
+import { createReplayRun, type ReplayCounts, type RunHooks, type RunOptions } from '../replay/run.ts';
 import { type Difference, differences } from './change.ts';
 
-export type EditOptions = ReadOptions & {
-  id: string;
-  audit: Audit;
-  reason: string;
-  /** Also a letter that a person must decide on. */
-  includeUncertain: boolean;
-  /** Shows the difference with what is personal in it. */
-  reveal: boolean;
-  /** Whoever changes the message sees it whole. */
-  isOpened: boolean;
-  /** How long the outcome is waited for. */
-  waitSeconds: number;
-  /** The new body. It is called again, with what is wrong, until its answer is valid; it throws to give up. */
-  change(body: string, problem: string | undefined): Promise<string>;
-  confirm(difference: Difference[]): Promise<boolean>;
+export type EditOptions = RunOptions &
+  RunHooks &
+  ReadOptions & {
+    filter: Filter;
+    limit?: number | undefined;
+    audit: Audit;
+    reason: string;
+    /** Also letters that a person must decide on. */
+    includeUncertain: boolean;
+    /** Shows the difference with what is personal in it. */
+    reveal: boolean;
+    /** Whoever changes the message sees it whole: only one letter can be edited so. */
+    isOpened: boolean;
+    /** The new body. For one letter it is called again, with what is wrong, until its answer is valid; it throws to give up. */
+    change(body: string, problem: string | undefined): Promise<string>;
+    confirm(plan: EditPlan): Promise<boolean>;
+  };
+
+export type EditPlan = {
+  /** How many are changed and would be sent. */
+  letters: number;
+  /** Of the first of them. */
+  difference: Difference[];
+  /** In how many of them each field differs. */
+  fields: Record<string, number>;
+  /** The change leaves them as they are. */
+  unchanged: number;
+  /** Their function would not accept them so. */
+  refused: { id: string; problem: string }[];
+  /** In the queue no longer, or in somebody else's hands. */
+  gone: number;
 };
 
 export type Edited = {
-  id: string;
-  difference: Difference[];
-  /** `declined`: nothing was changed; `unknown`: in time it neither came back nor is known to have gone through. */
-  ended: 'declined' | 'through' | 'came back' | 'unknown';
-  /** Where the original is kept. */
-  original?: string | undefined;
-  /** Why it came back. */
-  cameBackAs?: Letter | undefined;
+  plan: EditPlan;
+  /** `declined`: nothing was changed. */
+  ended: 'declined' | 'done' | 'stopped';
+  stoppedBecause?: string | undefined;
+  counts?: ReplayCounts | undefined;
+  /** Where the originals are kept, by letter. */
+  originals: Record<string, string>;
+  backLater?: number | undefined;
 };
 
-/** Sends a letter's corrected message to its queue; the original is archived, and an attribute names its place. */
-export const editLetter = (target: Target, options: EditOptions): Promise<Edited> =>
-  withSession(target, async (session) => {
-    const letter = await findLetter(session, options);
-    // The ledger trusts that whoever sends it again has looked at the platform.
-    if (needsDecision(letter.failure?.kind) && !options.includeUncertain)
-      throw new RefusedError(letter.failure?.kind === 'outdated' ? maybeOlder : maybeDone);
-    // An editor may stay open for long: meanwhile others may work on the other letters.
-    await session.lease.giveBack([letter.id]);
-    return editWith(session, { ...options, letter });
+/** What an edit makes of a letter. */
+type Edit = { before: string; body: string };
+
+/**
+ * Sends the corrected messages of letters to their queues; each original is archived first, and its message names the place. While the
+ * difference is shown, or an editor is open, the letters lie in the queue for others to see.
+ */
+export const editLetters = async (target: Target, options: EditOptions): Promise<Edited> => {
+  const { audit, reason, signal, filter } = options;
+  const { letters } = await selectLetters(target, options, signal);
+  if (letters.length === 0) throw new RefusedError('No letter matches, so there is nothing to edit.');
+  if (options.isOpened && letters.length > 1)
+    throw new RefusedError(
+      `${letters.length} letters match: give --set or --unset to edit them all, or --id of one.`,
+    );
+  // The ledger trusts that whoever sends it again has looked at the platform.
+  const undecided = letters.find(({ record }) => needsDecision(record.kind));
+  if (undecided && !options.includeUncertain)
+    throw new RefusedError(undecided.record.kind === 'outdated' ? maybeOlder : maybeDone);
+
+  const revealed: Record<string, number> =
+    options.reveal || options.isOpened ? { revealed: letters.length } : {};
+  const ids = letters.map(({ id }) => id);
+  const { end } = await audit.begin({
+    ...{ command: 'letters edit', filter, reason, letters: ids },
+    counts: { planned: letters.length, ...revealed },
   });
+  let counts: Record<string, number> = {};
+  const originals: Edited['originals'] = {};
+  try {
+    const edits = new Map<string, Edit>();
+    const plan = await planEdits(target, { options, letters, edits });
+    if (plan.letters === 0)
+      throw new RefusedError(
+        plan.refused[0] === undefined
+          ? nothingChanged(plan)
+          : `Nothing was sent. ${plan.refused[0].problem}${plan.refused.length > 1 ? ` So it is with ${plan.refused.length} letters.` : ''}`,
+      );
+    if (!(await options.confirm(plan))) return { plan, ended: 'declined', originals };
+
+    const toSend = letters.filter(({ id }) => edits.has(id));
+    const prepare = async (letter: Letter) => {
+      const edit = edits.get(letter.id);
+      if (edit === undefined || edit.before !== letter.body) return { problem: 'it was changed meanwhile' };
+      const original = await archived(target, letter);
+      originals[letter.id] = original;
+      return { letter: { ...letter, body: edit.body }, sending: { why: reason, original } };
+    };
+    const result = await withLetters(target, { signal, letters: toSend }, async (inHand) => {
+      const run = createReplayRun({ inHand, toSend, options, hooks: options, prepare });
+      try {
+        return { stoppedBecause: await run.perform(), counts: run.counts() };
+      } finally {
+        const { sent, through, cameBack } = run.counts();
+        counts = { sent, through, cameBack };
+      }
+    });
+    return { plan, ended: result.stoppedBecause === undefined ? 'done' : 'stopped', originals, ...result };
+  } finally {
+    await end({ sent: 0, ...counts, ...revealed }, Object.keys(originals));
+  }
+};
+
+const nothingChanged = ({ gone }: EditPlan): string =>
+  gone > 0
+    ? `Nothing was changed: ${goneBecause(0)}, or somebody else has it in hand.`
+    : 'Nothing was changed, so nothing was sent: `letters replay` does that.';
 
 const maybeDone =
-  'Nobody knows whether this was done, and doing it twice does harm. Check on the platform: discard it if it was done; --include-uncertain sends it if it was not.';
+  'Nobody knows whether this was done, and doing it twice does harm. `letters verify` looks for it on the platform: discard it if it was done; --include-uncertain sends it if it was not.';
 const maybeOlder =
   'Something newer may have been done since this message. Check on the platform: discard it if something newer is there; --include-uncertain sends it if not.';
 
-const editWith = async (
-  session: Session,
-  { letter, ...options }: EditOptions & { letter: Letter },
-): Promise<Edited> => {
-  const { audit, reason, signal, waitSeconds } = options;
-  const { target } = session;
-  const { id } = letter;
-  const revealed: Record<string, number> = options.reveal || options.isOpened ? { revealed: 1 } : {};
-  const { end } = await audit.begin({ command: 'letters edit', letters: [id], reason, counts: revealed });
-  let sent = 0;
-  try {
-    const body = await validBody(letter, options);
-    const difference = differences(letter.body, body, options);
-    if (difference.length === 0)
-      throw new RefusedError('Nothing was changed, so nothing was sent: `letters replay` does that.');
-    if (!(await options.confirm(difference))) return { id, difference, ended: 'declined' };
-
-    const at = new Date().toISOString();
-    const original = await archive(
-      target,
-      `edited/${at.slice(0, 10)}/${id}-${at.slice(11, 19).replaceAll(':', '')}.jsonl`,
-      letterLine(letter),
-    );
-    const editing = JSON.stringify({ by: target.who, at, why: reason, original });
-    const edited: Letter = {
-      ...letter,
-      body,
-      attributes: {
-        [editedAttribute]: { DataType: 'String', StringValue: editing },
-        ...withoutEditing(letter),
-      },
-    };
-    const watch = watchFailures(session);
-    try {
-      watch.expect([edited]);
-      const outcome = await sendAndDelete(session, [edited]);
-      sent = outcome.sent.length;
-      if (sent === 0)
-        throw new RefusedError(`It could not be sent: ${outcome.failed.get(id)}. The letter is as it was.`);
-      const undecided = await undecidedAfterWait([edited], { session, watch, signal, waitSeconds });
-      const cameBackAs = watch.cameBack.get(id);
-      return {
-        id,
-        difference,
-        original,
-        ended: cameBackAs ? 'came back' : undecided > 0 ? 'unknown' : 'through',
-        cameBackAs,
-      };
-    } finally {
-      await watch.stop();
-    }
-  } finally {
-    await end({ sent, ...revealed });
-  }
+const archived = (target: Target, letter: Letter): Promise<string> => {
+  const at = new Date().toISOString();
+  const name = `${letter.id}-${at.slice(11, 19).replaceAll(':', '')}`;
+  return archive(target, `edited/${at.slice(0, 10)}/${name}.jsonl`, letterLine(letter));
 };
 
-const withoutEditing = ({ attributes }: Letter) =>
-  Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== editedAttribute));
+type Planning = { options: EditOptions; letters: Selected[]; edits: Map<string, Edit> };
 
-/** Asks for a new body until its function would accept it. */
-const validBody = async (letter: Letter, { change }: EditOptions): Promise<string> => {
+/** Reads the letters and gives them back; makes the new body of each. */
+const planEdits = async (target: Target, { options, letters, edits }: Planning): Promise<EditPlan> => {
+  const { signal, onProgress, limit: _, ...rest } = options;
+  const isOnly = letters.length === 1;
+  const plan: EditPlan = { letters: 0, difference: [], fields: {}, unchanged: 0, refused: [], gone: 0 };
+  let only: Letter | undefined;
+  const editOne = async (letter: Letter): Promise<void> => {
+    const made = await validBody(letter, rest, { again: isOnly });
+    if ('problem' in made) {
+      plan.refused.push({ id: letter.id, problem: made.problem });
+      return;
+    }
+    const difference = differences(letter.body, made.body, options);
+    if (difference.length === 0) plan.unchanged += 1;
+    else {
+      if (plan.letters === 0) plan.difference = difference;
+      plan.letters += 1;
+      for (const { field } of difference) plan.fields[field] = (plan.fields[field] ?? 0) + 1;
+      edits.set(letter.id, { before: letter.body, body: made.body });
+    }
+  };
+  await withLetters(target, { signal, onProgress, letters }, async (inHand) => {
+    plan.gone = inHand.gone.length;
+    for (const each of inHand.letters) {
+      const letter = await inHand.read(each);
+      if (isOnly) only = letter;
+      else await editOne(letter);
+    }
+    return {};
+  });
+  // An editor may stay open for long: meanwhile the letter lies in the queue.
+  if (only) await editOne(only);
+  return plan;
+};
+
+type Made = { body: string } | { problem: string };
+
+/** A new body that its function would accept, or why there is none. */
+const validBody = async (
+  letter: Letter,
+  { change }: Pick<EditOptions, 'change'>,
+  { again }: { again: boolean },
+): Promise<Made> => {
   if (letter.missing !== undefined)
-    throw new RefusedError(`There is nothing to edit, as ${letter.error}. ${letter.remedy}`);
+    return { problem: `There is nothing to edit, as ${letter.error}. ${letter.remedy}` };
   const integration = await integrationNamed(letter.function);
   if (letter.queueUrl === undefined || integration === undefined)
-    throw new RefusedError(
-      'This letter is of no function that is known here: it can be exported or discarded only.',
-    );
-  let body = letter.body;
+    return {
+      problem: 'This letter is of no function that is known here: it can be exported or discarded only.',
+    };
+  let { body } = letter;
   let problem: string | undefined;
   do {
-    body = await change(body, problem);
-    problem = problemWith(body, integration);
-  } while (problem !== undefined);
-  return body;
-};
-
-const problemWith = (body: string, integration: Integration<unknown>): string | undefined => {
-  try {
-    parseMessage(body, integration, Date.now());
-    return undefined;
-  } catch (error) {
-    return failureOf(error).message;
-  }
+    try {
+      body = await change(body, problem);
+      parseMessage(body, integration, Date.now());
+      return { body };
+    } catch (error) {
+      if (error instanceof RefusedError) return { problem: error.message };
+      problem = failureOf(error).message;
+    }
+  } while (again);
+  return { problem };
 };

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { jsonIn } from '../../json.ts';
-import { eventIdIn } from '../../message.ts';
-import { type Letter, type LetterKind, letterKinds } from './letter.ts';
+import { type LetterKind, letterKinds } from '../../desk/letter-words.ts';
+import type { DeskRecord } from '../../desk/record.ts';
 
 const isoTime = /^\d{4}-\d\d-\d\d/;
 const minutes = { m: 1, h: 60, d: 1_440 } as const;
@@ -54,46 +53,28 @@ export const filterSchema = z
 
 export type Filter = z.infer<typeof filterSchema>;
 
-export const matches = (filter: Filter, letter: Letter): boolean =>
+export const matches = (filter: Filter, letter: DeskRecord): boolean =>
   oneOf(filter.function, (each) => each === letter.function) &&
   oneOf(filter.kind, (each) => each === letter.kind) &&
-  oneOf(filter.status, (each) => statusMatches(each, letter.failure?.status)) &&
+  oneOf(filter.status, (each) => statusMatches(each, letter.status)) &&
   (filter.error === undefined || errorText(letter).includes(filter.error.toLowerCase())) &&
-  (filter.since ?? 0) <= letter.sentMs &&
-  letter.sentMs <= (filter.until ?? Number.POSITIVE_INFINITY) &&
+  (filter.since ?? 0) <= letter.atMs &&
+  letter.atMs <= (filter.until ?? Number.POSITIVE_INFINITY) &&
   (filter.minReplays ?? 0) <= letter.replays &&
   letter.replays <= (filter.maxReplays ?? Number.POSITIVE_INFINITY) &&
-  keyMatches(filter, letter) &&
-  oneOf(filter.id, (each) => letter.id.startsWith(each) || eventIdIn(letter.body) === each);
+  isAbout(filter.user, letter.user) &&
+  isAbout(filter.orgUnit, letter.orgUnit) &&
+  oneOf(filter.id, (each) => letter.message.startsWith(each) || letter.eventId === each);
 
 const oneOf = <Each>(wanted: Each[] | undefined, holds: (each: Each) => boolean): boolean =>
   wanted === undefined || wanted.some(holds);
+
+const isAbout = (wanted: number | undefined, told: string | undefined): boolean =>
+  wanted === undefined || String(wanted) === told;
 
 const statusMatches = (wanted: string, status: number | undefined): boolean =>
   status !== undefined &&
   (wanted.endsWith('xx') ? wanted[0] === String(status)[0] : wanted === String(status));
 
-const errorText = ({ failure, error }: Letter): string =>
-  [
-    error,
-    failure?.message,
-    failure?.type,
-    failure?.title,
-    failure?.detail,
-    failure?.required,
-    failure?.operation,
-  ]
-    .filter((text) => text !== undefined)
-    .join('\n')
-    .toLowerCase();
-
-const keyMatches = ({ orgUnit, user }: Filter, { body }: Letter): boolean => {
-  if (orgUnit === undefined && user === undefined) return true;
-  const { orgUnitId, userId } = dataIn(body);
-  return (orgUnit ?? orgUnitId) === orgUnitId && (user ?? userId) === userId;
-};
-
-const dataIn = (body: string): { orgUnitId?: unknown; userId?: unknown } => {
-  const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;
-  return typeof data === 'object' && data !== null ? data : {};
-};
+const errorText = ({ error, words, required, operation }: DeskRecord): string =>
+  [error, words, required, operation].join('\n').toLowerCase();

@@ -1,35 +1,31 @@
 import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
-import { type Filter, matches } from './filter.ts';
-import type { Letter } from './letter.ts';
-import type { ReadOptions, Session } from './session.ts';
+import type { Target } from '../../deployment/target.ts';
+import { type Selected, selectLetters } from './selection.ts';
 
 /**
- * The one letter with this id, leased by the session; the beginning of the id is enough.
+ * The one letter with this id, by the lists: the beginning of the id is enough, or the whole id of its event.
  * @throws RefusedError where there is none, or more than one.
  */
-export const findLetter = async (
-  session: Session,
-  { id, ...options }: ReadOptions & { id: string },
-): Promise<Letter> => {
+export const findLetter = async (target: Target, id: string, signal: AbortSignal): Promise<Selected> => {
   if (id.length < 4)
     throw new UsageError(`${id} is too short for an id: give its first 4 characters or more.`);
-  const filter: Filter = { id: [id] };
-  const found: Letter[] = [];
-  for await (const letter of session.letters(options)) {
-    if (!matches(filter, letter)) continue;
-    found.push(letter);
-    // A whole id is that of one letter; its beginning may be that of others, too.
-    if (letter.id === id || found.length === 10) break;
-  }
-  const { hidden } = session.summary();
-  const [letter, ...others] = found;
+  const { letters } = await selectLetters(target, { filter: { id: [id] } }, signal);
+  // A whole id is that of one letter; its beginning may be that of others, too.
+  const [letter, ...others] = letters.filter((each) => each.id === id).concat(letters);
   if (letter === undefined)
     throw new RefusedError(
-      `There is no letter ${id}.${hidden > 0 ? ` ${hidden} letters are leased by another session: try again later.` : ''}`,
+      `There is no letter ${id}. \`sis-relay trace ${id}\` tells what is known of it; one that SQS itself moved is listed within 15 minutes.`,
     );
-  if (others.length > 0)
+  if (letter.id !== id && others.length > 0)
     throw new RefusedError(
-      `${id} is the beginning of ${found.map((each) => each.id).join(', ')}: give more of it.`,
+      `${id} is the beginning of ${letters
+        .slice(0, 10)
+        .map((each) => each.id)
+        .join(', ')}: give more of it.`,
     );
   return letter;
 };
+
+/** Why a letter is not there that the lists have. */
+export const goneBecause = (held: number): string =>
+  held > 0 ? 'somebody else has it in hand now' : 'it is in the queue no longer';

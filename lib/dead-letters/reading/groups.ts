@@ -1,14 +1,16 @@
 import type { Target } from '../../deployment/target.ts';
-import { type Filter, matches } from './filter.ts';
-import { type Letter, type LetterKind, replayedOften, unnamed, withoutIds } from './letter.ts';
-import { type ReadOptions, type ReadSummary, withSession } from './session.ts';
+import { replayedOften, withoutIds } from '../../desk/letter-words.ts';
+import type { DeskRecord } from '../../desk/record.ts';
+import { createCauses } from './causes.ts';
+import type { Filter } from './filter.ts';
+import { type Found, findLetters } from './records.ts';
 
 /** Letters of one function that failed for the same cause. */
 export type Group = {
   function: string;
-  kind: LetterKind;
+  kind: string;
   error: string;
-  /** What the platform said to them, masked: each different text once, at most `maxWords` of them. */
+  /** What the platform said, masked: of each different text the first, at most `maxWords` of them. */
   words: string[];
   /** What to do about each of them; ids stand as `<id>` where they differ. */
   remedy: string;
@@ -21,82 +23,75 @@ export type Group = {
   replayedOften: number;
 };
 
-/** Further errors are counted as `other errors`, so that the groups fit memory and screen. */
+/** Further causes are counted as `other errors`, so that the groups fit the screen. */
 const maxGroups = 200;
 
-/** The platform may say different things under one status: “User not found” and “Role not found” are both a 404. */
-export const maxWords = 6;
+export const maxWords = 3;
 
-/** Counts letters by function, kind and error. */
-export const createGrouping = () => {
+/** The records by cause: by function, kind, and what the platform said without what varies. The largest group is the first. */
+export const groupsOf = <Of extends DeskRecord>(
+  records: readonly Of[],
+): { groups: Group[]; groupOf(record: Of): Group } => {
+  const causes = createCauses();
+  for (const record of records) causes.learn(scopeOf(record), textOf(record));
   const groups = new Map<string, Group>();
-  /** By group, the words that were met, without their numbers. */
-  const known = new WeakMap<Group, Set<string>>();
-  const addWords = (group: Group, letter: Letter): void => {
-    const { failure } = letter;
-    if (failure?.detail === undefined || letter.kind === 'unreadable') return;
-    if (group.words.length === maxWords) return;
-    const before = known.get(group) ?? new Set();
-    known.set(group, before);
-    const words = withoutNumbers(failure.detail);
-    if (before.has(words) || before.size === 100) return;
-    before.add(words);
-    const masked = unnamed(letter, failure.detail);
-    const isNew = group.words.every((each) => withoutNumbers(each) !== withoutNumbers(masked));
-    if (isNew) group.words.push(masked);
-  };
+  const byRecord = new Map<Of, Group>();
+  for (const record of records) {
+    const scope = scopeOf(record);
+    const key = `${scope}\n${causes.causeOf(scope, textOf(record))}`;
+    const isFull = groups.size >= maxGroups && !groups.has(key);
+    const group =
+      groups.get(isFull ? scope : key) ?? newGroup(record, isFull ? 'other errors' : record.error);
+    groups.set(isFull ? scope : key, group);
+    count(group, record);
+    byRecord.set(record, group);
+  }
   return {
-    add: (letter: Letter): Group => {
-      const key = JSON.stringify([letter.function, letter.kind, letter.cause]);
-      const others = JSON.stringify([letter.function, letter.kind]);
-      const full = groups.size >= maxGroups && !groups.has(key);
-      const group = groups.get(full ? others : key) ?? newGroup(letter, full ? 'other errors' : letter.error);
-      groups.set(full ? others : key, group);
-      addWords(group, letter);
-      return count(group, letter);
-    },
-    all: (): Group[] => [...groups.values()].sort((one, other) => other.letters - one.letters),
+    groups: [...groups.values()].sort((one, other) => other.letters - one.letters),
+    groupOf: (record) => byRecord.get(record) ?? newGroup(record, record.error),
   };
 };
 
-const withoutNumbers = (text: string): string => text.replace(/\d+/g, '');
+const scopeOf = ({ function: name, kind, status }: DeskRecord): string =>
+  JSON.stringify([name, kind, status ?? null]);
 
-const newGroup = (letter: Letter, error: string): Group => ({
-  function: letter.function,
-  kind: letter.kind,
-  error,
+const textOf = ({ error, words = '' }: DeskRecord): string => `${error} ${words}`;
+
+const newGroup = ({ function: name, kind, remedy = '', atMs }: DeskRecord, error: string): Group => ({
+  ...{ function: name, kind, error, remedy },
   words: [],
-  remedy: letter.remedy,
   letters: 0,
-  oldestMs: letter.sentMs,
-  newestMs: letter.sentMs,
+  oldestMs: atMs,
+  newestMs: atMs,
   grants: [],
   replayedOften: 0,
 });
 
-const count = (group: Group, { sentMs, remedy, failure, kind, replays }: Letter): Group => {
+const count = (group: Group, { atMs, remedy = '', words, required, kind, replays }: DeskRecord): void => {
   group.letters += 1;
-  group.oldestMs = Math.min(group.oldestMs, sentMs);
-  group.newestMs = Math.max(group.newestMs, sentMs);
+  group.oldestMs = Math.min(group.oldestMs, atMs);
+  group.newestMs = Math.max(group.newestMs, atMs);
   if (replays >= replayedOften) group.replayedOften += 1;
   if (group.remedy !== remedy) group.remedy = withoutIds(remedy);
-  const required = kind === 'missing-scope' ? failure?.required : undefined;
-  if (required !== undefined && !group.grants.includes(required) && group.grants.length < 20)
-    group.grants.push(required);
-  return group;
+  const isNew =
+    words !== undefined &&
+    group.words.length < maxWords &&
+    group.words.every((each) => numberless(each) !== numberless(words));
+  if (isNew) group.words.push(words);
+  if (kind !== 'missing-scope' || required === undefined) return;
+  if (!group.grants.includes(required) && group.grants.length < 20) group.grants.push(required);
 };
 
-export type Groups = ReadSummary & { groups: Group[]; matching: number };
+const numberless = (text: string): string => text.replace(/\d+/g, '');
+
+export type Groups = Omit<Found, 'letters'> & { groups: Group[]; matching: number };
 
 /** What lies in the dead-letter queue, by cause. */
-export const groupLetters = (target: Target, filter: Filter, options: ReadOptions): Promise<Groups> =>
-  withSession(target, async (session) => {
-    const grouping = createGrouping();
-    for await (const letter of session.letters(options)) if (matches(filter, letter)) grouping.add(letter);
-    const groups = grouping.all();
-    return {
-      ...session.summary(),
-      groups,
-      matching: groups.reduce((sum, { letters }) => sum + letters, 0),
-    };
-  });
+export const groupLetters = async (
+  target: Target,
+  filter: Filter,
+  { signal }: { signal: AbortSignal },
+): Promise<Groups> => {
+  const { letters, ...summary } = await findLetters(target, filter, signal);
+  return { ...summary, groups: groupsOf(letters).groups, matching: letters.length };
+};

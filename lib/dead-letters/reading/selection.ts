@@ -1,89 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Target } from '../../deployment/target.ts';
-import { type Filter, matches } from './filter.ts';
-import { createGrouping, type Group } from './groups.ts';
+import type { LetterRecord } from '../../desk/record.ts';
+import type { Filter } from './filter.ts';
+import { type Group, groupsOf } from './groups.ts';
 import type { Letter } from './letter.ts';
-import { openSession, type ReadOptions, type ReadSummary, type Session } from './session.ts';
-import { createSpool, type Place, type Spool } from './spool.ts';
+import { type Found, findLetters } from './records.ts';
+import { openSession, type ReadOptions, type Session } from './session.ts';
+import { createSpool, type Place } from './spool.ts';
 
-/** What of a selected letter stays in memory; the whole letter lies in the spool until it is needed. */
-export type Selected = Pick<Letter, 'id' | 'function' | 'kind' | 'replays' | 'sentMs' | 'queueUrl'> & {
-  group: Group;
-  /** What only the whole letter could tell. */
-  insight: Insight;
-  place: Place;
-};
+/** A letter that an operator means to work on, as the lists tell of it. */
+export type Selected = { id: string; record: LetterRecord; group: Group };
 
-export type Insight = {
-  /** Why its function would still find its message invalid. */
-  stillInvalid?: string | undefined;
-  /** Whether a user's credential must sign, and not the service's; and whose. */
-  signsAsUser?: boolean | undefined;
-  actor?: string | undefined;
-};
-
-export type Selection = {
-  session: Session;
-  /** Of all letters that were read, also of those that do not match. */
-  summary: Required<ReadSummary>;
+export type Selection = Omit<Found, 'letters'> & {
   /** The oldest first. */
   letters: Selected[];
   groups: Group[];
+  limitReached: boolean;
+};
+
+/** The letters that match, at most so many, the oldest first: nothing is received from the queue yet. */
+export const selectLetters = async (
+  target: Target,
+  { filter, limit = Number.POSITIVE_INFINITY }: { filter: Filter; limit?: number | undefined },
+  signal: AbortSignal,
+): Promise<Selection> => {
+  const { letters, ...summary } = await findLetters(target, filter, signal);
+  const records = letters.slice(0, limit);
+  const { groups, groupOf } = groupsOf(records);
+  return {
+    ...summary,
+    letters: records.map((record) => ({ id: record.message, record, group: groupOf(record) })),
+    groups,
+    limitReached: letters.length > limit,
+  };
+};
+
+/** Letters that were received from the queue, so that nobody else has them. */
+export type InHand = {
+  session: Session;
+  /** In the order in which they were selected. */
+  letters: Selected[];
+  /** Those that are in the queue no longer, or that somebody else has in hand. */
+  gone: Selected[];
+  /** Of the letters that others have in hand, about how many. */
+  held: number;
+  /** @throws where it is none of `letters`. */
   read(letter: Selected): Promise<Letter>;
 };
 
-type SelectOptions = ReadOptions & {
-  filter: Filter;
-  /** No more than so many: those that SQS hands out first. */
-  limit?: number | undefined;
-  /** Looks once into each whole letter. */
-  inspect?: ((letter: Letter) => Promise<Insight>) | undefined;
-};
+/** For letters that somebody else has in hand it waits so long, in milliseconds. */
+const patienceMs = 15_000;
 
 /**
- * Works on the letters that match. The others stay leased, too: what appears in the queue later is then known to be new. At the
- * end all are given back; `backLater`: how many letters others see only when their lease ends.
+ * Takes the selected letters from the queue and works on them; what is left of them at the end is given back. All others are given back
+ * as soon as these are found. `backLater`: how many letters others see only when their lease ends.
  */
-export const withSelection = async <Result extends object>(
+export const withLetters = async <Result extends object>(
   target: Target,
-  options: SelectOptions,
-  work: (selection: Selection) => Promise<Result>,
+  { letters: wanted, signal, onProgress }: ReadOptions & { letters: Selected[] },
+  work: (inHand: InHand) => Promise<Result>,
 ): Promise<Result & { backLater: number }> => {
   const session = await openSession(target);
   const spool = await createSpool<Letter>();
+  const byId = new Map(wanted.map((letter) => [letter.id, letter]));
+  const found = new Map<string, { place: Place; sqsId: string; copies: string[] }>();
   let result: Result;
   let backLater = 0;
+
+  const sweep = async (): Promise<void> => {
+    for await (const letter of session.letters({ signal })) {
+      if (!byId.has(letter.id)) continue;
+      const known = found.get(letter.id);
+      if (known) known.copies.push(letter.sqsId);
+      else found.set(letter.id, { place: await spool.put(letter), sqsId: letter.sqsId, copies: [] });
+      onProgress?.(found.size, byId.size);
+      if (found.size === byId.size) return;
+    }
+  };
+  const collect = async (): Promise<void> => {
+    const startedMs = Date.now();
+    while (byId.size > 0) {
+      await sweep();
+      await session.lease.giveBack([...found.values()].flatMap(({ sqsId, copies }) => [sqsId, ...copies]));
+      const isOver = found.size === byId.size || session.summary().hidden === 0 || signal.aborted;
+      if (isOver || Date.now() - startedMs > patienceMs) return;
+      await sleep(500, undefined, { signal }).catch(() => {});
+    }
+  };
+
   try {
-    result = await work(await select(session, spool, options));
+    await collect();
+    result = await work({
+      session,
+      letters: wanted.filter(({ id }) => found.has(id)),
+      gone: wanted.filter(({ id }) => !found.has(id)),
+      held: session.summary().hidden,
+      read: async ({ id }) => {
+        const at = found.get(id);
+        if (at === undefined) throw new Error(`${id} is not in hand`);
+        return { ...(await spool.get(at.place)), copies: at.copies };
+      },
+    });
   } finally {
     await spool.close();
     backLater = await session.close();
   }
   return { ...result, backLater };
-};
-
-const select = async (
-  session: Session,
-  spool: Spool<Letter>,
-  { filter, limit = Number.POSITIVE_INFINITY, inspect, ...options }: SelectOptions,
-): Promise<Selection> => {
-  const grouping = createGrouping();
-  const letters: Selected[] = [];
-  for await (const letter of session.letters(options)) {
-    if (!matches(filter, letter)) continue;
-    const { id, function: name, kind, replays, sentMs, queueUrl } = letter;
-    letters.push({
-      ...{ id, function: name, kind, replays, sentMs, queueUrl },
-      group: grouping.add(letter),
-      insight: (await inspect?.(letter)) ?? {},
-      place: await spool.put(letter),
-    });
-    if (letters.length >= limit) break;
-  }
-  return {
-    session,
-    summary: { ...session.summary(), limitReached: letters.length >= limit },
-    letters: letters.sort((one, other) => one.sentMs - other.sentMs),
-    groups: grouping.all(),
-    read: ({ place }) => spool.get(place),
-  };
 };

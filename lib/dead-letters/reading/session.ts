@@ -73,7 +73,7 @@ export const openSession = async (target: Target): Promise<Session> => {
     lease,
     async *letters({ signal, onProgress }) {
       const { visible, inFlight } = await countsOf(queue);
-      summary.hidden = inFlight;
+      summary.hidden = Math.max(0, inFlight - lease.size());
       const isOver = () => signal.aborted || lease.size() >= maxLeased;
       for (let round = 0; round < maxRounds && !isOver(); round += 1) {
         for await (const letter of merged(

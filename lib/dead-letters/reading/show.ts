@@ -1,13 +1,18 @@
 import type { LetterFailure } from '../../dead-letter.ts';
+import { historyAttribute } from '../../dead-letter.ts';
 import type { Audit } from '../../deployment/audit.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
+import { type History, historyIn } from '../../desk/history.ts';
+import { unnamed } from '../../desk/letter-words.ts';
 import { jsonIn } from '../../json.ts';
 import { withoutFileNames } from '../../redaction/file-name.ts';
 import { hidden } from '../../redaction/hidden.ts';
 import { maskedBody } from '../../redaction/shown-message.ts';
-import { findLetter } from './find.ts';
-import { editedAttribute, type Letter, unnamed } from './letter.ts';
-import { type ReadOptions, withSession } from './session.ts';
+import { findLetter, goneBecause } from './find.ts';
+import type { Letter } from './letter.ts';
+import { withLetters } from './selection.ts';
+import type { ReadOptions } from './session.ts';
 
 /** All that is known of a letter. */
 export type LetterDetails = Pick<
@@ -15,8 +20,8 @@ export type LetterDetails = Pick<
   'id' | 'function' | 'kind' | 'error' | 'remedy' | 'source' | 'replays' | 'failure'
 > & {
   sentAt: string;
-  /** Who edited it, when and why, and where the original is. */
-  edited: unknown;
+  /** What operators did to it before: who, when and why, and of an edit where the original is. */
+  history: History | undefined;
   /** Parsed, if it is JSON; else its text, or its size. */
   message: unknown;
   attributes: Record<string, string>;
@@ -40,7 +45,13 @@ export const showLetter = async (
     : undefined;
   let revealed = 0;
   try {
-    const letter = await withSession(target, (session) => findLetter(session, options));
+    const selected = await findLetter(target, options.id, options.signal);
+    const { letter } = await withLetters(target, { ...options, letters: [selected] }, async (inHand) => {
+      const [found] = inHand.letters;
+      if (found === undefined)
+        throw new RefusedError(`The message of ${selected.id} cannot be shown: ${goneBecause(inHand.held)}.`);
+      return { letter: await inHand.read(found) };
+    });
     revealed = 1;
     return detailsOf(letter, { reveal });
   } finally {
@@ -71,13 +82,13 @@ export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): Lett
             ...(failure.detail === undefined ? {} : { detail: shown(failure.detail) }),
             ...(failure.title === undefined ? {} : { title: shown(failure.title) }),
           },
-    edited: jsonIn(letter.attributes[editedAttribute]?.StringValue ?? ''),
+    history: historyIn(letter.attributes[historyAttribute]?.StringValue),
     message: reveal
       ? (jsonIn(body) ?? body)
       : (maskedBody(body) ?? `${Buffer.byteLength(body)} bytes that are no JSON object: ${hidden}`),
     attributes: Object.fromEntries(
       Object.entries(letter.attributes)
-        .filter(([name]) => name !== editedAttribute)
+        .filter(([name]) => name !== historyAttribute)
         .map(([name, { StringValue, DataType }]) => [name, reveal ? (StringValue ?? `${DataType}`) : hidden]),
     ),
     revealed: reveal,

@@ -1,14 +1,15 @@
+import { replayedOften } from '../../desk/letter-words.ts';
 import { needsDecision } from '../../failure.ts';
-import { type LetterKind, replayedOften } from '../reading/letter.ts';
 import type { Selected, Selection } from '../reading/selection.ts';
-import type { ReadSummary } from '../reading/session.ts';
 import type { Preflight } from './preflight.ts';
 
 /** What a replay will do, before it does anything. */
-export type Plan = Required<ReadSummary> & {
-  /** When the letters were counted: none that came later is touched. */
+export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
+  /** When the lists were read: no letter that came later is touched. */
   at: string;
   matching: number;
+  /** When the oldest of them was written; undefined: there is none. */
+  oldestMs: number | undefined;
   send: PlannedGroup[];
   /** They cannot succeed yet: why, and what to do. */
   notYet: (PlannedGroup & { why: string; todo: string })[];
@@ -20,7 +21,13 @@ export type Plan = Required<ReadSummary> & {
   replayedOften: number;
 };
 
-export type PlannedGroup = { function: string; kind: LetterKind; error: string; letters: number };
+export type PlannedGroup = {
+  function: string;
+  kind: string;
+  error: string;
+  words: string[];
+  letters: number;
+};
 
 export type PlanOptions = {
   preflight: Preflight;
@@ -37,19 +44,20 @@ export const planReplay = (
   const notYet: { letter: Selected; why: string; todo: string }[] = [];
   let unknownSource = 0;
   for (const letter of selection.letters) {
-    if (letter.queueUrl === undefined) {
+    if (letter.record.kind === 'unknown-source') {
       unknownSource += 1;
       continue;
     }
     const blocked = preflight(letter);
-    if (needsDecision(letter.kind) && !includeUncertain) uncertain.push(letter);
+    if (needsDecision(letter.record.kind) && !includeUncertain) uncertain.push(letter);
     else if (blocked) notYet.push({ letter, ...blocked });
     else toSend.push(letter);
   }
   const plan = {
     at: new Date().toISOString(),
     matching: selection.letters.length,
-    ...selection.summary,
+    ...{ listed: selection.listed, queued: selection.queued, limitReached: selection.limitReached },
+    oldestMs: selection.letters[0]?.record.atMs,
     send: grouped(toSend),
     notYet: [...Map.groupBy(notYet, ({ why, todo }) => `${why}\n${todo}`).values()].flatMap((each) =>
       grouped(each.map(({ letter }) => letter)).map((group) => ({
@@ -60,12 +68,15 @@ export const planReplay = (
     ),
     uncertain: grouped(uncertain),
     unknownSource,
-    replayedOften: toSend.filter(({ replays }) => replays >= replayedOften).length,
+    replayedOften: toSend.filter(({ record }) => record.replays >= replayedOften).length,
   };
   return { plan, toSend };
 };
 
 const grouped = (letters: Selected[]): PlannedGroup[] =>
   [...Map.groupBy(letters, ({ group }) => group)]
-    .map(([{ function: name, kind, error }, each]) => ({ function: name, kind, error, letters: each.length }))
+    .map(([{ function: name, kind, error, words }, each]) => ({
+      ...{ function: name, kind, error, words },
+      letters: each.length,
+    }))
     .sort((one, other) => other.letters - one.letters);

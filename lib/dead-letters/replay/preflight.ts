@@ -1,5 +1,6 @@
 import { type ConnectionReport, checkConnection } from '../../connection/check.ts';
 import { type Connection, withConnection } from '../../connection/connection.ts';
+import { loadFunctions } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
 import { failureOf } from '../../failure.ts';
 import { acknowledged } from '../../platform/core/operation.ts';
@@ -16,40 +17,40 @@ export const runPreflight = async (
 ): Promise<{ preflight: Preflight; report: ConnectionReport | undefined }> => {
   const probed = await withConnection(target, async (connection) => {
     const report = await checkConnection(connection);
+    const signedByUsers = await functionsSignedByUsers();
     const [missingSecrets, refusedGroups] = await Promise.all([
       secretsThatAreMissing(target, selection),
-      report.reachable ? groupsStillRefused(connection, selection) : new Set<Group>(),
+      report.reachable ? groupsStillRefused(connection, { selection, signedByUsers }) : new Set<Group>(),
     ]);
     const [problem] = report.problems;
     const preflight: Preflight = (letter) => {
       if (!report.reachable && problem) return { why: 'the platform does not answer', todo: problem.remedy };
-      if (report.credentialAccepted === false && problem && !letter.insight.signsAsUser)
+      if (report.credentialAccepted === false && problem && !signedByUsers.has(letter.record.function))
         return { why: 'the platform refuses the service’s credential', todo: problem.remedy };
       if (refusedGroups.has(letter.group))
         return { why: 'the platform still refuses, as a probe tells', todo: letter.group.remedy };
-      const [scope] = letter.kind === 'missing-scope' ? letter.group.grants : [];
+      const [scope] = letter.record.kind === 'missing-scope' ? letter.group.grants : [];
       if (scope && report.scopes && !report.scopes.includes(scope))
         return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
       if (missingSecrets.has(secretOf(target, letter) ?? ''))
         return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
-      return stillInvalid(letter);
+      return unreadable(letter);
     };
     return { preflight, report };
   });
-  return probed ?? { preflight: stillInvalid, report: undefined };
+  return probed ?? { preflight: unreadable, report: undefined };
 };
 
-const stillInvalid: Preflight = ({ kind, insight, group }) => {
-  if (kind === 'unreadable') return { why: 'their messages cannot be read', todo: group.remedy };
-  return insight.stillInvalid === undefined
-    ? undefined
-    : { why: 'their messages are still not valid', todo: 'Edit them: sis-relay letters edit <id>' };
-};
+const unreadable: Preflight = ({ record, group }) =>
+  record.kind === 'unreadable' ? { why: 'their messages cannot be read', todo: group.remedy } : undefined;
 
-const secretOf = ({ platform }: Target, { kind, insight }: Selected): string | undefined =>
-  kind === 'missing-credential' && insight.actor !== undefined
-    ? `${platform?.SECRET_PREFIX}/users/${insight.actor}`
+const secretOf = ({ platform }: Target, { record: { kind, user } }: Selected): string | undefined =>
+  kind === 'missing-credential' && user !== undefined
+    ? `${platform?.SECRET_PREFIX}/users/${user}`
     : undefined;
+
+const functionsSignedByUsers = async (): Promise<Set<string>> =>
+  new Set((await loadFunctions()).filter(({ actor }) => actor === 'users').map(({ name }) => name));
 
 /** Asks only whether they exist: what a secret holds is for the function that signs with it. */
 const secretsThatAreMissing = async (target: Target, selection: Selection): Promise<Set<string>> => {
@@ -82,20 +83,19 @@ const maxProbes = 20;
  */
 const groupsStillRefused = async (
   { client, site: { apiRoot } }: Connection,
-  selection: Selection,
+  { selection, signedByUsers }: { selection: Selection; signedByUsers: Set<string> },
 ): Promise<Set<Group>> => {
   const samples = new Map<Group, Selected>();
   for (const letter of selection.letters)
-    if (/^missing-(scope|permission)$/.test(letter.kind) && samples.size < maxProbes)
+    if (/^missing-(scope|permission)$/.test(letter.record.kind) && samples.size < maxProbes)
       samples.set(letter.group, samples.get(letter.group) ?? letter);
   const refused = new Set<Group>();
   await Promise.all(
-    [...samples].map(async ([group, sample]) => {
-      const { failure } = await selection.read(sample);
-      const [, path = ''] = /^[A-Z]+ ((?:\/[\w.~-]+)+\/?)$/.exec(failure?.operation ?? '') ?? [];
+    [...samples].map(async ([group, { record }]) => {
+      const [, path = ''] = /^[A-Z]+ ((?:\/[\w.~-]+)+\/?)$/.exec(record.operation ?? '') ?? [];
       if (!path.startsWith(`${apiRoot}/`)) return;
       const platform = client.for({
-        actor: sample.insight.actor,
+        actor: signedByUsers.has(record.function) ? record.user : undefined,
         signal: AbortSignal.timeout(20_000),
         onCall: () => {},
       });
@@ -103,7 +103,7 @@ const groupsStillRefused = async (
         await platform.call(reading(path.slice(apiRoot.length)));
       } catch (error) {
         const { kind, required } = failureOf(error);
-        if (kind === group.kind && required === failure?.required) refused.add(group);
+        if (kind === group.kind && required === record.required) refused.add(group);
       }
     }),
   );

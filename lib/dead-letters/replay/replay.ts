@@ -5,7 +5,7 @@ import type { Target } from '../../deployment/target.ts';
 import { parseMessage } from '../../message.ts';
 import type { Filter } from '../reading/filter.ts';
 import type { Letter } from '../reading/letter.ts';
-import { type Insight, withSelection } from '../reading/selection.ts';
+import { selectLetters, withLetters } from '../reading/selection.ts';
 import type { ReadOptions } from '../reading/session.ts';
 import { type Plan, planReplay } from './plan.ts';
 import { runPreflight } from './preflight.ts';
@@ -39,62 +39,71 @@ export type ReplayResult = {
   stoppedBecause?: string | undefined;
   counts?: ReplayCounts | undefined;
   /** How many letters others see only when their lease ends. */
-  backLater: number;
+  backLater?: number | undefined;
 };
 
 /**
- * Replays letters: a plan, then a canary whose outcome is awaited, then the rest. Each letter is deleted after its message was
- * sent (send-and-delete.ts).
+ * Replays letters: a plan by the lists, then a canary of each cause, whose outcome is awaited, then the rest. Nothing is received from
+ * the queue before the plan is confirmed. Each letter is deleted after its message was sent (send-and-delete.ts).
  */
-export const replayLetters = (
+export const replayLetters = async (
   target: Target,
   options: ReplayOptions,
   hooks: ReplayHooks,
-): Promise<ReplayResult> =>
-  withSelection(target, { ...options, ...hooks, inspect: insightInto }, async (selection) => {
-    const probed = options.probe ? target : { ...target, platform: undefined };
-    const { preflight, report } = await runPreflight(probed, selection);
-    const { plan, toSend } = planReplay(selection, { ...options, preflight });
-    const confirmed = await hooks.confirm(plan, report);
-    if (options.dryRun) return { plan, report, ended: 'planned' };
-    if (toSend.length === 0) return { plan, report, ended: 'nothing' };
-    if (!confirmed || hooks.signal.aborted) return { plan, report, ended: 'declined' };
-    const { end } = await hooks.audit.begin({
-      command: 'letters replay',
-      filter: options.filter,
-      reason: options.reason,
-      counts: { planned: toSend.length },
-      letters: toSend.map(({ id }) => id),
-    });
-    const run = createReplayRun({ selection, toSend, options, hooks });
-    try {
-      const stoppedBecause = await run.perform();
-      const ended = stoppedBecause === undefined ? 'done' : 'stopped';
-      return { plan, report, ended, stoppedBecause, counts: run.counts() };
-    } finally {
-      await end(numbersIn(run.counts()), run.sentIds());
-    }
+): Promise<ReplayResult> => {
+  const { signal } = hooks;
+  const selection = await selectLetters(target, options, signal);
+  const probed = options.probe ? target : { ...target, platform: undefined };
+  const { preflight, report } = await runPreflight(probed, selection);
+  const { plan, toSend } = planReplay(selection, { ...options, preflight });
+  const confirmed = await hooks.confirm(plan, report);
+  if (options.dryRun) return { plan, report, ended: 'planned' };
+  if (toSend.length === 0) return { plan, report, ended: 'nothing' };
+  if (!confirmed || signal.aborted) return { plan, report, ended: 'declined' };
+  const { end } = await hooks.audit.begin({
+    command: 'letters replay',
+    filter: options.filter,
+    reason: options.reason,
+    counts: { planned: toSend.length },
+    letters: toSend.map(({ id }) => id),
   });
-
-/** What the integration's definition tells of a letter's message. */
-const insightInto = async ({ function: name, kind, body, queueUrl }: Letter): Promise<Insight> => {
-  const integration = queueUrl === undefined ? undefined : await integrationNamed(name);
-  if (integration === undefined) return {};
-  const signsAsUser = integration.actor !== undefined;
-  if (!['invalid', 'missing-credential', 'missing-permission'].includes(kind)) return { signsAsUser };
+  let counts: Record<string, number> = {};
+  let sentIds: string[] = [];
   try {
-    const { data } = parseMessage(body, integration, Date.now());
-    return { signsAsUser, actor: integration.actor?.(data) };
-  } catch (error) {
-    return { signsAsUser, stillInvalid: error instanceof Error ? error.message : String(error) };
+    const result = await withLetters(target, { ...hooks, letters: toSend }, async (inHand) => {
+      const prepare = async (letter: Letter) => {
+        const problem = await problemWith(letter);
+        return problem === undefined ? { letter, sending: { why: options.reason } } : { problem };
+      };
+      const run = createReplayRun({ inHand, toSend, options, hooks, prepare });
+      try {
+        const stoppedBecause = await run.perform();
+        return { stoppedBecause, counts: run.counts() };
+      } finally {
+        counts = numbersIn(run.counts());
+        sentIds = run.sentIds();
+      }
+    });
+    const ended = result.stoppedBecause === undefined ? 'done' : 'stopped';
+    return { plan, report, ended, ...result };
+  } finally {
+    await end(counts, sentIds);
   }
 };
 
-const numbersIn = (counts: ReplayCounts): Record<string, number> => ({
-  sent: counts.sent,
-  cameBack: counts.cameBack,
-  setAside: counts.setAside,
-  notSent: counts.notSent,
-  failed: counts.failed.length,
-  undeleted: counts.undeleted.length,
-});
+/** Only a message that was not valid is looked at: its function may have learned of it since. */
+const problemWith = async ({ function: name, kind, body }: Letter): Promise<string | undefined> => {
+  const integration = kind === 'invalid' ? await integrationNamed(name) : undefined;
+  if (integration === undefined) return undefined;
+  try {
+    parseMessage(body, integration, Date.now());
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+};
+
+const numbersIn = (counts: ReplayCounts): Record<string, number> => {
+  const { byCause: _, cameBackAs: __, waitFor: ___, failed, undeleted, ...numbers } = counts;
+  return { ...numbers, failed: failed.length, undeleted: undeleted.length };
+};

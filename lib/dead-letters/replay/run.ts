@@ -1,36 +1,54 @@
-import { createGrouping, type Group } from '../reading/groups.ts';
-import type { Selected, Selection } from '../reading/selection.ts';
-import { watchFailures } from './failure-watch.ts';
-import { undecidedAfterWait } from './outcome.ts';
+import { type Fate, watchOutcomes } from '../../desk/outcomes.ts';
+import type { DeskRecord } from '../../desk/record.ts';
+import { type Group, groupsOf } from '../reading/groups.ts';
+import type { Letter } from '../reading/letter.ts';
+import { deskOf } from '../reading/records.ts';
+import type { InHand, Selected } from '../reading/selection.ts';
 import { paced } from './paced.ts';
-import { sendAndDelete } from './send-and-delete.ts';
+import { type Sending, sendAndDelete } from './send-and-delete.ts';
+
+/** What became of the letters of one cause. */
+export type CauseCounts = Pick<Group, 'function' | 'kind' | 'error' | 'words'> & {
+  sent: number;
+  /** Done, or not sent to the platform because the same or a newer change was done before. */
+  through: number;
+  /** Letters again. */
+  cameBack: number;
+  /** On their queues, for a cause that their functions tell. */
+  waits: number;
+  /** Nothing is known of them in time. */
+  unknown: number;
+  /** Not sent, because all those of this cause that were sent first came back or wait. */
+  setAside: number;
+  /** Not sent, because the replay ended before, or nothing was known of those that were sent first. */
+  notTried: number;
+};
 
 export type Canary = {
   letters: number;
+  /** As what they came back, and for what they wait. */
   cameBack: Group[];
-  /** So many have not come back, and may still be on their queues, which hold as many messages or more. */
+  waits: Group[];
   undecided: number;
   seconds: number;
 };
 
-export type ReplayCounts = {
-  sent: number;
-  /** Of those sent, how many are letters again, and why. */
-  cameBack: number;
+export type ReplayCounts = Omit<CauseCounts, 'function' | 'kind' | 'error' | 'words'> & {
+  byCause: CauseCounts[];
+  /** As what letters came back, and for what messages wait. */
   cameBackAs: Group[];
-  /** Whether all others are known to have gone through. */
-  settled: boolean;
-  /** Not sent, because the canary of their group came back. */
-  setAside: number;
-  /** Not sent, because it stopped before. */
-  notSent: number;
+  waitFor: Group[];
+  /** They are in the queue no longer, or somebody else has them in hand. */
+  gone: number;
+  /** Left alone, as their function would still refuse their messages. */
+  stillInvalid: number;
   failed: { id: string; reason: string }[];
   /** Sent, but still letters. */
   undeleted: string[];
 };
 
 export type RunOptions = {
-  /** So many are sent first; the others follow when these went well. 0: none. */
+  /** So many are sent first, and of each cause at least one; the others follow when these went well. 0: none. */
   canary: number;
   /** How long the outcome of what was sent is waited for. */
   waitSeconds: number;
@@ -43,141 +61,194 @@ export type RunOptions = {
 export type RunHooks = {
   signal: AbortSignal;
   onCanary?(canary: Canary): void;
-  /** Decides whether to continue where the outcome of a canary is not known in time; default: it stops. */
+  /** Decides whether causes go on of whose canary nothing is known in time; default: they do not. */
   continueUndecided?(canary: Canary): Promise<boolean>;
   onSent?(sent: number, of: number): void;
 };
 
-type Parts = { selection: Selection; toSend: Selected[]; options: RunOptions; hooks: RunHooks };
+type Parts = {
+  inHand: InHand;
+  toSend: Selected[];
+  options: RunOptions;
+  hooks: RunHooks;
+  /** What is sent of a letter, or why it stays one. */
+  prepare(letter: Letter): Promise<{ letter: Letter; sending: Sending } | { problem: string }>;
+};
 
 /** When SQS refuses so many messages in a row, the replay stops. */
 const maxFailuresInARow = 20;
 
 /** One run of a replay; `perform` answers why it stopped early, if it did. */
-export const createReplayRun = ({ selection, toSend, options, hooks }: Parts) => {
-  const { session } = selection;
+export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Parts) => {
+  const { session } = inHand;
   const { signal } = hooks;
-  const sent = new Map<string, Selected>();
+  const outcomes = watchOutcomes(deskOf(session.target));
+  /** By the letter's id, SQS' id of the message; undefined where SQS did not tell it. */
+  const sent = new Map<string, string | undefined>();
+  /** By function, the letters in the order of sending. */
+  const rows = new Map<string, Selected[]>();
   const failed: ReplayCounts['failed'] = [];
   const undeleted: string[] = [];
-  let setAside = 0;
+  const stillInvalid = new Set<string>();
+  const setAside = new Set<Selected>();
   let failuresInARow = 0;
-  let settled = true;
-  let isDecided = true;
-  const watch = watchFailures(session);
+
+  const fateOf = ({ id }: Selected): Fate => outcomes.fateOf(sent.get(id) ?? '');
+  const recordsWith = (letters: Selected[], fate: Fate): DeskRecord[] =>
+    letters.flatMap((letter) =>
+      fateOf(letter) === fate ? (outcomes.recordOf(sent.get(letter.id) ?? '') ?? []) : [],
+    );
 
   const send = async (letters: Selected[]): Promise<void> => {
-    const whole = await Promise.all(letters.map(selection.read));
-    watch.expect(whole);
-    const outcome = await sendAndDelete(session, whole);
-    watch.forget(whole.filter(({ id }) => outcome.failed.has(id)));
-    for (const letter of letters) if (!outcome.failed.has(letter.id)) sent.set(letter.id, letter);
+    const prepared: { letter: Letter; sending: Sending }[] = [];
+    for (const selected of letters) {
+      const ready = await prepare(await inHand.read(selected));
+      if ('letter' in ready) prepared.push(ready);
+      else stillInvalid.add(selected.id);
+    }
+    const outcome = await sendAndDelete(session, prepared);
+    outcomes.expect([...outcome.sent.values()].flatMap((id) => id ?? []));
+    for (const selected of letters) {
+      if (!outcome.sent.has(selected.id)) continue;
+      sent.set(selected.id, outcome.sent.get(selected.id));
+      const row = rows.get(selected.record.function) ?? [];
+      rows.set(selected.record.function, row);
+      row.push(selected);
+    }
     for (const [id, reason] of outcome.failed) failed.push({ id, reason });
     undeleted.push(...outcome.undeleted);
-    failuresInARow = outcome.sent.length > 0 ? 0 : failuresInARow + letters.length;
-    hooks.onSent?.(sent.size, toSend.length - setAside);
+    failuresInARow = outcome.failed.size === 0 ? 0 : failuresInARow + outcome.failed.size;
+    hooks.onSent?.(sent.size, toSend.length - setAside.size);
+  };
+
+  /** The error with which so many in a row, of one function, have come back. */
+  const errorOfRow = (length: number): string | undefined => {
+    for (const row of rows.values()) {
+      let inARow = 0;
+      let last: string | undefined;
+      for (const { id } of row) {
+        const record = outcomes.recordOf(sent.get(id) ?? '');
+        const error = record?.state === 'letter' ? `${record.kind}: ${record.error}` : undefined;
+        inARow = error !== undefined && error === last ? inARow + 1 : 1;
+        last = error;
+        if (error !== undefined && inARow >= length) return error;
+      }
+    }
+    return undefined;
   };
 
   const whyStop = (): string | undefined => {
     if (signal.aborted) return 'it was interrupted';
-    if (watch.problem() !== undefined) return 'the dead-letter queue could not be read any more';
-    const error = watch.errorOfRow(options.stopAfter);
+    if (outcomes.problem() !== undefined) return 'what became of the messages could not be read any more';
+    const error = errorOfRow(options.stopAfter);
     if (error !== undefined) return `${options.stopAfter} in a row came back with the same error: ${error}`;
     if (failuresInARow >= maxFailuresInARow)
       return `SQS took none of ${failuresInARow} messages in a row: ${failed.at(-1)?.reason}`;
     return undefined;
   };
 
-  const awaitOutcome = (letters: Selected[]) =>
-    undecidedAfterWait(
-      letters.filter(({ id }) => sent.has(id)),
-      { session, watch, signal, waitSeconds: options.waitSeconds },
+  const settled = (letters: Selected[]): Promise<number> =>
+    outcomes.settled(
+      letters.filter(({ id }) => sent.has(id)).map(({ id }) => sent.get(id) ?? ''),
+      { signal, waitSeconds: options.waitSeconds },
     );
 
-  const groupsOf = (letters: Selected[]): Group[] => {
-    const grouping = createGrouping();
-    for (const { id } of letters) {
-      const letter = watch.cameBack.get(id);
-      if (letter) grouping.add(letter);
-    }
-    return grouping.all();
-  };
-
-  /** Sends the canary; answers what may follow, or why nothing may. */
-  const sendCanary = async (): Promise<{ rest: Selected[]; stop?: string | undefined }> => {
-    const canary = canaryOf(toSend, options.canary);
+  /** Sends the canary; answers what may follow. */
+  const sendCanary = async (): Promise<Selected[]> => {
+    const canary = canaryOf(inHand.letters, options.canary);
     const chosen = new Set(canary);
-    const others = toSend.filter((letter) => !chosen.has(letter));
     const startedMs = Date.now();
     await send(canary);
-    const undecided = await awaitOutcome(canary);
-    isDecided = undecided === 0;
+    await settled(canary);
+    const tried = canary.filter(({ id }) => sent.has(id));
+    const fates = Map.groupBy(tried, fateOf);
     const result: Canary = {
-      letters: canary.length,
-      cameBack: groupsOf(canary),
-      undecided,
+      letters: tried.length,
+      cameBack: groupsOf(recordsWith(tried, 'came back')).groups,
+      waits: groupsOf(recordsWith(tried, 'waits')).groups,
+      undecided: fates.get('unknown')?.length ?? 0,
       seconds: (Date.now() - startedMs) / 1000,
     };
     hooks.onCanary?.(result);
-    const back = canary.filter(({ id }) => watch.cameBack.has(id));
-    const through = undecided > 0 ? [] : canary.filter(({ id }) => sent.has(id) && !watch.cameBack.has(id));
-    const good = new Set(through.map(({ group }) => group));
-    const bad = new Set(back.map(({ group }) => group).filter((group) => !good.has(group)));
-    const rest = others.filter(({ group }) => !bad.has(group));
-    setAside = others.length - rest.length;
-    if (signal.aborted) return { rest, stop: whyStop() };
-    if (failed.length === canary.length)
-      return { rest, stop: `SQS did not take the canary: ${failed[0]?.reason}` };
-    if (back.length > 0 && back.length === canary.length)
-      return { rest, stop: 'every letter of the canary came back' };
-    if (undecided > 0 && rest.length > 0 && !(await hooks.continueUndecided?.(result)))
-      return { rest, stop: unknownOutcome(undecided) };
-    return { rest, stop: whyStop() };
+    const groupsWith = (...of: Fate[]) =>
+      new Set(of.flatMap((fate) => fates.get(fate) ?? []).map(({ group }) => group));
+    const good = groupsWith('through');
+    const bad = groupsWith('came back', 'waits');
+    const unknown = groupsWith('unknown');
+    const rest = inHand.letters.filter((letter) => !chosen.has(letter));
+    const isOpen = ({ group }: Selected) => unknown.has(group) && !good.has(group) && !bad.has(group);
+    for (const letter of rest) if (bad.has(letter.group) && !good.has(letter.group)) setAside.add(letter);
+    const goesOn =
+      !signal.aborted && rest.some(isOpen) && ((await hooks.continueUndecided?.(result)) ?? false);
+    // Of a cause whose canary was not sent at all, nothing is known either.
+    return rest.filter(
+      (letter) => !setAside.has(letter) && (good.has(letter.group) || !isOpen(letter) || goesOn),
+    );
   };
 
   const perform = async (): Promise<string | undefined> => {
     try {
-      const { rest, stop } = options.canary > 0 ? await sendCanary() : { rest: toSend, stop: undefined };
-      if (stop !== undefined) {
-        settled = false;
-        return stop;
-      }
-      await paced(rest, { rate: options.rate, signal, stop: () => whyStop() !== undefined, work: send });
-      const attempted = sent.size + failed.length;
-      const why = attempted < toSend.length - setAside ? whyStop() : undefined;
-      // The outcome of a decided canary is known already.
-      settled = (await awaitOutcome(isDecided ? rest : [...sent.values()])) === 0;
+      const rest = options.canary > 0 ? await sendCanary() : inHand.letters;
+      await paced(rest, {
+        ...{ rate: options.rate, signal },
+        stop: () => whyStop() !== undefined,
+        work: send,
+      });
+      const isOver = rest.every(({ id }) => sent.has(id) || stillInvalid.has(id) || isFailed(id));
+      const why = isOver ? undefined : whyStop();
+      await settled(inHand.letters);
       return why;
     } finally {
-      await watch.stop();
+      await outcomes.stop();
     }
+  };
+
+  const isFailed = (wanted: string): boolean => failed.some(({ id }) => id === wanted);
+
+  const countsOf = (letters: Selected[]) => {
+    const counts = { sent: 0, through: 0, cameBack: 0, waits: 0, unknown: 0, setAside: 0, notTried: 0 };
+    const names = {
+      through: 'through',
+      'came back': 'cameBack',
+      waits: 'waits',
+      unknown: 'unknown',
+    } as const;
+    for (const letter of letters)
+      if (sent.has(letter.id)) {
+        counts.sent += 1;
+        counts[names[fateOf(letter)]] += 1;
+      } else if (setAside.has(letter)) counts.setAside += 1;
+      else if (!stillInvalid.has(letter.id) && !isFailed(letter.id)) counts.notTried += 1;
+    return counts;
   };
 
   return {
     perform,
     sentIds: (): string[] => [...sent.keys()],
     counts: (): ReplayCounts => ({
-      sent: sent.size,
-      cameBack: watch.cameBack.size,
-      cameBackAs: groupsOf([...sent.values()]),
-      settled,
-      setAside,
-      notSent: toSend.length - setAside - sent.size - failed.length,
+      ...countsOf(inHand.letters),
+      byCause: [...Map.groupBy(inHand.letters, ({ group }) => group)]
+        .map(([{ function: name, kind, error, words }, letters]) => ({
+          ...{ function: name, kind, error, words },
+          ...countsOf(letters),
+        }))
+        .sort((one, other) => other.sent - one.sent),
+      cameBackAs: groupsOf(recordsWith(inHand.letters, 'came back')).groups,
+      waitFor: groupsOf(recordsWith(inHand.letters, 'waits')).groups,
+      gone: inHand.gone.length,
+      stillInvalid: stillInvalid.size,
       failed,
       undeleted,
     }),
   };
 };
 
-const unknownOutcome = (undecided: number): string =>
-  `the outcome of ${undecided} of the canary is not known yet, as their queues hold as many messages or more; --continue-undecided sends the rest all the same`;
-
-/** One letter of each group in turn, as each group may fail for its own cause. */
+/** One letter of each cause in turn, until there are as many as asked for, and one of each cause at least. */
 const canaryOf = (letters: Selected[], size: number): Selected[] => {
   const groups = [...Map.groupBy(letters, ({ group }) => group).values()];
   const longest = Math.max(0, ...groups.map((each) => each.length));
   const inTurn = Array.from({ length: Math.min(longest, size) }, (_, at) =>
     groups.flatMap((each) => each[at] ?? []),
   );
-  return inTurn.flat().slice(0, size);
+  return inTurn.flat().slice(0, Math.max(size, groups.length));
 };

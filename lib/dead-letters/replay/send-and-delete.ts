@@ -1,54 +1,99 @@
 import { sendAll } from '../../aws/batches.ts';
-import { bytesOf, maxAttributes, maxBytes, type Outgoing } from '../../aws/sqs-limits.ts';
-import type { DeadLetter } from '../../dead-letter.ts';
+import { bytesOf, maxAttributes, maxBytes, type Outgoing, withoutRefused } from '../../aws/sqs-limits.ts';
+import { type DeadLetter, historyAttribute, receiptAttribute } from '../../dead-letter.ts';
+import type { Target } from '../../deployment/target.ts';
+import { type Deed, historyIn, withDeed } from '../../desk/history.ts';
 import { needsDecision } from '../../failure.ts';
 import type { Letter } from '../reading/letter.ts';
+import { deskOf, endRecords } from '../reading/records.ts';
 import type { Session } from '../reading/session.ts';
 import { leaseEnded } from '../reading/visibility-lease.ts';
 
 export type SendOutcome = {
-  /** The letters whose messages are on their queues again. */
-  sent: Letter[];
+  /** By the letter's id, SQS' id of the message that is on its queue again; undefined where SQS did not tell it. */
+  sent: Map<string, string | undefined>;
   /** Why the others are not, by id: they stay letters. */
   failed: Map<string, string>;
   /** Sent, but not deleted, so still letters: if they are sent again, the ledger knows the second copies as duplicates. */
   undeleted: string[];
 };
 
-/** Sends the letters' messages back to their queues, then deletes the letters: a crash in between leaves both, never neither. */
-export const sendAndDelete = async (session: Session, letters: Letter[]): Promise<SendOutcome> => {
-  const failed = new Map<string, string>();
-  const sent: Letter[] = [];
-  for (const [url, each] of Map.groupBy(letters, ({ queueUrl }) => queueUrl)) {
-    const current = each.filter(({ id }) => session.lease.isCurrent(id));
-    for (const letter of each) if (!current.includes(letter)) failed.set(letter.id, leaseEnded);
-    if (url === undefined) for (const { id } of each) failed.set(id, 'it has no queue');
+/** Who sends it, and why; `edited`: where it is kept as it was before. */
+export type Sending = { why?: string | undefined; original?: string };
+
+/**
+ * Sends the letters' messages back to their queues, then deletes the letters: a crash in between leaves both, never neither. The
+ * lists follow.
+ */
+export const sendAndDelete = async (
+  session: Session,
+  letters: readonly { letter: Letter; sending: Sending }[],
+): Promise<SendOutcome> => {
+  const { target, queue, lease } = session;
+  const failed: SendOutcome['failed'] = new Map();
+  const sent: SendOutcome['sent'] = new Map();
+  for (const [url, each] of Map.groupBy(letters, ({ letter }) => letter.queueUrl)) {
+    const current = each.filter(({ letter }) => lease.isCurrent(letter.sqsId));
+    for (const one of each) if (!current.includes(one)) failed.set(one.letter.id, leaseEnded);
+    if (url === undefined) for (const { letter } of each) failed.set(letter.id, 'it has no queue');
     if (url === undefined) continue;
-    const failures = await sendAll({ sqs: session.queue.sqs, url }, current.map(messageFor));
-    for (const [at, letter] of current.entries()) {
+    const outgoing = current.map(({ letter, sending }) =>
+      messageFor(letter, deedOf(letter, sending, target)),
+    );
+    const { failures, messageIds } = await sendAll({ sqs: queue.sqs, url }, outgoing);
+    for (const [at, { letter }] of current.entries()) {
       const reason = failures.get(at);
-      if (reason === undefined) sent.push(letter);
+      if (reason === undefined) sent.set(letter.id, messageIds[at]);
       else failed.set(letter.id, reason);
     }
   }
-  const undeleted = await session.lease.deleteLetters(sent.map(({ id }) => id));
-  return { sent, failed, undeleted: [...undeleted.keys()] };
+  const going = letters.filter(({ letter }) => sent.has(letter.id));
+  const failures = await lease.deleteLetters(
+    going.flatMap(({ letter: { sqsId, copies } }) => [sqsId, ...copies]),
+  );
+  const [stay, gone] = [
+    going.filter(({ letter }) => failures.has(letter.sqsId)),
+    going.filter(({ letter }) => !failures.has(letter.sqsId)),
+  ];
+  const ending = new Map(gone.map((each) => [each.letter.id, each.sending]));
+  await endRecords(
+    deskOf(target),
+    gone.map(({ letter }) => letter),
+    ({ id }) => ({
+      state: ending.get(id)?.original === undefined ? 'replayed' : 'edited',
+      ...{ by: target.who, why: ending.get(id)?.why, as: sent.get(id) },
+    }),
+  );
+  return { sent, failed, undeleted: stay.map(({ letter }) => letter.id) };
 };
 
+const deedOf = (letter: Letter, { why, original }: Sending, { who: by }: Target): Deed => ({
+  what: original === undefined ? 'replayed' : 'edited',
+  ...{ at: new Date().toISOString(), by, why, letter: letter.id, kind: letter.kind, original },
+});
+
 /**
- * The message, byte for byte, and the number of this replay: by it the ledger knows that the message is to be done again, and is
- * no second copy. `kind` tells the ledger that a person has decided: whoever replays such a letter has looked at the platform.
+ * The message, byte for byte, the number of this replay, and what operators did to it so far: by the number the ledger knows that the
+ * message is to be done again, and is no second copy. `kind` tells the ledger that a person has decided: whoever replays such a
+ * letter has looked at the platform. `receipt` asks the function to write down what becomes of it.
  */
-export const messageFor = ({ body, attributes, replays, failure }: DeadLetter): Outgoing => {
+export const messageFor = ({ body, attributes, replays, failure }: DeadLetter, deed: Deed): Outgoing => {
+  const text = (value: string) => ({ DataType: 'String', StringValue: withoutRefused(value) });
+  const { [historyAttribute]: before, ...others } = attributes;
+  const history = withDeed(historyIn(before?.StringValue), deed, failure?.firstAt);
   const counted = {
     replays: { DataType: 'Number', StringValue: String(replays + 1) },
-    ...(failure &&
-      needsDecision(failure.kind) && { kind: { DataType: 'String', StringValue: failure.kind } }),
+    ...(failure && needsDecision(failure.kind) && { kind: text(failure.kind) }),
   };
-  const room = maxAttributes - Object.keys(counted).length;
-  const carried = Object.fromEntries(Object.entries(attributes).slice(0, room));
-  const fitting = [{ ...carried, ...counted }, counted, {}].find(
-    (each) => bytesOf({ body, attributes: each }) <= maxBytes,
-  );
+  const told = { ...counted, [receiptAttribute]: text('yes'), [historyAttribute]: text(history) };
+  const room = maxAttributes - Object.keys(told).length;
+  const carried = Object.fromEntries(Object.entries(others).slice(0, room));
+  const fitting = [
+    { ...carried, ...told },
+    told,
+    { ...counted, [receiptAttribute]: text('yes') },
+    counted,
+    {},
+  ].find((each) => bytesOf({ body, attributes: each }) <= maxBytes);
   return { body, attributes: fitting ?? {} };
 };

@@ -10,7 +10,7 @@ import { dynamoDbEndpoint } from '../../../lib/aws/dynamodb-endpoint.ts';
 import { traced } from '../../../lib/aws/error.ts';
 import { failureOf } from '../../../lib/failure.ts';
 import { localClient } from '../../local/aws.ts';
-import { startLedgerTable } from '../../local/ledger-table.ts';
+import { startTables } from '../../local/tables.ts';
 
 const TableName = 'sis-relay-test-ledger';
 const write = { TableName, Key: { resource: { S: 'a' } } };
@@ -144,9 +144,9 @@ describe('a call', () => {
 });
 
 describe('against the emulator', () => {
-  let emulator: Awaited<ReturnType<typeof startLedgerTable>>;
+  let emulator: Awaited<ReturnType<typeof startTables>>;
   beforeAll(async () => {
-    emulator = await startLedgerTable(TableName);
+    emulator = await startTables(TableName);
     return () => emulator.close();
   });
 

@@ -12,7 +12,7 @@ import { createLedgerTable, type LedgerTable } from '../../../lib/ledger/table.t
 import { versionOf } from '../../../lib/message.ts';
 import { createTableModel } from '../../history/table.ts';
 import { localClient } from '../../local/aws.ts';
-import { startLedgerTable } from '../../local/ledger-table.ts';
+import { startTables } from '../../local/tables.ts';
 
 const start = Date.UTC(2026, 2, 1);
 const second = 1_000;
@@ -22,7 +22,7 @@ const graceMs = 60 * second;
 /** A message that its queue has not shown again for so long was done. */
 const hiddenMs = 3_600 * second;
 
-let server: Awaited<ReturnType<typeof startLedgerTable>>;
+let server: Awaited<ReturnType<typeof startTables>>;
 let client: DynamoDb;
 let nowMs = start;
 let resources = 0;
@@ -32,7 +32,7 @@ let calls: string[] = [];
 let warnings: { text: string; facts: Record<string, string> }[] = [];
 
 beforeAll(async () => {
-  server = await startLedgerTable('ledger');
+  server = await startTables('ledger');
   client = clientWith(3);
 });
 beforeEach(() => {

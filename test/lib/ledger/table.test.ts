@@ -4,13 +4,13 @@ import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
 import { createLedgerTable, type Field, type Item, type LedgerTable } from '../../../lib/ledger/table.ts';
 import { createTableModel } from '../../history/table.ts';
 import { localClient } from '../../local/aws.ts';
-import { startLedgerTable } from '../../local/ledger-table.ts';
+import { startTables } from '../../local/tables.ts';
 
 const name = 'ledger';
 const start = Date.UTC(2026, 2, 1);
 const day = 24 * 3_600_000;
 
-let server: Awaited<ReturnType<typeof startLedgerTable>>;
+let server: Awaited<ReturnType<typeof startTables>>;
 let client: DynamoDb;
 let table: LedgerTable;
 let nowMs = start;
@@ -18,7 +18,7 @@ let resources = 0;
 let resource = '';
 
 beforeAll(async () => {
-  server = await startLedgerTable(name);
+  server = await startTables(name);
   client = createDynamoDb(localClient(server.url));
   table = createLedgerTable({ dynamodb: client, table: name, nowMs: () => nowMs });
 });

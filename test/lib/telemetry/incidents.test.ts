@@ -10,11 +10,11 @@ import {
   serviceCredential,
 } from '../../../lib/telemetry/incidents.ts';
 import { localClient } from '../../local/aws.ts';
-import { startLedgerTable } from '../../local/ledger-table.ts';
+import { startTables } from '../../local/tables.ts';
 
 const table = 'sis-relay-test-ledger';
 const minuteMs = 60_000;
-let server: Awaited<ReturnType<typeof startLedgerTable>>;
+let server: Awaited<ReturnType<typeof startTables>>;
 let client: DynamoDb;
 /** A table's worth of subjects for each test. */
 let name = '';
@@ -23,7 +23,7 @@ let writes: string[] = [];
 let tests = 0;
 
 beforeAll(async () => {
-  server = await startLedgerTable(table);
+  server = await startTables(table);
 });
 afterAll(() => server.close());
 beforeEach(async () => {

@@ -5,11 +5,11 @@ import type { Budget, Priority } from '../../../lib/pace/pacer.ts';
 import type { CallReport } from '../../../lib/platform/client.ts';
 import { countedSinceMs, createPaceUse, readPaceUse } from '../../../lib/telemetry/pace-use.ts';
 import { localClient } from '../../local/aws.ts';
-import { startLedgerTable } from '../../local/ledger-table.ts';
+import { startTables } from '../../local/tables.ts';
 
 const table = 'sis-relay-test-ledger';
 const second = 1_000;
-let server: Awaited<ReturnType<typeof startLedgerTable>>;
+let server: Awaited<ReturnType<typeof startTables>>;
 let client: DynamoDb;
 /** A function for each test. */
 let name = '';
@@ -18,7 +18,7 @@ let writes = 0;
 let tests = 0;
 
 beforeAll(async () => {
-  server = await startLedgerTable(table);
+  server = await startTables(table);
 });
 afterAll(() => server.close());
 beforeEach(() => {

@@ -1,57 +1,94 @@
 import type { Command } from 'commander';
 import { changed, changedInEditor, changeFrom, removalOf } from '../../../dead-letters/edit/change.ts';
-import { type EditOptions, editLetter } from '../../../dead-letters/edit/edit.ts';
-import { RefusedError } from '../../../deployment/command-errors.ts';
-import { type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
-import { differenceLines, editedLines } from '../../print/changes.ts';
+import { editLetters } from '../../../dead-letters/edit/edit.ts';
+import { findLetter } from '../../../dead-letters/reading/find.ts';
+import { RefusedError, UsageError } from '../../../deployment/command-errors.ts';
+import { addFilterOptions, type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
+import { editPlanLines, originalLines } from '../../print/changes.ts';
+import { canaryLines, resultLines } from '../../print/plan.ts';
+import { createProgress } from '../../print/progress.ts';
+import { countOf } from '../../print/table.ts';
 import type { Terminal } from '../../print/terminal.ts';
+import { addRunOptions, type GivenRun, runOptionsOf } from './run-options.ts';
 
-type Given = Pick<EditOptions, 'reason' | 'includeUncertain' | 'reveal'> & {
+type Given = GivenRun & {
+  reason: string;
+  includeUncertain: boolean;
+  reveal: boolean;
   set?: string[];
   unset?: string[];
-  wait: number;
+  limit?: number;
 };
 
 const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
 export const addEdit = (letters: Command, cli: Cli): void => {
-  letters
+  const command = letters
     .command('edit')
-    .description('corrects the message of a letter and sends it; the original is kept')
-    .argument('<id>', 'of the letter, or its beginning, or the id of its message')
+    .description('corrects the messages of letters and sends them; the originals are kept')
+    .argument('[id]', 'of one letter, or its beginning, or the id of its message; else give a filter')
     .requiredOption('--reason <text>', 'why, kept with the message and in the audit log', reasonText)
     .option('--set <field=value>', 'instead of opening an editor; can be given more than once', collect)
     .option('--unset <field>', 'takes a field away; can be given more than once', collect)
     .option(
       '--include-uncertain',
-      'also a letter that is uncertain or outdated: you have looked what the platform holds',
+      'also letters that are uncertain or outdated: you have looked what the platform holds',
       false,
     )
     .option('--reveal', 'show old values unmasked; this is written to the audit log', false)
-    .option('--yes', 'do not ask whether the difference is right')
-    .option('--wait <seconds>', 'wait n seconds for the outcome', wholeNumber(1, 3_600), 30)
+    .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
+    .option('--yes', 'do not ask whether the difference is right');
+  addFilterOptions(addRunOptions(command, { rate: 20 }))
     .addHelpText('after', examples)
-    .action(async (id: string, { set = [], unset = [], wait, ...options }: Given, command: Command) => {
-      const { target, audit, terminal, print, agreed, finish } = contextOf(cli, command);
-      const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
-      const { difference: _, ...edited } = await editLetter(target, {
-        ...{ id, ...options, waitSeconds: wait, signal: terminal.signal, audit },
-        isOpened: changes.length === 0,
-        change: async (body, problem) => {
-          if (changes.length === 0) return inEditor(body, problem, terminal);
-          if (problem !== undefined) throw new RefusedError(`Nothing was sent. ${problem}`);
-          return changed(body, changes);
-        },
-        confirm: async (difference) => {
-          print({ difference }, () => differenceLines(difference, terminal));
-          return agreed('Send it so?');
-        },
-      });
-      print({ result: { ...edited, cameBackAs: edited.cameBackAs?.error } }, () =>
-        editedLines(edited, terminal),
-      );
-      finish(edited.ended === 'through');
-    });
+    .action(
+      async (
+        id: string | undefined,
+        { set = [], unset = [], reason, includeUncertain, reveal, limit, ...options }: Given,
+        command: Command,
+      ) => {
+        const { target, audit, terminal, isJson, print, agreed, finish, ...context } = contextOf(
+          cli,
+          command,
+        );
+        const { signal } = terminal;
+        if (id === undefined && Object.keys(context.filter).length === 0)
+          throw new UsageError('Which letters? Give the id of one, or a filter as in --kind invalid.');
+        const filter =
+          id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] };
+        const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
+        const reading = createProgress(terminal, 'Reading letters');
+        const sending = createProgress(terminal, 'Sent');
+        const { plan: _, ...edited } = await editLetters(target, {
+          ...{ reason, includeUncertain, reveal, limit, filter, signal, audit },
+          ...runOptionsOf(options, { terminal, isJson }),
+          isOpened: changes.length === 0,
+          change: async (body, problem) => {
+            reading.end();
+            if (changes.length === 0) return inEditor(body, problem, terminal);
+            if (problem !== undefined) throw new RefusedError(problem);
+            return changed(body, changes);
+          },
+          onProgress: reading.show,
+          onSent: sending.show,
+          onCanary: (canary) => {
+            sending.end();
+            if (canary.letters > 1) print({ canary }, () => ['', ...canaryLines(canary, terminal)]);
+          },
+          confirm: async (plan) => {
+            reading.end();
+            print({ plan }, () => editPlanLines(plan, terminal));
+            return agreed(plan.letters === 1 ? 'Send it so?' : `Send ${countOf(plan.letters, 'letter')} so?`);
+          },
+        }).finally(() => {
+          reading.end();
+          sending.end();
+        });
+        print({ result: edited }, () => [...resultLines(edited, terminal), ...originalLines(edited)]);
+        const { sent = 0, cameBack = 0, setAside = 0, notTried = 0 } = edited.counts ?? {};
+        // What waits, or is not known yet, was sent all the same.
+        finish(edited.ended === 'done' && sent > 0 && cameBack + setAside + notTried === 0);
+      },
+    );
 };
 
 /** Opens the message, and opens it again where it is not valid yet, with what was typed. */
@@ -70,6 +107,7 @@ Examples:
   sis-relay letters edit 3f0c91aa --reason "too many points" --set data.grade.points=7
   sis-relay letters edit 3f0c91aa --reason typo --unset data.coment --set data.comments="Well done"
   sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
+  sis-relay letters edit --kind invalid --error data.grade --reason "no grade" --set 'data.grade={"type":"Numeric","points":0}'
 
 An editor shows the message whole, and the audit log says so.
 A value is JSON where it reads as such (7, true, "7"), else text.`;

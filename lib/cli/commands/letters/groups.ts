@@ -9,10 +9,8 @@ export const addGroups = (letters: Command, cli: Cli): void => {
   )
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
-      const { target, filter, terminal, signal, print, withProgress, finish } = contextOf(cli, command);
-      const found = await withProgress('Reading letters', (onProgress) =>
-        groupLetters(target, filter, { signal, onProgress }),
-      );
+      const { target, filter, terminal, signal, print, finish } = contextOf(cli, command);
+      const found = await groupLetters(target, filter, { signal });
       print(found, () => groupsLines(found, { target, terminal }));
       finish(found.matching > 0);
     });

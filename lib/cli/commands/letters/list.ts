@@ -5,18 +5,13 @@ import { listLines } from '../../print/letters.ts';
 
 export const addList = (letters: Command, cli: Cli): void => {
   addFilterOptions(letters.command('list').description('lists letters, the oldest first'))
-    .option('--limit <n>', 'at most n letters', wholeNumber(1, 10_000), 50)
+    .option('--limit <n>', 'at most n letters; default: 50, or all as JSON', wholeNumber(1, 1_000_000))
     .addHelpText('after', examples)
-    .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { target, filter, terminal, signal, isJson, print, withProgress, finish } = contextOf(
-        cli,
-        command,
-      );
-      const found = await withProgress('Reading letters', (onProgress) =>
-        listLetters(target, { filter, limit }, { signal, onProgress }),
-      );
-      for (const document of isJson ? found.letters : [found])
-        print(document, () => listLines(found, { target, terminal }));
+    .action(async ({ limit }: { limit?: number }, command: Command) => {
+      const { target, filter, terminal, signal, isJson, print, finish } = contextOf(cli, command);
+      const most = limit ?? (isJson ? Number.POSITIVE_INFINITY : 50);
+      const found = await listLetters(target, { filter, limit: most }, { signal });
+      print(found, () => listLines(found, { target, terminal }));
       finish(found.matching > 0);
     });
 };

@@ -1,28 +1,17 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type ReplayOptions, replayLetters } from '../../../dead-letters/replay/replay.ts';
-import {
-  addFilterOptions,
-  type Cli,
-  contextOf,
-  isYes,
-  reasonText,
-  wholeNumber,
-} from '../../command-context.ts';
+import { addFilterOptions, type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
 import { canaryLines, paceLine, planLines, resultLines } from '../../print/plan.ts';
 import { createProgress } from '../../print/progress.ts';
 import { wrapped } from '../../print/table.ts';
+import { addRunOptions, type GivenRun, runOptionsOf } from './run-options.ts';
 
-type Given = Omit<ReplayOptions, 'filter' | 'waitSeconds'> & {
-  canaryWait: number;
-  continueUndecided?: boolean;
-};
+type Given = GivenRun & Pick<ReplayOptions, 'limit' | 'dryRun' | 'includeUncertain' | 'probe' | 'reason'>;
 
 export const addReplay = (letters: Command, cli: Cli): void => {
-  addFilterOptions(
-    letters
-      .command('replay')
-      .description('sends letters back to their queues: a plan, a canary, then the rest'),
-  )
+  const command = letters
+    .command('replay')
+    .description('sends letters back to their queues: a plan, a canary of each cause, then the rest')
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .option('--dry-run', 'show the plan and end there')
     .option('--yes', 'do not ask whether the plan is right')
@@ -30,45 +19,35 @@ export const addReplay = (letters: Command, cli: Cli): void => {
       '--include-uncertain',
       'also letters that are uncertain or outdated: you have looked what the platform holds',
     )
-    .option(
-      '--canary <n>',
-      'send n letters first and wait for their outcome; 0: none',
-      wholeNumber(0, 100),
-      5,
-    )
-    .option('--canary-wait <seconds>', 'wait n seconds for that outcome', wholeNumber(1, 3_600), 60)
-    .option('--continue-undecided', 'continue where the outcome of the canary is not known by then')
-    .option('--rate <n>', 'messages a second, at most 500', rate, 5)
-    .option(
-      '--stop-after <n>',
-      'stop when n letters in a row come back with the same error',
-      wholeNumber(1, 1_000),
-      5,
-    )
     .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
-    .option('--reason <text>', 'why, for the audit log', reasonText)
+    .option('--reason <text>', 'why, kept with the message and in the audit log', reasonText);
+  addFilterOptions(addRunOptions(command, { rate: 5 }))
     .addHelpText('after', examples)
-    .action(async ({ canaryWait, continueUndecided, ...given }: Given, command: Command) => {
+    .action(async (given: Given, command: Command) => {
       const { target, filter, audit, terminal, signal, isJson, print, agreed, finish } = contextOf(
         cli,
         command,
       );
-      const options = { ...given, filter, waitSeconds: canaryWait };
+      const { limit, dryRun, includeUncertain, probe, reason } = given;
+      const { continueUndecided, ...run } = runOptionsOf(given, { terminal, isJson });
+      const options = { ...run, filter, limit, dryRun, includeUncertain, probe, reason };
       const name = target.prefix.slice(0, -1);
-      const reading = createProgress(terminal, 'Reading letters');
+      const reading = createProgress(terminal, 'Taking letters');
       const sending = createProgress(terminal, 'Sent');
       const replayed = await replayLetters(target, options, {
         audit,
         signal,
         onProgress: reading.show,
-        onSent: sending.show,
-        confirm: async (plan, report) => {
+        onSent: (sent, of) => {
           reading.end();
+          sending.show(sent, of);
+        },
+        confirm: async (plan, report) => {
           const count = plan.send.reduce((sum, { letters: each }) => sum + each, 0);
           const isOver = options.dryRun || count === 0 || signal.aborted;
           print({ plan, connection: report }, () => [
             ...planLines(plan, report, { terminal, name }),
-            ...(isOver ? [] : wrapped(paceLine(count, options), terminal.width)),
+            ...(isOver ? [] : wrapped(paceLine(plan, options), terminal.width)),
           ]);
           return !isOver && agreed(`Send ${count}?`);
         },
@@ -76,28 +55,27 @@ export const addReplay = (letters: Command, cli: Cli): void => {
           sending.end();
           print({ canary }, () => ['', ...canaryLines(canary, terminal)]);
         },
-        continueUndecided: async () => {
-          if (continueUndecided) return true;
-          const answer = isJson ? undefined : await terminal.ask('Continue without knowing? [y/N] ');
-          return isYes(answer ?? '');
-        },
+        continueUndecided,
       }).finally(() => {
         reading.end();
         sending.end();
       });
       const { plan, report: _, ...result } = replayed;
       print({ result }, () => resultLines(replayed, terminal));
-      const { failed = [], undeleted = [], setAside, cameBack } = result.counts ?? {};
-      const isClean = failed.length + undeleted.length === 0 && setAside === 0 && cameBack === 0;
+      const {
+        sent = 0,
+        through,
+        gone,
+        failed = [],
+        undeleted = [],
+        setAside = 0,
+        notTried = 0,
+      } = result.counts ?? {};
+      const isClean =
+        through === sent && gone === 0 && failed.length + undeleted.length + setAside + notTried === 0;
       finish((result.ended === 'planned' && plan.send.length > 0) || (result.ended === 'done' && isClean));
     });
 };
-
-function rate(text: string): number {
-  const number = Number(text);
-  if (number > 0 && number <= 500) return number;
-  throw new InvalidArgumentError('It must be a number above 0, up to 500.');
-}
 
 const examples = `
 Examples:
@@ -106,6 +84,6 @@ Examples:
   sis-relay letters replay --until 2026-01-31T09:30Z --rate 50 --yes
   sis-relay letters replay --id 3f0c91aa --include-uncertain
 
-Only letters that were there when the plan was made are touched. Each is deleted after its message
+Nothing is taken from the queue before you agree, and no letter that came later. Each is deleted after its message
 was sent: a crash between the two leaves a second copy, which the ledger knows, and never a loss.
 Ctrl-C stops after what is under way.`;

@@ -9,10 +9,13 @@ import { localClient } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 
 /**
- * DynamoDB by dynalite on a free port of 127.0.0.1, with the ledger's table. `POST` and `DELETE /_local/faults` on the same
+ * DynamoDB by dynalite on a free port of 127.0.0.1, with the ledger's table and, if it is named, the desk's. `POST` and `DELETE /_local/faults` on the same
  * port make its calls fail, as aws-faults.ts tells, by action.
  */
-export async function startLedgerTable(table: string): Promise<{ url: string; close(): Promise<void> }> {
+export async function startTables(
+  table: string,
+  deskTable?: string,
+): Promise<{ url: string; close(): Promise<void> }> {
   tellWhatWasThere();
   const server = dynalite({ createTableMs: 0 });
   const faults = faultList();
@@ -45,6 +48,7 @@ export async function startLedgerTable(table: string): Promise<{ url: string; cl
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await addLedgerTable(url, table);
+  if (deskTable !== undefined) await addDeskTable(url, deskTable);
   return {
     url,
     close: () =>
@@ -88,6 +92,33 @@ export async function addLedgerTable(url: string, table: string): Promise<void> 
       TableName: table,
       AttributeDefinitions: [{ AttributeName: 'resource', AttributeType: 'S' }],
       KeySchema: [{ AttributeName: 'resource', KeyType: 'HASH' }],
+      BillingMode: 'PAY_PER_REQUEST',
+    }),
+  );
+  client.destroy();
+}
+
+/** As serverless.yml declares it. */
+export async function addDeskTable(url: string, table: string): Promise<void> {
+  const client = new DynamoDBClient(localClient(url));
+  await client.send(
+    new CreateTableCommand({
+      TableName: table,
+      AttributeDefinitions: ['message', 'list', 'place'].map((AttributeName) => ({
+        AttributeName,
+        AttributeType: 'S' as const,
+      })),
+      KeySchema: [{ AttributeName: 'message', KeyType: 'HASH' }],
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: 'by-list',
+          KeySchema: [
+            { AttributeName: 'list', KeyType: 'HASH' },
+            { AttributeName: 'place', KeyType: 'RANGE' },
+          ],
+          Projection: { ProjectionType: 'ALL' },
+        },
+      ],
       BillingMode: 'PAY_PER_REQUEST',
     }),
   );

@@ -1,0 +1,88 @@
+import { inParallel } from '../../aws/batches.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import type { Target } from '../../deployment/target.ts';
+import { type Condition, listed } from '../../desk/read.ts';
+import type { DeskTable, LetterRecord } from '../../desk/record.ts';
+import { type Ending, endRecord } from '../../desk/write.ts';
+import { type Filter, matches } from './filter.ts';
+import { countsOf } from './queue.ts';
+
+/** @throws RefusedError where the deployment has none. */
+export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskTable'>): DeskTable => {
+  if (deskTable === undefined)
+    throw new RefusedError(
+      'This deployment has no table of letters: set DESK_TABLE, or restart `npm run local`.',
+    );
+  return { dynamodb, table: deskTable, nowMs: Date.now };
+};
+
+export type Found = {
+  /** The oldest first. */
+  letters: LetterRecord[];
+  /** How many letters the lists have in all; undefined: a filter was given. */
+  listed: number | undefined;
+  /** About how many SQS counts in the dead-letter queue, also those that somebody has in hand. */
+  queued: number;
+};
+
+/** The letters that match, from the desk's table: the queue is not touched. @throws where the table cannot be read. */
+export const findLetters = async (target: Target, filter: Filter, signal: AbortSignal): Promise<Found> => {
+  const isAll = Object.keys(filter).length === 0;
+  const place =
+    filter.function?.length === 1 && filter.function[0] ? { function: filter.function[0] } : undefined;
+  const condition = conditionOf(filter);
+  const desk = deskOf(target);
+  const [records, counts] = await Promise.all([
+    listed(desk, 'letter', { place, condition, signal }),
+    target.deadLetterQueueUrl().then(async (url) => countsOf({ sqs: await target.sqs(), url })),
+  ]);
+  const letters = (records as LetterRecord[])
+    .filter((record) => matches(filter, record))
+    .sort((one, other) => one.atMs - other.atMs);
+  return {
+    letters,
+    listed: isAll ? letters.length : undefined,
+    queued: counts.visible + counts.inFlight + counts.delayed,
+  };
+};
+
+/** What DynamoDB can check by itself; `matches` decides. */
+const conditionOf = (filter: Filter): Condition | undefined => {
+  const { kind, user, orgUnit, since, until, minReplays, maxReplays } = filter;
+  const values: Condition['values'] = {};
+  const names: Condition['names'] = {};
+  const texts: string[] = [];
+  const compare = (name: string, operator: string, value: string | number | undefined): void => {
+    if (value === undefined) return;
+    const at = texts.length;
+    names[`#f${at}`] = name;
+    values[`:f${at}`] = value;
+    texts.push(`#f${at} ${operator} :f${at}`);
+  };
+  compare('user', '=', user === undefined ? undefined : String(user));
+  compare('orgUnit', '=', orgUnit === undefined ? undefined : String(orgUnit));
+  compare('atMs', '>=', since);
+  compare('atMs', '<=', until);
+  compare('replays', '>=', minReplays);
+  compare('replays', '<=', maxReplays);
+  if (kind) {
+    names['#kind'] = 'kind';
+    for (const [at, each] of kind.entries()) values[`:kind${at}`] = each;
+    texts.push(`#kind IN (${kind.map((_, at) => `:kind${at}`).join(', ')})`);
+  }
+  return texts.length === 0 ? undefined : { text: texts.join(' AND '), names, values };
+};
+
+/**
+ * Ends the records of letters that are in the queue no longer. What cannot be written is left to the next rebuilding of the lists: the
+ * queue is the truth.
+ */
+export const endRecords = async (
+  desk: DeskTable,
+  letters: readonly { id: string; function: string; kind: string }[],
+  deedOf: (letter: { id: string }) => Ending,
+): Promise<void> => {
+  await inParallel(letters, (letter) =>
+    endRecord(desk, { ...letter, message: letter.id }, deedOf(letter)).catch(() => {}),
+  );
+};

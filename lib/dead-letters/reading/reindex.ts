@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inParallel } from '../../aws/batches.ts';
+import { attribute, unlessRefused } from '../../aws/dynamodb.ts';
+import { resourceIn } from '../../delivery/ledger-entry.ts';
+import { integrationNamed } from '../../deployment/integrations.ts';
+import type { Target } from '../../deployment/target.ts';
+import { letterChange } from '../../desk/letter-facts.ts';
+import { listed } from '../../desk/read.ts';
+import type { DeskRecord, DeskTable } from '../../desk/record.ts';
+import { writeRecord } from '../../desk/write.ts';
+import type { Letter } from './letter.ts';
+import { deskOf } from './records.ts';
+import { type ReadOptions, withSession } from './session.ts';
+
+export type Reindexed = {
+  /** Letters that were read from the queue. */
+  letters: number;
+  /** Of them, how many the lists lacked, or told wrongly. */
+  added: number;
+  /** Entries whose letters are in the queue no longer. */
+  removed: number;
+  /** Entries whose letters were not read, but may be in somebody else's hands: they stay. */
+  kept: number;
+  /** When the oldest letter was written; undefined: none was read. */
+  oldestMs: number | undefined;
+  /** Whether all letters were read. */
+  whole: boolean;
+};
+
+/** A letter is written after its entry, within this time in milliseconds. */
+const onItsWayMs = 10_000;
+
+type ReindexOptions = ReadOptions & { settleMs?: number };
+
+/** Makes the lists of letters equal to what lies in the dead-letter queue, which is the truth. Nothing is done to a letter. */
+export const reindexLetters = async (
+  target: Target,
+  { settleMs = onItsWayMs, ...options }: ReindexOptions,
+): Promise<Reindexed> => {
+  const desk = deskOf(target);
+  const before = new Map((await listed(desk, 'letter')).map((record) => [record.message, record]));
+  const result: Reindexed = { letters: 0, added: 0, removed: 0, kept: 0, oldestMs: undefined, whole: false };
+  const seen = new Set<string>();
+  const unseen = (): DeskRecord[] => [...before.values()].filter(({ message }) => !seen.has(message));
+
+  const sweep = (): Promise<void> =>
+    withSession(target, async (session) => {
+      await inParallel(session.letters(options), async (letter) => {
+        if (seen.has(letter.id)) return;
+        seen.add(letter.id);
+        result.letters += 1;
+        const known = before.get(letter.id);
+        if (known?.kind === letter.kind && known.replays === letter.replays) return;
+        await list(desk, letter);
+        result.added += 1;
+      });
+      const { whole, hidden, oldestMs } = session.summary();
+      result.oldestMs = oldestMs ?? result.oldestMs;
+      result.whole = whole && hidden === 0;
+    });
+
+  await sweep();
+  const youngestMs = Math.max(0, ...unseen().map(({ atMs }) => atMs));
+  const leftMs = youngestMs + settleMs - Date.now();
+  if (result.whole && leftMs > 0) {
+    await sleep(Math.min(leftMs, settleMs), undefined, options).catch(() => {});
+    await sweep();
+  }
+  const gone = result.whole ? unseen() : [];
+  result.kept = result.whole ? 0 : unseen().length;
+  await inParallel(gone, async (record) => {
+    if (await removed(desk, record)) result.removed += 1;
+  });
+  return result;
+};
+
+const list = async (desk: DeskTable, letter: Letter): Promise<void> => {
+  const integration = await integrationNamed(letter.function);
+  const resource = integration && resourceIn(integration, letter.body, Date.now());
+  const change = letterChange(letter, { ...letter, resource, writtenMs: letter.sentMs });
+  await writeRecord(desk, letter.id, change);
+};
+
+/** False where something has become of it meanwhile. */
+const removed = async ({ dynamodb, table }: DeskTable, { message, atMs }: DeskRecord): Promise<boolean> => {
+  const input = {
+    TableName: table,
+    Key: { message: { S: message } },
+    ConditionExpression: '#state = :letter AND #atMs = :atMs',
+    ExpressionAttributeNames: { '#state': 'state', '#atMs': 'atMs' },
+    ExpressionAttributeValues: { ':letter': attribute('letter'), ':atMs': attribute(atMs) },
+  };
+  return (await unlessRefused(() => dynamodb.call('DeleteItem', input))) !== undefined;
+};

@@ -1,0 +1,41 @@
+import { historyAttribute, receiptAttribute } from '../dead-letter.ts';
+import type { Ended } from '../desk/notes.ts';
+import type { Integration } from '../integration.ts';
+import { withoutFileNames } from '../redaction/file-name.ts';
+import type { Received, Settlement } from './attempt.ts';
+import { resourceIn } from './ledger-entry.ts';
+
+type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
+
+/**
+ * What operators are told of a message; undefined of one that ends with its first receipt, unless its sender asks: so that a
+ * success costs nothing here. A letter is told before it is written.
+ */
+export const deskNoteOf = <Data>(
+  integration: Integration<Data>,
+  { record, delivery }: Received,
+  settlement: Settled,
+): Ended | undefined => {
+  const { outcome } = settlement;
+  const { messageAttributes = {}, messageId, receiptHandle, body } = record;
+  const isAsked = messageAttributes[receiptAttribute] !== undefined;
+  const { attempts, replays, firstMs, startedMs } = delivery;
+  if (outcome === 'parked' || (outcome !== 'waiting' && attempts === 1 && !isAsked)) return undefined;
+  const waits = outcome === 'waiting' ? settlement : undefined;
+  const { failure, turn, seconds = 0, reason = '' } = waits ?? {};
+  const { call, status } = settlement.calls.at(-1) ?? {};
+  return {
+    ...{ message: messageId, outcome, isAsked, attempts, replays, firstMs },
+    // What waits for its turn to call the platform is in nobody's way.
+    kind: failure?.kind ?? (turn === 'pace' || turn === 'no-time' ? undefined : turn),
+    reason: withoutFileNames(reason),
+    remedy: failure?.remedy,
+    status: failure?.status ?? status,
+    operation: failure?.operation ?? call,
+    waits: waits && { nextMs: startedMs + seconds * 1000, handle: receiptHandle },
+    eventId: settlement.eventId,
+    resource: resourceIn(integration, body, startedMs),
+    body,
+    history: messageAttributes[historyAttribute]?.stringValue,
+  };
+};

@@ -1,0 +1,51 @@
+import * as z from 'zod';
+import { jsonIn } from '../json.ts';
+
+const deedSchema = z.object({
+  what: z.enum(['replayed', 'edited']),
+  at: z.string(),
+  by: z.string(),
+  why: z.string().optional(),
+  /** The letter that it was then, and of which kind. */
+  letter: z.string(),
+  kind: z.string(),
+  /** Where the message is kept as it was before the edit. */
+  original: z.string().optional(),
+});
+
+/** What an operator did to a letter. */
+export type Deed = z.infer<typeof deedSchema>;
+
+const historySchema = z.object({
+  /** When the message was first handed to a function. */
+  firstAt: z.string().optional(),
+  /** How many deeds are left out, as there is no room for more. */
+  left: z.number().default(0),
+  deeds: z.array(deedSchema),
+});
+
+export type History = z.infer<typeof historySchema>;
+
+/** Whoever sends a message may write anything there: what is no history counts as none. */
+export const historyIn = (json: string | undefined): History | undefined =>
+  historySchema.safeParse(jsonIn(json ?? '')).data;
+
+/** The first deed and the last ones, as far as a message has room beside its body. */
+const maxDeeds = 10;
+const maxWhy = 200;
+
+/** The history with one more deed. */
+export const withDeed = (
+  before: History | undefined,
+  { why, ...deed }: Deed,
+  firstAt: string | undefined,
+): string => {
+  const { deeds = [], left = 0 } = before ?? {};
+  const all = [...deeds, { ...deed, ...(why !== undefined && { why: why.slice(0, maxWhy).toWellFormed() }) }];
+  const kept = all.length > maxDeeds ? [...all.slice(0, 1), ...all.slice(1 - maxDeeds)] : all;
+  return JSON.stringify({
+    firstAt: before?.firstAt ?? firstAt,
+    left: left + all.length - kept.length,
+    deeds: kept,
+  });
+};

@@ -1,0 +1,48 @@
+import { type DeadLetter, historyAttribute } from '../dead-letter.ts';
+import { eventIdIn } from '../message.ts';
+import { type LetterKind, unnamed, wordsOf } from './letter-words.ts';
+import { subjectIn } from './subject.ts';
+import type { Change } from './write.ts';
+
+type Given = {
+  function: string;
+  kind: LetterKind;
+  /** Why its message could not be fetched; undefined: it is here. */
+  missing: string | undefined;
+  /** Its key in the ledger. */
+  resource: string | undefined;
+  writtenMs: number;
+};
+
+/** Platform's words of this length tell one cause from another. */
+const maxWords = 300;
+
+/** What the lists need of a letter, and no more: of what is personal, whom and what it is about. */
+export const letterChange = (
+  letter: DeadLetter,
+  { function: name, kind, missing, resource, writtenMs }: Given,
+): Change => {
+  const { failure, body, replays, attributes } = letter;
+  const told = failure?.kind === kind ? failure : null;
+  return {
+    state: 'letter',
+    facts: {
+      ...{ function: name, kind, atMs: writtenMs, seenMs: writtenMs },
+      ...wordsOf(letter, kind, missing),
+      words:
+        told?.detail === undefined
+          ? undefined
+          : unnamed({ kind, missing, body }, told.detail).slice(0, maxWords),
+      status: told?.status,
+      required: told?.required,
+      operation: told?.operation,
+      firstMs: failure ? Date.parse(failure.firstAt) || undefined : undefined,
+      attempts: failure?.attempts ?? 0,
+      replays,
+      eventId: missing === undefined ? eventIdIn(body) : undefined,
+      ...subjectIn(body),
+      resource,
+      history: attributes[historyAttribute]?.StringValue,
+    },
+  };
+};

@@ -1,0 +1,113 @@
+import { type DeadLetter, nowhere } from '../dead-letter.ts';
+import { dispositions, type FailureKind } from '../failure.ts';
+import { readJson, tooDeep } from '../json.ts';
+import { withoutFileNames } from '../redaction/file-name.ts';
+import { hidden } from '../redaction/hidden.ts';
+import { maskedText } from '../redaction/platform-words.ts';
+
+/**
+ * Kinds of letters that are no kinds of failures. `redriven`: SQS moved it by its redrive policy, so there is no failure.
+ * `no-details`: we wrote it, but the failure did not fit beside the message. `unknown-source`: no function of this deployment
+ * wrote it. `unreadable`: its message cannot be read, whatever the failure was.
+ */
+export const otherKinds = ['redriven', 'no-details', 'unknown-source', 'unreadable'] as const;
+
+export type LetterKind = FailureKind | (typeof otherKinds)[number];
+
+export const letterKinds: LetterKind[] = [...(Object.keys(dispositions) as FailureKind[]), ...otherKinds];
+
+/** What is known of a letter beside what it holds. */
+export type About = {
+  /** SQS moved it by its redrive policy: no function wrote it. */
+  isRedriven: boolean;
+  /** Why its message could not be fetched; undefined: it is here. */
+  missing: string | undefined;
+  /** It comes from a queue of this deployment. */
+  known: boolean;
+};
+
+export const kindOf = ({ failure, body }: DeadLetter, { isRedriven, missing, known }: About): LetterKind => {
+  if (!known) return 'unknown-source';
+  if (missing !== undefined) return 'unreadable';
+  const kind = failure?.kind ?? (isRedriven ? 'redriven' : 'no-details');
+  // A failure of kind `invalid` says already that the message is too deep.
+  if (kind === 'invalid') return kind;
+  const read = readJson(body);
+  return 'flaw' in read && read.flaw === 'too deep' ? 'unreadable' : kind;
+};
+
+/** The platform's own words, masked. Only the message tells whom they name: where it cannot be read, all words are hidden. */
+export const unnamed = (
+  { kind, missing, body }: { kind: LetterKind; missing: string | undefined; body: string },
+  words: string,
+): string => (kind === 'unreadable' || missing !== undefined ? hidden : maskedText(words, body));
+
+export type LetterWords = {
+  /** What failed, in a few words, without ids and what is personal. */
+  error: string;
+  /** Who must do what. */
+  remedy: string;
+};
+
+export const wordsOf = (letter: DeadLetter, kind: LetterKind, missing: string | undefined): LetterWords => {
+  const { failure, body } = letter;
+  if (failure === null || failure.kind !== kind) return wordsWithoutFailure(letter, kind, missing);
+  const masked =
+    failure.title === undefined ? failure : { ...failure, title: maskedText(failure.title, body) };
+  return { error: errorOf(masked), remedy: failure.remedy };
+};
+
+const wordsWithoutFailure = (
+  { source, whole }: DeadLetter,
+  kind: LetterKind,
+  missing: string | undefined,
+): LetterWords => {
+  if (kind === 'unreadable' && missing !== undefined)
+    return {
+      error: `its message cannot be fetched: ${missing}`,
+      remedy:
+        whole === nowhere
+          ? 'Have its producer send it again, then discard this letter. Set LETTERS_BUCKET.'
+          : `Look for ${whole}: is that the --bucket, and may you read there? Once it can be read, replay.`,
+    };
+  if (kind === 'unreadable')
+    return {
+      error: `its message ${tooDeep}`,
+      remedy:
+        'No function takes it. Have its producer send it again, or edit it; export and discard what is not to be mended.',
+    };
+  if (kind === 'redriven')
+    return {
+      error: 'moved by SQS itself: the function died on it, or never ran',
+      remedy: 'Look for the cause in the function’s log, mend it, then replay.',
+    };
+  if (kind === 'unknown-source')
+    return {
+      error: source === '' ? 'not written by sis-relay' : 'its queue is not one of this sis-relay',
+      remedy: 'It cannot be replayed. Export it for its owner, then discard it, and stop its sender.',
+    };
+  return {
+    error: 'no room for its failure beside the message',
+    remedy: 'Look for the message in the function’s log, mend the cause, then replay.',
+  };
+};
+
+const errorOf = ({ message, status, title, required }: NonNullable<DeadLetter['failure']>): string =>
+  status === undefined
+    ? withoutIds(
+        withoutFileNames(message)
+          .replace(/^The message is not valid: /, '')
+          .replace(/^(.{299}).{2,}$/s, '$1…'),
+      )
+    : `${[status, withoutIds(title ?? '')].filter(Boolean).join(' ')}${required ? ` (${required})` : ''}`;
+
+/** Letters with the same cause differ in ids and times; the time of an example (`as in …`) stays. */
+export const withoutIds = (text: string): string =>
+  text
+    .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b/gi, '<id>')
+    .replace(/(?<!\bas in )\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
+    .replace(/(?:\/[\w-]+){0,8}\/(lp|le)\/\d+\.\d+(?=\/)/g, '/$1')
+    .replace(/(?<=\/|#|\b(?:user|folder|unit|object|topic|module|link) )\d+(?![\d.])/g, '<id>');
+
+/** From so many replays on, a letter is marked. */
+export const replayedOften = 5;

@@ -1,0 +1,122 @@
+import { errorName } from '../aws/error.ts';
+import type { DeadLetter } from '../dead-letter.ts';
+import type { FailureKind, Outcome } from '../failure.ts';
+import { writeInReserve } from '../telemetry/table-items.ts';
+import type { DeskTable } from './record.ts';
+import type { Subject } from './subject.ts';
+import { type Change, writeRecord } from './write.ts';
+
+/** What has become of one receipt of a message. */
+export type Ended = {
+  message: string;
+  outcome: Exclude<Outcome, 'parked'>;
+  /** Of the failure; of a message that waits without one, for what. Undefined: it is in nobody's way. */
+  kind: string | undefined;
+  reason: string;
+  remedy: string | undefined;
+  status: number | undefined;
+  operation: string | undefined;
+  /** How often SQS has handed it out. */
+  attempts: number;
+  replays: number;
+  firstMs: number;
+  /** When SQS hands it out again, and its handle to do so earlier. */
+  waits: { nextMs: number; handle: string } | undefined;
+  eventId: string | undefined;
+  resource: string | undefined;
+  body: string;
+  history: string | undefined;
+  /** Its sender wants to know in any case. */
+  isAsked: boolean;
+};
+
+export type DeskNotes = {
+  /** Before a letter is written: so no letter is in the queue that no list shows. It never throws: the letter matters more. */
+  parks(message: string, letter: DeadLetter, about: { resource: string | undefined }): Promise<void>;
+  heard(ended: Ended): void;
+  /** At the end of an invocation: writes what was heard. It never throws. */
+  write(): Promise<void>;
+};
+
+type Options = DeskTable & { function: string; warn(text: string, facts: Record<string, string>): void };
+
+/** No longer than this, in milliseconds, does a letter wait for its record. */
+const parkingMs = 2_000;
+
+/** What a container tells operators of its messages. */
+export const createDeskNotes = ({ function: name, warn, ...table }: Options): DeskNotes => {
+  const heard = new Map<string, Ended>();
+  const failed = (message: string, error: unknown): void =>
+    warn('what became of a message could not be written down for the operators', {
+      messageId: message,
+      error: errorName(error),
+    });
+  return {
+    parks: async (message, letter, { resource }) => {
+      heard.delete(message);
+      try {
+        // Loaded here: most containers park nothing.
+        const { letterChange } = await import('./letter-facts.ts');
+        const kind: FailureKind | 'no-details' = letter.failure?.kind ?? 'no-details';
+        const about = { function: name, kind, missing: undefined, resource, writtenMs: table.nowMs() };
+        const signal = AbortSignal.timeout(parkingMs);
+        await writeRecord(table, message, { ...letterChange(letter, about), signal });
+      } catch (error) {
+        failed(message, error);
+      }
+    },
+    heard: (ended) => {
+      heard.set(ended.message, ended);
+    },
+    write: async () => {
+      const all = [...heard.values()];
+      heard.clear();
+      if (all.length === 0) return;
+      const { subjectIn } = await import('./subject.ts');
+      await writeInReserve(
+        all.flatMap((ended) => {
+          const change = changeOf(ended, { function: name, ...subjectIn(ended.body) });
+          if (change === undefined) return [];
+          return {
+            write: (signal) => writeRecord(table, ended.message, { ...change, signal }),
+            failed: (error) => failed(ended.message, error),
+          };
+        }),
+      );
+    },
+  };
+};
+
+const changeOf = (ended: Ended, about: { function: string } & Subject): Change | undefined => {
+  const { outcome, isAsked, waits, kind, reason: error } = ended;
+  const { attempts, replays, firstMs, status, operation, remedy, eventId, resource, history } = ended;
+  const facts = {
+    ...{ ...about, attempts, replays, firstMs, error, status, operation, remedy, eventId, resource, history },
+    kind: kind ?? (waits ? 'pace' : ''),
+  };
+  if (waits) {
+    // Its turn to call the platform comes by itself, and in a flood most messages wait for it.
+    if (kind === undefined && !isAsked) return undefined;
+    return {
+      state: 'waiting',
+      waits: true,
+      facts: { ...facts, ...waits },
+      condition: {
+        ...notALetter,
+        // One whose letter could not be written waits after all.
+        text: `(${notALetter.text} OR #attempts = :attempts) AND (attribute_not_exists(#attempts) OR #attempts <= :attempts)`,
+        names: { ...notALetter.names, '#attempts': 'attempts' },
+        values: { ...notALetter.values, ':attempts': attempts },
+      },
+    };
+  }
+  const text = isAsked ? notALetter.text : `attribute_exists(#state) AND ${notALetter.text}`;
+  return { state: outcome, facts, condition: { ...notALetter, text } };
+};
+
+/** A second receipt of a message whose letter is in the queue already: the letter stays to be dealt with. */
+const notALetter = {
+  text: '(attribute_not_exists(#state) OR #state <> :letter)',
+  names: { '#state': 'state' },
+  values: { ':letter': 'letter' },
+};

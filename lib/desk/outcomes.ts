@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FailureKind } from '../failure.ts';
+import { needsPerson } from '../failure.ts';
+import { recordsOf } from './read.ts';
+import type { DeskRecord, DeskTable } from './record.ts';
+
+/** What has become of a message that was sent: `unknown`: no function has said anything of it yet. */
+export type Fate = 'through' | 'came back' | 'waits' | 'unknown';
+
+export type Outcomes = {
+  /** Messages that were sent with the attribute `receipt`, by SQS' ids. */
+  expect(messages: readonly string[]): void;
+  fateOf(message: string): Fate;
+  recordOf(message: string): DeskRecord | undefined;
+  /** Waits until the fate of each is known for good, in time; answers how many are still open. */
+  settled(
+    messages: readonly string[],
+    options: { waitSeconds: number; signal: AbortSignal },
+  ): Promise<number>;
+  /** Why the table cannot be read any more; undefined: it can. */
+  problem(): unknown;
+  stop(): Promise<void>;
+};
+
+const fastMs = 150;
+const slowMs = 1_000;
+/** No more are asked for at once: those that were sent first. */
+const maxAsked = 1_000;
+/** So many readings in a row may fail. */
+const maxFailures = 5;
+
+/** Reads what the functions write down of messages whose sender asks for it. */
+export const watchOutcomes = (table: DeskTable): Outcomes => {
+  const open = new Set<string>();
+  const records = new Map<string, DeskRecord>();
+  let stopped = false;
+  let problem: unknown;
+
+  const read = async (): Promise<boolean> => {
+    const asked = [...open].slice(0, maxAsked);
+    if (asked.length === 0) return false;
+    const found = await recordsOf(table, asked);
+    for (const [message, record] of found) {
+      records.set(message, record);
+      if (record.state !== 'waiting') open.delete(message);
+    }
+    // Those without an answer go to the end, so that the others are asked for, too.
+    if (open.size > maxAsked) for (const message of asked) if (open.delete(message)) open.add(message);
+    return [...found.values()].some(({ state }) => state !== 'waiting');
+  };
+
+  const watching = (async () => {
+    let pauseMs = fastMs;
+    for (let failures = 0; !stopped; await sleep(pauseMs))
+      try {
+        pauseMs = (await read()) ? fastMs : Math.min(slowMs, pauseMs * 1.2);
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        if (failures === maxFailures) problem = error;
+      }
+  })();
+
+  const fateOf = (message: string): Fate => {
+    const state = records.get(message)?.state;
+    if (state === undefined) return 'unknown';
+    if (state === 'waiting') return 'waits';
+    return state === 'letter' ? 'came back' : 'through';
+  };
+  /** No waiting heals it, and so no waiting for it. */
+  const isStuck = (message: string): boolean =>
+    fateOf(message) === 'waits' && needsPerson(records.get(message)?.kind as FailureKind);
+
+  return {
+    expect: (messages) => {
+      for (const message of messages) open.add(message);
+    },
+    fateOf,
+    recordOf: (message) => records.get(message),
+    settled: async (messages, { waitSeconds, signal }) => {
+      const startedMs = Date.now();
+      for (;;) {
+        const left = messages.filter((each) => !['through', 'came back'].includes(fateOf(each)));
+        const isOver =
+          signal.aborted || problem !== undefined || Date.now() - startedMs >= waitSeconds * 1000;
+        if (left.every(isStuck) || isOver) return left.length;
+        await sleep(50);
+      }
+    },
+    problem: () => problem,
+    stop: async () => {
+      stopped = true;
+      await watching;
+    },
+  };
+};

@@ -1,0 +1,32 @@
+import { jsonIn } from '../json.ts';
+
+/** Whom and what a message is about, by the platform's ids; each undefined where the message has none that is usable. */
+export type Subject = { user: string | undefined; orgUnit: string | undefined; thing: string | undefined };
+
+/** The fields that name the one thing of a course that a message changes, the most telling first. */
+const things = ['gradeObjectId', 'folderId', 'topicId', 'moduleId', 'linkId', 'attributeId'];
+
+export const subjectIn = (body: string): Subject => {
+  const data = dataIn(body);
+  const field = things.find((name) => idIn(data[name]) !== undefined);
+  return {
+    user: idIn(data.userId),
+    orgUnit: idIn(data.orgUnitId),
+    thing: field && `${wordsIn(field)} ${idIn(data[field])}`,
+  };
+};
+
+const dataIn = (body: string): Record<string, unknown> => {
+  const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;
+  return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
+};
+
+/** Anything else may be a name, or a sentence. */
+const idIn = (value: unknown): string | undefined =>
+  (typeof value === 'number' || typeof value === 'string') && /^\d{1,16}$/.test(String(value))
+    ? String(value)
+    : undefined;
+
+/** `gradeObjectId` as `grade object`. */
+const wordsIn = (field: string): string =>
+  field.replace(/Id$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
