@@ -12,6 +12,7 @@ import { addImport } from './commands/letters/import.ts';
 import { addList } from './commands/letters/list.ts';
 import { addReplay } from './commands/letters/replay.ts';
 import { addShow } from './commands/letters/show.ts';
+import { addPause, addResume } from './commands/pause.ts';
 import { addPublish } from './commands/publish.ts';
 import { addScopes } from './commands/scopes.ts';
 import { addStatus } from './commands/status.ts';
@@ -50,7 +51,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     .addHelpText('after', letterExamples);
   for (const add of [addGroups, addList, addShow, addReplay, addEdit, addDiscard, addExport, addImport])
     add(letters, cli);
-  for (const add of [addStatus, addPublish, addScopes, addAuthUrl]) add(program, cli);
+  for (const add of [addStatus, addPause, addResume, addPublish, addScopes, addAuthUrl]) add(program, cli);
 
   try {
     await program.parseAsync(args, { from: 'user' });

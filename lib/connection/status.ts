@@ -2,6 +2,7 @@ import type { Queue } from '../aws/batches.ts';
 import { type Group, groupLetters } from '../dead-letters/reading/groups.ts';
 import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
 import type { ReadOptions, ReadSummary } from '../dead-letters/reading/session.ts';
+import { type PausedFunction, pausedFunctions } from '../deployment/pause.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import {
@@ -23,6 +24,8 @@ export type QueueStatus = Counts & {
 
 export type Status = {
   queues: QueueStatus[];
+  /** The functions that get no messages because somebody said so; undefined: it is not known. */
+  paused: PausedFunction[] | undefined;
   letters: ReadSummary & { counts: Counts; groups: Group[] };
   /** Undefined where the target does not name a platform. */
   connection: ConnectionReport | undefined;
@@ -67,15 +70,18 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, connection, incidents, uses, { groups, matching: _, ...summary }] = await Promise.all([
-    Promise.all(functions.map(queueStatus)),
-    withConnection(target, checkConnection),
-    incidentsOf(target, functions),
-    usesOf(target, [...functions, courseExport]),
-    groupLetters(target, {}, options),
-  ]);
+  const [queues, paused, connection, incidents, uses, { groups, matching: _, ...summary }] =
+    await Promise.all([
+      Promise.all(functions.map(queueStatus)),
+      pausedFunctions(target, functions),
+      withConnection(target, checkConnection),
+      incidentsOf(target, functions),
+      usesOf(target, [...functions, courseExport]),
+      groupLetters(target, {}, options),
+    ]);
   return {
     queues: queues.flat(),
+    paused,
     connection,
     incidents,
     pace: {

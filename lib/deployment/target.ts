@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import * as z from 'zod';
+import type { ClientOptions } from '../aws/clients.ts';
 import { once } from '../aws/once.ts';
 import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
@@ -11,6 +12,8 @@ import { localTarget } from './local-target.ts';
 export type Target = AwsClients & {
   /** What its queues' names begin with, such as `sis-relay-prod-`. */
   prefix: string;
+  /** For the client of Lambda, which nothing but a command loads; undefined: it cannot be reached. */
+  lambdaOptions: ClientOptions | undefined;
   /** Name of the ledger's table; undefined: the functions have none. */
   ledgerTable: string | undefined;
   deadLetterQueueUrl(): Promise<string>;
@@ -108,12 +111,13 @@ export const namedEditor = (): string | undefined => {
 
 const targetOnAws = (options: TargetOptions) => {
   const settings = environment();
-  const clients = awsClients(() => ({
+  const clientOptions = {
     ...(options.profile === undefined ? {} : { profile: options.profile }),
     ...(options.region === undefined ? {} : { region: options.region }),
     maxAttempts: 5,
     forcePathStyle: hasOwnStore(settings),
-  }));
+  };
+  const clients = awsClients(() => clientOptions);
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   // --stage goes before the environment, which may name the queue of another stage.
   const url =
@@ -123,6 +127,7 @@ const targetOnAws = (options: TargetOptions) => {
   return {
     prefix,
     ...clients,
+    lambdaOptions: clientOptions,
     ledgerTable: ledgerTableOf(options, prefix),
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));

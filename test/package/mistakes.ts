@@ -361,6 +361,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (_, { Resources }) => delete Resources.LettersAny,
     ),
     mistake('letters that end unheard', (_, { Resources }) => delete Resources.LettersNearTheirEnd),
+    mistake('a pause that is forgotten', (_, { Resources }) => delete Resources.PausedForLong),
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
     mistake('messages that wait unheard', (_, { Resources }) => delete Resources.gradepushWaits),
     mistake('an export that fails unheard', (_, { Resources }) => delete Resources.courseexportFails),
@@ -522,6 +523,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'an alarm for letters that are deleted',
       (of) => (of('LettersNearTheirEnd').Threshold = 15 * 24 * 3600),
     ),
+    mistake('a pause that is told after two days', (of) => (of('PausedForLong').Threshold = 2 * 86_400)),
     mistake(
       'a night that is judged before its export',
       (of) => (of('NightlyExportSilent').EvaluationPeriods = 12),

@@ -456,6 +456,7 @@ export const rules: Record<string, Rule> = {
       ),
       `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
       `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
+      `${namespaceOf(deployment)} PauseAge dead-letter-replay`,
       `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
       ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorizationDays'].map(
         (name) => `${namespaceOf(deployment)} ${name} connection-check`,
@@ -634,6 +635,7 @@ export const rules: Record<string, Rule> = {
     const waits = new Set(['Refusals', 'WaitingAge']);
     const ages: Record<string, number> = {
       LetterAge: fourteenDays - 2 * 24 * 3600,
+      PauseAge: 25 * 3600,
       ApproximateAgeOfOldestMessage: 3600,
       WaitingAge: 2 * 3600,
     };
@@ -657,7 +659,7 @@ export const rules: Record<string, Rule> = {
         (alarm) =>
           !heartbeats.has(alarm.MetricName) &&
           (alarm.EvaluationPeriods < 3 ||
-            secondsOf(alarm) > (alarm.MetricName === 'LetterAge' ? 2 : 1) * 3600),
+            secondsOf(alarm) > (toldByReplay.has(alarm.MetricName) ? 2 : 1) * 3600),
       ),
       // Between two attempts a message waits for as long as half of it; and the first is heard at once.
       ...alarms.filter(
@@ -969,7 +971,7 @@ const leadingKeysOf = ({ condition }: Statement): string[] =>
 /** A function writes its own incidents and calls; whoever only tells of them reads those of all. */
 const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
   [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
-  (['incident/*', 'pace/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
+  (['incident/*', 'pace/*', 'paused/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 
@@ -982,7 +984,7 @@ const ringing: Record<string, [string, string, number?]> = {
     ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
   ),
   ...Object.fromEntries(
-    ['LetterAge', 'ApproximateAgeOfOldestMessage', 'WaitingAge'].map((name) => [
+    ['LetterAge', 'PauseAge', 'ApproximateAgeOfOldestMessage', 'WaitingAge'].map((name) => [
       name,
       ['Maximum', 'GreaterThanThreshold'],
     ]),
@@ -998,6 +1000,9 @@ const ringing: Record<string, [string, string, number?]> = {
   Invocations: ['Sum', 'LessThanThreshold', 1],
   NightlyExports: ['Sum', 'LessThanThreshold', 1],
 };
+
+/** Every 15 minutes. */
+const toldByReplay = new Set(['LetterAge', 'PauseAge']);
 
 /** What comes as long as all is well: its silence is a failure. */
 const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports']);
