@@ -58,6 +58,14 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       const read = statement(of('gradepushSignsAsService'), 'secretsmanager:GetSecretValue');
       read.Resource['Fn::Sub'] = read.Resource['Fn::Sub'].replace('sis-relay/local', 'sis-relay/*');
     }),
+    mistake('operators that pause the functions of other stages', (of) => {
+      const pause = statement(of('Operators'), 'lambda:UpdateEventSourceMapping');
+      const arn = pause.Condition.ArnLike['lambda:FunctionArn'];
+      arn['Fn::Sub'] = arn['Fn::Sub'].replace('sis-relay-local-*', 'sis-relay-*');
+    }),
+    mistake('operators that pause whatever there is', (of) => {
+      delete statement(of('Operators'), 'lambda:UpdateEventSourceMapping').Condition;
+    }),
     mistake(
       'a wildcard for a resource',
       (of) => (statement(of('gradepushRole'), 'sqs:SendMessage').Resource = '*'),

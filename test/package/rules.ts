@@ -37,7 +37,7 @@ export const rules: Record<string, Rule> = {
   },
 
   'what is allowed is named, and is the stage’s own': (deployment) =>
-    allStatements(deployment).flatMap(({ id, statement: { effect, actions, resources } }) => {
+    allStatements(deployment).flatMap(({ id, statement: { effect, actions, resources, condition } }) => {
       if (effect !== 'Allow') return [];
       const wide = actions.filter((action) => action.includes('*'));
       const queues = prefixOf(deployment);
@@ -47,7 +47,10 @@ export const rules: Record<string, Rule> = {
           ![deployment.refOf('LedgerKey'), keyOf(deployment)].includes(resource) &&
           !own.some((name) => resource.includes(name)),
       );
-      const unnamed = actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
+      // A mapping has no name, but that of its function.
+      const ofFunctions = [condition?.ArnLike?.['lambda:FunctionArn'] ?? ''].flat();
+      const isOwn = ofFunctions.every((arn) => arn.includes(`:function:${queues}`));
+      const unnamed = !isOwn && actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
     }),
 
@@ -880,7 +883,12 @@ export const rules: Record<string, Rule> = {
       ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
       ...operators
         .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
-        .filter((each) => !leadingKeysOf(each).every((keys) => isBesideLedger(keys, 'none', each.actions)))
+        .filter(
+          (each) =>
+            !leadingKeysOf(each).every(
+              (keys) => keys === 'paused/*' || isBesideLedger(keys, 'none', each.actions),
+            ),
+        )
         .map(() => 'operators: items of the ledger'),
     ];
   },
@@ -957,7 +965,12 @@ export async function brokenRules(
 }
 
 /** Actions that IAM knows no resource for, or that are asked about the account as a whole. */
-const actionsOnEverything = new Set(['secretsmanager:ListSecrets', ...tracing, ...networking]);
+const actionsOnEverything = new Set([
+  'secretsmanager:ListSecrets',
+  'lambda:ListEventSourceMappings',
+  ...tracing,
+  ...networking,
+]);
 
 /** Names that the operators' verbs read where a function runs them. */
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
