@@ -21,6 +21,10 @@ export type PausedFunction = {
   reason: string | undefined;
 };
 
+/** Other states than these two come and go with a deployment. */
+export const isStopped = (state: string | undefined): boolean =>
+  state === 'Disabled' || state === 'Disabling';
+
 /** The functions that are paused. Undefined: it is not known. */
 export const pausedFunctions = async (
   target: Target,
@@ -39,7 +43,7 @@ export const pausedFunctions = async (
   );
   if (all.every(({ mapping, record }) => mapping === undefined && record === undefined)) return undefined;
   return all.flatMap(({ name, mapping, record }) =>
-    record || (mapping && mapping.state !== 'Enabled') ? [pausedOf(name, mapping, record)] : [],
+    record || isStopped(mapping?.state) ? [pausedOf(name, mapping, record)] : [],
   );
 };
 

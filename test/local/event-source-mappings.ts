@@ -71,8 +71,6 @@ export function createEventSourceMappings() {
   };
 }
 
-export type EventSourceMappings = ReturnType<typeof createEventSourceMappings>;
-
 const configurationOf = ({ uuid, functionName, queueArn, batchSize, state, changedMs }: Known) => ({
   UUID: uuid,
   BatchSize: batchSize,

@@ -1,7 +1,7 @@
 import { type ConnectionReport, minuteOf, skewOf } from '../../connection/check.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../connection/status.ts';
 import type { Group } from '../../dead-letters/reading/groups.ts';
-import type { PausedFunction } from '../../deployment/pause.ts';
+import { isStopped, type PausedFunction } from '../../deployment/pause.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import type { Incident } from '../../telemetry/incidents.ts';
@@ -65,7 +65,7 @@ const deadLettersOf = ({ counts, groups }: Status['letters']): QueueStatus => ({
 });
 
 /** One that AWS cannot be asked about is as its record says. */
-const isPaused = ({ state }: PausedFunction): boolean => state !== 'Enabled';
+const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
 
 const pausedLines = (
   paused: PausedFunction[] | undefined,
@@ -86,8 +86,8 @@ const pausedText = (paused: PausedFunction): string => {
   if (who === undefined)
     return `${name} is paused (${state})${since}: its event-source mapping was changed on AWS, and nobody wrote down why.`;
   const byWhom = pauseText(paused);
-  if (state === 'Enabled')
-    return `${name} was paused ${byWhom}; somebody else has enabled its event-source mapping since, and it runs.`;
+  if (!isPaused(paused))
+    return `${name} was paused ${byWhom}; but its event-source mapping is ${state}: it was changed on AWS, or is about to be.`;
   return `${name} is paused (${state ?? 'as written down; AWS cannot be asked'}) ${byWhom}`;
 };
 

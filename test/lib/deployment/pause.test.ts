@@ -1,4 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
@@ -156,7 +158,9 @@ describe('where AWS and the record differ', () => {
     await writePause(access(), 'grade-push', { sinceMs: Date.now(), who: 'joe', reason: 'long ago' });
     const { out } = await command('status');
     expect(out).not.toContain('grade-push (paused)');
-    expect(out.replace(/\s+/g, ' ')).toContain('by joe: long ago; somebody else has enabled');
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      'by joe: long ago; but its event-source mapping is Enabled: it was changed on AWS',
+    );
     const resumed = await command('resume grade-push');
     expect(resumed.status).toBe(0);
     expect(resumed.out).toMatch(/^grade-push is not paused \(Enabled\)\. It was paused since .* by joe/m);
@@ -240,6 +244,21 @@ describe('one sentence tells', () => {
     expect(err.replace(/\s+/g, ' ')).toBe(
       'Nothing brings messages to sis-relay-local-submission-upload in this account and region: look at --stage, --region and --profile. ',
     );
+  });
+
+  test('the same where Lambda says that there is no such function', async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(404, { 'x-amzn-errortype': 'ResourceNotFoundException' }).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { target, asked } = request('grade-push');
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const elsewhere = { ...target, lambdaOptions: { ...target.lambdaOptions, endpoint } };
+    await expect(pauseFunctions(elsewhere, asked)).rejects.toThrow(
+      /^Nothing brings messages to sis-relay-local/,
+    );
+    server.close();
+    server.closeAllConnections();
   });
 
   test('that the local stack is too old for it', async () => {
