@@ -13,6 +13,7 @@ import { addList } from './commands/letters/list.ts';
 import { addReindex } from './commands/letters/reindex.ts';
 import { addReplay } from './commands/letters/replay.ts';
 import { addShow } from './commands/letters/show.ts';
+import { addPause, addResume } from './commands/pause.ts';
 import { addPublish } from './commands/publish.ts';
 import { addScopes } from './commands/scopes.ts';
 import { addStatus } from './commands/status.ts';
@@ -61,7 +62,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     addReindex,
   ])
     add(letters, cli);
-  for (const add of [addStatus, addPublish, addScopes, addAuthUrl]) add(program, cli);
+  for (const add of [addStatus, addPause, addResume, addPublish, addScopes, addAuthUrl]) add(program, cli);
 
   try {
     await program.parseAsync(args, { from: 'user' });

@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import * as z from 'zod';
+import type { ClientOptions } from '../aws/clients.ts';
 import { once } from '../aws/once.ts';
 import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
@@ -11,6 +12,8 @@ import { localTarget } from './local-target.ts';
 export type Target = AwsClients & {
   /** What its queues' names begin with, such as `sis-relay-prod-`. */
   prefix: string;
+  /** For the client of Lambda, which nothing but a command loads; undefined: it cannot be reached. */
+  lambdaOptions: ClientOptions | undefined;
   /** Name of the ledger's table; undefined: the functions have none. */
   ledgerTable: string | undefined;
   /** Name of the table of what operators see; undefined: the functions have none. */
@@ -111,12 +114,13 @@ export const namedEditor = (): string | undefined => {
 
 const targetOnAws = (options: TargetOptions) => {
   const settings = environment();
-  const clients = awsClients(() => ({
+  const clientOptions = {
     ...(options.profile === undefined ? {} : { profile: options.profile }),
     ...(options.region === undefined ? {} : { region: options.region }),
     maxAttempts: 5,
     forcePathStyle: hasOwnStore(settings),
-  }));
+  };
+  const clients = awsClients(() => clientOptions);
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   // --stage goes before the environment, which may name the queue of another stage.
   const url =
@@ -128,6 +132,7 @@ const targetOnAws = (options: TargetOptions) => {
     ...clients,
     ledgerTable: tableOf(options, settings.LEDGER_TABLE, `${prefix}ledger-by-resource`),
     deskTable: tableOf(options, settings.DESK_TABLE, `${prefix}desk`),
+    lambdaOptions: clientOptions,
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)

@@ -68,6 +68,7 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
       },
       warm: () => {},
     },
+    lambdaOptions: undefined,
     ledgerTable: undefined,
     deadLetterQueueUrl: async () => deadLetters.url,
     queueUrlOf: async (name) => queues.get(name)?.url,
