@@ -38,7 +38,7 @@ export const addEdit = (letters: Command, cli: Cli): void => {
     .option('--reveal', 'show old values unmasked; this is written to the audit log', false)
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .option('--yes', 'do not ask whether the difference is right');
-  addFilterOptions(addRunOptions(command, { rate: 20 }))
+  addFilterOptions(addRunOptions(command, { rate: 20, wait: '--wait' }))
     .addHelpText('after', examples)
     .action(
       async (

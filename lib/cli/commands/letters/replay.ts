@@ -21,7 +21,7 @@ export const addReplay = (letters: Command, cli: Cli): void => {
     )
     .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
     .option('--reason <text>', 'why, kept with the message and in the audit log', reasonText);
-  addFilterOptions(addRunOptions(command, { rate: 5 }))
+  addFilterOptions(addRunOptions(command, { rate: 5, wait: '--canary-wait' }))
     .addHelpText('after', examples)
     .action(async (given: Given, command: Command) => {
       const { target, filter, audit, terminal, signal, isJson, print, agreed, finish } = contextOf(
