@@ -12,16 +12,31 @@ export type Failures = Map<number, string>;
 /** The most that SQS takes in one batch call. */
 const maxEntries = 10;
 
-export const sendAll = async ({ sqs, url }: Queue, messages: Outgoing[]): Promise<Failures> => {
+/** What became of messages that were given to SQS, by their places in what was given. */
+export type SendResult = {
+  failures: Failures;
+  /** As SQS names them; undefined: it did not take the message. */
+  messageIds: (string | undefined)[];
+};
+
+export const sendAll = async ({ sqs, url }: Queue, messages: Outgoing[]): Promise<SendResult> => {
   const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
-  return inBatches(messages, async (batch) => {
+  const messageIds: SendResult['messageIds'] = messages.map(() => undefined);
+  const placed = messages.map((message, place) => ({ ...message, place }));
+  const failures = await inBatches(placed, async (batch) => {
     const Entries = batch.map(({ body, attributes }, at) => ({
       Id: String(at),
       MessageBody: body,
       MessageAttributes: attributes,
     }));
-    return (await sqs.send(new SendMessageBatchCommand({ QueueUrl: url, Entries }))).Failed;
+    const answer = await sqs.send(new SendMessageBatchCommand({ QueueUrl: url, Entries }));
+    for (const { Id, MessageId } of answer.Successful ?? []) {
+      const place = batch[Number(Id)]?.place;
+      if (place !== undefined) messageIds[place] = MessageId;
+    }
+    return answer.Failed;
   });
+  return { failures, messageIds };
 };
 
 export const deleteAll = async ({ sqs, url }: Queue, receiptHandles: string[]): Promise<Failures> => {

@@ -49,7 +49,7 @@ export const importLetters = async (
   const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
   const { end } = await audit.begin({ command: 'letters import', counts: { letters: result.letters } });
   const send = async (batch: { number: number; letter: Outgoing }[]): Promise<void> => {
-    const failures = await sendAll(
+    const { failures } = await sendAll(
       queue,
       batch.map(({ letter }) => letter),
     );

@@ -91,7 +91,7 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
   const send = async (name: string): Promise<void> => {
     const batch = waiting.get(name) ?? [];
     waiting.delete(name);
-    const failures = await sendAll(
+    const { failures } = await sendAll(
       { sqs, url: urls.get(name) ?? '' },
       batch.map(({ body }) => ({ body, attributes })),
     );

@@ -24,7 +24,7 @@ export const sendAndDelete = async (session: Session, letters: Letter[]): Promis
     for (const letter of each) if (!current.includes(letter)) failed.set(letter.id, leaseEnded);
     if (url === undefined) for (const { id } of each) failed.set(id, 'it has no queue');
     if (url === undefined) continue;
-    const failures = await sendAll({ sqs: session.queue.sqs, url }, current.map(messageFor));
+    const { failures } = await sendAll({ sqs: session.queue.sqs, url }, current.map(messageFor));
     for (const [at, letter] of current.entries()) {
       const reason = failures.get(at);
       if (reason === undefined) sent.push(letter);

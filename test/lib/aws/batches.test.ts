@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deleteAll, hideAll, sendAll } from '../../../lib/aws/batches.ts';
-import { officesForTests } from '../cli/office.ts';
+import { type Office, officesForTests } from '../cli/office.ts';
 
 const offices = officesForTests();
 
@@ -12,10 +12,13 @@ const queue = async () => {
 const messages = (count: number, body = 'a message') =>
   Array.from({ length: count }, (_, at) => ({ body: `${body} ${at}`, attributes: {} }));
 
+const idsByBody = async (office: Office, url: string) =>
+  (await office.take(url)).map(({ Body, MessageId }) => [Body, MessageId]).sort();
+
 describe('sending many messages', () => {
   test('sends all of them, whatever the number', async () => {
     const { office, url, queue: at } = await queue();
-    expect(await sendAll(at, messages(37))).toEqual(new Map());
+    expect((await sendAll(at, messages(37))).failures).toEqual(new Map());
     expect((await office.take(url)).map(({ Body }) => Body).sort()).toEqual(
       messages(37)
         .map(({ body }) => body)
@@ -23,10 +26,17 @@ describe('sending many messages', () => {
     );
   });
 
+  test('tells by which id SQS knows each of them', async () => {
+    const { office, url, queue: at } = await queue();
+    const { messageIds } = await sendAll(at, messages(23));
+    const expected = messages(23).map(({ body }, each) => [body, messageIds[each]]);
+    expect(await idsByBody(office, url)).toEqual(expected.sort());
+  });
+
   test('keeps each call within the bytes that SQS takes at once', async () => {
     const { office, url, queue: at } = await queue();
     const large = messages(5, 'x'.repeat(400_000));
-    expect(await sendAll(at, large)).toEqual(new Map());
+    expect((await sendAll(at, large)).failures).toEqual(new Map());
     expect(await office.take(url)).toHaveLength(5);
   });
 
@@ -38,15 +48,21 @@ describe('sending many messages', () => {
       failedEntries: 3,
       times: 1,
     });
-    expect(await sendAll(at, messages(10))).toEqual(new Map());
-    expect(await office.take(url)).toHaveLength(10);
+    const { failures, messageIds } = await sendAll(at, messages(10));
+    expect(failures).toEqual(new Map());
+    expect(await idsByBody(office, url)).toEqual(
+      messages(10).map(({ body }, each) => [body, messageIds[each]]),
+    );
   });
 
   test('names the entries that fail for good, and why', async () => {
     const { office, url, queue: at } = await queue();
     await office.fault({ action: 'SendMessageBatch', name: url.split('/').at(-1), failedEntries: 2 });
-    const failures = await sendAll(at, messages(12));
+    const { failures, messageIds } = await sendAll(at, messages(12));
     expect(failures).toEqual(new Map([0, 1, 10, 11].map((each) => [each, 'InternalError'])));
+    expect(messageIds.map((id) => id !== undefined)).toEqual(
+      messageIds.map((_, each) => ![0, 1, 10, 11].includes(each)),
+    );
     expect(await office.take(url)).toHaveLength(8);
     await office.clearFaults();
   });
@@ -57,7 +73,7 @@ describe('sending many messages', () => {
       { body: 'fine', attributes: {} },
       { body: 'bad \u0000', attributes: {} },
     ];
-    expect([...(await sendAll(at, [good, bad])).keys()]).toEqual([1]);
+    expect([...(await sendAll(at, [good, bad])).failures.keys()]).toEqual([1]);
   });
 
   test('counts all entries of a call that got no answer as not sent', async () => {
@@ -68,7 +84,7 @@ describe('sending many messages', () => {
       status: 403,
       type: 'AccessDenied',
     });
-    expect((await sendAll(at, messages(3))).size).toBe(3);
+    expect((await sendAll(at, messages(3))).failures.size).toBe(3);
     await office.clearFaults();
   });
 });
@@ -83,7 +99,7 @@ test('a queue that does not answer at all is not asked for ever', async () => {
     return at.sqs.send(command);
   };
   const sqs = Object.create(at.sqs, { send: { value: send } });
-  expect((await sendAll({ sqs, url }, messages(1_000))).size).toBe(1_000);
+  expect((await sendAll({ sqs, url }, messages(1_000))).failures.size).toBe(1_000);
   expect(asked).toBeLessThan(30);
   await office.clearFaults();
 });
