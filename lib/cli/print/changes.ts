@@ -65,7 +65,7 @@ const valueIn = (value: unknown): string => plain(JSON.stringify(value) ?? 'noth
 
 export const editedLines = (
   { ended, original, cameBackAs }: Omit<Edited, 'difference'>,
-  { style, width }: Terminal,
+  { style, width, command }: Terminal,
 ): string[] => [
   ...{
     declined: [],
@@ -76,7 +76,7 @@ export const editedLines = (
     'came back': [
       style('red', `It was sent, and came back: ${plain(cameBackAs?.error ?? '')}`),
       ...wrapped(`→ ${plain(cameBackAs?.remedy ?? '')}`, width, '  '),
-      `Its new letter: sis-relay letters show ${cameBackAs?.id.slice(0, 8)}`,
+      `Its new letter: ${command(`letters show ${cameBackAs?.id.slice(0, 8)}`)}`,
     ],
   }[ended],
   ...(original === undefined ? [] : [`The original is kept in ${original}`]),

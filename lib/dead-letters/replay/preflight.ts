@@ -17,7 +17,7 @@ export const runPreflight = async (
   const probed = await withConnection(target, async (connection) => {
     const report = await checkConnection(connection);
     const [missingSecrets, refusedGroups] = await Promise.all([
-      secretsThatAreMissing(target, selection),
+      secretsThatAreMissing(target, secretsOf(selection, connection)),
       report.reachable ? groupsStillRefused(connection, selection) : new Set<Group>(),
     ]);
     const [problem] = report.problems;
@@ -30,7 +30,7 @@ export const runPreflight = async (
       const [scope] = letter.kind === 'missing-scope' ? letter.group.grants : [];
       if (scope && report.scopes && !report.scopes.includes(scope))
         return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
-      if (missingSecrets.has(secretOf(target, letter) ?? ''))
+      if (missingSecrets.has(secretOf(letter, connection) ?? ''))
         return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
       return stillInvalid(letter);
     };
@@ -43,17 +43,20 @@ const stillInvalid: Preflight = ({ kind, insight, group }) => {
   if (kind === 'unreadable') return { why: 'their messages cannot be read', todo: group.remedy };
   return insight.stillInvalid === undefined
     ? undefined
-    : { why: 'their messages are still not valid', todo: 'Edit them: sis-relay letters edit <id>' };
+    : { why: 'their messages are still not valid', todo: 'Correct each of them with `letters edit`.' };
 };
 
-const secretOf = ({ platform }: Target, { kind, insight }: Selected): string | undefined =>
+const secretOf = ({ kind, insight }: Selected, { secretPrefix }: Connection): string | undefined =>
   kind === 'missing-credential' && insight.actor !== undefined
-    ? `${platform?.SECRET_PREFIX}/users/${insight.actor}`
+    ? `${secretPrefix}/users/${insight.actor}`
     : undefined;
 
+const secretsOf = ({ letters }: Selection, connection: Connection): string[] => [
+  ...new Set(letters.flatMap((letter) => secretOf(letter, connection) ?? [])),
+];
+
 /** Asks only whether they exist: what a secret holds is for the function that signs with it. */
-const secretsThatAreMissing = async (target: Target, selection: Selection): Promise<Set<string>> => {
-  const names = [...new Set(selection.letters.flatMap((letter) => secretOf(target, letter) ?? []))];
+const secretsThatAreMissing = async (target: Target, names: string[]): Promise<Set<string>> => {
   const missing = new Set<string>();
   if (names.length === 0) return missing;
   const { DescribeSecretCommand } = await import('@aws-sdk/client-secrets-manager');

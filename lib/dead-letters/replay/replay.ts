@@ -52,7 +52,7 @@ export const replayLetters = (
   hooks: ReplayHooks,
 ): Promise<ReplayResult> =>
   withSelection(target, { ...options, ...hooks, inspect: insightInto }, async (selection) => {
-    const probed = options.probe ? target : { ...target, platform: undefined };
+    const probed = options.probe ? target : { ...target, platform: async () => undefined };
     const { preflight, report } = await runPreflight(probed, selection);
     const { plan, toSend } = planReplay(selection, { ...options, preflight });
     const confirmed = await hooks.confirm(plan, report);

@@ -32,8 +32,9 @@ export const addEdit = (letters: Command, cli: Cli): void => {
     .option('--wait <seconds>', 'wait n seconds for the outcome', wholeNumber(1, 3_600), 30)
     .addHelpText('after', examples)
     .action(async (id: string, { set = [], unset = [], wait, ...options }: Given, command: Command) => {
-      const { target, audit, terminal, print, agreed, finish } = contextOf(cli, command);
+      const { target, audit, terminal, print, agreed, finish, checkAudit } = contextOf(cli, command);
       const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
+      await checkAudit();
       const { difference: _, ...edited } = await editLetter(target, {
         ...{ id, ...options, waitSeconds: wait, signal: terminal.signal, audit },
         isOpened: changes.length === 0,

@@ -8,15 +8,11 @@ export const addList = (letters: Command, cli: Cli): void => {
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 10_000), 50)
     .addHelpText('after', examples)
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { target, filter, terminal, signal, isJson, print, withProgress, finish } = contextOf(
-        cli,
-        command,
-      );
+      const { target, filter, terminal, signal, print, withProgress, finish } = contextOf(cli, command);
       const found = await withProgress('Reading letters', (onProgress) =>
         listLetters(target, { filter, limit }, { signal, onProgress }),
       );
-      for (const document of isJson ? found.letters : [found])
-        print(document, () => listLines(found, { target, terminal }));
+      print(found, () => listLines(found, { target, terminal }));
       finish(found.matching > 0);
     });
 };

@@ -49,12 +49,11 @@ export const addReplay = (letters: Command, cli: Cli): void => {
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .addHelpText('after', examples)
     .action(async ({ canaryWait, continueUndecided, ...given }: Given, command: Command) => {
-      const { target, filter, audit, terminal, signal, isJson, print, agreed, finish } = contextOf(
-        cli,
-        command,
-      );
+      const context = contextOf(cli, command);
+      const { target, filter, audit, terminal, signal, isJson, print, agreed, finish } = context;
       const options = { ...given, filter, waitSeconds: canaryWait };
       const name = target.prefix.slice(0, -1);
+      if (!options.dryRun) await context.checkAudit();
       const reading = createProgress(terminal, 'Reading letters');
       const sending = createProgress(terminal, 'Sent');
       const replayed = await replayLetters(target, options, {
