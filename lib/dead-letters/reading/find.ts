@@ -25,7 +25,7 @@ export const findLetter = async (
   const [letter, ...others] = found;
   if (letter === undefined)
     throw new RefusedError(
-      `There is no letter ${id}.${hidden > 0 ? ` ${hidden} letters are leased by another session: try again later.` : ''}`,
+      `There is no letter ${id}: \`letters list\` shows those that there are.${hidden > 0 ? ` ${hidden} letters are leased by another session: try again later.` : ''}`,
     );
   if (others.length > 0)
     throw new RefusedError(
