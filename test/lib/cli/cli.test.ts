@@ -9,7 +9,7 @@ import { functionNames } from '../../../esbuild.config.ts';
 import { guarded } from '../../../lib/cli/print/terminal.ts';
 import { withSession } from '../../../lib/dead-letters/reading/session.ts';
 import { eventBody, never, type Office, officesForTests } from './office.ts';
-import { documentsIn, typed as sisRelay } from './typed.ts';
+import { documentIn, documentsIn, quietTerminal, typed as sisRelay } from './typed.ts';
 
 const offices = officesForTests();
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-cli-'));
@@ -36,6 +36,8 @@ const commands = [
   'publish',
   'scopes',
   'auth-url',
+  'completion',
+  'help',
 ];
 
 describe('help', () => {
@@ -55,7 +57,25 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['letters grups', /Did you mean groups\?/],
     ['letters groups now', /too many arguments/],
     ['letters show', /missing required argument 'id'/],
-    ['letters groups --kind reject --stage x', /--kind must be one of invalid, rejected/],
+    [
+      'letters groups --kind reject --stage x',
+      /There is no kind reject: did you mean rejected\? It must be one of inv/,
+    ],
+    ['letters groups --kind rejected,invald --stage x', /There is no kind invald: did you mean invalid\?/],
+    ['letters groups --kind xyz --stage x', /There is no kind xyz\. It must be one of invalid, /],
+    [
+      'letters groups --function grade-psh --stage x',
+      /There is no function grade-psh: did you mean grade-push\?/,
+    ],
+    [
+      'letters list --function grade-push,enrolment-create --stage x',
+      /no function enrolment-create: did you mean enrollment-cr/,
+    ],
+    ['publish x.csv --function grades-push --stage x', /no function grades-push: did you mean grade-push\?/],
+    ['letters list --status 403,abc --stage x', /--status must be as in 403 or 5xx/],
+    ['help lettrs', /unknown command 'lettrs'\n\(Did you mean letters\?\)/],
+    ['help letters replya', /unknown command 'replya'\n\(Did you mean replay\?\)/],
+    ['completion tcsh', /Allowed choices are bash, zsh, fish/],
     ['letters groups --org-unit abc --stage x', /--org-unit must be a positive whole number/],
     ['letters groups --min-replays=-1 --stage x', /--min-replays must be 0 or more/],
     ['letters groups --local --stage prod', /'--local' cannot be used with option '--stage <name>'/],
@@ -68,7 +88,10 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['letters export', /required option '--to <file>'/],
     ['publish nothing.json --stage x', /There is no file nothing.json/],
     ['publish x.json --format xml', /Allowed choices are json, jsonl, csv/],
-    ['scopes grade-pish', /There is no function grade-pish\. There are: .*connection-check,/],
+    [
+      'scopes grade-pish',
+      /There is no function grade-pish: did you mean grade-push\? There are: .*connection-check,/,
+    ],
     ['auth-url --local', /required option '--callback <url>'/],
     ['letters groups --colour red', /unknown option '--colour'/],
     ['letters discard --all --reason= --stage x', /It must say why/],
@@ -166,26 +189,42 @@ describe.concurrent('an answer', () => {
     }
   });
 
-  test('in JSON is one document a line, and nothing else', async () => {
+  test('in JSON is one document, and nothing else', async () => {
     const { office, stack } = await opened();
     await office.park([{}, { failure: { kind: 'unavailable' } }]);
-    expect(documentsIn((await sisRelay(`letters groups --json ${stack}`)).out)).toMatchObject([
-      { matching: 2, seen: 2, whole: true },
-    ]);
-    expect(documentsIn((await sisRelay(`letters list --json ${stack}`)).out)).toHaveLength(2);
-    expect(documentsIn((await sisRelay(`status --json ${stack}`)).out)).toMatchObject([
-      { letters: { counts: { visible: 2 } } },
-    ]);
+    expect(documentIn((await sisRelay(`letters groups --json ${stack}`)).out)).toMatchObject({
+      ...{ matching: 2, seen: 2, whole: true },
+    });
+    expect(documentIn((await sisRelay(`letters list --json ${stack}`)).out).letters).toHaveLength(2);
+    expect(documentIn((await sisRelay(`status --json ${stack}`)).out)).toMatchObject({
+      letters: { counts: { visible: 2 } },
+    });
     const replayed = await sisRelay(
       `letters replay --no-probe --yes --canary 0 --canary-wait 1 --kind rejected --json ${stack}`,
     );
-    expect(documentsIn(replayed.out)).toMatchObject([
-      { plan: { matching: 1 } },
+    expect(documentIn(replayed.out)).toMatchObject({
+      plan: { matching: 1 },
+      result: { ended: 'done', counts: { sent: 1 } },
+    });
+    expect(documentsIn(replayed.err)).toMatchObject([
       { audit: 'begin', command: 'letters replay', counts: { planned: 1 } },
       { audit: 'end', counts: { sent: 1 } },
-      { result: { ended: 'done', counts: { sent: 1 } } },
     ]);
     expect(replayed.asked).toEqual([]);
+    const [id = ''] = await office.park([{}]);
+    const edit = `letters edit ${id} --reason r --set data.grade.points=7 --wait 1 --json`;
+    const unasked = await sisRelay(`${edit} ${stack}`);
+    expect(unasked.err).toMatch(/Nobody can be asked here/);
+    expect(Object.keys(documentIn(unasked.out))).toEqual(['difference']);
+    expect(documentIn((await sisRelay(`${edit} --yes ${stack}`)).out)).toMatchObject({
+      difference: [{ field: 'data.grade.points', after: 7 }],
+      result: { ended: 'unknown' },
+    });
+    const discard = `letters discard --kind unavailable --reason r --yes --json ${stack}`;
+    expect(documentIn((await sisRelay(discard)).out)).toMatchObject({
+      plan: { letters: 1 },
+      result: { discarded: 1 },
+    });
   });
 });
 
@@ -313,7 +352,8 @@ describe.concurrent('before anything is changed', () => {
     const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
     expect(imported).toMatchObject({
       status: 0,
-      out: expect.stringMatching(/^\{"audit":"begin".*\n\{"audit":"end".*\n2 letters were imported\.\n$/),
+      out: '2 letters were imported.\n',
+      err: expect.stringMatching(/^\{"audit":"begin".*\n\{"audit":"end".*\n$/),
     });
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
   });
@@ -340,7 +380,7 @@ describe.concurrent('before anything is changed', () => {
     const interrupted = new AbortController();
     const stopped = await sisRelay(`${discard} --yes`, {
       signal: interrupted.signal,
-      onOut: (piece) => {
+      onErr: (piece) => {
         if (/"audit":"begin"/.test(piece)) interrupted.abort();
       },
     });
@@ -386,12 +426,13 @@ describe.concurrent('before anything is changed', () => {
       expect(out).not.toMatch(/Jane|revealed/);
     }
     const revealed = await sisRelay(`${edit} --reveal`, { answers: ['n'] });
-    expect(revealed.out).toMatch(/"revealed":1[\s\S]+- "Well argued, Jane"/);
+    expect(revealed.err).toMatch(/"revealed":1/);
+    expect(revealed.out).toMatch(/- "Well argued, Jane"/);
 
     let before = '';
     let said = '';
     const opens = await sisRelay(`letters edit ${id} --reason r ${stack}`, {
-      onOut: (piece) => {
+      onErr: (piece) => {
         said += piece;
       },
       edit: (text) => {
@@ -426,7 +467,9 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
   const example = resolve(import.meta.dirname, '../../../events/grade-push.json');
   expect(await sisRelay(`publish ${example} ${stack}`)).toMatchObject({
     status: 0,
-    out: expect.stringMatching(/\n1 valid message \(1 for grade-push\), 0 not valid; 1 sent\.\n$/),
+    out: expect.stringMatching(
+      /^1 message is older .*\n1 valid message \(1 for grade-push\), 0 not valid; 1 sent\.\n {2}line 1: grade-push \S+\n$/,
+    ),
   });
   const old = await sisRelay(`publish ${example} --dry-run ${stack}`);
   expect(old.out).toMatch(/^1 message is older than 34 days, and will be parked as outdated/);
@@ -441,6 +484,112 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
   expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
 });
 
+test.concurrent('publish tells the ids of what it sent: all in JSON, the first twenty to a person', async () => {
+  const { office, stack } = await opened();
+  const bodies = Array.from({ length: 25 }, () => eventBody());
+  const stdin = bodies.map((body) => `${body}\n`).join('');
+  const { out, status } = await sisRelay(`publish - --format jsonl --json ${stack}`, { stdin });
+  expect(status).toBe(0);
+  const { messages } = documentIn<{ messages: object[] }>(out);
+  const taken = await office.take(office.queueOf('grade-push').url);
+  const messageIdOf = new Map(taken.map(({ Body, MessageId }) => [Body, MessageId]));
+  expect(messages).toEqual(
+    bodies.map((body, at) => ({
+      ...{ line: at + 1, function: 'grade-push', eventId: JSON.parse(body).id },
+      messageId: messageIdOf.get(body),
+    })),
+  );
+  const again = await sisRelay(`publish - --format jsonl ${stack}`, { stdin });
+  expect(again.out).toContain(`25 sent.\n  line 1: grade-push ${JSON.parse(bodies[0] ?? '').id}\n`);
+  expect(again.out).toMatch(/ {2}line 20: .*\n {2}… and 5 more: --json prints the ids of all\n$/);
+  expect((await sisRelay(`publish - --format jsonl --dry-run ${stack}`, { stdin })).out).not.toContain(
+    'line 1',
+  );
+});
+
+describe.concurrent('standard input and output may be data', () => {
+  test('of a table to publish, which is checked as a whole before any of it is sent', async () => {
+    const { office, stack } = await opened();
+    const header = 'orgUnitId,gradeObjectId,userId,grade.type,grade.points';
+    const publish = `publish - --format csv --function grade-push ${stack}`;
+    const bad = await sisRelay(publish, {
+      stdin: `${header}\n2001,5001,301,numeric,1\n2001,5001,x,numeric,1\n`,
+    });
+    expect(bad).toMatchObject({ status: 1, out: expect.stringMatching(/^line 3: data\.userId/) });
+    expect(await sisRelay(publish, { stdin: `${header}\n2001,5001,301,numeric,1\n` })).toMatchObject({
+      status: 0,
+    });
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
+    expect(await sisRelay(`publish - ${stack}`, { stdin: '{}' })).toMatchObject({
+      status: 2,
+      err: expect.stringMatching(/^What is the standard input\? Give --format json\|jsonl\|csv/),
+    });
+  });
+
+  test('of letters, which are exported and imported without a word between them', async () => {
+    const { office, stack } = await opened();
+    const body = eventBody('grade-push', { comments: 'Dear Jane' });
+    await office.park([{ body }, {}]);
+    for (const json of ['', ' --json']) {
+      const exported = await sisRelay(`letters export --to - --user 301${json} ${stack}`);
+      const lines = documentsIn(exported.out);
+      expect(lines).toHaveLength(2);
+      expect(lines.map((line) => line.body)).toContain(body);
+      expect(exported.err).toMatch(
+        json === '' ? /2 letters were written to standard output/ : /"exported":2/,
+      );
+      if (json !== '') continue;
+      await office.take(office.deadLetters.url);
+      const asked = await sisRelay(`letters import - ${stack}`, { stdin: exported.out });
+      expect(asked.err).toMatch(/Nobody can be asked here/);
+      const imported = await sisRelay(`letters import - --yes ${stack}`, { stdin: exported.out });
+      expect(imported).toMatchObject({ status: 0, out: '2 letters were imported.\n' });
+    }
+  });
+});
+
+test.concurrent('what to type next has the deployment that was given, and nothing to fill in', async () => {
+  const { office, stack } = await opened();
+  const [id = ''] = await office.park([{}]);
+  const groups = (await sisRelay(`letters groups ${stack}`)).out.replace(/\s+/g, ' ');
+  expect(groups).toContain(`sis-relay letters list --function grade-push --kind rejected ${stack} `);
+  expect(groups).toContain(
+    `sis-relay letters replay --function grade-push --kind rejected --dry-run ${stack} `,
+  );
+  const list = (await sisRelay(`letters list ${stack}`)).out.replace(/\s+/g, ' ');
+  expect(list).toContain(`sis-relay letters show ${id.slice(0, 8)} ${stack} `);
+  const status = (await sisRelay(`status ${stack}`)).out.replace(/\s+/g, ' ');
+  expect(status).toContain(`sis-relay letters groups ${stack} `);
+  for (const said of [groups, list, status]) expect(said).not.toMatch(/<(?!1 min)/);
+});
+
+test.concurrent('help tells of a command within another, as --help does', async () => {
+  for (const command of ['', 'letters', 'letters replay', 'publish']) {
+    const { out } = await sisRelay(`${command} --help`);
+    expect(await sisRelay(`help ${command}`)).toMatchObject({ status: 0, err: '', out });
+  }
+});
+
+describe.concurrent('that the audit log cannot be written is said before a letter is read', () => {
+  test.each([
+    'letters replay --no-probe --yes',
+    'letters discard --all --reason r --yes',
+    'letters edit abcd --reason r --set data.userId=1 --yes',
+    'letters export --to -',
+    'letters show abcd --reveal',
+  ])('by %s', async (line) => {
+    const { office } = await opened();
+    await office.park([{}]);
+    const file = join(folder, `${office.target.prefix}no-bucket.json`);
+    writeFileSync(file, JSON.stringify({ ...office.description(), bucket: 'no-such-bucket' }));
+    const { status, out, err } = await sisRelay(`${line} --stack ${file}`);
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(err).toMatch(/^There is no such bucket/);
+    const [{ Attributes } = {}] = await office.take(office.deadLetters.url);
+    expect(Attributes?.ApproximateReceiveCount).toBe('1');
+  });
+});
+
 test.concurrent('an export is taken back, whatever line ends its messages hold', async () => {
   const { office, stack } = await opened();
   const bodies = ['a\u2028b\u2029c\r\u0085d\n', 'é'.repeat(100_000)];
@@ -448,7 +597,7 @@ test.concurrent('an export is taken back, whatever line ends its messages hold',
   const file = join(folder, 'line-ends.jsonl');
   await sisRelay(`letters export --to ${file} ${stack}`);
   await office.take(office.deadLetters.url);
-  expect(await sisRelay(`letters import ${file} --yes ${stack}`)).toMatchObject({ status: 0, err: '' });
+  expect(await sisRelay(`letters import ${file} --yes ${stack}`)).toMatchObject({ status: 0 });
   const back = await office.take(office.deadLetters.url);
   expect(back.map(({ Body }) => Body).sort()).toEqual(bodies);
 });
@@ -472,14 +621,10 @@ test.concurrent('an import says before it sends which messages are older than wh
     warning,
   );
   expect(await office.take(office.deadLetters.url)).toEqual([]);
-  const [first, ...others] = documentsIn(
-    (await sisRelay(`letters import ${file} --yes --json ${stack}`)).out,
-  );
-  expect(first).toEqual({
+  expect(documentIn((await sisRelay(`letters import ${file} --yes --json ${stack}`)).out)).toEqual({
     outdated: old.map((time, at) => ({ line: at + 1, time })),
-    ledgerMemoryDays: 34,
+    ...{ ledgerMemoryDays: 34, letters: 6, imported: 6, problems: [] },
   });
-  expect(others.at(-1)).toMatchObject({ imported: 6 });
   writeFileSync(file, line(daysAgo(33)));
   expect((await sisRelay(`letters import ${file} --dry-run ${stack}`)).err).not.toMatch(/older/);
 });
@@ -493,8 +638,8 @@ test.concurrent('an import with a bad line changes nothing', async () => {
     out: expect.stringMatching(/^line 1: is not JSON\n0 letters can be imported: nothing was/),
   });
   expect(await sisRelay(`letters import ${join(folder, 'none')} ${stack}`)).toMatchObject({
-    status: 1,
-    err: expect.stringMatching(/There is no /),
+    status: 2,
+    err: expect.stringMatching(/There is no file /),
   });
 });
 
@@ -554,6 +699,7 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
   test('and colours are ours alone', () => {
     const said: string[] = [];
     const plainly = guarded({
+      ...quietTerminal,
       ...{ out: (text: string) => said.push(text), err: (text: string) => said.push(text) },
       ...{ isLive: true, width: 100, signal: never },
       style: (format, text) => styleText(format, text, { validateStream: false }),
@@ -577,8 +723,21 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
     const { status, err } = await sisRelay(`letters groups ${stack}`);
     expect(status).toBe(1);
     expect(err).toMatch(
-      /AWS does not answer \(ECONNREFUSED\)\. With --local: is `npm run local` still running\?/,
+      /The stack on this machine does not answer \(ECONNREFUSED\): is `npm run local` still running\?/,
     );
+  });
+
+  test.each([
+    ['ExpiredToken', /^Your credentials of AWS have expired: log in again/],
+    ['InvalidClientTokenId', /^AWS does not know who you are: /],
+  ])('where the credentials are refused as %s', async (type, sentence) => {
+    const { office, stack } = await opened();
+    const name = office.deadLetters.url.split('/').at(-1);
+    await office.fault({ action: 'ReceiveMessage', name, status: 403, type });
+    expect(await sisRelay(`letters groups ${stack}`)).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(sentence),
+    });
   });
 
   test('where something is not allowed', async () => {
@@ -648,7 +807,7 @@ describe.concurrent('the program itself', () => {
       err += piece;
     });
     expect(await once(child, 'exit')).toEqual([1, null]);
-    expect(err).toMatch(/^No editor can be opened here: give --set/);
+    expect(err).toMatch(/^No editor can be opened here: give --set/m);
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 
@@ -669,7 +828,10 @@ describe.concurrent('the program itself', () => {
     await office.park(Array.from({ length: 30 }, () => ({})));
     const given = `letters replay --no-probe --yes --canary 0 --rate 10 ${stack}`;
     const child = spawn(process.execPath, [bin, ...given.split(' ')]);
-    child.stdout.once('data', () => child.stdout.destroy());
+    child.stdout.once('data', () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    });
     const [status] = await once(child, 'exit');
     expect(status).toBe(1);
     const sent = await office.take(office.queueOf('grade-push').url);
@@ -695,13 +857,13 @@ describe.concurrent('the program itself', () => {
     let err = '';
     child.stdout.on('data', (piece) => {
       out += piece;
-      if (/"audit":"begin"/.test(String(piece))) setTimeout(() => child.kill('SIGINT'), 500);
     });
     child.stderr.on('data', (piece) => {
       err += piece;
+      if (/"audit":"begin"/.test(String(piece))) setTimeout(() => child.kill('SIGINT'), 500);
     });
     const [status] = await once(child, 'exit');
-    expect(status).toBe(1);
+    expect(status).toBe(130);
     expect(err).toMatch(/Stopping: requests in progress are finished/);
     const [, sent] = /(\d+) {2}were sent/.exec(out) ?? [];
     const [, left] = /(\d+) {2}were not sent/.exec(out) ?? [];

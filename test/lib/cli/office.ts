@@ -64,7 +64,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
 
   const target: Target = {
     prefix,
-    bucket,
+    bucket: async () => bucket,
     sqs: async () => sqs,
     s3: async () => s3,
     secretsManager: async () => {
@@ -76,12 +76,11 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
     ledgerTable: undefined,
     deadLetterQueueUrl: async () => deadLetters.url,
     queueUrlOf: async (name) => queues.get(name)?.url,
-    platform: undefined,
+    platform: async () => undefined,
     metricNamespace: 'sis-relay',
     who: 'a test',
     leaseSeconds: 60,
     pollSeconds: 0,
-    countsLagSeconds: 0,
     ...settings,
   };
   const audited: Record<string, unknown>[] = [];

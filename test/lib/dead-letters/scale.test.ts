@@ -67,7 +67,7 @@ test(`${letters.toLocaleString('en-US')} letters are grouped in under two minute
   const person = await measured(file, 'letters list --user 302 --json');
   expect(JSON.parse(person.out)).toMatchObject({ matching: 0 });
   const plan = await measured(file, 'letters replay --dry-run --no-probe --json');
-  expect(JSON.parse(plan.out.split('\n')[0]!).plan).toMatchObject({ matching: letters });
+  expect(JSON.parse(plan.out).plan).toMatchObject({ matching: letters });
   const scan = await measured(file, 'letters reindex --json');
   expect(JSON.parse(scan.out)).toMatchObject({ letters, added: 0, removed: 0, whole: true });
   for (const [name, { seconds, memoryMb }] of Object.entries({ groups, list, person, plan, scan })) {

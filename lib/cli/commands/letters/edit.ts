@@ -53,6 +53,7 @@ export const addEdit = (letters: Command, cli: Cli): void => {
         const { signal } = terminal;
         if (id === undefined && Object.keys(context.filter).length === 0)
           throw new UsageError('Which letters? Give the id of one, or a filter as in --kind invalid.');
+        await context.checkAudit();
         const filter =
           id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] };
         const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
