@@ -23,7 +23,15 @@ import { Sha256 } from './sha256.ts';
 export type AttributeValue = { S: string; N?: undefined } | { N: string; S?: undefined };
 export type Attributes = Record<string, AttributeValue>;
 
-type Action = 'GetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query' | 'Scan' | 'BatchGetItem';
+type Action =
+  | 'GetItem'
+  | 'PutItem'
+  | 'UpdateItem'
+  | 'DeleteItem'
+  | 'Query'
+  | 'Scan'
+  | 'BatchGetItem'
+  | 'BatchWriteItem';
 /** As DynamoDB documents them. */
 type Input = Record<string, unknown>;
 type Answer = {
@@ -35,6 +43,7 @@ type Answer = {
   /** By table. */
   Responses?: Record<string, Attributes[]>;
   UnprocessedKeys?: Record<string, object>;
+  UnprocessedItems?: Record<string, object[]>;
 };
 
 export type DynamoDb = {

@@ -9,44 +9,41 @@ export type Condition = {
   values: Record<string, string | number>;
 };
 
-/** Only records of this function; with `kind`, of that kind alone. */
-export type Place = { function: string; kind?: string | undefined };
-
-type ListOptions = { place?: Place | undefined; condition?: Condition | undefined; signal?: AbortSignal };
+type ListOptions = {
+  /** Only of these kinds; default: all. */
+  kinds?: readonly string[] | undefined;
+  condition?: Condition | undefined;
+  signal?: AbortSignal;
+};
 
 /** All records of a list that meet the condition, in no order. @throws where the table cannot be read. */
 export const listed = async (
   table: DeskTable,
   list: List,
-  { place, condition, signal }: ListOptions = {},
+  { kinds, condition, signal }: ListOptions = {},
 ): Promise<DeskRecord[]> => {
-  const begin = place && `${place.function} ${place.kind === undefined ? '' : `${place.kind} `}`;
-  const query = {
-    TableName: table.table,
-    IndexName: listIndex,
-    KeyConditionExpression: `#list = :list${begin === undefined ? '' : ` AND begins_with(#place, :place)`}`,
-    ...(condition && { FilterExpression: condition.text }),
-    ExpressionAttributeNames: {
-      '#list': 'list',
-      ...(begin !== undefined && { '#place': 'place' }),
-      ...condition?.names,
-    },
-  };
-  const values = {
-    ...(begin !== undefined && { ':place': attribute(begin) }),
-    ...valuesOf(condition?.values),
-  };
+  const places = kinds === undefined ? [undefined] : [...new Set(kinds)].map((kind) => `${kind} `);
   const found: DeskRecord[] = [];
-  await Promise.all(
-    Array.from({ length: shards }, async (_, shard) => {
-      const given = {
-        ...query,
-        ExpressionAttributeValues: { ...values, ':list': attribute(`${list}.${shard}`) },
-      };
-      for await (const items of pages(table, 'Query', { input: given, signal }))
-        found.push(...recordsIn(items, table));
-    }),
-  );
+  const read = async (shard: number, place: string | undefined): Promise<void> => {
+    const input = {
+      TableName: table.table,
+      IndexName: listIndex,
+      KeyConditionExpression: `#list = :list${place === undefined ? '' : ' AND begins_with(#place, :place)'}`,
+      ...(condition && { FilterExpression: condition.text }),
+      ExpressionAttributeNames: {
+        ...{ '#list': 'list', ...condition?.names },
+        ...(place !== undefined && { '#place': 'place' }),
+      },
+      ExpressionAttributeValues: {
+        ...{ ':list': attribute(`${list}.${shard}`), ...valuesOf(condition?.values) },
+        ...(place !== undefined && { ':place': attribute(place) }),
+      },
+    };
+    for await (const items of pages(table, 'Query', { input, signal }))
+      found.push(...recordsIn(items, table));
+  };
+  const shardNumbers = Array.from({ length: shards }, (_, shard) => shard);
+  await Promise.all(places.flatMap((place) => shardNumbers.map((shard) => read(shard, place))));
   return found;
 };
 

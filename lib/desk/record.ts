@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import * as z from 'zod';
 import type { Attributes, DynamoDb } from '../aws/dynamodb.ts';
 
 /**
@@ -22,11 +21,11 @@ export const listKey = (list: List, message: string): string =>
   `${list}.${createHash('md5').update(message).digest().readUInt8(0) % shards}`;
 
 /**
- * Within a list, records of one function and kind lie side by side. No two have the same place, as a page of a query may end between
+ * Within a list, records of one kind and function lie side by side. No two have the same place, as a page of a query may end between
  * any two.
  */
 export const placeOf = (message: string, { function: name, kind }: { function: string; kind: string }) =>
-  `${name} ${kind} ${message}`;
+  `${kind} ${name} ${message}`;
 
 /** What has become of a message. `replayed`, `edited` and `discarded` are what an operator did to its letter. */
 export const states = [
@@ -41,81 +40,109 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-const recordSchema = z.object({
-  message: z.string(),
-  state: z.enum(states),
+/** What is known of a message. */
+export type DeskRecord = {
+  message: string;
+  state: State;
   /** When it came to be so: of a letter, when it was written. */
-  atMs: z.number(),
+  atMs: number;
   /** Empty where the letter names none. */
-  function: z.string(),
+  function: string;
   /** Of the failure or the letter; of a message that waits without one, why it waits. */
-  kind: z.string(),
+  kind: string;
   /** What failed, in a few words, and the platform's own words, both without ids and what is personal. */
-  error: z.string().default(''),
-  words: z.string().optional(),
-  remedy: z.string().optional(),
-  status: z.number().optional(),
+  error: string;
+  words: string | undefined;
+  remedy: string | undefined;
+  status: number | undefined;
   /** The scope or permission that is missing. */
-  required: z.string().optional(),
+  required: string | undefined;
   /** `METHOD /path` of the call that failed. */
-  operation: z.string().optional(),
+  operation: string | undefined;
   /** When SQS first handed it out, and how often so far. */
-  firstMs: z.number().optional(),
-  attempts: z.number().default(0),
-  replays: z.number().default(0),
+  firstMs: number | undefined;
+  attempts: number;
+  replays: number;
   /** Of the event. */
-  eventId: z.string().optional(),
+  eventId: string | undefined;
   /** Whom and what it is about, by the platform's ids. */
-  user: z.string().optional(),
-  orgUnit: z.string().optional(),
+  user: string | undefined;
+  orgUnit: string | undefined;
   /** As in `grade object 5001`. */
-  thing: z.string().optional(),
+  thing: string | undefined;
   /** Its key in the ledger. */
-  resource: z.string().optional(),
+  resource: string | undefined;
   /** Of a message that waits: when it is tried next, and SQS' handle to show it earlier. */
-  nextMs: z.number().optional(),
-  handle: z.string().optional(),
+  nextMs: number | undefined;
+  handle: string | undefined;
   /** What operators did to it before, as JSON; the letter carries the same. */
-  history: z.string().optional(),
+  history: string | undefined;
   /** Who ended it, why, and under which id its message went on. */
-  by: z.string().optional(),
-  why: z.string().optional(),
-  as: z.string().optional(),
-  /** When a rebuilding of the lists last found its letter in the queue, or it was written. */
-  seenMs: z.number().default(0),
-});
+  by: string | undefined;
+  why: string | undefined;
+  as: string | undefined;
+  waits: Wait[];
+};
 
 /** A wait of a message for one cause. */
 export type Wait = { kind: string; firstMs: number; lastMs: number; count: number };
 
-export type DeskRecord = z.infer<typeof recordSchema> & { waits: Wait[] };
-
 export type LetterRecord = DeskRecord & { state: 'letter' };
+
+const firstOf = (kind: string): string => `first:${kind}`;
 
 /** Of each kind for which it has waited: since when, until when and how often. */
 export const waitNames = (kind: string) => ({
-  first: `first:${kind}`,
+  first: firstOf(kind),
   last: `last:${kind}`,
   count: `count:${kind}`,
 });
 
-/** Undefined where an item is none of ours, or has expired: DynamoDB removes those late. */
+/**
+ * Undefined where an item is none of ours, or has expired: DynamoDB removes those late. Lists are long, and only functions and
+ * operators of the same stage write there, so no more is checked.
+ */
 export const recordIn = (item: Attributes, nowMs: number): DeskRecord | undefined => {
   if (Number(item.expires?.N) * 1000 <= nowMs) return undefined;
-  const values = Object.fromEntries(
-    Object.entries(item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]),
-  );
-  const parsed = recordSchema.safeParse(values);
-  if (!parsed.success) return undefined;
-  const waits = Object.keys(values).flatMap((name): Wait[] => {
-    const kind = /^first:(.+)$/.exec(name)?.[1];
-    if (kind === undefined) return [];
+  const text = (name: string): string | undefined => item[name]?.S;
+  const number = (name: string): number | undefined => {
+    const told = item[name]?.N;
+    return told === undefined ? undefined : Number(told);
+  };
+  const [message, state] = [text('message'), text('state')];
+  if (message === undefined || !states.includes(state as State)) return undefined;
+  const waits = Object.keys(item).flatMap((name): Wait[] => {
+    if (!name.startsWith(firstOf(''))) return [];
+    const kind = name.slice(firstOf('').length);
     const { first, last, count } = waitNames(kind);
-    return [
-      { kind, firstMs: Number(values[first]), lastMs: Number(values[last]), count: Number(values[count]) },
-    ];
+    return [{ kind, firstMs: number(first) ?? 0, lastMs: number(last) ?? 0, count: number(count) ?? 0 }];
   });
-  return { ...parsed.data, waits: waits.sort((one, other) => one.firstMs - other.firstMs) };
+  return {
+    ...{ message, state: state as State, atMs: number('atMs') ?? 0 },
+    function: text('function') ?? '',
+    kind: text('kind') ?? '',
+    error: text('error') ?? '',
+    words: text('words'),
+    remedy: text('remedy'),
+    status: number('status'),
+    required: text('required'),
+    operation: text('operation'),
+    firstMs: number('firstMs'),
+    attempts: number('attempts') ?? 0,
+    replays: number('replays') ?? 0,
+    eventId: text('eventId'),
+    user: text('user'),
+    orgUnit: text('orgUnit'),
+    thing: text('thing'),
+    resource: text('resource'),
+    nextMs: number('nextMs'),
+    handle: text('handle'),
+    history: text('history'),
+    by: text('by'),
+    why: text('why'),
+    as: text('as'),
+    waits: waits.sort((one, other) => one.firstMs - other.firstMs),
+  };
 };
 
 const daySeconds = 24 * 3600;

@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inParallel } from '../aws/batches.ts';
 import { attribute, unlessRefused } from '../aws/dynamodb.ts';
+import { recordsOf } from './read.ts';
 import {
   type DeskTable,
   keptSeconds,
@@ -32,13 +35,7 @@ export const writeRecord = async (
   { state, facts, waits = false, condition, signal }: Change & { signal?: AbortSignal },
 ): Promise<boolean> => {
   const now = nowMs();
-  const list = lists.find((each) => each === state);
-  const all: Facts = {
-    ...{ handle: undefined, nextMs: undefined },
-    ...facts,
-    ...{ state, list: list && listKey(list, message), place: placeOf(message, facts), atMs: facts.atMs ?? now },
-    expires: Math.ceil(now / 1000) + keptSeconds(state),
-  };
+  const all = { handle: undefined, nextMs: undefined, ...attributesOf(message, { state, facts }, now) };
   const names: Record<string, string> = { ...condition?.names };
   const values = Object.fromEntries(
     Object.entries(condition?.values ?? {}).map(([name, value]) => [name, attribute(value)]),
@@ -77,6 +74,50 @@ export const writeRecord = async (
   };
   const write = () => dynamodb.call('UpdateItem', update, signal === undefined ? {} : { signal });
   return (await unlessRefused(write)) !== undefined;
+};
+
+const attributesOf = (message: string, { state, facts }: Change, now: number): Facts => {
+  const list = lists.find((each) => each === state);
+  return {
+    ...facts,
+    ...{ state, list: list && listKey(list, message), place: placeOf(message, facts) },
+    atMs: facts.atMs ?? now,
+    expires: Math.ceil(now / 1000) + keptSeconds(state),
+  };
+};
+
+/** As many as one call takes. */
+const maxItems = 25;
+
+/**
+ * Writes whole records, in the place of those that there are: of them only the waits stay.
+ * @throws where the table cannot be read or written.
+ */
+export const putRecords = async (table: DeskTable, changes: ReadonlyMap<string, Change>): Promise<void> => {
+  const before = await recordsOf(table, [...changes.keys()]);
+  const puts = [...changes].map(([message, change]) => {
+    const waits = (before.get(message)?.waits ?? []).flatMap(({ kind, firstMs, lastMs, count }) => {
+      const names = waitNames(kind);
+      return [[names.first, firstMs] as const, [names.last, lastMs] as const, [names.count, count] as const];
+    });
+    const values = { ...attributesOf(message, change, table.nowMs()), ...Object.fromEntries(waits), message };
+    const given = Object.entries(values).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, attribute(value)] as const],
+    );
+    return { PutRequest: { Item: Object.fromEntries(given) } };
+  });
+  const chunks = Array.from({ length: Math.ceil(puts.length / maxItems) }, (_, at) =>
+    puts.slice(at * maxItems, (at + 1) * maxItems),
+  );
+  await inParallel(chunks, async (chunk) => {
+    let left: object[] = chunk;
+    for (let attempt = 1; left.length > 0; attempt += 1) {
+      const asked = { RequestItems: { [table.table]: left } };
+      const { UnprocessedItems = {} } = await table.dynamodb.call('BatchWriteItem', asked);
+      left = UnprocessedItems[table.table] ?? [];
+      if (left.length > 0) await sleep(50 * attempt);
+    }
+  });
 };
 
 /** What an operator did to a letter: who, why, and under which id its message went on. */

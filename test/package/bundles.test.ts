@@ -44,7 +44,7 @@ describe.each(functionNames)('the artefact of %s', (name) => {
   test('calls DynamoDB without the SDK’s client of it', async () => {
     const code = [...(await codeOf(name)).values()].join('\n');
     // What that client alone can do.
-    expect(code).not.toMatch(/DescribeEndpoints|BatchGetItem|TransactWriteItems/);
+    expect(code).not.toMatch(/DescribeEndpoints|BatchExecuteStatement|TransactWriteItems/);
   });
 
   test('holds nothing that could pause a function', async () => {

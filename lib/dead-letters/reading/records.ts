@@ -28,12 +28,10 @@ export type Found = {
 /** The letters that match, from the desk's table: the queue is not touched. @throws where the table cannot be read. */
 export const findLetters = async (target: Target, filter: Filter, signal: AbortSignal): Promise<Found> => {
   const isAll = Object.keys(filter).length === 0;
-  const place =
-    filter.function?.length === 1 && filter.function[0] ? { function: filter.function[0] } : undefined;
   const condition = conditionOf(filter);
   const desk = deskOf(target);
   const [records, counts] = await Promise.all([
-    listed(desk, 'letter', { place, condition, signal }),
+    listed(desk, 'letter', { kinds: filter.kind, condition, signal }),
     target.deadLetterQueueUrl().then(async (url) => countsOf({ sqs: await target.sqs(), url })),
   ]);
   const letters = (records as LetterRecord[])
@@ -48,7 +46,7 @@ export const findLetters = async (target: Target, filter: Filter, signal: AbortS
 
 /** What DynamoDB can check by itself; `matches` decides. */
 const conditionOf = (filter: Filter): Condition | undefined => {
-  const { kind, user, orgUnit, since, until, minReplays, maxReplays } = filter;
+  const { function: functions, user, orgUnit, since, until, minReplays, maxReplays } = filter;
   const values: Condition['values'] = {};
   const names: Condition['names'] = {};
   const texts: string[] = [];
@@ -65,10 +63,10 @@ const conditionOf = (filter: Filter): Condition | undefined => {
   compare('atMs', '<=', until);
   compare('replays', '>=', minReplays);
   compare('replays', '<=', maxReplays);
-  if (kind) {
-    names['#kind'] = 'kind';
-    for (const [at, each] of kind.entries()) values[`:kind${at}`] = each;
-    texts.push(`#kind IN (${kind.map((_, at) => `:kind${at}`).join(', ')})`);
+  if (functions) {
+    names['#function'] = 'function';
+    for (const [at, each] of functions.entries()) values[`:function${at}`] = each;
+    texts.push(`#function IN (${functions.map((_, at) => `:function${at}`).join(', ')})`);
   }
   return texts.length === 0 ? undefined : { text: texts.join(' AND '), names, values };
 };

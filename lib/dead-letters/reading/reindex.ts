@@ -7,7 +7,7 @@ import type { Target } from '../../deployment/target.ts';
 import { letterChange } from '../../desk/letter-facts.ts';
 import { listed } from '../../desk/read.ts';
 import type { DeskRecord, DeskTable } from '../../desk/record.ts';
-import { writeRecord } from '../../desk/write.ts';
+import { type Change, putRecords } from '../../desk/write.ts';
 import type { Letter } from './letter.ts';
 import { deskOf } from './records.ts';
 import { type ReadOptions, withSession } from './session.ts';
@@ -45,15 +45,26 @@ export const reindexLetters = async (
 
   const sweep = (): Promise<void> =>
     withSession(target, async (session) => {
-      await inParallel(session.letters(options), async (letter) => {
-        if (seen.has(letter.id)) return;
+      let untold: Letter[] = [];
+      const tell = async (): Promise<void> => {
+        const letters = untold;
+        untold = [];
+        const changes = await Promise.all(
+          letters.map(async (each) => [each.id, await changeOf(each)] as const),
+        );
+        await putRecords(desk, new Map(changes));
+        result.added += letters.length;
+      };
+      for await (const letter of session.letters(options)) {
+        if (seen.has(letter.id)) continue;
         seen.add(letter.id);
         result.letters += 1;
         const known = before.get(letter.id);
-        if (known && isTold(known, letter)) return;
-        await list(desk, letter);
-        result.added += 1;
-      });
+        if (known && isTold(known, letter)) continue;
+        untold.push(letter);
+        if (untold.length >= 500) await tell();
+      }
+      await tell();
       const { whole, hidden, oldestMs } = session.summary();
       result.oldestMs = oldestMs ?? result.oldestMs;
       result.whole = whole && hidden === 0;
@@ -77,11 +88,10 @@ export const reindexLetters = async (
 const isTold = (known: DeskRecord, { kind, error, replays }: Letter): boolean =>
   known.kind === kind && known.error === error && known.replays === replays;
 
-const list = async (desk: DeskTable, letter: Letter): Promise<void> => {
+const changeOf = async (letter: Letter): Promise<Change> => {
   const integration = await integrationNamed(letter.function);
   const resource = integration && resourceIn(integration, letter.body, Date.now());
-  const change = letterChange(letter, { ...letter, resource, writtenMs: letter.sentMs });
-  await writeRecord(desk, letter.id, change);
+  return letterChange(letter, { ...letter, resource, writtenMs: letter.sentMs });
 };
 
 /** False where something has become of it meanwhile. */
