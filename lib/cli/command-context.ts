@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
-import { type Audit, createAudit } from '../deployment/audit.ts';
+import { type Audit, checkAudit, createAudit } from '../deployment/audit.ts';
 import { RefusedError, UsageError } from '../deployment/command-errors.ts';
+import { nearest } from '../deployment/nearest.ts';
+import { readStack } from '../deployment/stack-outputs.ts';
 import { type Target, targetFrom } from '../deployment/target.ts';
 import { letterKinds } from '../desk/letter-words.ts';
 import { printableJson } from '../redaction/printable.ts';
@@ -13,6 +15,8 @@ export type Cli = {
   terminal: Terminal;
   /** False: there was nothing, or not all was done. */
   finish(isDone: boolean): void;
+  /** Members of the one document that --json prints when the command ends. */
+  collect(document: unknown): void;
 };
 
 /** What one command works with, as it was typed; its options are checked when they are read. */
@@ -23,9 +27,14 @@ export type CommandContext = Cli & {
   readonly target: Target;
   /** Which letters the options name. @throws UsageError naming the option that is wrong. */
   readonly filter: Filter;
-  /** The audit log of the target; its entries are printed, too. */
+  /** Before letters are read for a change: @throws where the audit log could not be written. */
+  checkAudit(): Promise<void>;
+  /** The audit log of the target; its entries are printed to standard error, too. */
   readonly audit: Audit;
-  /** Prints the document where JSON was asked for, else the lines. */
+  /**
+   * Prints the lines; where JSON was asked for, nothing but one document is printed, at the end. Of several prints it has the
+   * members of all: `print({ plan }, …)` and later `print({ result }, …)` make `{ plan, result }`.
+   */
   print(document: unknown, lines: () => string[]): void;
   /** Asks before something is changed; with --yes nobody is asked. @throws RefusedError where there is nobody to ask. */
   agreed(question: string): Promise<boolean>;
@@ -33,16 +42,22 @@ export type CommandContext = Cli & {
   withProgress<Value>(what: string, work: (show: Progress['show']) => Promise<Value>): Promise<Value>;
 };
 
-export const contextOf = ({ terminal, finish }: Cli, command: Command): CommandContext => {
+export const contextOf = (cli: Cli, command: Command): CommandContext => {
+  const { finish } = cli;
+  const terminal = {
+    ...cli.terminal,
+    command: (words: string) => [`sis-relay ${words}`, ...optionsGiven(command)].join(' '),
+  };
   const { json: isJson = false, yes = false } = command.optsWithGlobals();
   let target: Target | undefined;
   const targetOnce = (): Target => {
-    target ??= targetOf(command);
+    target ??= targetOf(command, (sentence) => terminal.err(`${sentence}\n`));
     return target;
   };
   const print: CommandContext['print'] = (document, lines) =>
-    terminal.out(isJson ? `${printableJson(document)}\n` : textOfLines(lines()));
+    isJson ? cli.collect(document) : terminal.out(textOfLines(lines()));
   return {
+    ...cli,
     ...{ terminal, finish, signal: terminal.signal, isJson, print },
     get target() {
       return targetOnce();
@@ -50,10 +65,9 @@ export const contextOf = ({ terminal, finish }: Cli, command: Command): CommandC
     get filter() {
       return filterOf(command);
     },
+    checkAudit: () => checkAudit(targetOnce()),
     get audit() {
-      return createAudit(targetOnce(), (line) =>
-        terminal.out(`${isJson ? line : terminal.style('dim', line)}\n`),
-      );
+      return createAudit(targetOnce(), (line) => terminal.err(`${line}\n`));
     },
     agreed: async (question) => {
       if (yes) return true;
@@ -75,6 +89,13 @@ export const contextOf = ({ terminal, finish }: Cli, command: Command): CommandC
   };
 };
 
+/** For a command whose data takes standard output: all that it says goes to standard error. */
+export const besideData = (cli: Cli): Cli => ({
+  ...cli,
+  terminal: { ...cli.terminal, out: cli.terminal.err },
+  collect: (document) => cli.terminal.err(`${printableJson(document)}\n`),
+});
+
 export const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
 
 export const textOfLines = (lines: string[]): string => lines.map((line) => `${line}\n`).join('');
@@ -94,12 +115,32 @@ export const globalOptions = (): Option[] => [
   new Option('--lease <seconds>', 'how long letters stay hidden from others if this process dies')
     .default(300)
     .argParser(wholeNumber(2, 43_200)),
-  new Option('--json', 'print JSON, one document per line'),
+  new Option('--json', 'print one JSON document; all else goes to standard error'),
 ];
 
-const targetOf = (command: Command): Target => {
+/** What names the deployment, as it was typed. */
+const optionsGiven = (command: Command): string[] => {
+  const given: Record<string, unknown> = command.optsWithGlobals();
+  return globalOptions().flatMap((option) => {
+    const value = given[option.attributeName()];
+    if (!namingDeployment.has(option.attributeName()) || value === undefined) return [];
+    return [value === true ? `${option.long}` : `${option.long} ${quoted(String(value))}`];
+  });
+};
+
+const namingDeployment = new Set(['local', 'stack', 'stage', 'deadLetters', 'bucket', 'profile', 'region']);
+
+const quoted = (text: string): string =>
+  /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+const targetOf = (command: Command, warn: (sentence: string) => void): Target => {
   const { local, stack, lease, ...options } = command.optsWithGlobals();
-  return targetFrom({ ...options, local: stack ?? (local ? true : undefined), leaseSeconds: lease });
+  return targetFrom({
+    ...options,
+    local: stack ?? (local ? true : undefined),
+    leaseSeconds: lease,
+    ...{ readStack, warn },
+  });
 };
 
 export function wholeNumber(from: number, to: number): (text: string) => number {
@@ -116,13 +157,31 @@ export const reasonText = (text: string): string => {
   throw new InvalidArgumentError('It must say why.');
 };
 
+/** Values of an option that may be given more than once, and several at once with commas. */
+const listed = (text: string, before: string[] = []): string[] => [
+  ...before,
+  ...text.split(',').flatMap((each) => each.trim() || []),
+];
+
+const kinds = (text: string, before?: string[]): string[] => {
+  const all = listed(text, before);
+  for (const kind of all) {
+    const near = nearest(kind, letterKinds);
+    if (!letterKinds.some((each) => each === kind))
+      throw new InvalidArgumentError(
+        `There is no kind ${kind}${near === undefined ? '.' : `: did you mean ${near}?`} It must be one of ${letterKinds.join(', ')}.`,
+      );
+  }
+  return all;
+};
+
 /** The conditions by which letters are chosen, the same for every command. */
 export const addFilterOptions = (command: Command): Command =>
   command
     .optionsGroup('Which letters (all by default; every condition must hold, of a list one):')
-    .option('--function <name...>', 'of these functions')
-    .option('--kind <kind...>', `of these kinds: ${letterKinds.join(', ')}`)
-    .option('--status <status...>', 'refused by the platform with this HTTP status, as in 403 or 5xx')
+    .option('--function <name...>', 'of these functions, as in grade-push,org-unit-move', listed)
+    .option('--kind <kind...>', `of these kinds: ${letterKinds.join(', ')}`, kinds)
+    .option('--status <status...>', 'refused by the platform with this HTTP status, as in 403,5xx', listed)
     .option('--error <text>', 'whose error holds this text')
     .option('--org-unit <id>', 'whose message is about this org unit')
     .option('--user <id>', 'whose message is about this user')
@@ -130,7 +189,7 @@ export const addFilterOptions = (command: Command): Command =>
     .option('--until <time>', 'not newer than that')
     .option('--min-replays <n>', 'replayed n times or more')
     .option('--max-replays <n>', 'replayed n times or less')
-    .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages')
+    .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages', listed)
     .optionsGroup('Options:');
 
 const filterOf = (command: Command): Filter => {

@@ -38,8 +38,9 @@ export type Connection = {
 
 /** Undefined where the target does not name a platform. */
 export const connectionOf = async (target: Target): Promise<Connection | undefined> => {
-  if (target.platform === undefined) return undefined;
-  const settings = platformSettings(target.platform, await target.deadLetterQueueUrl());
+  const platform = await target.platform();
+  if (platform === undefined) return undefined;
+  const settings = platformSettings(platform, await target.deadLetterQueueUrl());
   const secretsManager = await target.secretsManager();
   const credentials = createCredentials({
     client: secretsManager,

@@ -21,7 +21,7 @@ type ExportOptions = ReadOptions & {
   audit: Audit;
 };
 
-/** Writes letters as JSON Lines, whole and unmasked, and leaves them in the queue. */
+/** Writes letters as JSON Lines, whole and unmasked, and leaves them in the queue. What cannot be read on ends it. */
 export const exportLetters = async (
   target: Target,
   {

@@ -1,10 +1,12 @@
+import { Readable } from 'node:stream';
 import { sendAll } from '../aws/batches.ts';
 import { type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import type { Audit } from '../deployment/audit.ts';
-import { RefusedError, UsageError } from '../deployment/command-errors.ts';
+import { RefusedError } from '../deployment/command-errors.ts';
 import type { Target } from '../deployment/target.ts';
 import { jsonIn } from '../json.ts';
 import { isTooOld } from '../ledger/rules.ts';
+import type { Input } from '../publish/input.ts';
 import { linesIn } from '../publish/lines.ts';
 import { letterIn } from './reading/letter-line.ts';
 
@@ -94,24 +96,33 @@ async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
   }
 }
 
-/** The lines of a file, or of an object as in `s3://bucket/key`. @throws RefusedError where it cannot be read. */
-export async function* linesOf(address: string, target: Target): AsyncGenerator<string> {
-  const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(address) ?? [];
+/** An object, as in `s3://bucket/key`; undefined where the address is that of no object. */
+export const objectInput = (address: string, target: Target): Input | undefined => {
+  const [, Bucket, Key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(address) ?? [];
+  if (Bucket === undefined) return undefined;
+  const read = async function* (): AsyncGenerator<Uint8Array> {
+    const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+    const s3 = await target.s3();
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+    yield* (Body ?? []) as AsyncIterable<Uint8Array>;
+  };
+  return {
+    name: address,
+    open: () => Readable.from(read(), { objectMode: false }),
+    [Symbol.asyncDispose]: async () => {},
+  };
+};
+
+/** @throws RefusedError where it cannot be read. */
+export async function* linesOf({ name: address, open }: Input): AsyncGenerator<string> {
   try {
-    if (bucket === undefined) yield* linesIn(address);
-    else {
-      const { GetObjectCommand } = await import('@aws-sdk/client-s3');
-      const s3 = await target.s3();
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-      yield* ((await Body?.transformToString()) ?? '').split('\n');
-    }
+    yield* linesIn(open());
   } catch (error) {
-    if (error instanceof UsageError) throw error;
     const { name, code } = error as { name?: string; code?: string };
-    if (code === 'ENOENT' || name === 'NoSuchKey') throw new RefusedError(`There is no ${address}.`);
-    if (bucket === undefined) throw new RefusedError(`${address} cannot be read: ${code}`);
+    if (name === 'NoSuchKey') throw new RefusedError(`There is no ${address}.`);
     // S3 answers the same to somebody who may not list the bucket, whether the object is there or not.
     if (name === 'AccessDenied') throw new RefusedError(`There is no ${address}, or you may not read it.`);
+    if (code !== undefined) throw new RefusedError(`${address} cannot be read: ${code}`);
     throw error;
   }
 }

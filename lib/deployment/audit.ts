@@ -72,12 +72,18 @@ export const createAudit = (target: Target, say: (line: string) => void): Audit 
   };
 };
 
+/** Before long work: @throws where nothing could be written into the audit log at its end. */
+export const checkAudit = async (target: Target): Promise<void> => {
+  const line = { audit: 'check', at: new Date().toISOString(), who: target.who };
+  await archive(target, 'audit/check.json', `${printableJson(line)}\n`);
+};
+
 /** Writes an object into the bucket; answers its address. */
 export const archive = async (target: Target, key: string, body: string): Promise<string> => {
-  const { bucket } = target;
+  const bucket = await target.bucket();
   if (bucket === undefined)
     throw new RefusedError(
-      'Nothing is changed or revealed without a line in the audit log: give --bucket <name>, or set SIS_RELAY_BUCKET.',
+      'Nothing is changed or revealed without a line in the audit log: give --bucket, or set SIS_RELAY_BUCKET.',
     );
   const { PutObjectCommand } = await import('@aws-sdk/client-s3');
   const s3 = await target.s3();

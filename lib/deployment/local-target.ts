@@ -37,11 +37,11 @@ export const localTarget = (file: string | true) => {
     deadLetterQueueUrl: async () => stack.deadLetters,
     queueUrlOf: async (functionName: string) =>
       Object.hasOwn(stack.queues, functionName) ? stack.queues[functionName] : undefined,
-    bucket: stack.bucket,
-    platform: {
+    bucket: async () => stack.bucket,
+    platform: async () => ({
       PLATFORM_URL: stack.platform,
       SECRET_PREFIX: stack.secrets.service.replace(/\/service$/, ''),
-    },
+    }),
   };
 };
 

@@ -1,6 +1,7 @@
 import { configured, type OperationOverride } from '../platform/core/operation.ts';
 import { UsageError } from './command-errors.ts';
 import type { DeclaredFunction } from './integrations.ts';
+import { unknownName } from './nearest.ts';
 
 /** One scope, and what needs it. */
 export type NeededScope = { scope: string; operations: string[] };
@@ -44,11 +45,9 @@ export const neededScopes = (
   all: readonly DeclaredFunction[],
   { names, overrides }: { names: string[]; overrides: Record<string, OperationOverride> },
 ): NeededScopes => {
-  const unknown = names.filter((name) => !all.some((each) => each.name === name));
-  if (unknown.length > 0)
-    throw new UsageError(
-      `There is no function ${unknown.join(', ')}. There are: ${all.map(({ name }) => name).join(', ')}`,
-    );
+  const known = all.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new UsageError(unknownName('function', unknown, known));
   const chosen = names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
   const functions = scopesByFunction(chosen, overrides);
   const namesOf = (actor: DeclaredFunction['actor']) =>

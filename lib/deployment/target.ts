@@ -1,11 +1,13 @@
 import { hostname, userInfo } from 'node:os';
 import * as z from 'zod';
+import type { ClientOptions } from '../aws/clients.ts';
 import { once } from '../aws/once.ts';
 import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
 import { type AwsClients, awsClients } from './aws-clients.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 import { localTarget } from './local-target.ts';
+import type { ReadStack, StackOutputs } from './stack-outputs.ts';
 
 /** The deployment that an operator works on, and the clients for it. */
 export type Target = AwsClients & {
@@ -18,10 +20,10 @@ export type Target = AwsClients & {
   deadLetterQueueUrl(): Promise<string>;
   /** Undefined where the function has no queue. */
   queueUrlOf(functionName: string): Promise<string | undefined>;
-  /** Keeps the audit log, and what is archived. */
-  bucket: string | undefined;
+  /** Keeps the audit log, and what is archived; undefined: it is not known. */
+  bucket(): Promise<string | undefined>;
   /** The platform's settings, named as for the functions; undefined: the platform is not known. */
-  platform: Record<string, string> | undefined;
+  platform(): Promise<Record<string, string> | undefined>;
   /** Of the metrics that a function writes. */
   metricNamespace: string;
   /** Who acts, for the audit log. */
@@ -46,6 +48,10 @@ export type TargetOptions = {
   /** A file of `npm run local`; true: the one in this folder. */
   local?: string | true | undefined;
   leaseSeconds?: number | undefined;
+  /** Reads the stack of the stage for what neither the options nor the environment tell. Default: nothing reads it. */
+  readStack?: ReadStack | undefined;
+  /** Gets a sentence where the stack does not tell it either. */
+  warn?(sentence: string): void;
 };
 
 const environmentSchema = z.object({
@@ -111,9 +117,12 @@ export const namedEditor = (): string | undefined => {
 
 const targetOnAws = (options: TargetOptions) => {
   const settings = environment();
-  const clients = awsClients(() => ({
+  const clientOptions = {
     ...(options.profile === undefined ? {} : { profile: options.profile }),
     ...(options.region === undefined ? {} : { region: options.region }),
+  };
+  const clients = awsClients(() => ({
+    ...clientOptions,
     maxAttempts: 5,
     forcePathStyle: hasOwnStore(settings),
   }));
@@ -122,7 +131,7 @@ const targetOnAws = (options: TargetOptions) => {
   const url =
     options.deadLetters ?? (options.stage === undefined ? settings.DEAD_LETTER_QUEUE_URL : undefined);
   const prefix = prefixOf(stage, url);
-  const secretPrefix = settings.SECRET_PREFIX ?? prefix.replace(/^sis-relay-(.+)-$/, 'sis-relay/$1');
+  const outputs = once(() => outputsOf(prefix.slice(0, -1), clientOptions, options));
   return {
     prefix,
     ...clients,
@@ -131,13 +140,45 @@ const targetOnAws = (options: TargetOptions) => {
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)
-        throw new RefusedError(`There is no queue ${prefix}${suffix} in this account and region.`);
+        throw new RefusedError(
+          `There is no queue ${prefix}${suffix} in ${await placeOf(clients, options)}: look at --stage, --region and --profile.`,
+        );
       return found;
     }),
     queueUrlOf: (functionName: string) => queueUrl(clients, `${prefix}${functionName}`),
-    bucket: options.bucket ?? settings.SIS_RELAY_BUCKET,
-    platform: settings.PLATFORM_URL === undefined ? undefined : { ...given(), SECRET_PREFIX: secretPrefix },
+    bucket: async () => options.bucket ?? settings.SIS_RELAY_BUCKET ?? (await outputs()).FilesBucket,
+    platform: async () => {
+      const { PLATFORM_URL: url, SECRET_PREFIX: secrets } = settings;
+      const told = url === undefined ? await outputs() : {};
+      const PLATFORM_URL = url ?? told.PlatformUrl;
+      if (PLATFORM_URL === undefined) return undefined;
+      const SECRET_PREFIX =
+        secrets ?? told.SecretPrefix ?? prefix.replace(/^sis-relay-(.+)-$/, 'sis-relay/$1');
+      return { ...given(), PLATFORM_URL, SECRET_PREFIX };
+    },
   };
+};
+
+/** Of the stack of the stage. */
+const outputsOf = async (
+  name: string,
+  clientOptions: ClientOptions,
+  { readStack, warn }: TargetOptions,
+): Promise<StackOutputs> => {
+  if (readStack === undefined) return {};
+  const { outputs, why } = await readStack(name, clientOptions);
+  if (why !== undefined)
+    warn?.(
+      `Bucket and platform are not known, as ${why}: give --bucket, or set SIS_RELAY_BUCKET; and set PLATFORM_URL.`,
+    );
+  return outputs;
+};
+
+/** As in `the region eu-west-1, in the account of the profile ops`. */
+const placeOf = async ({ sqs }: AwsClients, { profile }: TargetOptions): Promise<string> => {
+  const region = await (await sqs()).config.region();
+  const used = profile ?? given().AWS_PROFILE;
+  return `the region ${region}, in the account of ${used === undefined ? 'your credentials' : `the profile ${used}`}`;
 };
 
 /** A function reads it from its environment; for people it follows from the stage, as in serverless.yml. */
@@ -157,7 +198,7 @@ const prefixOf = (stage: string | undefined, url: string | undefined): string =>
   const name = url?.split('/').at(-1);
   if (name === undefined)
     throw new UsageError(
-      'Which sis-relay? Give --stage <name>, or set SIS_RELAY_STAGE; or --local for the one of npm run local.',
+      'Which sis-relay? Give --stage, as in --stage prod, or set SIS_RELAY_STAGE; or --local for the one of npm run local.',
     );
   if (!name.endsWith(suffix))
     throw new UsageError(

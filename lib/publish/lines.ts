@@ -1,19 +1,9 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { UsageError } from '../deployment/command-errors.ts';
+import type { Readable } from 'node:stream';
 
-/** @throws UsageError for a pipe: a file is read twice, first to check it and then to send it. */
-export const mustBeFile = async (file: string): Promise<void> => {
-  const found = await stat(file);
-  if (!found.isFile())
-    throw new UsageError(`${file} is not a file, and would be read twice: save it as one first.`);
-};
-
-/** The lines of a file of JSON Lines. Node's own reader ends a line at U+2028 too, which JSON may hold as it is. */
-export async function* linesIn(file: string): AsyncGenerator<string> {
-  await mustBeFile(file);
+/** The lines of JSON Lines. Node's own reader ends a line at U+2028 too, which JSON may hold as it is. */
+export async function* linesIn(stream: Readable): AsyncGenerator<string> {
   let begun: string | undefined;
-  for await (const piece of createReadStream(file, 'utf8')) {
+  for await (const piece of stream.setEncoding('utf8')) {
     const lines = (begun === undefined ? withoutMark(piece) : begun + piece).split('\n');
     begun = lines.pop() ?? '';
     yield* lines;

@@ -25,12 +25,16 @@ type PublishOptions = Source & {
   onSent?(sent: number, of: number): void;
 };
 
+export type PublishedMessage = { line: number; function: string; eventId: string; messageId: string };
+
 export type Published = {
   valid: number;
   invalid: number;
   sent: number;
   /** How many valid messages each function has. */
   functions: Record<string, number>;
+  /** What SQS took, in the order in which it did. */
+  messages: PublishedMessage[];
   /** How many of them are so old that they are sent only where the ledger still knows their resource. */
   outdated: number;
   /** Of messages that are invalid, or that SQS did not take: the first thousand. */
@@ -65,7 +69,15 @@ const complain = ({ problems }: Published, line: number, problem: string): void 
 };
 
 const checkAll = async (rows: AsyncIterable<Row>, options: PublishOptions): Promise<Published> => {
-  const result: Published = { valid: 0, invalid: 0, sent: 0, functions: {}, outdated: 0, problems: [] };
+  const result: Published = {
+    valid: 0,
+    invalid: 0,
+    sent: 0,
+    functions: {},
+    messages: [],
+    outdated: 0,
+    problems: [],
+  };
   const seen = new Map<string, number>();
   for await (const row of rows) {
     const checked = check(row, options, seen);
@@ -87,16 +99,20 @@ type Sending = PublishOptions & { sqs: SQSClient; urls: Map<string, string>; res
 const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<void> => {
   const { sqs, urls, result, bulk, signal, onSent } = sending;
   const attributes = attributesOf(bulk);
-  const waiting = new Map<string, { line: number; body: string }[]>();
+  const waiting = new Map<string, { line: number; eventId: string; body: string }[]>();
   const send = async (name: string): Promise<void> => {
     const batch = waiting.get(name) ?? [];
     waiting.delete(name);
-    const { failures } = await sendAll(
+    const { failures, messageIds } = await sendAll(
       { sqs, url: urls.get(name) ?? '' },
       batch.map(({ body }) => ({ body, attributes })),
     );
     for (const [at, reason] of failures)
       complain(result, batch[at]?.line ?? 0, `SQS did not take it: ${reason}`);
+    for (const [at, { line, eventId }] of batch.entries()) {
+      const messageId = messageIds[at];
+      if (messageId !== undefined) result.messages.push({ line, function: name, eventId, messageId });
+    }
     result.sent += batch.length - failures.size;
     onSent?.(result.sent, result.valid);
   };
@@ -107,7 +123,7 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
     if (checked.problem !== undefined || row.body === undefined) continue;
     const batch = waiting.get(checked.function) ?? [];
     waiting.set(checked.function, batch);
-    batch.push({ line: row.line, body: row.body });
+    batch.push({ line: row.line, eventId: checked.eventId, body: row.body });
     if (batch.length >= 80) await send(checked.function);
   }
   if (!signal.aborted) for (const name of [...waiting.keys()]) await send(name);
@@ -116,7 +132,9 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
 const attributesOf = (bulk: boolean): Outgoing['attributes'] =>
   bulk ? { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } } : {};
 
-type Checked = { problem: string } | { function: string; outdated: boolean; problem?: undefined };
+type Checked =
+  | { problem: string }
+  | { function: string; eventId: string; outdated: boolean; problem?: undefined };
 
 const check = (
   { body, problem: unreadable = 'is empty', line }: Row,
@@ -127,6 +145,7 @@ const check = (
   const integration = integrationFor(body, integrations);
   if (typeof integration === 'string') return { problem: integration };
   let outdated = false;
+  let eventId = '';
   try {
     const { id, source, time } = parseMessage(body, integration, Date.now());
     const name = `${source}\n${id}\n${time}`;
@@ -134,12 +153,13 @@ const check = (
     if (first !== undefined)
       return { problem: `id: is that of line ${first} too, so that one of them would be lost` };
     seen.set(name, line);
+    eventId = id;
     outdated = isTooOld(Date.parse(time), Date.now());
   } catch (error) {
     return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
   }
   const problem = sqsProblem({ body, attributes: attributesOf(bulk) }, maxMessageBytes);
-  return problem === undefined ? { function: integration.name, outdated } : { problem };
+  return problem === undefined ? { function: integration.name, eventId, outdated } : { problem };
 };
 
 /** By the type of the event; or what is wrong with that. */

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { UsageError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
+import { unknownName } from '../deployment/nearest.ts';
 import type { Integration } from '../integration.ts';
 import { jsonIn, readJson } from '../json.ts';
 import { messageType } from '../message.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
-import { linesIn, mustBeFile, withoutMark } from './lines.ts';
+import type { Input } from './input.ts';
+import { linesIn, withoutMark } from './lines.ts';
 
 /** One message of a file, or why it is none. `line` counts from 1; in a JSON file it counts messages. */
 export type Row = { line: number; body?: string; problem?: string };
@@ -18,7 +19,7 @@ export const formats = ['json', 'jsonl', 'csv'] as const;
 export type Format = (typeof formats)[number];
 
 export type Source = {
-  file: string;
+  input: Input;
   format?: Format | undefined;
   /** The function for data without an envelope. */
   function?: string | undefined;
@@ -45,17 +46,17 @@ async function* saidAt(time: string, rows: AsyncGenerator<Row>): AsyncGenerator<
 }
 
 const openTimed = async (
-  { file, format, time, ...source }: Source & { time: string },
+  { input, format, time, ...source }: Source & { time: string },
   integrations: Integrations,
 ): Promise<() => AsyncGenerator<Row>> => {
   const integration = integrationOf(source.function, integrations);
-  const digest = await digestOf(file);
+  const digest = await digestOf(input);
   const kind =
     format ??
     ({ '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv' } as const)[
-      extname(file).toLowerCase()
+      extname(input.name).toLowerCase()
     ];
-  if (kind === undefined) throw new UsageError(`What is ${file}? Give --format ${formats.join('|')}.`);
+  if (kind === undefined) throw new UsageError(`What is ${input.name}? Give --format ${formats.join('|')}.`);
   const defaultsFor = (line: number) => ({
     specversion: '1.0',
     // The same file gives the same ids, so that it is done once; of two rows about one resource the later one counts.
@@ -74,33 +75,31 @@ const openTimed = async (
       throw new UsageError(
         `A table holds messages of one function: give --function ${[...integrations.keys()].join('|')}.`,
       );
-    return () => csvRows(file, integration, defaultsFor);
+    return () => csvRows(input, integration, defaultsFor);
   }
-  return kind === 'json' ? () => jsonRows(file, bodyOf) : () => lineRows(file, bodyOf);
+  return kind === 'json' ? () => jsonRows(input, bodyOf) : () => lineRows(input, bodyOf);
 };
 
 const integrationOf = (name: string | undefined, integrations: Integrations) => {
   if (name === undefined || integrations.has(name)) return integrations.get(name ?? '');
-  throw new UsageError(`There is no function ${name}; there are ${[...integrations.keys()].join(', ')}.`);
+  throw new UsageError(unknownName('function', name, [...integrations.keys()]));
 };
 
 /** @throws UsageError where the file is not UTF-8: its umlauts would reach the platform as other characters. */
-const digestOf = async (file: string): Promise<string> => {
+const digestOf = async (input: Input): Promise<string> => {
   const hash = createHash('sha256');
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
-    await mustBeFile(file);
-    for await (const piece of createReadStream(file)) {
+    for await (const piece of input.open()) {
       hash.update(piece);
       decoder.decode(piece, { stream: true });
     }
     decoder.decode();
   } catch (error) {
-    if (error instanceof UsageError) throw error;
     if (error instanceof TypeError)
-      throw new UsageError(`${file} is not UTF-8: save it as such (in a spreadsheet, as “CSV UTF-8”).`);
+      throw new UsageError(`${input.name} is not UTF-8: save it as such (in a spreadsheet, as “CSV UTF-8”).`);
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    throw new UsageError(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${code}`);
+    throw new UsageError(`${input.name} cannot be read: ${code}`);
   }
   return hash.digest('hex').slice(0, 16);
 };
@@ -108,11 +107,11 @@ const digestOf = async (file: string): Promise<string> => {
 type BodyOf = (json: unknown, line: number) => string;
 
 /** One message, a list of them, or an event as Lambda receives it. */
-async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
-  const read = readJson(withoutMark(await readFile(file, 'utf8')));
+async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
+  const read = readJson(withoutMark(await text(input.open())));
   if ('problem' in read)
     throw new UsageError(
-      `${file} ${read.problem}${read.flaw === 'too deep' ? '' : '; where each line is, give --format jsonl'}.`,
+      `${input.name} ${read.problem}${read.flaw === 'too deep' ? '' : '; where each line is, give --format jsonl'}.`,
     );
   const { json } = read;
   const records = (json as { Records?: unknown } | null)?.Records;
@@ -123,27 +122,27 @@ async function* jsonRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
   }
 }
 
-async function* lineRows(file: string, bodyOf: BodyOf): AsyncGenerator<Row> {
+async function* lineRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
   let line = 0;
-  for await (const text of linesIn(file)) {
+  for await (const each of linesIn(input.open())) {
     line += 1;
-    if (text.trim() === '') continue;
-    const read = readJson(text);
+    if (each.trim() === '') continue;
+    const read = readJson(each);
     yield 'problem' in read ? { line, problem: read.problem } : { line, body: bodyOf(read.json, line) };
   }
 }
 
 async function* csvRows(
-  file: string,
+  input: Input,
   integration: Integration<unknown>,
   defaultsFor: (line: number) => object,
 ): AsyncGenerator<Row> {
   const { parse: parseCsv } = await import('csv-parse');
   const columns = columnsOf(integration);
-  const parser = createReadStream(file).pipe(
+  const parser = input.open().pipe(
     parseCsv({
       bom: true,
-      delimiter: await delimiterOf(file),
+      delimiter: await delimiterOf(input),
       // A table may be pasted from several files with different ends of lines.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
@@ -163,11 +162,11 @@ async function* csvRows(
         const unknown = unknownColumns(header, columns);
         if (unknown.length > 0)
           throw new UsageError(
-            `${file} has columns that ${integration.name} does not know: ${unknown.map((name) => name || 'one without a name').join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
+            `${input.name} has columns that ${integration.name} does not know: ${unknown.map((name) => name || 'one without a name').join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
           );
         const [twice] = header.filter((name, at, all) => all.indexOf(name) < at);
         if (twice !== undefined)
-          throw new UsageError(`${file} has the column ${twice} twice: which one counts?`);
+          throw new UsageError(`${input.name} has the column ${twice} twice: which one counts?`);
       } else if (record.length !== header.length)
         yield { line, problem: `has ${record.length} cells, and the header ${header.length}` };
       else {
@@ -177,7 +176,9 @@ async function* csvRows(
     }
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`${file} is not readable as CSV: ${error instanceof Error ? error.message : error}`);
+    throw new UsageError(
+      `${input.name} is not readable as CSV: ${error instanceof Error ? error.message : error}`,
+    );
   }
 }
 
@@ -185,8 +186,8 @@ async function* csvRows(
 const isEmpty = (record: Cell[]): boolean => record.every(({ text, quoted }) => text === '' && !quoted);
 
 /** Spreadsheets write commas or semicolons, by their locale. */
-const delimiterOf = async (file: string): Promise<string> => {
-  for await (const header of createInterface({ input: createReadStream(file) })) {
+const delimiterOf = async (input: Input): Promise<string> => {
+  for await (const header of createInterface({ input: input.open() })) {
     const counts = [',', ';', '\t'].map((each) => ({ each, count: header.split(each).length }));
     return counts.reduce((best, next) => (next.count > best.count ? next : best)).each;
   }

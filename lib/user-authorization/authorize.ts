@@ -30,7 +30,7 @@ type Options = {
 
 /** Sends a user to the platform's token entry, and stores the returned key in that user's secret, after asking whose it is. */
 export const authorizeUser = async (target: Target, options: Options): Promise<Stored | undefined> => {
-  if (target.platform === undefined)
+  if ((await target.platform()) === undefined)
     throw new UsageError('Which platform? Set PLATFORM_URL; or give --local for the one of npm run local.');
   return withConnection(target, async (connection) => {
     const app = await orRefuse(

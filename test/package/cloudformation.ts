@@ -12,6 +12,7 @@ export type Template = {
   Resources: Record<string, Resource>;
   Mappings?: Record<string, Record<string, Record<string, unknown>>>;
   Conditions?: Record<string, unknown>;
+  Outputs?: Record<string, { Value: unknown }>;
 };
 
 /** What stands for nothing: CloudFormation leaves out whatever is this. */

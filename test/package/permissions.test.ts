@@ -9,6 +9,8 @@ import { functionNames } from '../../esbuild.config.ts';
 import { run } from '../../lib/cli/cli.ts';
 import { sqsMessageOf } from '../../lib/dead-letter.ts';
 import type { Failure } from '../../lib/failure.ts';
+import { quietTerminal } from '../lib/cli/typed.ts';
+import { startStackServer } from '../lib/deployment/stack-server.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
@@ -209,14 +211,16 @@ async function sendLetter(name: string, kind: Failure['kind']): Promise<void> {
 /** Each command as an operator gives it on AWS, and what it calls there. */
 async function operate(): Promise<AwsCall[]> {
   const recorder = await recordAwsCalls(deployed.stack.description);
+  const stacks = await startStackServer({
+    'sis-relay-local': { FilesBucket: bucket(), PlatformUrl: deployed.stack.description.platform },
+  });
   const environment = {
     ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
     AWS_ENDPOINT_URL: recorder.url,
     AWS_ENDPOINT_URL_S3: recorder.url,
     AWS_ENDPOINT_URL_SQS: recorder.url,
-    PLATFORM_URL: deployed.stack.description.platform,
+    AWS_ENDPOINT_URL_CLOUDFORMATION: stacks.url,
     SIS_RELAY_STAGE: 'local',
-    SIS_RELAY_BUCKET: bucket(),
   };
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const folder = await mkdtemp(join(tmpdir(), 'sis-relay-operator-'));
@@ -228,12 +232,7 @@ async function operate(): Promise<AwsCall[]> {
   const print = (text: string) => {
     out += text;
   };
-  const terminal = {
-    ...{ out: print, err: print, style: (_: unknown, text: string) => text, isLive: false, width: 100 },
-    ask: async () => undefined,
-    edit: async (text: string) => text,
-    signal: new AbortController().signal,
-  };
+  const terminal = { ...quietTerminal, out: print, err: print };
   const command = async (line: string, ...reason: string[]) => {
     out = '';
     expect(await run([...line.split(' '), ...reason], terminal), `${line}\n${out}`).toBe(0);
@@ -245,7 +244,7 @@ async function operate(): Promise<AwsCall[]> {
     await command('letters groups');
     await sendLetter('submission-upload', 'missing-credential');
     const found = await command('letters list --json --kind missing-credential');
-    const { id } = JSON.parse(found.split('\n')[0] ?? '');
+    const [{ id }] = JSON.parse(found).letters;
     await command(`letters show ${id} --reveal`);
     const edited = await command(
       `letters edit ${id} --set data.comment=mended --yes --wait 1`,
@@ -268,8 +267,14 @@ async function operate(): Promise<AwsCall[]> {
     vi.unstubAllEnvs();
     await rm(folder, { recursive: true });
     await recorder.close();
+    await stacks.close();
   }
-  return recorder.calls;
+  const described = stacks.asked.map((each) => {
+    const [operation, name] = each.split(' ');
+    const resource = `arn:aws:cloudformation:us-east-1:000000000000:stack/${name}/an-id`;
+    return { action: `cloudformation:${operation}`, resource };
+  });
+  return [...recorder.calls, ...described];
 }
 
 /** The message of a function's example event, with its files where the deployed function may read them. */

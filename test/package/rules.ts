@@ -41,7 +41,12 @@ export const rules: Record<string, Rule> = {
       if (effect !== 'Allow') return [];
       const wide = actions.filter((action) => action.includes('*'));
       const queues = prefixOf(deployment);
-      const own = [`:${namespaceOf(deployment)}/`, `:${queues}`, `/${queues}`];
+      const own = [
+        `:${namespaceOf(deployment)}/`,
+        `:${queues}`,
+        `/${queues}`,
+        `:stack/${queues.slice(0, -1)}/`,
+      ];
       const foreign = resources.filter(
         (resource) =>
           ![deployment.refOf('LedgerKey'), keyOf(deployment)].includes(resource) &&

@@ -44,6 +44,16 @@ test('the runbook tells of each of its alarms, and of no other', async () => {
   expect(told.filter((name) => !alarms.some((id) => isToldBy(id)(name)))).toEqual([]);
 });
 
+test('its outputs tell the command where everything of the stage is', () => {
+  expect(packaged.template.Outputs).toMatchObject({
+    FilesBucket: { Value: { Ref: 'Files' } },
+    PlatformUrl: { Value: 'https://platform-test.example.edu' },
+    SecretPrefix: { Value: 'sis-relay/test' },
+    DeadLettersUrl: { Value: { Ref: 'DeadLetters' } },
+    LedgerTable: { Value: { Ref: 'Ledger' } },
+  });
+});
+
 test('its loops are written out as CloudFormation itself would do it', () => {
   const looped = {
     Transform: 'AWS::LanguageExtensions',

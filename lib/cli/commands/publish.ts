@@ -1,19 +1,21 @@
 import { type Command, Option } from 'commander';
 import { loadIntegrations } from '../../deployment/integrations.ts';
 import { outdatedAfterDays } from '../../ledger/rules.ts';
+import { openInput } from '../../publish/input.ts';
 import { type Published, publishMessages } from '../../publish/publish.ts';
 import { formats, type Source } from '../../publish/rows.ts';
+import { plain } from '../../redaction/printable.ts';
 import { type Cli, contextOf } from '../command-context.ts';
 import { problemLines } from '../print/changes.ts';
 import { countOf, numberOf } from '../print/table.ts';
 
-type Given = Omit<Source, 'file'> & { dryRun: boolean; validOnly: boolean; bulk?: boolean };
+type Given = Omit<Source, 'input'> & { dryRun: boolean; validOnly: boolean; bulk?: boolean };
 
 export const addPublish = (program: Command, cli: Cli): void => {
   program
     .command('publish')
     .description('sends the messages of a file to their queues: nothing, unless each of them is valid')
-    .argument('<file>', 'JSON (a message, a list, an event of Lambda), JSON Lines, or CSV with a header')
+    .argument('<file>', 'JSON (a message, a list, an event of Lambda), JSON Lines, or CSV; -: standard input')
     .option('--function <name>', 'what a table, or data without an envelope, is for')
     .addOption(new Option('--format <format>', 'where the name of the file does not tell').choices(formats))
     .option('--now', 'each counts as said now, whatever time it gives, and replaces what came before')
@@ -22,10 +24,11 @@ export const addPublish = (program: Command, cli: Cli): void => {
     .option('--bulk', 'a large load: other messages go before it where the platform limits calls')
     .addHelpText('after', examples)
     .action(async (file: string, { dryRun, bulk = false, ...given }: Given, command: Command) => {
-      const { target, audit, signal, print, withProgress, finish } = contextOf(cli, command);
+      const { target, audit, terminal, signal, print, withProgress, finish } = contextOf(cli, command);
       const integrations = await loadIntegrations();
+      await using input = await openInput(file, terminal.stdin);
       const published = await withProgress('Sent', (onSent) =>
-        publishMessages(target, { ...given, file, dryRun, bulk, integrations, audit, signal, onSent }),
+        publishMessages(target, { ...given, input, dryRun, bulk, integrations, audit, signal, onSent }),
       );
       const { valid, invalid, sent } = published;
       print(published, () => publishedLines(published, { dryRun }));
@@ -33,8 +36,11 @@ export const addPublish = (program: Command, cli: Cli): void => {
     });
 };
 
+/** On a terminal. */
+const maxShown = 20;
+
 const publishedLines = (
-  { valid, invalid, sent, functions, problems, outdated }: Published,
+  { valid, invalid, sent, functions, messages, problems, outdated }: Published,
   { dryRun }: { dryRun: boolean },
 ): string[] => {
   const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
@@ -46,6 +52,12 @@ const publishedLines = (
         ]
       : []),
     `${countOf(valid, 'valid message')}${each.length > 0 ? ` (${each.join(', ')})` : ''}, ${invalid} not valid; ${sent} sent.`,
+    ...messages
+      .slice(0, maxShown)
+      .map(({ line, function: name, eventId }) => `  line ${line}: ${name} ${plain(eventId)}`),
+    ...(messages.length > maxShown
+      ? [`  … and ${numberOf(messages.length - maxShown)} more: --json prints the ids of all`]
+      : []),
     ...(sent === 0 && !dryRun && invalid > 0 && valid > 0
       ? ['Nothing is sent unless every message is valid: correct the file, or give --valid-only.']
       : []),
@@ -57,6 +69,7 @@ Examples:
   sis-relay publish events/grade-push.json --local --now
   sis-relay publish grades.csv --function grade-push --dry-run
   sis-relay publish messages.jsonl --valid-only
+  ./export-grades | sis-relay publish - --format csv --function grade-push
   sis-relay publish nightly.csv --function enrollment-create --bulk
 
 The columns of a table are the fields of the data, as in

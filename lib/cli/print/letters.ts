@@ -43,9 +43,17 @@ export const groupsLines = (found: Groups, { target, terminal }: Print): string[
     ...details.slice(1),
     '',
     ...remarks(found),
-    style('dim', 'One by one: sis-relay letters list --function <function> --kind <kind>'),
-    style('dim', 'Send again: sis-relay letters replay --function <function> --kind <kind> --dry-run'),
+    ...[
+      `One by one: ${terminal.command(`letters list ${conditions(groups[0])}`)}`,
+      `Send again: ${terminal.command(`letters replay ${conditions(groups[0])} --dry-run`)}`,
+    ].flatMap((text) => wrapped(text, width, '  ').map((line) => style('dim', line))),
   ];
+};
+
+/** Of the largest group, as an example of what can be typed. */
+const conditions = (group: Group | undefined): string => {
+  const name = plain(group?.function ?? '');
+  return [...(/^[\w-]+$/.test(name) ? [`--function ${name}`] : []), `--kind ${group?.kind}`].join(' ');
 };
 
 const indent = ' '.repeat(9);
@@ -99,6 +107,7 @@ const coloured = (text: string, kind: string, { style }: Pick<Terminal, 'style'>
 export const listLines = (found: Listed, { target, terminal }: Print): string[] => {
   const { letters, matching } = found;
   if (matching === 0) return [nothing(found, target.prefix.slice(0, -1)), ...remarks(found)];
+  const showFirst = terminal.command(`letters show ${letters[0]?.id.slice(0, 8)}`);
   const replayed = letters.some(({ replays }) => replays > 0);
   const [header = '', ...rows] = tableOf(
     [
@@ -122,12 +131,13 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
     ...rows.map((row, at) => coloured(row, letters[at]?.kind ?? 'unknown-source', terminal)),
     '',
     ...remarks(found),
-    terminal.style(
-      'dim',
+    ...wrapped(
       letters.length < matching
-        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. Details of one: sis-relay letters show <id>`
-        : `${countOf(matching, 'letter')}. Details of one: sis-relay letters show <id>`,
-    ),
+        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. Details of one: ${showFirst}`
+        : `${countOf(matching, 'letter')}. Details of one: ${showFirst}`,
+      terminal.width,
+      '  ',
+    ).map((line) => terminal.style('dim', line)),
   ];
 };
 

@@ -53,16 +53,16 @@ export const planLines = (
     ...(plan.unknownSource > 0
       ? [
           ...heading(plan.unknownSource, 'not from here: they have no queue to go to'),
-          ...say('→ sis-relay letters list --kind unknown-source', 'green'),
+          ...say(`→ ${terminal.command('letters list --kind unknown-source')}`, 'green'),
         ]
       : []),
     ...(plan.replayedOften > 0
       ? [
           '',
-          style(
-            'yellow',
-            `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more: sis-relay letters list --min-replays ${replayedOften}`,
-          ),
+          ...wrapped(
+            `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more: ${terminal.command(`letters list --min-replays ${replayedOften}`)}`,
+            width,
+          ).map((line) => style('yellow', line)),
         ]
       : []),
     '',

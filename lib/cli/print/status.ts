@@ -49,7 +49,11 @@ export const statusLines = (
     '',
     ...(kinds.length === 0 ? [`There are no dead letters.`] : [style('dim', kindHeader), ...kindRows]),
     ...remarks(letters),
-    ...(kinds.length === 0 ? [] : [style('dim', 'What to do about them: sis-relay letters groups')]),
+    ...(kinds.length === 0
+      ? []
+      : wrapped(`What to do about them: ${terminal.command('letters groups')}`, width, '  ').map((line) =>
+          style('dim', line),
+        )),
   ];
 };
 
@@ -62,7 +66,8 @@ const deadLettersOf = ({ counts, groups }: Status['letters']): QueueStatus => ({
 const connectionLines = (connection: ConnectionReport | undefined, { style, width }: Terminal): string[] => {
   const problemLines = (text: string, colour: 'red' | 'green') =>
     wrapped(plain(text), width - 2, '  ').map((line) => style(colour, `  ${line}`));
-  if (connection === undefined) return ['The platform was not asked, as PLATFORM_URL is not set.'];
+  if (connection === undefined)
+    return ['The platform was not asked, as its address is not known: PLATFORM_URL is not set.'];
   const { reachable, clockSkewSeconds, versions, authorizationDays, problems } = connection;
   const credential = credentialIn(connection);
   const mark = (isWell: boolean | undefined) =>

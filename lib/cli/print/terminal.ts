@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import { namedEditor } from '../../deployment/target.ts';
@@ -17,6 +19,10 @@ type Format = Parameters<typeof styleText>[0];
 export type Terminal = {
   /** The answer, to standard output. */
   out(text: string): void;
+  /** Data to standard output, as fast as its reader takes it. */
+  write(text: string): Promise<void>;
+  /** Standard input, as data. */
+  stdin: Readable;
   /** All that is not the answer, to standard error. */
   err(text: string): void;
   /** Whether a line on standard error can be written over. */
@@ -28,9 +34,14 @@ export type Terminal = {
   ask(question: string): Promise<string | undefined>;
   /** Opens a text in the operator's editor; answers it as it was saved. */
   edit(text: string): Promise<string>;
-  /** Aborted by Ctrl-C; a second one ends the process at once. */
+  /** Aborted by Ctrl-C, with the exit status as the reason; a second one ends the process at once. */
   signal: AbortSignal;
+  /** A command to type next: `letters groups` as `sis-relay letters groups --local`, for the deployment that was given. */
+  command(words: string): string;
 };
+
+/** As shells tell them: 128 and the number of the signal. */
+const exitStatuses = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** Removes all control sequences from what is printed, except ends of lines and the colours that it set itself. */
 export const guarded = (terminal: Terminal): Terminal => {
@@ -47,6 +58,7 @@ export const guarded = (terminal: Terminal): Terminal => {
       for (const [each] of styled.matchAll(colour)) colours.add(each);
       return styled;
     },
+    write: (text) => terminal.write(guardedText(text)),
     ask: (question) => terminal.ask(guardedText(question)),
   };
 };
@@ -60,24 +72,26 @@ const guardedText = (text: string, colours: ReadonlySet<string> = new Set()): st
     .map((piece) => (piece === '\n' || colours.has(piece) ? piece : plain(piece)))
     .join('');
 
-export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal => {
+export const terminalOf = (process: NodeJS.Process): Terminal => {
+  const { stdin, stdout, stderr } = process;
   const interrupted = new AbortController();
   let interruptedMs = 0;
-  const onSignal = (): void => {
+  const onSignal = (name: keyof typeof exitStatuses): void => {
     // npm forwards a Ctrl-C that the terminal has sent to this process, too: the two count as one.
-    if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(130);
+    if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(exitStatuses[name]);
     if (interrupted.signal.aborted) return;
     interruptedMs = Date.now();
     stderr.write('\nStopping: requests in progress are finished. Press Ctrl-C again to stop immediately.\n');
-    interrupted.abort();
+    interrupted.abort(exitStatuses[name]);
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   // A reader such as `head` closes the pipe. To exit at once would hide leased letters from others until their lease ends, and
   // stop a replay in the middle.
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') process.exit(1);
-    interrupted.abort();
-  });
+  for (const stream of [stdout, stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') process.exit(1);
+      interrupted.abort();
+    });
   const isLive = stderr.isTTY === true;
   let isMidLine = false;
   return {
@@ -86,6 +100,10 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
       isMidLine = false;
       stdout.write(text);
     },
+    write: async (text) => {
+      if (!stdout.write(text)) await once(stdout, 'drain', { signal: interrupted.signal });
+    },
+    stdin,
     err: (text) => {
       isMidLine = isLive && !text.endsWith('\n') && text !== clearLine;
       stderr.write(text);
@@ -97,9 +115,11 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
     ask: async (question) => {
       if (!stdin.isTTY) return undefined;
       const lines = createInterface({ input: stdin, output: stderr });
-      lines.on('SIGINT', onSignal);
+      lines.on('SIGINT', () => onSignal('SIGINT'));
+      // Ctrl-D ends the input, and the question would wait for ever.
+      const closed = once(lines, 'close').then(() => '');
       try {
-        return await lines.question(question, { signal: interrupted.signal });
+        return await Promise.race([lines.question(question, { signal: interrupted.signal }), closed]);
       } catch {
         return '';
       } finally {
@@ -108,6 +128,7 @@ export const terminalOf = ({ stdin, stdout, stderr }: NodeJS.Process): Terminal 
     },
     edit: (text) => edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined)),
     signal: interrupted.signal,
+    command: (words) => `sis-relay ${words}`,
   };
 };
 
@@ -116,7 +137,7 @@ const usualEditor = process.platform === 'win32' ? 'notepad' : 'vi';
 const edit = async (text: string, command: string | undefined): Promise<string> => {
   if (command === undefined)
     throw new RefusedError(
-      'No editor can be opened here: give --set <field=value> or --unset <field>, or set EDITOR.',
+      'No editor can be opened here: give --set, as in --set data.grade.points=7, or --unset; or set EDITOR.',
     );
   // A message is personal data: nobody else may open the file, and it is deleted.
   const folder = await mkdtemp(join(tmpdir(), 'sis-relay-'));

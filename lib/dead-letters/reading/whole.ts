@@ -5,7 +5,7 @@ import { wholeIn } from '../../delivery/letter-file.ts';
 
 /** Holds the messages that SQS did not take as letters. */
 export type Bucket = {
-  bucket?: string | undefined;
+  bucket?(): Promise<string | undefined>;
   s3?(): Promise<S3Client>;
 };
 
@@ -16,7 +16,8 @@ export const withWhole = async (
 ): Promise<{ letter: DeadLetter; missing?: string }> => {
   if (letter.whole === undefined) return { letter };
   if (letter.whole === nowhere) return { letter, missing: 'it was not kept, as there was no LETTERS_BUCKET' };
-  const { bucket, s3 } = target;
+  const { s3 } = target;
+  const bucket = await target.bucket?.();
   if (bucket === undefined || s3 === undefined) return { letter, missing: 'no --bucket is given' };
   // A letter may say anything: it must not name other objects of the bucket.
   const key = keyIn(letter.whole, bucket);

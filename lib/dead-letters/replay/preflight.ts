@@ -19,7 +19,7 @@ export const runPreflight = async (
     const report = await checkConnection(connection);
     const signedByUsers = await functionsSignedByUsers();
     const [missingSecrets, refusedGroups] = await Promise.all([
-      secretsThatAreMissing(target, selection),
+      secretsThatAreMissing(target, secretsOf(selection, connection)),
       report.reachable ? groupsStillRefused(connection, { selection, signedByUsers }) : new Set<Group>(),
     ]);
     const [problem] = report.problems;
@@ -32,7 +32,7 @@ export const runPreflight = async (
       const [scope] = letter.record.kind === 'missing-scope' ? letter.group.grants : [];
       if (scope && report.scopes && !report.scopes.includes(scope))
         return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
-      if (missingSecrets.has(secretOf(target, letter) ?? ''))
+      if (missingSecrets.has(secretOf(letter, connection) ?? ''))
         return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
       return unreadable(letter);
     };
@@ -44,17 +44,18 @@ export const runPreflight = async (
 const unreadable: Preflight = ({ record, group }) =>
   record.kind === 'unreadable' ? { why: 'their messages cannot be read', todo: group.remedy } : undefined;
 
-const secretOf = ({ platform }: Target, { record: { kind, user } }: Selected): string | undefined =>
-  kind === 'missing-credential' && user !== undefined
-    ? `${platform?.SECRET_PREFIX}/users/${user}`
-    : undefined;
+const secretOf = ({ record: { kind, user } }: Selected, { secretPrefix }: Connection): string | undefined =>
+  kind === 'missing-credential' && user !== undefined ? `${secretPrefix}/users/${user}` : undefined;
+
+const secretsOf = ({ letters }: Selection, connection: Connection): string[] => [
+  ...new Set(letters.flatMap((letter) => secretOf(letter, connection) ?? [])),
+];
 
 const functionsSignedByUsers = async (): Promise<Set<string>> =>
   new Set((await loadFunctions()).filter(({ actor }) => actor === 'users').map(({ name }) => name));
 
 /** Asks only whether they exist: what a secret holds is for the function that signs with it. */
-const secretsThatAreMissing = async (target: Target, selection: Selection): Promise<Set<string>> => {
-  const names = [...new Set(selection.letters.flatMap((letter) => secretOf(target, letter) ?? []))];
+const secretsThatAreMissing = async (target: Target, names: string[]): Promise<Set<string>> => {
   const missing = new Set<string>();
   if (names.length === 0) return missing;
   const { DescribeSecretCommand } = await import('@aws-sdk/client-secrets-manager');

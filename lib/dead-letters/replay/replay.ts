@@ -53,7 +53,7 @@ export const replayLetters = async (
 ): Promise<ReplayResult> => {
   const { signal } = hooks;
   const selection = await selectLetters(target, options, signal);
-  const probed = options.probe ? target : { ...target, platform: undefined };
+  const probed = options.probe ? target : { ...target, platform: async () => undefined };
   const { preflight, report } = await runPreflight(probed, selection);
   const { plan, toSend } = planReplay(selection, { ...options, preflight });
   const confirmed = await hooks.confirm(plan, report);

@@ -27,7 +27,7 @@ export function localOffice(options: StackOptions = {}) {
     /** With other settings of the platform than the local ones. */
     target: (settings: Record<string, string> = {}): Target => {
       const target = targetFrom({ local: file, as: 'a test' });
-      return { ...target, platform: { ...target.platform, ...settings } };
+      return { ...target, platform: async () => ({ ...(await target.platform()), ...settings }) };
     },
   };
 }

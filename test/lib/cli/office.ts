@@ -56,7 +56,7 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
 
   const target: Target = {
     prefix,
-    bucket,
+    bucket: async () => bucket,
     sqs: async () => sqs,
     s3: async () => s3,
     secretsManager: async () => {
@@ -71,7 +71,7 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
     ledgerTable: undefined,
     deadLetterQueueUrl: async () => deadLetters.url,
     queueUrlOf: async (name) => queues.get(name)?.url,
-    platform: undefined,
+    platform: async () => undefined,
     metricNamespace: 'sis-relay',
     who: 'a test',
     leaseSeconds: 60,

@@ -1,7 +1,11 @@
+import { Readable } from 'node:stream';
 import { run } from '../../../lib/cli/cli.ts';
 import type { Terminal } from '../../../lib/cli/print/terminal.ts';
 
 type Person = {
+  /** What standard input holds. */
+  stdin?: string;
+  onErr?: (piece: string) => void;
   /** To what is asked, in order; after the last there is nobody who could be asked. */
   answers?: string[];
   edit?: (text: string) => string;
@@ -9,33 +13,54 @@ type Person = {
   onOut?: (piece: string) => void;
 };
 
+/** A terminal at which nobody sits; what is printed goes nowhere. */
+export const quietTerminal: Terminal = {
+  ...{ out: () => {}, err: () => {}, write: async () => {}, stdin: Readable.from([]) },
+  ...{ isLive: false, width: 100, signal: new AbortController().signal },
+  style: (_, text) => text,
+  ask: async () => undefined,
+  edit: async (text) => text,
+  command: (words) => `sis-relay ${words}`,
+};
+
 /** The command as a person types it, in this process: what it prints, what it asks, and how it ends. */
 export const typed = async (
   line: string,
-  { answers = [], edit = (text) => text, signal = new AbortController().signal, onOut }: Person = {},
+  {
+    answers = [],
+    edit = (text) => text,
+    signal = new AbortController().signal,
+    stdin = '',
+    onOut,
+    onErr,
+  }: Person = {},
 ) => {
   const said = { out: '', err: '', asked: [] as string[] };
   const terminal: Terminal = {
+    ...quietTerminal,
     out: (piece) => {
       said.out += piece;
       onOut?.(piece);
     },
     err: (piece) => {
       said.err += piece;
+      onErr?.(piece);
     },
-    isLive: false,
-    style: (_, text) => text,
-    width: 100,
     ask: async (question) => {
       said.asked.push(question);
       return answers.shift();
     },
     edit: async (text) => edit(text),
     signal,
+    write: async (piece) => terminal.out(piece),
+    stdin: Readable.from([stdin]),
   };
   const words = [...line.matchAll(/((?:[^\s"]|"[^"]*")+)/g)].map(([word]) => word.replaceAll('"', ''));
   return { status: await run(words, terminal), ...said };
 };
+
+/** The one document of --json. */
+export const documentIn = <Document = Record<string, unknown>>(out: string): Document => JSON.parse(out);
 
 export const documentsIn = <Document = Record<string, unknown>>(out: string): Document[] =>
   out

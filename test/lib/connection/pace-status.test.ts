@@ -5,7 +5,7 @@ import { type Status, statusOf } from '../../../lib/connection/status.ts';
 import { type Attempt, attemptsIn } from '../../local/play.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, never } from '../cli/office.ts';
-import { documentsIn, typed } from '../cli/typed.ts';
+import { documentsIn, quietTerminal, typed } from '../cli/typed.ts';
 
 const attempts: Attempt[] = [];
 const office = localOffice({
@@ -75,16 +75,13 @@ describe('the pace', () => {
   });
 
   test('is not known where nobody can be asked', async () => {
-    const target = { ...office.target(), platform: undefined, ledgerTable: undefined };
+    const target = { ...office.target(), platform: async () => undefined, ledgerTable: undefined };
     const { pace } = await statusOf(target, { functions, signal: never });
     expect(pace).toMatchObject({ window: undefined, calls: undefined });
   });
 });
 
-const terminal = {
-  ...{ isLive: false, signal: never, width: 80, style: (_: unknown, text: string) => text },
-  ...{ out: () => {}, err: () => {}, ask: async () => undefined, edit: async (text: string) => text },
-};
+const terminal = { ...quietTerminal, width: 80 };
 const sinceMs = Date.parse('2026-03-01T12:05:00Z');
 
 test.each<[string, Partial<Status['pace']>, string[]]>([

@@ -4,13 +4,10 @@ import { statusLines } from '../../../lib/cli/print/status.ts';
 import { statusOf } from '../../../lib/connection/status.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, functionNames, never, officesForTests } from '../cli/office.ts';
+import { quietTerminal } from '../cli/typed.ts';
 
 const offices = officesForTests();
 const local = localOffice({ functions: false });
-const unused = () => {
-  throw new Error('is not used');
-};
-const unusedTerminal = { out: unused, err: unused, ask: unused, edit: unused, isLive: false, signal: never };
 
 test('each queue with what is visible, in flight and delayed, and the letters by cause', async () => {
   const office = await offices.open();
@@ -83,7 +80,7 @@ test('it fits the terminal, and takes a probe that met nothing for no more than 
   const target = local.target();
   const status = await statusOf(target, { functions: ['grade-push'], signal: never });
   const refused = { what: 'The key was refused. '.repeat(6), remedy: 'Rotate it. '.repeat(12) };
-  const terminal = { ...unusedTerminal, width: 60, style: (_: unknown, text: string) => text };
+  const terminal = { ...quietTerminal, width: 60 };
   const lines = statusLines(
     {
       ...status,

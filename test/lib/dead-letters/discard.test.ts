@@ -78,7 +78,7 @@ describe('nothing is discarded', () => {
   test('where the archive cannot be written', async () => {
     const office = await offices.open();
     await office.park([{}, {}]);
-    const broken = { ...office, target: { ...office.target, bucket: 'no-such-bucket' } };
+    const broken = { ...office, target: { ...office.target, bucket: async () => 'no-such-bucket' } };
     await expect(discard(broken)).rejects.toThrow(/bucket/);
     expect(await office.take(office.deadLetters.url)).toHaveLength(2);
   });
@@ -86,7 +86,7 @@ describe('nothing is discarded', () => {
   test('where there is no bucket to archive it in', async () => {
     const office = await offices.open();
     await office.park([{}]);
-    const none = { ...office, target: { ...office.target, bucket: undefined } };
+    const none = { ...office, target: { ...office.target, bucket: async () => undefined } };
     await expect(discard(none)).rejects.toThrow('give --bucket');
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });

@@ -8,7 +8,7 @@ import { type Attempt, attemptsIn } from '../../local/play.ts';
 import { settingsOf } from '../../local/stack.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody } from '../cli/office.ts';
-import { documentsIn, typed } from '../cli/typed.ts';
+import { documentIn, typed } from '../cli/typed.ts';
 
 /** Letters of each kind; `npm run monday` asks for 300. */
 const each = Number(process.env.LETTERS_PER_KIND ?? 6);
@@ -87,28 +87,26 @@ const key = (userId: number | string, userKey = `local-key-${userId}`) => ({
   ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: String(userId), userKey },
 });
 
-/** The command's JSON documents, and what is to happen when one of them is printed. */
-const sisRelay = async <Document>(line: string, onDocument: (document: object) => void = () => {}) => {
+/** The command's JSON document, and what is to happen when something is sent for the first time. */
+const sisRelay = async <Document>(line: string, onBegin: () => void = () => {}) => {
   const { status, out } = await typed(`${line} --json --stack ${office.file}`, {
-    onOut: (piece) => {
-      for (const document of documentsIn(piece)) onDocument(document);
+    onErr: (piece) => {
+      if (piece.includes('"audit":"begin"')) onBegin();
     },
   });
-  return { status, documents: documentsIn<Document>(out) };
+  return { status, document: documentIn<Document>(out) };
 };
-const replay = async (options: string, onDocument?: (document: object) => void) => {
-  const { status, documents } = await sisRelay<{ plan?: ReplayResult['plan']; result?: ReplayResult }>(
+const replay = async (options: string, onBegin?: () => void) => {
+  const { status, document } = await sisRelay<{ plan?: ReplayResult['plan']; result?: ReplayResult }>(
     `letters replay --yes --rate 500 --canary-wait 120 ${options}`,
-    onDocument,
+    onBegin,
   );
-  const plan = documents.find((document) => document.plan)?.plan;
-  const result = documents.find((document) => document.result)?.result;
-  return { status, plan, result };
+  return { status, ...document };
 };
 const lettersByKind = async () => {
-  const { documents } = await sisRelay<Groups>('letters groups');
+  const { document } = await sisRelay<Groups>('letters groups');
   const counts: Record<string, number> = {};
-  for (const { kind, letters } of documents[0]?.groups ?? []) counts[kind] = (counts[kind] ?? 0) + letters;
+  for (const { kind, letters } of document.groups) counts[kind] = (counts[kind] ?? 0) + letters;
   return counts;
 };
 /** Of any kind, those that only ask what can succeed yet among them. */
@@ -163,8 +161,8 @@ test(`an operator’s Monday: ${each * kinds.length} letters of ten kinds are se
 
   // Seen: ten groups, each counted, with the exact scope to ask for.
   expect(await lettersByKind()).toEqual(Object.fromEntries(kinds.map((kind) => [kind, each])));
-  const { documents } = await sisRelay<Groups>('letters groups --kind missing-scope');
-  expect(documents[0]?.groups).toMatchObject([
+  const { document } = await sisRelay<Groups>('letters groups --kind missing-scope');
+  expect(document.groups).toMatchObject([
     { grants: ['grades:gradevalues:write'], remedy: expect.stringContaining('grades:gradevalues:write') },
   ]);
 
@@ -197,12 +195,11 @@ test(`an operator’s Monday: ${each * kinds.length} letters of ten kinds are se
   const late = usersOf('invalid').map((userId) => grade(userId, { grade: null, gradeObjectId: 5002 }));
   let arriving: Promise<unknown> = Promise.resolve();
   const { sqs } = office.stack();
-  const main = await replay('', (document) => {
-    if ('canary' in document)
-      arriving = sendAll(
-        { sqs, url: description.queues['grade-push'] ?? '' },
-        late.map((body) => ({ body, attributes: {} })),
-      );
+  const main = await replay('', () => {
+    arriving = sendAll(
+      { sqs, url: description.queues['grade-push'] ?? '' },
+      late.map((body) => ({ body, attributes: {} })),
+    );
   });
   await arriving;
   expect(main.plan?.notYet).toMatchObject([

@@ -2,8 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Listed } from '../../../lib/dead-letters/reading/list.ts';
 import { eventBody, type Office, officesForTests } from '../cli/office.ts';
-import { documentsIn, typed } from '../cli/typed.ts';
+import { documentIn, typed } from '../cli/typed.ts';
 
 const offices = officesForTests();
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-unreadable-'));
@@ -42,7 +43,7 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
     'is listed, grouped and counted beside the others, as one of %i is',
     async (levels) => {
       const { relay } = await opened(levels);
-      const listed = documentsIn((await relay('letters list --json')).out);
+      const { letters: listed } = documentIn<Listed>((await relay('letters list --json')).out);
       expect(listed.map(({ kind }) => kind).sort()).toEqual(['rejected', 'unavailable', 'unreadable']);
       expect(listed.find(({ kind }) => kind === 'unreadable')).toMatchObject({
         ...{ error: 'its message is nested deeper than 64 levels', eventId: 'deep-event', status: 404 },
@@ -50,9 +51,9 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
       expect((await relay('letters groups')).out).toMatch(/1 {2}grade-push {2}unreadable/);
       expect((await relay('status')).out).toMatch(/1 {2}unreadable/);
       for (const filter of ['--kind unreadable', '--id deep-event --error nested'])
-        expect(documentsIn((await relay(`letters groups --json ${filter}`)).out)).toMatchObject([
-          { matching: 1 },
-        ]);
+        expect(documentIn((await relay(`letters groups --json ${filter}`)).out)).toMatchObject({
+          matching: 1,
+        });
       expect((await relay('letters groups --user 301 --json')).out).toContain('"matching":2');
     },
   );
@@ -62,7 +63,7 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
     const shown = await relay(`letters show ${deepId}`);
     expect(shown.out).toContain('its message is nested deeper than 64 levels');
     expect(shown.out).not.toContain('Jane');
-    const revealed = documentsIn((await relay(`letters show ${deepId} --reveal --json`)).out).at(-1);
+    const revealed = documentIn((await relay(`letters show ${deepId} --reveal --json`)).out);
     expect(revealed).toMatchObject({ failure: { detail }, message: body });
     expect((await relay(`letters show ${firstId}`)).status).toBe(0);
   });
@@ -70,7 +71,7 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
   test('stays where it is when all are replayed, by a person and by the schedule', async () => {
     const { office, relay, body } = await opened(levels);
     const { out } = await relay('letters replay --no-probe --yes --canary 0 --canary-wait 1 --json');
-    expect(documentsIn(out)[0]).toMatchObject({ plan: { notYet: [{ kind: 'unreadable', letters: 1 }] } });
+    expect(documentIn(out)).toMatchObject({ plan: { notYet: [{ kind: 'unreadable', letters: 1 }] } });
     expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(2);
     expect(await lettersLeft(office)).toEqual([body.length]);
   });
@@ -94,7 +95,7 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
     await relay(`letters export --kind unreadable --to ${file}`);
     expect(JSON.parse(readFileSync(file, 'utf8')).body).toBe(body);
     const { out } = await relay('letters discard --kind unreadable --reason r --yes --json');
-    expect(documentsIn(out).at(-1)).toMatchObject({ result: { discarded: 1 } });
+    expect(documentIn(out)).toMatchObject({ result: { discarded: 1 } });
     expect(await lettersLeft(office)).toHaveLength(2);
     expect((await relay(`letters import ${file} --yes`)).status).toBe(0);
     expect(await lettersLeft(office)).toEqual([body.length]);
@@ -121,7 +122,7 @@ test.each([
 ])('a letter of a message nested too deep %s', async (_, failure, kind) => {
   const { relay } = await opened(10_000, failure);
   const { out } = await relay('letters list --id deep-event --json');
-  expect(documentsIn(out)).toMatchObject([{ kind }]);
+  expect(documentIn(out)).toMatchObject({ letters: [{ kind }] });
   expect((await relay('letters replay --no-probe --dry-run --json --id deep-event')).out).toContain(
     '"send":[],"notYet":[{',
   );

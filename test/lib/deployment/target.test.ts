@@ -1,10 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readStack } from '../../../lib/deployment/stack-outputs.ts';
 import { namedEditor, targetFrom } from '../../../lib/deployment/target.ts';
 import { createQueue } from '../../local/aws.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { officesForTests } from '../cli/office.ts';
+import { typed } from '../cli/typed.ts';
+import { startStackServer } from './stack-server.ts';
 
 const offices = officesForTests();
 const local = localOffice({ functions: false });
@@ -43,21 +46,24 @@ describe('a stage', () => {
   test('that there is not is told by the queue that is missing', async () => {
     onTheServer();
     await expect(targetFrom({ stage: 'prdo' }).deadLetterQueueUrl()).rejects.toThrow(
-      'There is no queue sis-relay-prdo-dead-letters',
+      'There is no queue sis-relay-prdo-dead-letters in the region us-east-1, in the account of your credentials: look at --stage, --region and --profile.',
+    );
+    await expect(targetFrom({ stage: 'prdo', region: 'eu-west-1' }).deadLetterQueueUrl()).rejects.toThrow(
+      'in the region eu-west-1,',
     );
   });
 
-  test('comes from the environment, or from the address of the dead-letter queue', () => {
+  test('comes from the environment, or from the address of the dead-letter queue', async () => {
     const url = 'https://sqs.eu-west-1.amazonaws.com/123456789012/sis-relay-prod-dead-letters';
     setEnvironment({ SIS_RELAY_STAGE: 'test', SIS_RELAY_BUCKET: 'a-bucket' });
-    expect(targetFrom({})).toMatchObject({ prefix: 'sis-relay-test-', bucket: 'a-bucket' });
+    expect(targetFrom({}).prefix).toBe('sis-relay-test-');
+    expect(await targetFrom({}).bucket()).toBe('a-bucket');
     setEnvironment({ SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: url });
     expect(targetFrom({})).toMatchObject({ prefix: 'sis-relay-prod-' });
     expect(targetFrom({ stage: 'test' })).toMatchObject({ prefix: 'sis-relay-test-' });
-    expect(targetFrom({ deadLetters: url.replace('prod', 'dev'), bucket: 'b' })).toMatchObject({
-      prefix: 'sis-relay-dev-',
-      bucket: 'b',
-    });
+    const other = targetFrom({ deadLetters: url.replace('prod', 'dev'), bucket: 'b' });
+    expect(other.prefix).toBe('sis-relay-dev-');
+    expect(await other.bucket()).toBe('b');
   });
 
   test('that is asked for has nothing of another stage’s queue in the environment', async () => {
@@ -83,14 +89,96 @@ describe('a stage', () => {
 });
 
 describe('the platform', () => {
-  test('is known where the environment names it, with the secrets of the stage', () => {
+  test('is known where the environment names it, with the secrets of the stage', async () => {
     setEnvironment({ PLATFORM_URL: 'https://platform.example.edu', SECRET_PREFIX: '' });
-    expect(targetFrom({ stage: 'prod' }).platform).toMatchObject({
+    expect(await targetFrom({ stage: 'prod' }).platform()).toMatchObject({
       PLATFORM_URL: 'https://platform.example.edu',
       SECRET_PREFIX: 'sis-relay/prod',
     });
     setEnvironment({ PLATFORM_URL: '' });
-    expect(targetFrom({ stage: 'prod' }).platform).toBeUndefined();
+    expect(await targetFrom({ stage: 'prod' }).platform()).toBeUndefined();
+  });
+});
+
+describe('the stack of a stage', () => {
+  let server: Awaited<ReturnType<typeof startStackServer>>;
+  beforeEach(async () => {
+    server = await startStackServer({
+      'sis-relay-prod': {
+        FilesBucket: 'files-of-prod',
+        PlatformUrl: 'https://platform.example.edu',
+        SecretPrefix: 'sis-relay/prod',
+      },
+    });
+    onTheServer();
+    setEnvironment({
+      AWS_ENDPOINT_URL_CLOUDFORMATION: server.url,
+      ...{ SIS_RELAY_BUCKET: '', PLATFORM_URL: '', SECRET_PREFIX: '' },
+    });
+  });
+  afterEach(() => server.close());
+  const opened = (options: object) => {
+    const warned: string[] = [];
+    return { warned, target: targetFrom({ ...options, readStack, warn: (each) => warned.push(each) }) };
+  };
+
+  test('tells bucket and platform, and is asked once, when they are needed', async () => {
+    const { target, warned } = opened({ stage: 'prod' });
+    expect(server.asked).toEqual([]);
+    expect(await target.bucket()).toBe('files-of-prod');
+    expect(await target.platform()).toMatchObject({
+      ...{ PLATFORM_URL: 'https://platform.example.edu', SECRET_PREFIX: 'sis-relay/prod' },
+    });
+    expect(server.asked).toEqual(['DescribeStacks sis-relay-prod']);
+    expect(warned).toEqual([]);
+  });
+
+  test('is not asked for what an option or the environment tells', async () => {
+    setEnvironment({ PLATFORM_URL: 'https://other.example.edu' });
+    const { target } = opened({ stage: 'prod', bucket: 'mine' });
+    expect(await target.bucket()).toBe('mine');
+    expect(await target.platform()).toMatchObject({
+      ...{ PLATFORM_URL: 'https://other.example.edu', SECRET_PREFIX: 'sis-relay/prod' },
+    });
+    setEnvironment({ SIS_RELAY_BUCKET: 'of-the-environment' });
+    expect(await opened({ stage: 'prod' }).target.bucket()).toBe('of-the-environment');
+    expect(server.asked).toEqual([]);
+  });
+
+  test.each([
+    ['is not there', undefined, 'there is no stack sis-relay-dev in this account and region'],
+    ['may not be read', 'AccessDenied', 'the stack sis-relay-dev cannot be read (AccessDenied)'],
+  ])('that %s leaves them unknown, and is told in one sentence', async (_, refusal, why) => {
+    server.state.refusal = refusal;
+    const { target, warned } = opened({ stage: 'dev' });
+    expect(await target.bucket()).toBeUndefined();
+    expect(await target.platform()).toBeUndefined();
+    expect(warned).toEqual([
+      `Bucket and platform are not known, as ${why}: give --bucket, or set SIS_RELAY_BUCKET; and set PLATFORM_URL.`,
+    ]);
+  });
+
+  test('that cannot be read by expired credentials is no stack that is missing', async () => {
+    server.state.refusal = 'ExpiredToken';
+    await expect(opened({ stage: 'prod' }).target.bucket()).rejects.toThrow('You may not');
+  });
+
+  test('makes --stage enough for a command that writes the audit log', async () => {
+    const office = await offices.open();
+    setEnvironment({ AWS_ENDPOINT_URL_S3: offices.url() });
+    const stage = /^sis-relay-(.+)-$/.exec(office.target.prefix)?.[1];
+    const [id = ''] = await office.park([{}]);
+    const reveal = `letters show ${id} --reveal --stage ${stage}`;
+    expect(await typed(reveal)).toMatchObject({
+      ...{ status: 1, out: '' },
+      err: expect.stringMatching(/^Bucket and platform are not known, [\s\S]*Nothing is changed or revealed/),
+    });
+    const named = await startStackServer({ [`sis-relay-${stage}`]: { FilesBucket: office.bucket } });
+    setEnvironment({ AWS_ENDPOINT_URL_CLOUDFORMATION: named.url });
+    expect(await typed(reveal)).toMatchObject({ status: 0, out: expect.stringContaining('Well argued') });
+    expect((await typed(`letters groups --stage ${stage}`)).status).toBe(0);
+    expect(named.asked).toHaveLength(1);
+    await named.close();
   });
 });
 
@@ -98,10 +186,10 @@ describe('the local sis-relay', () => {
   test('is all that npm run local wrote down', async () => {
     const { description } = local.stack();
     const target = targetFrom({ local: local.file });
-    expect(target).toMatchObject({
-      prefix: 'sis-relay-local-',
-      bucket: description.bucket,
-      platform: { PLATFORM_URL: description.platform, SECRET_PREFIX: 'sis-relay/local' },
+    expect(target.prefix).toBe('sis-relay-local-');
+    expect(await target.bucket()).toBe(description.bucket);
+    expect(await target.platform()).toEqual({
+      ...{ PLATFORM_URL: description.platform, SECRET_PREFIX: 'sis-relay/local' },
     });
     expect(await target.queueUrlOf('grade-push')).toBe(description.queues['grade-push']);
     expect(await target.queueUrlOf('toString')).toBeUndefined();

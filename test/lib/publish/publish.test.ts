@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrations, loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { versionOf } from '../../../lib/message.ts';
+import { openInput } from '../../../lib/publish/input.ts';
 import { publishMessages } from '../../../lib/publish/publish.ts';
 import { eventBody, never, type Office, officesForTests } from '../cli/office.ts';
 
@@ -22,14 +24,14 @@ const fileOf = (content: string | Buffer, ending: string): string => {
   writeFileSync(file, content);
   return file;
 };
-const publish = (
+const publish = async (
   office: Office,
   file: string,
   options: Partial<Parameters<typeof publishMessages>[1]> = {},
 ) =>
   publishMessages(office.target, {
     ...{
-      file,
+      input: await openInput(file, Readable.from([])),
       integrations,
       dryRun: false,
       validOnly: false,
@@ -86,13 +88,23 @@ describe('a file of JSON', () => {
   test('of lines has a message on each', async () => {
     const office = await offices.open();
     const one = eventBody('grade-push', { comments: 'of two\u2028lines' });
-    const lines = [one, '', eventBody('enrollment-create')].join('\r\n');
-    expect(await publish(office, fileOf(lines, '.jsonl'))).toEqual({
+    const other = eventBody('enrollment-create');
+    const lines = [one, '', other].join('\r\n');
+    const published = await publish(office, fileOf(lines, '.jsonl'));
+    const idOf = async (name: string) => (await office.take(office.queueOf(name).url))[0]?.MessageId;
+    expect(published).toEqual({
       valid: 2,
       invalid: 0,
       outdated: 0,
       sent: 2,
       functions: { 'grade-push': 1, 'enrollment-create': 1 },
+      messages: [
+        { line: 1, function: 'grade-push', eventId: JSON.parse(one).id, messageId: await idOf('grade-push') },
+        {
+          ...{ line: 3, function: 'enrollment-create', eventId: JSON.parse(other).id },
+          messageId: await idOf('enrollment-create'),
+        },
+      ],
       problems: [],
     });
   });
@@ -292,7 +304,14 @@ describe('nothing is sent', () => {
   test('unless every message is valid', async () => {
     const office = await offices.open();
     const { problems, ...counts } = await publish(office, fileOf(mixed(), '.jsonl'));
-    expect(counts).toEqual({ valid: 1, invalid: 4, sent: 0, outdated: 0, functions: { 'grade-push': 1 } });
+    expect(counts).toEqual({
+      valid: 1,
+      invalid: 4,
+      sent: 0,
+      messages: [],
+      outdated: 0,
+      functions: { 'grade-push': 1 },
+    });
     expect(problems).toMatchObject([
       { line: 2, problem: expect.stringMatching(/^data\.grade: .*cannot clear a grade/) },
       { line: 3, problem: 'is not JSON' },
@@ -348,7 +367,7 @@ describe('nothing is sent', () => {
       'a function that there is not',
       () => fileOf('{}', '.json'),
       { function: 'grade-pull' },
-      /There is no function grade-pull; there are/,
+      /There is no function grade-pull: did you mean grade-push\? There are: /,
     ],
     [
       'a file that is not JSON',

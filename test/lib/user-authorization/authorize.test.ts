@@ -143,7 +143,7 @@ describe('nothing is stored, and it is said why', () => {
   });
 
   test('a platform that nobody names', async () => {
-    const target = { ...office.target(), platform: undefined };
+    const target = { ...office.target(), platform: async () => undefined };
     await expect(authorize({ target })).rejects.toThrow('Which platform?');
   });
 });

@@ -14,14 +14,13 @@ export const addDiscard = (letters: Command, cli: Cli): void => {
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
     .action(async ({ reason, all, limit, dryRun }, command: Command) => {
-      const { target, filter, audit, terminal, signal, print, agreed, withProgress, finish } = contextOf(
-        cli,
-        command,
-      );
+      const context = contextOf(cli, command);
+      const { target, filter, audit, terminal, signal, print, agreed, withProgress, finish } = context;
       if (!all && Object.keys(filter).length === 0)
         throw new UsageError(
           'Which letters? Give a condition, such as --kind unknown-source, or --all for every one.',
         );
+      if (!dryRun) await context.checkAudit();
       const result = await withProgress('Letters', (show) =>
         discardLetters(target, {
           ...{ filter, limit, reason, dryRun, signal, audit },

@@ -55,6 +55,7 @@ export const addEdit = (letters: Command, cli: Cli): void => {
           throw new UsageError('Which letters? Give the id of one, or a filter as in --kind invalid.');
         const filter =
           id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] };
+        await context.checkAudit();
         const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
         const reading = createProgress(terminal, 'Reading letters');
         const sending = createProgress(terminal, 'Sent');

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { importLetters, linesOf } from '../../../dead-letters/import.ts';
+import { importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
 import { outdatedAfterDays } from '../../../ledger/rules.ts';
 import { memoryDays } from '../../../ledger/table.ts';
+import { openInput } from '../../../publish/input.ts';
 import { type Cli, contextOf, textOfLines } from '../../command-context.ts';
 import { outdatedLines, problemLines } from '../../print/changes.ts';
 import { countOf } from '../../print/table.ts';
@@ -10,7 +11,7 @@ export const addImport = (letters: Command, cli: Cli): void => {
   letters
     .command('import')
     .description('puts letters from a file of `export` or `discard` back into the dead-letter queue')
-    .argument('<file>', 'a file, or s3://bucket/key')
+    .argument('<file>', 'a file, or s3://bucket/key; -: standard input, and needs --yes')
     .option('--dry-run', 'check every line and send nothing')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
@@ -19,7 +20,8 @@ export const addImport = (letters: Command, cli: Cli): void => {
         cli,
         command,
       );
-      const common = { lines: () => linesOf(file, target), audit, signal };
+      await using input = objectInput(file, target) ?? (await openInput(file, terminal.stdin));
+      const common = { lines: () => linesOf(input), audit, signal };
       const checked = await importLetters(target, {
         ...common,
         dryRun: true,
@@ -50,6 +52,7 @@ export const addImport = (letters: Command, cli: Cli): void => {
 const examples = `
 Examples:
   sis-relay letters import letters.jsonl --dry-run
+  zcat letters.jsonl.gz | sis-relay letters import - --yes
   sis-relay letters import s3://sis-relay-uploads/discarded/2026-01-31T093000.000Z/0001.jsonl
 
 The ledger forgets after ${memoryDays} days what was done. A letter whose message is older than ${outdatedAfterDays} days can

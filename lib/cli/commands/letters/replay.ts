@@ -24,14 +24,13 @@ export const addReplay = (letters: Command, cli: Cli): void => {
   addFilterOptions(addRunOptions(command, { rate: 5 }))
     .addHelpText('after', examples)
     .action(async (given: Given, command: Command) => {
-      const { target, filter, audit, terminal, signal, isJson, print, agreed, finish } = contextOf(
-        cli,
-        command,
-      );
+      const context = contextOf(cli, command);
+      const { target, filter, audit, terminal, signal, isJson, print, agreed, finish } = context;
       const { limit, dryRun, includeUncertain, probe, reason } = given;
       const { continueUndecided, ...run } = runOptionsOf(given, { terminal, isJson });
       const options = { ...run, filter, limit, dryRun, includeUncertain, probe, reason };
       const name = target.prefix.slice(0, -1);
+      if (!dryRun) await context.checkAudit();
       const reading = createProgress(terminal, 'Taking letters');
       const sending = createProgress(terminal, 'Sent');
       const replayed = await replayLetters(target, options, {

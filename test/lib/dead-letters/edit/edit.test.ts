@@ -122,7 +122,7 @@ describe('a message is sent only when its function would take it', () => {
   test('not where the original cannot be kept', async () => {
     const office = await offices.open();
     const [id = ''] = await office.park([{}]);
-    const broken = { ...office, target: { ...office.target, bucket: undefined } };
+    const broken = { ...office, target: { ...office.target, bucket: async () => undefined } };
     await expect(edit(broken, id)).rejects.toThrow('give --bucket');
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });

@@ -145,10 +145,14 @@ describe('a letter that says where its message lies', () => {
 
 describe('a letter whose message is not where it should be', () => {
   const targets: [string, (office: Office) => Target, RegExp][] = [
-    ['as no bucket is given', ({ target }) => ({ ...target, bucket: undefined }), /no --bucket is given/],
+    [
+      'as no bucket is given',
+      ({ target }) => ({ ...target, bucket: async () => undefined }),
+      /no --bucket is given/,
+    ],
     [
       'as it is another bucket’s',
-      ({ target }) => ({ ...target, bucket: 'another' }),
+      ({ target }) => ({ ...target, bucket: async () => 'another' }),
       /not lie among the letters of another/,
     ],
     ['as nobody may read it', ({ target }) => target, /AccessDenied/],

@@ -1,0 +1,69 @@
+import { Argument, type Command } from 'commander';
+import { loadFunctions, loadIntegrations } from '../../deployment/integrations.ts';
+import { letterKinds } from '../../desk/letter-words.ts';
+import { type Cli, contextOf } from '../command-context.ts';
+import { type CompletedCommand, completionScript, shells } from '../print/completion.ts';
+
+type Shell = (typeof shells)[number];
+
+export const addCompletion = (program: Command, cli: Cli): void => {
+  program
+    .command('completion')
+    .description('prints a script that has a shell complete commands, options, kinds and functions')
+    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .addHelpText('after', examples)
+    .action(async (shell: Shell, _options, command: Command) => {
+      const { print } = contextOf(cli, command);
+      const values = {
+        kinds: [...letterKinds],
+        integrations: [...(await loadIntegrations()).keys()],
+        functions: (await loadFunctions()).map(({ name }) => name),
+      };
+      const script = completionScript(shell, commandsIn(program, values));
+      print({ shell, script }, () => script);
+    });
+};
+
+type Values = { kinds: string[]; integrations: string[]; functions: string[] };
+
+/** The tree of commands, flat: each by the words that lead to it. */
+const commandsIn = (command: Command, values: Values, path: string[] = []): CompletedCommand[] => {
+  const children = command.commands.map((each) => ({ name: each.name(), description: each.description() }));
+  const options = command.createHelp().visibleOptions(command);
+  const [argument] = command.registeredArguments;
+  return [
+    {
+      path,
+      children,
+      options: options.flatMap(({ long, description, required, argChoices, flags }) =>
+        long
+          ? {
+              name: long,
+              description,
+              takesValue: required,
+              isFile: flags.includes('<file>'),
+              values: { '--kind': values.kinds, '--function': values.integrations }[long] ?? argChoices ?? [],
+            }
+          : [],
+      ),
+      argument: {
+        isFile: argument?.name() === 'file',
+        values:
+          argument?.name() === 'function'
+            ? values.functions
+            : command.name() === 'help'
+              ? (command.parent?.commands.map((each) => each.name()) ?? [])
+              : (argument?.argChoices ?? []),
+      },
+    },
+    ...command.commands.flatMap((each) => commandsIn(each, values, [...path, each.name()])),
+  ];
+};
+
+const examples = `
+Examples:
+  sis-relay completion bash > ~/.local/share/bash-completion/completions/sis-relay
+  sis-relay completion zsh > ~/.zfunc/_sis-relay          with ~/.zfunc in fpath, before compinit
+  sis-relay completion fish > ~/.config/fish/completions/sis-relay.fish
+
+It completes the command \`sis-relay\`: give it that name, as with npm link.`;

@@ -1,0 +1,43 @@
+import { awsClient, type ClientOptions, timeouts } from '../aws/clients.ts';
+import { safeText } from '../redaction/log-text.ts';
+
+/** What a stack of CloudFormation tells about itself, by name. */
+export type StackOutputs = Record<string, string | undefined>;
+
+/** Reads the outputs of a stack; `why` they are not known, where they cannot be read. */
+export type ReadStack = (
+  name: string,
+  options: ClientOptions,
+) => Promise<{ outputs: StackOutputs; why?: string }>;
+
+/** For the command alone: no function's bundle holds the client. */
+export const readStack: ReadStack = async (name, options) => {
+  const { CloudFormationClient, DescribeStacksCommand } = await import('@aws-sdk/client-cloudformation');
+  const client = awsClient(CloudFormationClient, {
+    ...options,
+    ...timeouts({ connectionMs: 3_000, requestMs: 5_000 }),
+    maxAttempts: 2,
+  });
+  try {
+    const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName: name }));
+    const outputs = Object.fromEntries(
+      (stack?.Outputs ?? []).map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]),
+    );
+    return { outputs };
+  } catch (error) {
+    if (!(error instanceof Error) || isAboutWhoAsks(error)) throw error;
+    const isMissing = error.name === 'ValidationError' && /does not exist/.test(error.message);
+    const why = isMissing
+      ? `there is no stack ${name} in this account and region`
+      : `the stack ${name} cannot be read (${safeText('code' in error ? `${error.code}` : error.name)})`;
+    return { outputs: {}, why };
+  } finally {
+    client.destroy();
+  }
+};
+
+/** Every other call of AWS would fail alike. */
+const isAboutWhoAsks = ({ name, message }: Error): boolean =>
+  /^CredentialsProviderError$|^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(
+    name,
+  ) || /region is missing|region not accepted/i.test(message);

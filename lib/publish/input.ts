@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { UsageError } from '../deployment/command-errors.ts';
+
+/** What is read from its beginning as often as asked for: first to check it, then to send it. */
+export type Input = {
+  /** As messages call it. */
+  name: string;
+  open(): Readable;
+} & AsyncDisposable;
+
+/** A file; or what standard input holds, for `-`. @throws UsageError for another pipe, which could be read once only, and where nothing is there. */
+export const openInput = async (file: string, stdin: Readable): Promise<Input> => {
+  if (file === '-') return spooled(stdin);
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(
+      error.code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${error.code}.`,
+    );
+  });
+  if (!found.isFile())
+    throw new UsageError(
+      `${file} is not a file, and would be read twice: save it as one first, or give it as standard input to -.`,
+    );
+  return { name: file, open: () => createReadStream(file), [Symbol.asyncDispose]: async () => {} };
+};
+
+const spooled = async (stdin: Readable): Promise<Input> => {
+  const path = join(tmpdir(), `sis-relay-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  try {
+    // Personal data: a deleted file that is still open is gone with the process, and nobody else can open it.
+    await rm(path);
+    await pipeline(stdin, file.createWriteStream({ autoClose: false }));
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  return {
+    name: 'the standard input',
+    open: () => file.createReadStream({ start: 0, autoClose: false }),
+    [Symbol.asyncDispose]: () => file.close(),
+  };
+};
