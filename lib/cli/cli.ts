@@ -18,6 +18,7 @@ import { addList } from './commands/letters/list.ts';
 import { addReindex } from './commands/letters/reindex.ts';
 import { addReplay } from './commands/letters/replay.ts';
 import { addShow } from './commands/letters/show.ts';
+import { addVerify } from './commands/letters/verify.ts';
 import { addPublish } from './commands/publish.ts';
 import { addScopes } from './commands/scopes.ts';
 import { addStatus } from './commands/status.ts';
@@ -69,6 +70,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     addList,
     addShow,
     addReplay,
+    addVerify,
     addEdit,
     addDiscard,
     addExport,
