@@ -4,8 +4,10 @@ import { reindexLetters } from '../lib/dead-letters/reading/reindex.ts';
 import { replayEvent } from '../lib/dead-letters/replay/event.ts';
 import { type ReplayResult, replayLetters } from '../lib/dead-letters/replay/replay.ts';
 import { createAudit } from '../lib/deployment/audit.ts';
+import { loadIntegrations } from '../lib/deployment/integrations.ts';
 import { type Target, targetFrom } from '../lib/deployment/target.ts';
 import { createTally } from '../lib/telemetry/metrics.ts';
+import { oldestPauseMs } from '../lib/telemetry/pauses.ts';
 
 /** What it needs of the platform. Beyond it, it reads what a refused letter names: a refusal is an answer, too. */
 export const operations = connectionOperations;
@@ -46,6 +48,19 @@ const reindex = async (target: Target, signal: AbortSignal): Promise<void> => {
   process.stdout.write(`${JSON.stringify({ level: 'INFO', message: 'letters listed', ...indexed })}\n`);
   const { oldestMs = Date.now() } = indexed;
   const metrics = createTally(target.metricNamespace);
-  metrics.add('LetterAge', { function: 'dead-letter-replay' }, Math.round((Date.now() - oldestMs) / 1000));
+  metrics.add('LetterAge', { function: 'dead-letter-replay' }, secondsSince(oldestMs));
+  const pausedMs = await pausedSinceMs(target);
+  if (pausedMs !== undefined)
+    metrics.add('PauseAge', { function: 'dead-letter-replay' }, secondsSince(pausedMs));
   for (const line of metrics.take()) process.stdout.write(`${line}\n`);
+};
+
+const secondsSince = (ms: number): number => Math.round((Date.now() - ms) / 1000);
+
+/** It runs anyway, and so often that a pause that somebody has forgotten is told of in time. */
+const pausedSinceMs = async ({ dynamodb, ledgerTable: table }: Target): Promise<number | undefined> => {
+  if (table === undefined) return undefined;
+  const names = [...(await loadIntegrations()).keys()];
+  // What is not known now is told by the next run: letters are replayed all the same.
+  return oldestPauseMs({ dynamodb, table, nowMs: Date.now }, names).catch(() => undefined);
 };

@@ -132,7 +132,7 @@ const rooms: Record<string, string> = {
     'dead-letters/reading deployment config telemetry credentials pace platform/resources platform platform/auth platform/core failure json aws',
   'dead-letters/reading': 'deployment delivery dead-letter message failure redaction json aws',
   publish: 'deployment integration message failure ledger json aws',
-  deployment: 'integration config platform/core redaction json aws',
+  deployment: 'integration config telemetry platform/core redaction json aws',
   'course-export':
     'durable delivery config telemetry message credentials platform/resources platform platform/auth platform/core files failure aws',
   durable: 'delivery failure aws',

@@ -1,6 +1,7 @@
 import type { Queue } from '../aws/batches.ts';
 import { type Groups, groupLetters } from '../dead-letters/reading/groups.ts';
 import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
+import { type PausedFunction, pausedFunctions } from '../deployment/pause.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import {
@@ -22,6 +23,8 @@ export type QueueStatus = Counts & {
 
 export type Status = {
   queues: QueueStatus[];
+  /** The functions that get no messages because somebody said so; undefined: it is not known. */
+  paused: PausedFunction[] | undefined;
   letters: Groups & { counts: Counts };
   /** Undefined where the target does not name a platform. */
   connection: ConnectionReport | undefined;
@@ -66,8 +69,9 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, connection, incidents, uses, letters] = await Promise.all([
+  const [queues, paused, connection, incidents, uses, letters] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
+    pausedFunctions(target, functions),
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
     usesOf(target, [...functions, courseExport]),
@@ -75,6 +79,7 @@ export const statusOf = async (
   ]);
   return {
     queues: queues.flat(),
+    paused,
     connection,
     incidents,
     pace: {

@@ -21,7 +21,7 @@ type ExportOptions = ReadOptions & {
   audit: Audit;
 };
 
-/** Writes letters as JSON Lines, whole and unmasked, and leaves them in the queue. What cannot be read on ends it. */
+/** Writes letters as JSON Lines, whole and unmasked, and leaves them in the queue. */
 export const exportLetters = async (
   target: Target,
   {

@@ -10,7 +10,8 @@ const descriptionSchema = z.looseObject({
   sqs: z.url(),
   s3: z.url(),
   secretsManager: z.url(),
-  /** A stack of an older version does not name it. */
+  /** A stack of an older version does not name these. */
+  lambda: z.url().optional(),
   dynamodb: z.url().optional(),
   table: z.string().optional(),
   deskTable: z.string().optional(),
@@ -24,14 +25,16 @@ const descriptionSchema = z.looseObject({
 /** The deployment that `npm run local` runs on this machine; true: the one of this folder. */
 export const localTarget = (file: string | true) => {
   const stack = descriptionIn(resolve(file === true ? '.local/stack.json' : file));
+  const at = (endpoint: string) => ({
+    endpoint,
+    region: stack.region,
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    forcePathStyle: true,
+  });
   return {
     prefix: stack.deadLetters.replace(/^.*\/|dead-letters$/g, ''),
-    ...awsClients((service) => ({
-      endpoint: stack[service] ?? stack.sqs,
-      region: stack.region,
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-      forcePathStyle: true,
-    })),
+    ...awsClients((service) => at(stack[service] ?? stack.sqs)),
+    lambdaOptions: stack.lambda === undefined ? undefined : at(stack.lambda),
     ledgerTable: stack.dynamodb === undefined ? undefined : stack.table,
     deskTable: stack.dynamodb === undefined ? undefined : stack.deskTable,
     deadLetterQueueUrl: async () => stack.deadLetters,

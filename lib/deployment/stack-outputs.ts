@@ -25,10 +25,10 @@ export const readStack: ReadStack = async (name, options) => {
     );
     return { outputs };
   } catch (error) {
-    if (!(error instanceof Error) || isAboutWhoAsks(error)) throw error;
+    if (!(error instanceof Error) || isOfAllCalls(error)) throw error;
     const isMissing = error.name === 'ValidationError' && /does not exist/.test(error.message);
     const why = isMissing
-      ? `there is no stack ${name} in this account and region`
+      ? `there is no stack ${name} in this account and region (look at --stage, --region and --profile)`
       : `the stack ${name} cannot be read (${safeText('code' in error ? `${error.code}` : error.name)})`;
     return { outputs: {}, why };
   } finally {
@@ -36,8 +36,10 @@ export const readStack: ReadStack = async (name, options) => {
   }
 };
 
-/** Every other call of AWS would fail alike. */
-const isAboutWhoAsks = ({ name, message }: Error): boolean =>
+/** Who asks is not known, or there is no such region: every other call of AWS would fail alike. */
+const isOfAllCalls = ({ name, message, ...error }: Error): boolean =>
+  ('code' in error && /^(ENOTFOUND|EAI_AGAIN)$/.test(`${error.code}`)) ||
   /^CredentialsProviderError$|^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(
     name,
-  ) || /region is missing|region not accepted/i.test(message);
+  ) ||
+  /region is missing|region not accepted/i.test(message);

@@ -13,6 +13,8 @@ import type { ReadStack, StackOutputs } from './stack-outputs.ts';
 export type Target = AwsClients & {
   /** What its queues' names begin with, such as `sis-relay-prod-`. */
   prefix: string;
+  /** For the client of Lambda, which nothing but a command loads; undefined: it cannot be reached. */
+  lambdaOptions: ClientOptions | undefined;
   /** Name of the ledger's table; undefined: the functions have none. */
   ledgerTable: string | undefined;
   /** Name of the table of what operators see; undefined: the functions have none. */
@@ -32,8 +34,6 @@ export type Target = AwsClients & {
   leaseSeconds: number;
   /** How long a receive call waits for letters. */
   pollSeconds: number;
-  /** How old SQS' counts may be. */
-  countsLagSeconds: number;
 };
 
 export type TargetOptions = {
@@ -93,7 +93,7 @@ export const targetFrom = (options: TargetOptions): Target => {
   // Queues on this machine answer at once and with exact counts.
   const isExact =
     options.local !== undefined || /^http:\/\/127\./.test(environment().AWS_ENDPOINT_URL_SQS ?? '');
-  return { ...target, ...common, pollSeconds: isExact ? 0 : 1, countsLagSeconds: isExact ? 0 : 10 };
+  return { ...target, ...common, pollSeconds: isExact ? 0 : 1 };
 };
 
 /** How the site overrides operations; it needs no target. */
@@ -120,12 +120,10 @@ const targetOnAws = (options: TargetOptions) => {
   const clientOptions = {
     ...(options.profile === undefined ? {} : { profile: options.profile }),
     ...(options.region === undefined ? {} : { region: options.region }),
-  };
-  const clients = awsClients(() => ({
-    ...clientOptions,
     maxAttempts: 5,
     forcePathStyle: hasOwnStore(settings),
-  }));
+  };
+  const clients = awsClients(() => clientOptions);
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   // --stage goes before the environment, which may name the queue of another stage.
   const url =
@@ -137,6 +135,7 @@ const targetOnAws = (options: TargetOptions) => {
     ...clients,
     ledgerTable: tableOf(options, settings.LEDGER_TABLE, `${prefix}ledger-by-resource`),
     deskTable: tableOf(options, settings.DESK_TABLE, `${prefix}desk`),
+    lambdaOptions: clientOptions,
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)

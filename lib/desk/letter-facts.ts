@@ -33,13 +33,13 @@ export const letterChange = (
         told?.detail === undefined
           ? undefined
           : unnamed({ kind, missing, body }, told.detail).slice(0, maxWords),
-      status: told?.status,
+      status: failure?.status,
       required: told?.required,
-      operation: told?.operation,
+      operation: failure?.operation,
       firstMs: failure ? Date.parse(failure.firstAt) || undefined : undefined,
       attempts: failure?.attempts ?? 0,
       replays,
-      eventId: missing === undefined ? eventIdIn(body) : undefined,
+      eventId: eventIdIn(body),
       ...subjectIn(body),
       resource,
       history: attributes[historyAttribute]?.StringValue,

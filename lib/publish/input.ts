@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
 import { UsageError } from '../deployment/command-errors.ts';
 
 /** What is read from its beginning as often as asked for: first to check it, then to send it. */
@@ -35,14 +34,25 @@ const spooled = async (stdin: Readable): Promise<Input> => {
   try {
     // Personal data: a deleted file that is still open is gone with the process, and nobody else can open it.
     await rm(path);
-    await pipeline(stdin, file.createWriteStream({ autoClose: false }));
+    for await (const piece of stdin) await file.appendFile(piece);
   } catch (error) {
     await file.close();
     throw error;
   }
   return {
     name: 'the standard input',
-    open: () => file.createReadStream({ start: 0, autoClose: false }),
+    open: () => Readable.from(piecesOf(file), { objectMode: false }),
     [Symbol.asyncDispose]: () => file.close(),
   };
 };
+
+const pieceBytes = 65_536;
+
+async function* piecesOf(file: FileHandle): AsyncGenerator<Uint8Array> {
+  for (let at = 0; ; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(pieceBytes), 0, pieceBytes, at);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
+  }
+}

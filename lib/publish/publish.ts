@@ -179,7 +179,9 @@ const queuesOf = async (names: string[], target: Target): Promise<Map<string, st
   for (const name of names) {
     const url = await target.queueUrlOf(name);
     if (url === undefined)
-      throw new RefusedError(`There is no queue ${target.prefix}${name}, so nothing was sent.`);
+      throw new RefusedError(
+        `There is no queue ${target.prefix}${name}, so nothing was sent: look at --stage, --region and --profile.`,
+      );
     urls.set(name, url);
   }
   return urls;

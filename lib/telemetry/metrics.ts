@@ -8,6 +8,8 @@ export const metricDefinitions = {
   Letters: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
   /** Of the oldest dead letter, told by each replay, also where nothing is replayed: SQS' own metric leaves out what was received thrice. */
   LetterAge: { unit: 'Seconds', dimensions: [['function']] },
+  /** For how long a function is paused, of the one that is paused the longest; nothing where none is. */
+  PauseAge: { unit: 'Seconds', dimensions: [['function']] },
   MessageDuration: { unit: 'Milliseconds', dimensions: [['function', 'outcome']] },
   /** How old messages are when they leave their queue. */
   MessageAge: { unit: 'Seconds', dimensions: [['function']] },

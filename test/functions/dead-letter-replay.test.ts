@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/dead-letter-replay.ts';
 import { type LetterFailure, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { listLetters } from '../../lib/dead-letters/reading/list.ts';
+import { writePause } from '../../lib/telemetry/pauses.ts';
 import { documentOf } from '../documents.ts';
 import { localOffice } from '../lib/cli/local-office.ts';
 import { eventBody, failureOf, never } from '../lib/cli/office.ts';
@@ -87,6 +88,33 @@ describe('on schedule', () => {
       { Namespace: 'sis-relay/local', Dimensions: [['function']] },
     ]);
     expect(dimensions).toEqual({ function: 'dead-letter-replay' });
+  });
+
+  test('the age of the longest pause is a metric, so that somebody is called who has forgotten it', async () => {
+    const told = async () => {
+      const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true).mockClear();
+      await handler(schedule, context);
+      const lines = write.mock.calls.map(([text]) => `${text}`);
+      return JSON.parse(lines.findLast((text) => text.includes('PauseAge')) ?? '{}');
+    };
+    const { dynamodb, ledgerTable: table = '' } = office.target();
+    const access = { dynamodb, table, nowMs: Date.now };
+    expect(await told()).toEqual({});
+    const dayMs = 86_400_000;
+    const pause = { who: 'jane', reason: 'the platform moves' };
+    await writePause(access, 'grade-push', { ...pause, sinceMs: Date.now() - dayMs - 1 });
+    await writePause(access, 'news-item-create', { ...pause, sinceMs: Date.now() });
+    const { PauseAge, ...dimensions } = await told();
+    expect(PauseAge[0]).toBeGreaterThanOrEqual(86_400);
+    expect(dimensions).toMatchObject({ function: 'dead-letter-replay' });
+    for (const name of ['grade-push', 'news-item-create']) await writePause(access, name, undefined);
+    expect(await told()).toEqual({});
+  });
+
+  test('letters are replayed though nobody can tell what is paused', async () => {
+    await park([{ userId: 507, kind: 'rejected' }]);
+    vi.stubEnv('LEDGER_TABLE', 'none-such');
+    expect(await handler({ all: true }, context)).toMatchObject({ ended: 'done', counts: { sent: 1 } });
   });
 
   test('letters that heal by themselves are sent again, and no others', async () => {

@@ -5,11 +5,14 @@ import type { Terminal } from '../../lib/cli/print/terminal.ts';
 import { type DeadLetter, type LetterFailure, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { differences } from '../../lib/dead-letters/edit/change.ts';
 import { matches } from '../../lib/dead-letters/reading/filter.ts';
-import { createGrouping } from '../../lib/dead-letters/reading/groups.ts';
-import { createLetterReader, type Letter, letterKinds } from '../../lib/dead-letters/reading/letter.ts';
+import { groupsOf } from '../../lib/dead-letters/reading/groups.ts';
+import { createLetterReader, type Letter } from '../../lib/dead-letters/reading/letter.ts';
 import { letterIn, letterLine } from '../../lib/dead-letters/reading/letter-line.ts';
 import { detailsOf } from '../../lib/dead-letters/reading/show.ts';
 import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
+import { letterChange } from '../../lib/desk/letter-facts.ts';
+import { letterKinds } from '../../lib/desk/letter-words.ts';
+import type { DeskRecord } from '../../lib/desk/record.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { eventIdIn, parseMessage, versionOf } from '../../lib/message.ts';
@@ -201,11 +204,12 @@ const checkVerbs = (
   { body: original, names }: Body,
   { body, isTaken, read: letter }: Sent & { read: Letter },
 ): void => {
-  matches({ id: ['0f6c1a52'], user: 301, orgUnit: 2001, error: 'x' }, letter);
-  const grouping = createGrouping();
-  grouping.add(letter);
+  const { facts } = letterChange(letter, { ...letter, resource: undefined, writtenMs: letter.sentMs });
+  const record = { ...facts, message: letter.id, state: 'letter', waits: [] } as unknown as DeskRecord;
+  matches({ id: ['0f6c1a52'], user: 301, orgUnit: 2001, error: 'x' }, record);
   const shown = [
-    printableJson(grouping.all()),
+    printableJson(groupsOf([record]).groups),
+    printableJson(record),
     ...letterDetailLines(detailsOf(letter, { reveal: false }), plainTerminal),
     printableJson(differences(body, original.replace('301', '302'), { reveal: false })),
   ].join('\n');

@@ -11,6 +11,7 @@ import {
   Refusal,
   type Update,
 } from './durable-execution.ts';
+import { createEventSourceMappings } from './event-source-mappings.ts';
 import type { InvokeResult } from './lambda-runtime-api.ts';
 
 export type DurableOptions = {
@@ -39,11 +40,12 @@ type Known = { execution: DurableExecution; functionArn: string; status: Status;
 export type DurableExecutions = Awaited<ReturnType<typeof startDurableExecutions>>;
 
 /**
- * Lambda's API: invocations, and the engine of durable executions as far as a function meets it. The engine calls a function
+ * Lambda's API: invocations, event-source mappings, and the engine of durable executions as far as a function meets it. The engine calls a function
  * again after each wait and each death, with what was recorded until then, and takes what the function records.
  */
 export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoint }: Options = {}) {
   const known = new Map<string, Known>();
+  const mappings = createEventSourceMappings();
   let observer = onCheckpoint;
   let functions: ((name: string, event: unknown) => Promise<InvokeResult>) | undefined;
 
@@ -51,8 +53,7 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
     try {
       await answer(request, response);
     } catch (error) {
-      const { name, message } = error as Error;
-      const status = error instanceof Refusal ? 400 : name === 'ResourceNotFoundException' ? 404 : 500;
+      const { name, message, status = error instanceof Refusal ? 400 : 500 } = error as Refused;
       response.writeHead(status, { 'content-type': 'application/json', 'x-amzn-errortype': name });
       response.end(JSON.stringify({ Type: 'User', message }));
     }
@@ -62,12 +63,16 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://lambda');
     const [, , kind, about = '', verb = ''] = pathname.split('/').map(decodeURIComponent);
-    const send = (body: object) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
+    const send = (body: object, status = 200) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(body, inSeconds));
     };
     if (kind === 'functions' && verb === 'invocations')
       return answerInvocation(about, JSON.parse((await text(request)) || 'null'), { request, response });
+    if (kind === 'event-source-mappings' && request.method === 'GET')
+      return send(mappings.list(searchParams.get('FunctionName')));
+    if (kind === 'event-source-mappings')
+      return send(mappings.update(about, JSON.parse(await text(request))), 202);
     if (kind === 'functions' && verb === 'durable-executions') {
       const running = [...known.values()].filter(
         ({ functionArn, status }) =>
@@ -77,7 +82,9 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
     }
     const found = known.get(about);
     if (kind !== 'durable-executions' || !found)
-      throw Object.assign(new Error(`There is no execution ${about}`), { name: 'ResourceNotFoundException' });
+      throw Object.assign(new Error(`There is no execution ${about}`), {
+        ...{ name: 'ResourceNotFoundException', status: 404 },
+      });
     const { execution } = found;
     if (verb === 'state') {
       const all = execution.state(searchParams.get('CheckpointToken') ?? '');
@@ -121,6 +128,8 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+
+    mappings,
 
     /** The executions of a function, the oldest first. */
     of: (functionArn: string) =>
@@ -207,6 +216,8 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
     return failed('Execution.Ended', 'The execution has ended');
   }
 }
+
+type Refused = Error & { status?: number };
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 

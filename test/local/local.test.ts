@@ -5,7 +5,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
@@ -123,6 +123,41 @@ describe('npm run local', () => {
     await expect.poll(() => signalAll(stack.child, 0), { timeout: 20_000 }).toBe(false);
     expect(existsSync(stackFile())).toBe(false);
   });
+
+  // util-linux has a terminal for programs; others do not have it, or with other options.
+  test.runIf(process.platform === 'linux' && existsSync('/usr/bin/script'))(
+    'is a screen on a terminal: addresses, what to type, what becomes of messages, and Ctrl-C ends it',
+    async () => {
+      const line = `stty cols 100; exec ${process.execPath} test/run.js test/local/local.ts`;
+      const terminal = spawn('script', ['-qec', line, '/dev/null'], { cwd: project, detached: true });
+      started.push(terminal);
+      let shown = '';
+      terminal.stdout.setEncoding('utf8').on('data', (text) => {
+        shown += stripVTControlCharacters(text).replaceAll('\r', '');
+      });
+      const ended = once(terminal, 'close');
+      const waiting = { timeout: 30_000 };
+      await expect.poll(() => shown, waiting).toContain('Ctrl-C stops it');
+      const description: StackDescription = JSON.parse(await readFile(stackFile(), 'utf8'));
+      expect(shown).toMatch(new RegExp(`^ {2}platform +${description.platform}$`, 'm'));
+      expect(shown).toMatch(/^ {2}npx sis-relay status --local +\w/m);
+      const sqs = new SQSClient(clientOptions(description.sqs, description));
+      const QueueUrl = description.queues['grade-push'];
+      for (const points of [7, null])
+        await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: grade(301, points) }));
+      sqs.destroy();
+      await expect.poll(() => shown, waiting).toMatch(/^\d\d:\d\d:\d\d {2}done .*\n +grade-push · PUT /m);
+      await expect
+        .poll(() => shown, waiting)
+        .toMatch(/^\d\d:\d\d:\d\d {2}parked .*\n +grade-push · invalid$/m);
+      await expect.poll(() => shown, waiting).toContain('npx sis-relay letters groups --local');
+      expect(shown).not.toMatch(/^\S* ?\{/m);
+      terminal.stdin.write('\u0003');
+      expect(await ended).toEqual([0, null]);
+      expect(shown).toMatch(/Stopping: what is being handled comes to its end\.\n$/);
+      expect(existsSync(stackFile())).toBe(false);
+    },
+  );
 
   test('ends with npm, where a signal reaches npm alone', async () => {
     const stack = run('npm', 'run', '--silent', 'local', '--', '--no-functions');

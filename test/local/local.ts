@@ -1,6 +1,7 @@
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { optionsOf } from '../options.ts';
+import { createLocalScreen } from './local-screen.ts';
 import { startStack } from './stack.ts';
 
 const folder = join(import.meta.dirname, '../../.local');
@@ -17,17 +18,27 @@ const ended = new Promise<void>((resolve) => {
   // Each stays handled: of one Ctrl-C, the terminal and npm make two signals.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
 });
-// What the functions log goes to standard error, so that standard output is the one line of JSON.
+// A person reads a screen, and a program the one line of JSON, with what the functions log on standard error.
+const shown = process.stdout.isTTY ? createLocalScreen() : undefined;
+const isLogRead = shown === undefined || !process.stderr.isTTY;
 const stack = await startStack({
   functions,
-  onLog: (name, line) => process.stderr.write(`${name} ${line}\n`),
-  onError: (error) => process.stderr.write(`${error.message}\n`),
+  onLog: (name, line) => {
+    shown?.log(name, line);
+    if (isLogRead) process.stderr.write(`${name} ${line}\n`);
+  },
+  onError: (error) => {
+    shown?.trouble(error.message);
+    if (isLogRead) process.stderr.write(`${error.message}\n`);
+  },
 });
 const description = JSON.stringify(stack.description);
 const other = await writeDescription();
 if (other === undefined) {
-  process.stdout.write(`${description}\n`);
+  if (shown) shown.up(stack.description, { functions });
+  else process.stdout.write(`${description}\n`);
   await ended;
+  shown?.stopping();
   if ((await readDescription()) === description) await rm(file);
 } else {
   const where = `its platform is ${other}, and .local/stack.json tells the rest`;

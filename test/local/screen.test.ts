@@ -19,7 +19,7 @@ const letter = { failure } as DeadLetter;
 function shownOn(columns?: number): string {
   const terminal = columns === undefined ? {} : { isTTY: true, columns };
   const stream = Object.assign(new PassThrough(), terminal);
-  const screen = createScreen(title.length, stream as unknown as NodeJS.WriteStream);
+  const screen = createScreen(title.length, { stream: stream as unknown as NodeJS.WriteStream });
   screen.say('A word of explanation, which is long enough for several lines. '.repeat(4));
   for (const outcome of ['done', 'waiting', 'superseded', 'parked'])
     screen.attempt(

@@ -11,10 +11,20 @@ const outcomes = ['done', 'duplicate', 'superseded', 'parked'];
 const colours: Record<string, Colour> = { done: 'green', parked: 'red', waiting: 'yellow' };
 
 /**
- * What `npm start` shows. On a terminal it keeps to its width and has colours; elsewhere each attempt is one plain line,
+ * What `npm start` and `npm run local` show. On a terminal it keeps to its width and has colours; elsewhere each attempt is one plain line,
  * whatever its length.
  */
-export function createScreen(longestTitle: number, stream: NodeJS.WriteStream = process.stdout) {
+export function createScreen(
+  longestTitle: number,
+  {
+    stream = process.stdout,
+    isLong = false,
+  }: {
+    stream?: NodeJS.WriteStream;
+    /** It may be shown for hours: each attempt has its time, not the seconds since the beginning. */
+    isLong?: boolean;
+  } = {},
+) {
   const width = stream.isTTY ? Math.max(60, stream.columns) : Number.POSITIVE_INFINITY;
   const startedMs = performance.now();
   const counts = new Map<string, Counts>();
@@ -37,15 +47,17 @@ export function createScreen(longestTitle: number, stream: NodeJS.WriteStream = 
     return lines.join(`\n${' '.repeat(indent)}`);
   };
 
+  const seconds = () => ((performance.now() - startedMs) / 1000).toFixed(1);
+  const moment = () => (isLong ? new Date().toTimeString().slice(0, 8) : `${seconds().padStart(5)} s`);
+  const indent = isLong ? 24 : 23;
+
   const attempt = (made: Attempt, title: string) => {
     const { function: name, outcome, waitSeconds } = made;
     const count = counts.get(name) ?? {};
     counts.set(name, count);
     count[outcome] = (count[outcome] ?? 0) + 1;
-    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
     const shown = outcome === 'waiting' ? `waits ${waitSeconds} s` : outcome;
-    const head = `${seconds.padStart(5)} s  ${paint(colours[outcome] ?? 'cyan', shown.padEnd(12))}  `;
-    const indent = 23;
+    const head = `${moment()}  ${paint(colours[outcome] ?? 'cyan', shown.padEnd(12))}  `;
     const room = width - indent - longestTitle - 2;
     // Too narrow for both, the title comes first and what was done for it below.
     if (room < 50) {
@@ -95,7 +107,18 @@ export function createScreen(longestTitle: number, stream: NodeJS.WriteStream = 
     heading: (text: string) => say(paint('bold', text)),
     /** What went well, or did not. */
     verdict: (isGood: boolean, text: string) => say(paint(isGood ? 'green' : 'red', paragraph(text, 0))),
-    seconds: () => ((performance.now() - startedMs) / 1000).toFixed(1),
+    /** What an attempt says in words, below it. */
+    note: (text: string) => say(`${' '.repeat(indent)}${paint('dim', paragraph(text, indent))}`),
+    /** Names with what each stands for, below it where there is no room beside. */
+    rows: (rows: [name: string, text: string][]) => {
+      const beside = 4 + Math.max(...rows.map(([name]) => name.length));
+      const hasRoom = width - beside >= 20;
+      for (const [name, text] of rows) {
+        if (hasRoom) say(`  ${name.padEnd(beside - 2)}${paragraph(text, beside)}`);
+        else say(`  ${name}\n    ${paragraph(text, 4)}`);
+      }
+    },
+    seconds,
     attempt,
     letter,
     table,

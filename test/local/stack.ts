@@ -18,7 +18,7 @@ export type StackDescription = {
   s3: string;
   secretsManager: string;
   dynamodb: string;
-  /** Where functions are invoked, and durable ones keep what they have done. */
+  /** Where functions are invoked, their queues are switched off and on, and durable ones keep what they have done. */
   lambda: string;
   region: string;
   queues: Record<string, string>;
@@ -134,19 +134,23 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ...localClient(aws.url),
     requestHandler: { httpAgent: { maxSockets: 1_000 } },
   });
-  const mappings = queues.map(({ name, url, arn }) =>
-    lambda === undefined || !polled.includes(name)
-      ? undefined
-      : mapQueue({
-          sqs: polling,
-          queueUrl: url,
-          queueArn: arn,
-          batchSize: 50,
-          pollers: containersPerFunction,
-          invoke: (event) => lambda.invoke(name, event),
-          onError,
-        }),
-  );
+  for (const { name, url, arn } of queues)
+    if (lambda !== undefined && polled.includes(name))
+      executions.mappings.add({
+        functionName: `sis-relay-local-${name}`,
+        queueArn: arn,
+        batchSize: 50,
+        start: () =>
+          mapQueue({
+            sqs: polling,
+            queueUrl: url,
+            queueArn: arn,
+            batchSize: 50,
+            pollers: containersPerFunction,
+            invoke: (event) => lambda.invoke(name, event),
+            onError,
+          }),
+      });
   return {
     description,
     sqs,
@@ -154,7 +158,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     executions,
     close: async () => {
       // What is being handled is finished first: else it would lie hidden until its visibility ends.
-      await Promise.all(mappings.map((mapping) => mapping?.stop()));
+      await executions.mappings.stop();
       await Promise.all([lambda?.close(), executions.close()]);
       sqs.destroy();
       polling.destroy();

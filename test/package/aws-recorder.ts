@@ -12,14 +12,19 @@ export async function recordAwsCalls(stack: StackDescription) {
     // Whoever only opens a connection to DynamoDB asks for nothing that needs a right.
     if (request.url === '/' && !request.headers.authorization) return void response.end('healthy');
     const service = serviceOf(request);
-    calls.push(callOf[service](request, body, stack.region));
+    const call = callOf[service](request, body, stack.region);
+    calls.push(call);
     const { method, headers, url = '/' } = request;
     const onward = send(new URL(url, stack[service]), { method, headers }, async (answer) => {
       // The address of a queue that SQS tells leads past here.
       const isQueueUrl = operationOf(request) === 'GetQueueUrl';
-      const told = isQueueUrl
-        ? `${await buffer(answer)}`.replace(stack.sqs, `http://${headers.host}`)
-        : undefined;
+      const isMapping = call.action === 'lambda:UpdateEventSourceMapping';
+      const told =
+        isQueueUrl || isMapping
+          ? `${await buffer(answer)}`.replace(stack.sqs, `http://${headers.host}`)
+          : undefined;
+      // Whose mapping it is the answer alone tells.
+      if (isMapping) call.context = { 'lambda:FunctionArn': JSON.parse(told ?? '').FunctionArn };
       const { 'content-length': length, ...others } = answer.headers;
       response.writeHead(answer.statusCode ?? 502, told === undefined && length ? answer.headers : others);
       if (told === undefined) answer.pipe(response);
@@ -94,8 +99,13 @@ const callOf: Record<Service, Reader> = {
       ...(Key && { context: { 'dynamodb:LeadingKeys': Key.resource.S } }),
     };
   },
-  lambda: ({ url = '' }) => {
+  lambda: ({ url = '', method }, _body, region) => {
     const [, , kind = '', about = '', verb = ''] = new URL(url, 'http://lambda').pathname.split('/');
+    if (kind === 'event-source-mappings')
+      return {
+        action: `lambda:${method === 'PUT' ? 'UpdateEventSourceMapping' : 'ListEventSourceMappings'}`,
+        resource: `arn:aws:lambda:${region}:${account}:event-source-mapping:${about}`,
+      };
     const actions: Record<string, string> = {
       'durable-executions checkpoint': 'CheckpointDurableExecution',
       'durable-executions state': 'GetDurableExecutionState',

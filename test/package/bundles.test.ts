@@ -47,6 +47,16 @@ describe.each(functionNames)('the artefact of %s', (name) => {
     expect(code).not.toMatch(/DescribeEndpoints|BatchGetItem|TransactWriteItems/);
   });
 
+  test('holds nothing that could pause a function', async () => {
+    const code = [...(await codeOf(name)).values()].join('\n');
+    expect(code).not.toContain('This stack is of an older version');
+  });
+
+  test('looks up no stack, as its environment tells it everything', async () => {
+    const code = [...(await codeOf(name)).values()].join('\n');
+    expect(code).not.toContain('DescribeStacks');
+  });
+
   test('imports none of Node’s own as a module, as node:http would load Node’s undici and HTTP/2', async () => {
     const code = [...(await codeOf(name)).values()].join('\n');
     expect(code).not.toMatch(/\b(?:from|import) ?"(?:node:|http|https|crypto|fs|stream|util)/);

@@ -71,22 +71,26 @@ export async function deployLocally(
   const log = followLog();
   const lambda = await startLambda({ functions, onLog: log.add, executions: stack.executions });
   const results: { name: string; result: InvokeResult }[] = [];
-  const mappings = deployment.ofType('AWS::Lambda::EventSourceMapping').map((mapping) => {
-    const name: string = mapping.EventSourceArn.split(':sis-relay-local-').at(-1);
-    return mapQueue({
-      sqs: stack.sqs,
-      queueUrl: stack.description.queues[name] ?? '',
-      queueArn: mapping.EventSourceArn,
-      batchSize: mapping.BatchSize,
-      pollers: mapping.ScalingConfig.MaximumConcurrency,
-      invoke: async (event) => {
-        const result = await lambda.invoke(name, event);
-        results.push({ name, result });
-        return result;
-      },
-      onError: () => {},
+  for (const mapping of deployment.ofType('AWS::Lambda::EventSourceMapping')) {
+    const functionName: string = mapping.EventSourceArn.split(':').at(-1);
+    const name = functionName.replace('sis-relay-local-', '');
+    const { EventSourceArn: queueArn, BatchSize: batchSize } = mapping;
+    const invoke = async (event: object) => {
+      const result = await lambda.invoke(name, event);
+      results.push({ name, result });
+      return result;
+    };
+    stack.executions.mappings.add({
+      ...{ functionName, queueArn, batchSize },
+      start: () =>
+        mapQueue({
+          ...{ sqs: stack.sqs, queueArn, batchSize, invoke },
+          queueUrl: stack.description.queues[name] ?? '',
+          pollers: mapping.ScalingConfig.MaximumConcurrency,
+          onError: () => {},
+        }),
     });
-  });
+  }
 
   return {
     stack,
@@ -116,7 +120,7 @@ export async function deployLocally(
       };
     },
     close: async () => {
-      await Promise.all(mappings.map((mapping) => mapping.stop()));
+      await stack.executions.mappings.stop();
       await lambda.close();
       await Promise.all([stack.close(), ...Object.values(recorders).map((recorder) => recorder.close())]);
       await rm(code, { recursive: true });

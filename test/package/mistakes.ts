@@ -58,6 +58,14 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       const read = statement(of('gradepushSignsAsService'), 'secretsmanager:GetSecretValue');
       read.Resource['Fn::Sub'] = read.Resource['Fn::Sub'].replace('sis-relay/local', 'sis-relay/*');
     }),
+    mistake('operators that pause the functions of other stages', (of) => {
+      const pause = statement(of('Operators'), 'lambda:UpdateEventSourceMapping');
+      const arn = pause.Condition.ArnLike['lambda:FunctionArn'];
+      arn['Fn::Sub'] = arn['Fn::Sub'].replace('sis-relay-local-*', 'sis-relay-*');
+    }),
+    mistake('operators that pause whatever there is', (of) => {
+      delete statement(of('Operators'), 'lambda:UpdateEventSourceMapping').Condition;
+    }),
     mistake(
       'a wildcard for a resource',
       (of) => (statement(of('gradepushRole'), 'sqs:SendMessage').Resource = '*'),
@@ -361,6 +369,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (_, { Resources }) => delete Resources.LettersAny,
     ),
     mistake('letters that end unheard', (_, { Resources }) => delete Resources.LettersNearTheirEnd),
+    mistake('a pause that is forgotten', (_, { Resources }) => delete Resources.PausedForLong),
     mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
     mistake('messages that wait unheard', (_, { Resources }) => delete Resources.gradepushWaits),
     mistake('an export that fails unheard', (_, { Resources }) => delete Resources.courseexportFails),
@@ -522,6 +531,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'an alarm for letters that are deleted',
       (of) => (of('LettersNearTheirEnd').Threshold = 15 * 24 * 3600),
     ),
+    mistake('a pause that is told after two days', (of) => (of('PausedForLong').Threshold = 2 * 86_400)),
     mistake(
       'a night that is judged before its export',
       (of) => (of('NightlyExportSilent').EvaluationPeriods = 12),

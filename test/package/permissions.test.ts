@@ -241,6 +241,8 @@ async function operate(): Promise<AwsCall[]> {
   try {
     await command('publish events/enrollment-create.json');
     await command('status');
+    await command('pause grade-push', '--reason', 'the platform moves');
+    await command('resume grade-push');
     await command('letters groups');
     await sendLetter('submission-upload', 'missing-credential');
     const found = await command('letters list --json --kind missing-credential');

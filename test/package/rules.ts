@@ -37,7 +37,7 @@ export const rules: Record<string, Rule> = {
   },
 
   'what is allowed is named, and is the stage’s own': (deployment) =>
-    allStatements(deployment).flatMap(({ id, statement: { effect, actions, resources } }) => {
+    allStatements(deployment).flatMap(({ id, statement: { effect, actions, resources, condition } }) => {
       if (effect !== 'Allow') return [];
       const wide = actions.filter((action) => action.includes('*'));
       const queues = prefixOf(deployment);
@@ -52,7 +52,10 @@ export const rules: Record<string, Rule> = {
           ![deployment.refOf('LedgerKey'), keyOf(deployment)].includes(resource) &&
           !own.some((name) => resource.includes(name)),
       );
-      const unnamed = actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
+      // A mapping has no name, but that of its function.
+      const ofFunctions = [condition?.ArnLike?.['lambda:FunctionArn'] ?? ''].flat();
+      const isOwn = ofFunctions.every((arn) => arn.includes(`:function:${queues}`));
+      const unnamed = !isOwn && actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
     }),
 
@@ -461,6 +464,7 @@ export const rules: Record<string, Rule> = {
       ),
       `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
       `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
+      `${namespaceOf(deployment)} PauseAge dead-letter-replay`,
       `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
       ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorizationDays'].map(
         (name) => `${namespaceOf(deployment)} ${name} connection-check`,
@@ -639,6 +643,7 @@ export const rules: Record<string, Rule> = {
     const waits = new Set(['Refusals', 'WaitingAge']);
     const ages: Record<string, number> = {
       LetterAge: fourteenDays - 2 * 24 * 3600,
+      PauseAge: 25 * 3600,
       ApproximateAgeOfOldestMessage: 3600,
       WaitingAge: 2 * 3600,
     };
@@ -662,7 +667,7 @@ export const rules: Record<string, Rule> = {
         (alarm) =>
           !heartbeats.has(alarm.MetricName) &&
           (alarm.EvaluationPeriods < 3 ||
-            secondsOf(alarm) > (alarm.MetricName === 'LetterAge' ? 2 : 1) * 3600),
+            secondsOf(alarm) > (toldByReplay.has(alarm.MetricName) ? 2 : 1) * 3600),
       ),
       // Between two attempts a message waits for as long as half of it; and the first is heard at once.
       ...alarms.filter(
@@ -883,7 +888,12 @@ export const rules: Record<string, Rule> = {
       ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
       ...operators
         .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
-        .filter((each) => !leadingKeysOf(each).every((keys) => isBesideLedger(keys, 'none', each.actions)))
+        .filter(
+          (each) =>
+            !leadingKeysOf(each).every(
+              (keys) => keys === 'paused/*' || isBesideLedger(keys, 'none', each.actions),
+            ),
+        )
         .map(() => 'operators: items of the ledger'),
     ];
   },
@@ -960,7 +970,12 @@ export async function brokenRules(
 }
 
 /** Actions that IAM knows no resource for, or that are asked about the account as a whole. */
-const actionsOnEverything = new Set(['secretsmanager:ListSecrets', ...tracing, ...networking]);
+const actionsOnEverything = new Set([
+  'secretsmanager:ListSecrets',
+  'lambda:ListEventSourceMappings',
+  ...tracing,
+  ...networking,
+]);
 
 /** Names that the operators' verbs read where a function runs them. */
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
@@ -974,7 +989,7 @@ const leadingKeysOf = ({ condition }: Statement): string[] =>
 /** A function writes its own incidents and calls; whoever only tells of them reads those of all. */
 const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
   [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
-  (['incident/*', 'pace/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
+  (['incident/*', 'pace/*', 'paused/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 
@@ -987,7 +1002,7 @@ const ringing: Record<string, [string, string, number?]> = {
     ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
   ),
   ...Object.fromEntries(
-    ['LetterAge', 'ApproximateAgeOfOldestMessage', 'WaitingAge'].map((name) => [
+    ['LetterAge', 'PauseAge', 'ApproximateAgeOfOldestMessage', 'WaitingAge'].map((name) => [
       name,
       ['Maximum', 'GreaterThanThreshold'],
     ]),
@@ -1003,6 +1018,9 @@ const ringing: Record<string, [string, string, number?]> = {
   Invocations: ['Sum', 'LessThanThreshold', 1],
   NightlyExports: ['Sum', 'LessThanThreshold', 1],
 };
+
+/** Every 15 minutes. */
+const toldByReplay = new Set(['LetterAge', 'PauseAge']);
 
 /** What comes as long as all is well: its silence is a failure. */
 const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports']);

@@ -48,7 +48,7 @@ test('its outputs tell the command where everything of the stage is', () => {
   expect(packaged.template.Outputs).toMatchObject({
     FilesBucket: { Value: { Ref: 'Files' } },
     PlatformUrl: { Value: 'https://platform-test.example.edu' },
-    SecretPrefix: { Value: 'sis-relay/test' },
+    SecretPrefix: { Value: 'sis-relay/local' },
     DeadLettersUrl: { Value: { Ref: 'DeadLetters' } },
     LedgerTable: { Value: { Ref: 'Ledger' } },
   });

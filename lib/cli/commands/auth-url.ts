@@ -61,5 +61,6 @@ Examples:
   sis-relay auth-url --callback https://sis.example.edu/done --returned address.txt --yes
 
 Open the address in a browser as that user, and copy the address the browser comes to: it need
-not be a page that exists. It holds the user’s key, so never put it on a command line. Needs
-PLATFORM_URL, and the application’s id and key in the service’s secret.`;
+not be a page that exists. It holds the user’s key, so never put it on a command line. The
+platform’s address comes from the stack of the stage, or from PLATFORM_URL; the application’s id
+and key must be in the service’s secret.`;

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { loadFunctions, loadIntegrations } from '../../deployment/integrations.ts';
 import { letterKinds } from '../../desk/letter-words.ts';
 import { type Cli, contextOf } from '../command-context.ts';
-import { type CompletedCommand, completionScript, shells } from '../print/completion.ts';
+import { type CompletedCommand, completionScript, help, shells } from '../print/completion.ts';
 
 type Shell = (typeof shells)[number];
 
@@ -48,15 +48,13 @@ const commandsIn = (command: Command, values: Values, path: string[] = []): Comp
       ),
       argument: {
         isFile: argument?.name() === 'file',
-        values:
-          argument?.name() === 'function'
-            ? values.functions
-            : command.name() === 'help'
-              ? (command.parent?.commands.map((each) => each.name()) ?? [])
-              : (argument?.argChoices ?? []),
+        values: argument?.name() === 'function' ? values.functions : (argument?.argChoices ?? []),
       },
     },
-    ...command.commands.flatMap((each) => commandsIn(each, values, [...path, each.name()])),
+    // What follows `help` is what would follow without it.
+    ...command.commands
+      .filter((each) => each.name() !== help)
+      .flatMap((each) => commandsIn(each, values, [...path, each.name()])),
   ];
 };
 

@@ -1,5 +1,8 @@
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
+/** The command that other commands may follow. */
+export const help = 'help';
+
 /** A command as a shell completes it. */
 export type CompletedCommand = {
   /** The words that lead to it: none for the program itself. */
@@ -23,8 +26,9 @@ export const completionScript = (
 ): string[] => {
   const [program] = commands;
   // Options of the program may follow every command.
+  const everywhere = (program?.options ?? []).filter(({ name }) => !['--help', '--version'].includes(name));
   const whole = commands.map((each) =>
-    each === program ? each : { ...each, options: [...each.options, ...(program?.options ?? [])] },
+    each === program ? each : { ...each, options: [...each.options, ...everywhere] },
   );
   return { bash, zsh, fish }[shell](whole);
 };
@@ -144,7 +148,7 @@ const fish = (commands: readonly CompletedCommand[]): string[] => {
 /** Where all the words of the path were typed, and none yet of those that lead on. */
 const conditionOf = (path: readonly string[], children: readonly { name: string }[]): string => {
   const typed = path.map((word) => `__fish_seen_subcommand_from ${word}`);
-  const next = children.map(({ name }) => name).join(' ');
+  const next = children.flatMap(({ name }) => (name === help ? [] : name)).join(' ');
   const conditions = [...typed, ...(next === '' ? [] : [`not __fish_seen_subcommand_from ${next}`])];
   return quoted(conditions.join('; and ') || 'true');
 };

@@ -30,6 +30,11 @@ export const planLines = (
     style('bold', `Plan for ${name}: ${countOf(plan.matching, 'letter matches', 'letters match')}`),
     ...heading(sum(plan.send), 'will be sent'),
     ...rowsOf(plan.send),
+    ...(plan.send.some(({ kind }) => kind === 'invalid')
+      ? say(
+          'Those that are invalid are checked first: what their function would still refuse stays a letter.',
+        )
+      : []),
     ...(plan.send.some(isRight) && report?.reachable
       ? say('The probe cannot tell whether the missing right is granted; the canary will.')
       : []),

@@ -1,10 +1,12 @@
 import { type ConnectionReport, minuteOf, skewOf } from '../../connection/check.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../connection/status.ts';
 import type { Group } from '../../dead-letters/reading/groups.ts';
+import { isStopped, type PausedFunction } from '../../deployment/pause.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import type { Incident } from '../../telemetry/incidents.ts';
 import type { CallCount } from '../../telemetry/pace-use.ts';
+import type { PauseRecord } from '../../telemetry/pauses.ts';
 import { remarks } from './letters.ts';
 import { ageOf, countOf, numberOf, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -18,7 +20,7 @@ export const statusLines = (
   const [queueHeader = '', ...queueRows] = tableOf(
     ['Queue', right('Visible'), right('In flight'), right('Delayed'), right('Oldest seen')],
     [...queues, deadLettersOf(letters)].map(({ function: name, visible, inFlight, delayed, oldestMs }) => [
-      name,
+      status.paused?.some((each) => each.function === name && isPaused(each)) ? `${name} (paused)` : name,
       ...[visible, inFlight, delayed].map((count) => (count === 0 ? '–' : numberOf(count))),
       oldestMs === undefined ? '–' : ageOf(oldestMs),
     ]),
@@ -44,6 +46,7 @@ export const statusLines = (
     '',
     style('dim', queueHeader),
     ...queueRows,
+    ...pausedLines(status.paused, terminal),
     ...waitingLines(status, terminal),
     ...(status.incidents ?? []).flatMap((incident) => incidentLines(incident, terminal)),
     '',
@@ -62,6 +65,39 @@ const deadLettersOf = ({ counts, groups }: Status['letters']): QueueStatus => ({
   ...counts,
   oldestMs: groups.length === 0 ? undefined : Math.min(...groups.map(({ oldestMs }) => oldestMs)),
 });
+
+/** One that AWS cannot be asked about is as its record says. */
+const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
+
+const pausedLines = (
+  paused: PausedFunction[] | undefined,
+  { style, width }: Pick<Terminal, 'style' | 'width'>,
+): string[] => {
+  if (paused === undefined) return ['Whether functions are paused is not known.'];
+  return paused.flatMap((each) => [
+    ...wrapped(plain(pausedText(each)), width, '  ').map((line) => style('red', line)),
+    ...wrapped(`→ To go on: sis-relay resume ${each.function}`, width - 2, '  ').map((line) =>
+      style('green', `  ${line}`),
+    ),
+  ]);
+};
+
+const pausedText = (paused: PausedFunction): string => {
+  const { function: name, state, sinceMs, who } = paused;
+  const since = sinceMs === undefined ? '' : ` since ${minuteOf(new Date(sinceMs).toISOString())}`;
+  if (who === undefined)
+    return `${name} is paused (${state})${since}: its event-source mapping was changed on AWS, and nobody wrote down why.`;
+  const byWhom = pauseText(paused);
+  if (!isPaused(paused))
+    return `${name} was paused ${byWhom}; but its event-source mapping is ${state}: it was changed on AWS, or is about to be.`;
+  return `${name} is paused (${state ?? 'as written down; AWS cannot be asked'}) ${byWhom}`;
+};
+
+type Told = { [Fact in keyof PauseRecord]?: PauseRecord[Fact] | undefined };
+
+/** `since 2026-03-01 09:12 UTC by jane: the platform is moving`. */
+export const pauseText = ({ sinceMs = 0, who = '', reason = '' }: Told): string =>
+  `since ${minuteOf(new Date(sinceMs).toISOString())} by ${who}: ${reason}`;
 
 const connectionLines = (connection: ConnectionReport | undefined, { style, width }: Terminal): string[] => {
   const problemLines = (text: string, colour: 'red' | 'green') =>

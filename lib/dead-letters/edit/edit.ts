@@ -72,10 +72,8 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
     throw new RefusedError(
       `${letters.length} letters match: give --set or --unset to edit them all, or --id of one.`,
     );
-  // The ledger trusts that whoever sends it again has looked at the platform.
-  const undecided = letters.find(({ record }) => needsDecision(record.kind));
-  if (undecided && !options.includeUncertain)
-    throw new RefusedError(undecided.record.kind === 'outdated' ? maybeOlder : maybeDone);
+  const undecided = letters.find(({ record }) => needsDecision(record.kind))?.record.kind;
+  if (undecided && !options.includeUncertain) throw new RefusedError(undecidedBecause(undecided));
 
   const revealed: Record<string, number> =
     options.reveal || options.isOpened ? { revealed: letters.length } : {};
@@ -124,6 +122,9 @@ const nothingChanged = ({ gone }: EditPlan): string =>
   gone > 0
     ? `Nothing was changed: ${goneBecause(0)}, or somebody else has it in hand.`
     : 'Nothing was changed, so nothing was sent: `letters replay` does that.';
+
+/** The ledger trusts that whoever sends it again has looked at the platform. */
+const undecidedBecause = (kind: string): string => (kind === 'outdated' ? maybeOlder : maybeDone);
 
 const maybeDone =
   'Nobody knows whether this was done, and doing it twice does harm. `letters verify` looks for it on the platform: discard it if it was done; --include-uncertain sends it if it was not.';
@@ -178,9 +179,12 @@ type Made = { body: string } | { problem: string };
 /** A new body that its function would accept, or why there is none. */
 const validBody = async (
   letter: Letter,
-  { change }: Pick<EditOptions, 'change'>,
+  { change, includeUncertain }: Pick<EditOptions, 'change' | 'includeUncertain'>,
   { again }: { again: boolean },
 ): Promise<Made> => {
+  // The lists tell of an unreadable letter only that it is.
+  const kind = letter.failure?.kind;
+  if (kind && needsDecision(kind) && !includeUncertain) return { problem: undecidedBecause(kind) };
   if (letter.missing !== undefined)
     return { problem: `There is nothing to edit, as ${letter.error}. ${letter.remedy}` };
   const integration = await integrationNamed(letter.function);

@@ -14,7 +14,7 @@ export const findLetter = async (target: Target, id: string, signal: AbortSignal
   const [letter, ...others] = letters.filter((each) => each.id === id).concat(letters);
   if (letter === undefined)
     throw new RefusedError(
-      `There is no letter ${id}. \`sis-relay trace ${id}\` tells what is known of it; one that SQS itself moved is listed within 15 minutes.`,
+      `There is no letter ${id}: \`letters list\` shows those that there are, and \`trace ${id}\` what is known of it.`,
     );
   if (letter.id !== id && others.length > 0)
     throw new RefusedError(

@@ -50,7 +50,7 @@ export const reindexLetters = async (
         seen.add(letter.id);
         result.letters += 1;
         const known = before.get(letter.id);
-        if (known?.kind === letter.kind && known.replays === letter.replays) return;
+        if (known && isTold(known, letter)) return;
         await list(desk, letter);
         result.added += 1;
       });
@@ -73,6 +73,9 @@ export const reindexLetters = async (
   });
   return result;
 };
+
+const isTold = (known: DeskRecord, { kind, error, replays }: Letter): boolean =>
+  known.kind === kind && known.error === error && known.replays === replays;
 
 const list = async (desk: DeskTable, letter: Letter): Promise<void> => {
   const integration = await integrationNamed(letter.function);

@@ -153,8 +153,8 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
       { signal, waitSeconds: options.waitSeconds },
     );
 
-  /** Sends the canary; answers what may follow. */
-  const sendCanary = async (): Promise<Selected[]> => {
+  /** Sends the canary; answers what may follow, and if that is nothing, why. */
+  const sendCanary = async (): Promise<{ rest: Selected[]; stop?: string | undefined }> => {
     const canary = canaryOf(inHand.letters, options.canary);
     const chosen = new Set(canary);
     const startedMs = Date.now();
@@ -180,15 +180,21 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
     for (const letter of rest) if (bad.has(letter.group) && !good.has(letter.group)) setAside.add(letter);
     const goesOn =
       !signal.aborted && rest.some(isOpen) && ((await hooks.continueUndecided?.(result)) ?? false);
+    if (failed.length === canary.length && canary.length > 0)
+      return { rest: [], stop: `SQS did not take the canary: ${failed[0]?.reason}` };
     // Of a cause whose canary was not sent at all, nothing is known either.
-    return rest.filter(
+    const following = rest.filter(
       (letter) => !setAside.has(letter) && (good.has(letter.group) || !isOpen(letter) || goesOn),
     );
+    const stop = following.length > 0 || rest.length === 0 ? undefined : whyNoneFollows(result);
+    return { rest: following, stop: signal.aborted ? whyStop() : stop };
   };
 
   const perform = async (): Promise<string | undefined> => {
     try {
-      const rest = options.canary > 0 ? await sendCanary() : inHand.letters;
+      const { rest, stop } =
+        options.canary > 0 ? await sendCanary() : { rest: inHand.letters, stop: undefined };
+      if (stop !== undefined) return stop;
       await paced(rest, {
         ...{ rate: options.rate, signal },
         stop: () => whyStop() !== undefined,
@@ -241,6 +247,14 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
       undeleted,
     }),
   };
+};
+
+const whyNoneFollows = ({ letters, cameBack, waits, undecided }: Canary): string => {
+  if (undecided > 0)
+    return `of ${undecided} of the canary nothing is known yet; --continue-undecided sends the rest all the same`;
+  if (waits.length === 0 && cameBack.length > 0)
+    return letters === 1 ? 'the canary came back' : 'every letter of the canary came back';
+  return 'the canary waits, or came back';
 };
 
 /** One letter of each cause in turn, until there are as many as asked for, and one of each cause at least. */

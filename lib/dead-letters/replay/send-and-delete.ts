@@ -38,7 +38,7 @@ export const sendAndDelete = async (
     if (url === undefined) for (const { letter } of each) failed.set(letter.id, 'it has no queue');
     if (url === undefined) continue;
     const outgoing = current.map(({ letter, sending }) =>
-      messageFor(letter, deedOf(letter, sending, target)),
+      asking(messageFor(letter), letter, deedOf(letter, sending, target)),
     );
     const { failures, messageIds } = await sendAll({ sqs: queue.sqs, url }, outgoing);
     for (const [at, { letter }] of current.entries()) {
@@ -73,27 +73,44 @@ const deedOf = (letter: Letter, { why, original }: Sending, { who: by }: Target)
 });
 
 /**
- * The message, byte for byte, the number of this replay, and what operators did to it so far: by the number the ledger knows that the
- * message is to be done again, and is no second copy. `kind` tells the ledger that a person has decided: whoever replays such a
- * letter has looked at the platform. `receipt` asks the function to write down what becomes of it.
+ * The message, byte for byte, and the number of this replay: by it the ledger knows that the message is to be done again, and is
+ * no second copy. `kind` tells the ledger that a person has decided: whoever replays such a letter has looked at the platform.
  */
-export const messageFor = ({ body, attributes, replays, failure }: DeadLetter, deed: Deed): Outgoing => {
-  const text = (value: string) => ({ DataType: 'String', StringValue: withoutRefused(value) });
-  const { [historyAttribute]: before, ...others } = attributes;
-  const history = withDeed(historyIn(before?.StringValue), deed, failure?.firstAt);
+export const messageFor = ({ body, attributes, replays, failure }: DeadLetter): Outgoing => {
   const counted = {
     replays: { DataType: 'Number', StringValue: String(replays + 1) },
     ...(failure && needsDecision(failure.kind) && { kind: text(failure.kind) }),
   };
-  const told = { ...counted, [receiptAttribute]: text('yes'), [historyAttribute]: text(history) };
-  const room = maxAttributes - Object.keys(told).length;
-  const carried = Object.fromEntries(Object.entries(others).slice(0, room));
-  const fitting = [
-    { ...carried, ...told },
-    told,
-    { ...counted, [receiptAttribute]: text('yes') },
-    counted,
-    {},
-  ].find((each) => bytesOf({ body, attributes: each }) <= maxBytes);
-  return { body, attributes: fitting ?? {} };
+  return { body, attributes: fitting(body, [[attributes, counted], [counted], []]) };
 };
+
+/** Asks the function to write down what becomes of the message, and tells what was done to it so far. */
+const asking = ({ body, attributes }: Outgoing, letter: DeadLetter, deed: Deed): Outgoing => {
+  const { [historyAttribute]: before, ...others } = attributes;
+  const history = withDeed(historyIn(before?.StringValue), deed, letter.failure?.firstAt);
+  const asked = { [receiptAttribute]: text('yes') };
+  const told = { ...asked, [historyAttribute]: text(history) };
+  const { replays, kind, ...carried } = others;
+  const needed = { ...(replays && { replays }), ...(kind && { kind }) };
+  return {
+    body,
+    attributes: fitting(body, [[carried, { ...told, ...needed }], [others, asked], [others]]),
+  };
+};
+
+type Attributes = Outgoing['attributes'];
+
+/** The first choice that SQS takes beside the body; of what a message carried, as much as there is room for. */
+const fitting = (body: string, choices: Attributes[][]): Attributes => {
+  const whole = choices.map((parts): Attributes => {
+    const needed = parts.at(-1) ?? {};
+    const room = maxAttributes - Object.keys(needed).length;
+    return {
+      ...Object.fromEntries(Object.entries(parts.length > 1 ? (parts[0] ?? {}) : {}).slice(0, room)),
+      ...needed,
+    };
+  });
+  return whole.find((attributes) => bytesOf({ body, attributes }) <= maxBytes) ?? {};
+};
+
+const text = (value: string) => ({ DataType: 'String', StringValue: withoutRefused(value) });

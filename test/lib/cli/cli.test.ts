@@ -484,6 +484,112 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
   expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
 });
 
+test.concurrent('publish tells the ids of what it sent: all in JSON, the first twenty to a person', async () => {
+  const { office, stack } = await opened();
+  const bodies = Array.from({ length: 25 }, () => eventBody());
+  const stdin = bodies.map((body) => `${body}\n`).join('');
+  const { out, status } = await sisRelay(`publish - --format jsonl --json ${stack}`, { stdin });
+  expect(status).toBe(0);
+  const { messages } = documentIn<{ messages: object[] }>(out);
+  const taken = await office.take(office.queueOf('grade-push').url);
+  const messageIdOf = new Map(taken.map(({ Body, MessageId }) => [Body, MessageId]));
+  expect(messages).toEqual(
+    bodies.map((body, at) => ({
+      ...{ line: at + 1, function: 'grade-push', eventId: JSON.parse(body).id },
+      messageId: messageIdOf.get(body),
+    })),
+  );
+  const again = await sisRelay(`publish - --format jsonl ${stack}`, { stdin });
+  expect(again.out).toContain(`25 sent.\n  line 1: grade-push ${JSON.parse(bodies[0] ?? '').id}\n`);
+  expect(again.out).toMatch(/ {2}line 20: .*\n {2}… and 5 more: --json prints the ids of all\n$/);
+  expect((await sisRelay(`publish - --format jsonl --dry-run ${stack}`, { stdin })).out).not.toContain(
+    'line 1',
+  );
+});
+
+describe.concurrent('standard input and output may be data', () => {
+  test('of a table to publish, which is checked as a whole before any of it is sent', async () => {
+    const { office, stack } = await opened();
+    const header = 'orgUnitId,gradeObjectId,userId,grade.type,grade.points';
+    const publish = `publish - --format csv --function grade-push ${stack}`;
+    const bad = await sisRelay(publish, {
+      stdin: `${header}\n2001,5001,301,numeric,1\n2001,5001,x,numeric,1\n`,
+    });
+    expect(bad).toMatchObject({ status: 1, out: expect.stringMatching(/^line 3: data\.userId/) });
+    expect(await sisRelay(publish, { stdin: `${header}\n2001,5001,301,numeric,1\n` })).toMatchObject({
+      status: 0,
+    });
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
+    expect(await sisRelay(`publish - ${stack}`, { stdin: '{}' })).toMatchObject({
+      status: 2,
+      err: expect.stringMatching(/^What is the standard input\? Give --format json\|jsonl\|csv/),
+    });
+  });
+
+  test('of letters, which are exported and imported without a word between them', async () => {
+    const { office, stack } = await opened();
+    const body = eventBody('grade-push', { comments: 'Dear Jane' });
+    await office.park([{ body }, {}]);
+    for (const json of ['', ' --json']) {
+      const exported = await sisRelay(`letters export --to - --user 301${json} ${stack}`);
+      const lines = documentsIn(exported.out);
+      expect(lines).toHaveLength(2);
+      expect(lines.map((line) => line.body)).toContain(body);
+      expect(exported.err).toMatch(
+        json === '' ? /2 letters were written to standard output/ : /"exported":2/,
+      );
+      if (json !== '') continue;
+      await office.take(office.deadLetters.url);
+      const asked = await sisRelay(`letters import - ${stack}`, { stdin: exported.out });
+      expect(asked.err).toMatch(/Nobody can be asked here/);
+      const imported = await sisRelay(`letters import - --yes ${stack}`, { stdin: exported.out });
+      expect(imported).toMatchObject({ status: 0, out: '2 letters were imported.\n' });
+    }
+  });
+});
+
+test.concurrent('what to type next has the deployment that was given, and nothing to fill in', async () => {
+  const { office, stack } = await opened();
+  const [id = ''] = await office.park([{}]);
+  const groups = (await sisRelay(`letters groups ${stack}`)).out.replace(/\s+/g, ' ');
+  expect(groups).toContain(`sis-relay letters list --function grade-push --kind rejected ${stack} `);
+  expect(groups).toContain(
+    `sis-relay letters replay --function grade-push --kind rejected --dry-run ${stack} `,
+  );
+  const list = (await sisRelay(`letters list ${stack}`)).out.replace(/\s+/g, ' ');
+  expect(list).toContain(`sis-relay letters show ${id.slice(0, 8)} ${stack} `);
+  const status = (await sisRelay(`status ${stack}`)).out.replace(/\s+/g, ' ');
+  expect(status).toContain(`sis-relay letters groups ${stack} `);
+  for (const said of [groups, list, status]) expect(said).not.toMatch(/<(?!1 min)/);
+});
+
+test.concurrent('help tells of a command within another, as --help does', async () => {
+  for (const command of ['', 'letters', 'letters replay', 'publish']) {
+    const { out } = await sisRelay(`${command} --help`);
+    expect(await sisRelay(`help ${command}`)).toMatchObject({ status: 0, err: '', out });
+  }
+});
+
+describe.concurrent('that the audit log cannot be written is said before a letter is read', () => {
+  test.each([
+    'letters replay --no-probe --yes',
+    'letters discard --all --reason r --yes',
+    'letters edit abcd --reason r --set data.userId=1 --yes',
+    'letters export --to -',
+    'letters show abcd --reveal',
+  ])('by %s', async (line) => {
+    const { office } = await opened();
+    await office.park([{}]);
+    const file = join(folder, `${office.target.prefix}no-bucket.json`);
+    writeFileSync(file, JSON.stringify({ ...office.description(), bucket: 'no-such-bucket' }));
+    const { status, out, err } = await sisRelay(`${line} --stack ${file}`);
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(err).toMatch(/^There is no such bucket/);
+    const [{ Attributes } = {}] = await office.take(office.deadLetters.url);
+    expect(Attributes?.ApproximateReceiveCount).toBe('1');
+  });
+});
+
 test.concurrent('an export is taken back, whatever line ends its messages hold', async () => {
   const { office, stack } = await opened();
   const bodies = ['a\u2028b\u2029c\r\u0085d\n', 'é'.repeat(100_000)];
@@ -619,6 +725,19 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
     expect(err).toMatch(
       /The stack on this machine does not answer \(ECONNREFUSED\): is `npm run local` still running\?/,
     );
+  });
+
+  test.each([
+    ['ExpiredToken', /^Your credentials of AWS have expired: log in again/],
+    ['InvalidClientTokenId', /^AWS does not know who you are: /],
+  ])('where the credentials are refused as %s', async (type, sentence) => {
+    const { office, stack } = await opened();
+    const name = office.deadLetters.url.split('/').at(-1);
+    await office.fault({ action: 'ReceiveMessage', name, status: 403, type });
+    expect(await sisRelay(`letters groups ${stack}`)).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(sentence),
+    });
   });
 
   test('where something is not allowed', async () => {

@@ -9,15 +9,19 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll } from 'vitest';
+import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
 import { type DeadLetter, type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
+import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import type { Audit } from '../../../lib/deployment/audit.ts';
 import type { Target } from '../../../lib/deployment/target.ts';
+import { createDeskNotes, type Ended } from '../../../lib/desk/notes.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
+import { addDeskTable, startTables } from '../../local/tables.ts';
 
 /** A dead-letter queue with the queues around it, and what tests do to them behind the command's back. */
 export type Office = Awaited<ReturnType<typeof openOffice>>;
 
-type Server = { url: string; sqs: SQSClient; s3: S3Client; bucket: string };
+type Server = { url: string; tables: string; sqs: SQSClient; s3: S3Client; bucket: string };
 
 /** Queues and files for a test file; each office has queues of its own on them. */
 export function officesForTests() {
@@ -30,25 +34,29 @@ export function officesForTests() {
 }
 
 export async function startServer() {
-  const aws = await startQueuesAndFiles();
+  const [aws, tables] = await Promise.all([startQueuesAndFiles(), startTables('sis-relay-no-ledger')]);
   const sqs = new SQSClient(localClient(aws.url));
   const s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true });
   const bucket = 'sis-relay-operators';
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   return {
-    ...{ url: aws.url, sqs, s3, bucket },
+    ...{ url: aws.url, tables: tables.url, sqs, s3, bucket },
     close: async () => {
       sqs.destroy();
       s3.destroy();
-      await aws.close();
+      await Promise.all([aws.close(), tables.close()]);
     },
   };
 }
 
 export const functionNames = ['grade-push', 'enrollment-create', 'submission-upload'];
 
-export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Partial<Target> = {}) {
+export async function openOffice({ url, tables, sqs, s3, bucket }: Server, settings: Partial<Target> = {}) {
   const prefix = `sis-relay-${randomUUID().slice(0, 8)}-`;
+  const deskTable = `${prefix}desk`;
+  await addDeskTable(tables, deskTable);
+  const dynamodb = createDynamoDb(localClient(tables));
+  const desk = { dynamodb, table: deskTable, nowMs: Date.now };
   const deadLetters = await createQueue(sqs, `${prefix}dead-letters`);
   const queues = new Map<string, { url: string; arn: string }>();
   for (const name of functionNames) queues.set(name, await createQueue(sqs, `${prefix}${name}`));
@@ -62,12 +70,9 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
     secretsManager: async () => {
       throw new Error('no secrets here');
     },
-    dynamodb: {
-      call: async () => {
-        throw new Error('no table here');
-      },
-      warm: () => {},
-    },
+    dynamodb,
+    deskTable,
+    lambdaOptions: undefined,
     ledgerTable: undefined,
     deadLetterQueueUrl: async () => deadLetters.url,
     queueUrlOf: async (name) => queues.get(name)?.url,
@@ -76,7 +81,6 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
     who: 'a test',
     leaseSeconds: 60,
     pollSeconds: 0,
-    countsLagSeconds: 0,
     ...settings,
   };
   const audited: Record<string, unknown>[] = [];
@@ -115,16 +119,21 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
       ...{ sqs: server, s3: server, secretsManager: 'http://127.0.0.1:9', region: 'us-east-1', bucket },
       queues: Object.fromEntries([...queues].map(([name, each]) => [name, each.url.replace(url, server)])),
       deadLetters: deadLetters.url.replace(url, server),
+      dynamodb: tables,
+      deskTable,
       secrets: { service: 'sis-relay/test/service', userPrefix: 'sis-relay/test/users/' },
     }),
-    /** Parks letters, as the functions do; answers their ids. */
-    park: (
+    desk,
+    /** Lists what lies in the dead-letter queue. */
+    list: () => reindexLetters(target, { signal: never, settleMs: 0 }),
+    /** Parks letters, as the functions do, and lists them; answers their ids. */
+    park: async (
       letters: (Partial<Omit<DeadLetter, 'failure'>> & {
         function?: string;
         failure?: Partial<LetterFailure> | null;
       })[],
-    ) =>
-      send(
+    ) => {
+      const ids = await send(
         deadLetters.url,
         letters.map(({ function: name = 'grade-push', failure, ...letter }) =>
           sqsMessageOf({
@@ -136,7 +145,10 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
             failure: failure === null ? null : { ...failureOf(name, failure?.kind), ...failure },
           }),
         ),
-      ),
+      );
+      await reindexLetters(target, { signal: never, settleMs: 0 });
+      return ids;
+    },
     send,
     /** Takes all messages of a queue away. */
     take: async (queueUrl: string): Promise<Message[]> => {
@@ -172,6 +184,11 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
       fate: (message: Message) => Partial<LetterFailure> | undefined = () => undefined,
     ) => {
       const { url, arn } = queueOf(name);
+      const notes = createDeskNotes({
+        ...desk,
+        function: name,
+        warn: (text) => Promise.reject(new Error(text)),
+      });
       const handled: Message[] = [];
       let over = false;
       const working = (async () => {
@@ -186,15 +203,20 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
           );
           for (const message of Messages) {
             const failure = fate(message);
-            const { replays, ...attributes } = message.MessageAttributes ?? {};
-            if (failure)
-              await send(deadLetters.url, [
-                sqsMessageOf({
-                  ...{ body: message.Body ?? '', source: arn, attributes },
-                  replays: Number(replays?.StringValue ?? 0),
-                  failure: { ...failureOf(name, failure.kind), ...failure },
-                }),
-              ]);
+            const { replays, receipt, ...attributes } = message.MessageAttributes ?? {};
+            const { MessageId: id = '', Body: body = '' } = message;
+            if (failure) {
+              const letter: DeadLetter = {
+                ...{ body, source: arn, attributes, letterId: id },
+                replays: Number(replays?.StringValue ?? 0),
+                failure: { ...failureOf(name, failure.kind), ...failure },
+              };
+              await notes.parks(id, letter, { resource: undefined });
+              await send(deadLetters.url, [sqsMessageOf(letter)]);
+            } else if (receipt) {
+              notes.heard({ ...doneNote, message: id, body });
+              await notes.write();
+            }
             await sqs.send(
               new DeleteMessageBatchCommand({
                 QueueUrl: url,
@@ -221,6 +243,12 @@ export async function openOffice({ url, sqs, s3, bucket }: Server, settings: Par
     clearFaults: () => fetch(`${url}/_local/faults`, { method: 'DELETE' }),
   };
 }
+
+const doneNote: Omit<Ended, 'message' | 'body'> = {
+  ...{ outcome: 'done', kind: undefined, reason: '', remedy: undefined, status: 200, operation: undefined },
+  ...{ attempts: 1, replays: 1, firstMs: 0, waits: undefined, eventId: undefined, resource: undefined },
+  ...{ history: undefined, isAsked: true },
+};
 
 type Sendable = {
   MessageBody: string;

@@ -58,6 +58,7 @@ describe('an import', () => {
     await office.send(office.deadLetters.url, [
       { MessageBody: 'garbage', MessageAttributes: { failure: { DataType: 'Number', StringValue: '1' } } },
     ]);
+    await office.list();
     const { lines } = await exported(office);
     const core = (messages: Awaited<ReturnType<Office['take']>>) =>
       messages

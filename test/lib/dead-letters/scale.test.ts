@@ -61,10 +61,16 @@ test(`${letters.toLocaleString('en-US')} letters are grouped in under two minute
 
   const groups = await measured(file, 'letters groups --json');
   expect(groups.status).toBe(0);
-  expect(JSON.parse(groups.out)).toMatchObject({ seen: letters, matching: letters, whole: true });
+  expect(JSON.parse(groups.out)).toMatchObject({ listed: letters, queued: letters, matching: letters });
+  const list = await measured(file, 'letters list --kind rejected --json');
+  expect(JSON.parse(list.out)).toMatchObject({ matching: letters / 5 });
+  const person = await measured(file, 'letters list --user 302 --json');
+  expect(JSON.parse(person.out)).toMatchObject({ matching: 0 });
   const plan = await measured(file, 'letters replay --dry-run --no-probe --json');
-  expect(JSON.parse(plan.out).plan).toMatchObject({ matching: letters, whole: true });
-  for (const [name, { seconds, memoryMb }] of Object.entries({ groups, plan })) {
+  expect(JSON.parse(plan.out).plan).toMatchObject({ matching: letters });
+  const scan = await measured(file, 'letters reindex --json');
+  expect(JSON.parse(scan.out)).toMatchObject({ letters, added: 0, removed: 0, whole: true });
+  for (const [name, { seconds, memoryMb }] of Object.entries({ groups, list, person, plan, scan })) {
     process.stdout.write(
       `${name} of ${letters} letters: ${seconds.toFixed(1)} s, ${memoryMb.toFixed(0)} MB\n`,
     );

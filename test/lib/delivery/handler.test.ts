@@ -1021,6 +1021,7 @@ describe('through SQS', () => {
         body,
         source: queue.arn,
         replays: 2,
+        letterId: records[0]!.messageId,
         attributes: carried,
         failure: {
           ...refused,

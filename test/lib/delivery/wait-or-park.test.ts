@@ -157,7 +157,7 @@ describe('a message whose turn has not come', () => {
     ['newer', 'A newer message about the same resource has no outcome yet: only what was done supersedes'],
   ] as const)('says why, and has not failed: %s', (why, reason) => {
     const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(1), limits);
-    expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason });
+    expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason, turn: why });
     expect(noTurn(why).message).toBe(reason);
   });
 

@@ -146,7 +146,11 @@ describe('the stack of a stage', () => {
   });
 
   test.each([
-    ['is not there', undefined, 'there is no stack sis-relay-dev in this account and region'],
+    [
+      'is not there',
+      undefined,
+      'there is no stack sis-relay-dev in this account and region (look at --stage, --region and --profile)',
+    ],
     ['may not be read', 'AccessDenied', 'the stack sis-relay-dev cannot be read (AccessDenied)'],
   ])('that %s leaves them unknown, and is told in one sentence', async (_, refusal, why) => {
     server.state.refusal = refusal;
@@ -161,6 +165,11 @@ describe('the stack of a stage', () => {
   test('that cannot be read by expired credentials is no stack that is missing', async () => {
     server.state.refusal = 'ExpiredToken';
     await expect(opened({ stage: 'prod' }).target.bucket()).rejects.toThrow('You may not');
+  });
+
+  test('whose region has no host is no stack that cannot be read, either', async () => {
+    setEnvironment({ AWS_ENDPOINT_URL_CLOUDFORMATION: 'http://cloudformation.nowhere.invalid' });
+    await expect(opened({ stage: 'prod' }).target.bucket()).rejects.toThrow(/cloudformation.nowhere.invalid/);
   });
 
   test('makes --stage enough for a command that writes the audit log', async () => {

@@ -108,6 +108,7 @@ test('each metric is published as its definition says', () => {
   tally.add('Refusals', { function: 'f', kind: 'k' }, 1);
   tally.add('Letters', { function: 'f', kind: 'k' }, 1);
   tally.add('LetterAge', { function: 'f' }, 1);
+  tally.add('PauseAge', { function: 'f' }, 1);
   tally.add('MessageDuration', { function: 'f', outcome: 'parked' }, 1);
   tally.add('MessageAge', { function: 'f' }, 1);
   tally.add('WaitingAge', { function: 'f' }, 1);

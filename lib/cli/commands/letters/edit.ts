@@ -38,7 +38,7 @@ export const addEdit = (letters: Command, cli: Cli): void => {
     .option('--reveal', 'show old values unmasked; this is written to the audit log', false)
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .option('--yes', 'do not ask whether the difference is right');
-  addFilterOptions(addRunOptions(command, { rate: 20 }))
+  addFilterOptions(addRunOptions(command, { rate: 20, wait: '--wait' }))
     .addHelpText('after', examples)
     .action(
       async (
@@ -53,6 +53,7 @@ export const addEdit = (letters: Command, cli: Cli): void => {
         const { signal } = terminal;
         if (id === undefined && Object.keys(context.filter).length === 0)
           throw new UsageError('Which letters? Give the id of one, or a filter as in --kind invalid.');
+        await context.checkAudit();
         const filter =
           id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] };
         await context.checkAudit();

@@ -21,7 +21,7 @@ export const addReplay = (letters: Command, cli: Cli): void => {
     )
     .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
     .option('--reason <text>', 'why, kept with the message and in the audit log', reasonText);
-  addFilterOptions(addRunOptions(command, { rate: 5 }))
+  addFilterOptions(addRunOptions(command, { rate: 5, wait: '--canary-wait' }))
     .addHelpText('after', examples)
     .action(async (given: Given, command: Command) => {
       const context = contextOf(cli, command);
@@ -30,7 +30,7 @@ export const addReplay = (letters: Command, cli: Cli): void => {
       const { continueUndecided, ...run } = runOptionsOf(given, { terminal, isJson });
       const options = { ...run, filter, limit, dryRun, includeUncertain, probe, reason };
       const name = target.prefix.slice(0, -1);
-      if (!dryRun) await context.checkAudit();
+      if (!options.dryRun) await context.checkAudit();
       const reading = createProgress(terminal, 'Taking letters');
       const sending = createProgress(terminal, 'Sent');
       const replayed = await replayLetters(target, options, {

@@ -5,12 +5,17 @@ import type { Terminal } from '../../print/terminal.ts';
 
 /** How letters are sent, as it was typed. */
 export type GivenRun = Omit<RunOptions, 'waitSeconds'> & {
-  canaryWait: number;
+  /** As one of the two is called. */
+  canaryWait?: number;
+  wait?: number;
   continueUndecided?: boolean;
 };
 
 /** The options of commands that send letters. */
-export const addRunOptions = (command: Command, defaults: { rate: number }): Command =>
+export const addRunOptions = (
+  command: Command,
+  defaults: { rate: number; wait: '--wait' | '--canary-wait' },
+): Command =>
   command
     .option(
       '--canary <n>',
@@ -19,7 +24,7 @@ export const addRunOptions = (command: Command, defaults: { rate: number }): Com
       5,
     )
     .option(
-      '--canary-wait <seconds>',
+      `${defaults.wait} <seconds>`,
       'wait n seconds for what becomes of what was sent',
       wholeNumber(1, 3_600),
       60,
@@ -34,10 +39,10 @@ export const addRunOptions = (command: Command, defaults: { rate: number }): Com
     );
 
 export const runOptionsOf = (
-  { canary, canaryWait, rate: asked, stopAfter, continueUndecided }: GivenRun,
+  { canary, canaryWait, wait = canaryWait ?? 60, rate: asked, stopAfter, continueUndecided }: GivenRun,
   { terminal, isJson }: { terminal: Terminal; isJson: boolean },
 ): RunOptions & Required<Pick<RunHooks, 'continueUndecided'>> => ({
-  ...{ canary, waitSeconds: canaryWait, rate: asked, stopAfter },
+  ...{ canary, waitSeconds: wait, rate: asked, stopAfter },
   continueUndecided: async () => {
     if (continueUndecided) return true;
     const answer = isJson

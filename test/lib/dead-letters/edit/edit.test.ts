@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { editLetter } from '../../../../lib/dead-letters/edit/edit.ts';
+import { editLetters } from '../../../../lib/dead-letters/edit/edit.ts';
 import { RefusedError } from '../../../../lib/deployment/command-errors.ts';
 import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
 
-const edit = (office: Office, id: string, options: Partial<Parameters<typeof editLetter>[1]> = {}) =>
-  editLetter(office.target, {
+const edit = (office: Office, id: string, options: Partial<Parameters<typeof editLetters>[1]> = {}) =>
+  editLetters(office.target, {
+    ...{ canary: 5, rate: 500, stopAfter: 5 },
     ...{
-      id,
+      filter: { id: [id] },
       audit: office.audit,
       reason: 'points above the maximum',
       includeUncertain: false,
@@ -30,20 +31,26 @@ describe('an edited message', () => {
       { body, replays: 1, attributes: { trace: { DataType: 'String', StringValue: 'abc' } } },
       {},
     ]);
-    const { ended, difference, original = '' } = await edit(office, id, { waitSeconds: 0.1 });
-    expect(ended).toBe('unknown');
-    expect(difference).toEqual([{ field: 'data.grade.points', before: 8.5, after: 7 }]);
+    const { ended, plan, counts, originals } = await edit(office, id, { waitSeconds: 0.1 });
+    const { [id]: original = '' } = originals;
+    expect({ ended, counts }).toMatchObject({ ended: 'done', counts: { sent: 1, unknown: 1 } });
+    expect(plan.difference).toEqual([{ field: 'data.grade.points', before: 8.5, after: 7 }]);
     const [message] = await office.take(office.queueOf('grade-push').url);
     expect(message?.Body).toBe(body.replace('8.5', '7'));
     expect(message?.MessageAttributes).toMatchObject({
       trace: { StringValue: 'abc' },
       replays: { StringValue: '2' },
     });
-    expect(JSON.parse(message?.MessageAttributes?.edited?.StringValue ?? '')).toEqual({
-      by: 'a test',
-      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-      why: 'points above the maximum',
-      original,
+    expect(JSON.parse(message?.MessageAttributes?.history?.StringValue ?? '')).toEqual({
+      firstAt: '2026-03-01T09:00:00.000Z',
+      left: 0,
+      deeds: [
+        {
+          ...{ what: 'edited', by: 'a test', letter: id, kind: 'rejected', original },
+          at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+          why: 'points above the maximum',
+        },
+      ],
     });
     const kept = (await office.objects('edited/')).get(original.replace(`s3://${office.bucket}/`, ''));
     expect(JSON.parse(kept ?? '')).toMatchObject({ id, body });
@@ -54,7 +61,7 @@ describe('an edited message', () => {
     const office = await offices.open();
     const [id = ''] = await office.park([{}]);
     const worker = office.work('grade-push');
-    expect(await edit(office, id)).toMatchObject({ ended: 'through' });
+    expect(await edit(office, id)).toMatchObject({ ended: 'done', counts: { sent: 1, through: 1 } });
     await worker.stop();
   });
 
@@ -63,13 +70,12 @@ describe('an edited message', () => {
     const [id = ''] = await office.park([{}]);
     const worker = office.work('grade-push', () => ({ kind: 'missing-permission', title: 'Forbidden' }));
     expect(await edit(office, id)).toMatchObject({
-      ended: 'came back',
-      cameBackAs: { kind: 'missing-permission' },
+      counts: { sent: 1, cameBack: 1, cameBackAs: [{ kind: 'missing-permission' }] },
     });
     await worker.stop();
     const [letter] = await office.take(office.deadLetters.url);
     expect(letter?.MessageAttributes).toMatchObject({
-      edited: { StringValue: expect.stringContaining('points above') },
+      history: { StringValue: expect.stringContaining('points above') },
     });
   });
 
@@ -132,9 +138,8 @@ describe('a message is sent only when its function would take it', () => {
     const [id = ''] = await office.park([{}]);
     const name = office.queueOf('grade-push').url.split('/').at(-1);
     await office.fault({ action: 'SendMessageBatch', name, failedEntries: 1 });
-    await expect(edit(office, id)).rejects.toThrow(
-      'It could not be sent: InternalError. The letter is as it was.',
-    );
+    const { counts } = await edit(office, id);
+    expect(counts).toMatchObject({ sent: 0, failed: [{ id, reason: 'InternalError' }] });
     await office.clearFaults();
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
@@ -143,6 +148,7 @@ describe('a message is sent only when its function would take it', () => {
 test('a letter that is not ours cannot be edited', async () => {
   const office = await offices.open();
   const [id = ''] = await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
+  await office.list();
   await expect(edit(office, id)).rejects.toThrow(/exported or discarded only/);
 });
 
@@ -156,4 +162,49 @@ test.each([
   expect(await office.take(office.queueOf('grade-push').url)).toEqual([]);
   await edit(office, id, { includeUncertain: true, waitSeconds: 0.1 });
   expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
+});
+
+describe('many letters at once', () => {
+  const noPoints = (comments = 'x') => eventBody('grade-push', { grade: null, comments });
+  const set = (body: string) => body.replace('"grade":null', '"grade":{"type":"numeric","points":7}');
+
+  test('are changed alike, the difference of the first is shown, and of all how many', async () => {
+    const office = await offices.open();
+    const failure = { kind: 'invalid' as const };
+    await office.park([
+      ...Array.from({ length: 14 }, () => ({ body: noPoints(), failure })),
+      { body: eventBody(), failure },
+      { body: '{"no":"message"}', failure },
+      {},
+    ]);
+    const worker = office.work('grade-push');
+    const { plan, counts, originals } = await edit(office, '', {
+      filter: { kind: ['invalid'] },
+      change: async (body) => set(body),
+    });
+    await worker.stop();
+    expect(plan).toMatchObject({
+      ...{ letters: 14, unchanged: 1, refused: [{ problem: expect.stringContaining('is missing') }] },
+      fields: { 'data.grade.points': 14, 'data.grade.type': 14 },
+    });
+    expect(counts).toMatchObject({ sent: 14, through: 14 });
+    expect(Object.keys(originals)).toHaveLength(14);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(3);
+  });
+
+  test('can only be opened one by one', async () => {
+    const office = await offices.open();
+    await office.park([{}, {}]);
+    await expect(edit(office, '', { filter: {}, isOpened: true })).rejects.toThrow(/give --set or --unset/);
+  });
+
+  test('that somebody else changed meanwhile are left alone', async () => {
+    const office = await offices.open();
+    await office.park([{}, {}, {}]);
+    const confirm = async () =>
+      (await edit(office, '', { filter: {}, limit: 1, waitSeconds: 0.1 })).ended === 'done';
+    const { counts } = await edit(office, '', { filter: {}, confirm, waitSeconds: 0.1 });
+    expect(counts).toMatchObject({ sent: 2, gone: 1 });
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(3);
+  });
 });

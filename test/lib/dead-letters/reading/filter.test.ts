@@ -2,18 +2,28 @@ import { describe, expect, test } from 'vitest';
 import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
 import { filterSchema, matches } from '../../../../lib/dead-letters/reading/filter.ts';
 import { createLetterReader } from '../../../../lib/dead-letters/reading/letter.ts';
+import { letterChange } from '../../../../lib/desk/letter-facts.ts';
+import type { DeskRecord } from '../../../../lib/desk/record.ts';
 import { eventBody, failureOf } from '../../cli/office.ts';
 
 const read = createLetterReader({ prefix: 'sis-relay-test-', queueUrlOf: async () => 'http://queues/any' });
 const hourMs = 3_600_000;
 
-const letter = async (body = eventBody('grade-push', {}, { id: 'event-1' })) => {
+/** As the lists tell of it. */
+const letter = async (body = eventBody('grade-push', {}, { id: 'event-1' })): Promise<DeskRecord> => {
   const { MessageBody: Body, MessageAttributes } = sqsMessageOf({
     ...{ body, source: 'arn:aws:sqs:eu-west-1:1:sis-relay-test-grade-push', replays: 3, attributes: {} },
     failure: { ...failureOf(), detail: 'Grade object not found' },
   });
   const SentTimestamp = String(Date.now() - 2 * hourMs);
-  return read({ MessageId: '3f0c91aa-0000', Body, MessageAttributes, Attributes: { SentTimestamp } });
+  const whole = await read({
+    MessageId: '3f0c91aa-0000',
+    Body,
+    MessageAttributes,
+    Attributes: { SentTimestamp },
+  });
+  const { facts } = letterChange(whole, { ...whole, resource: undefined, writtenMs: whole.sentMs });
+  return { ...(facts as unknown as DeskRecord), message: whole.id, state: 'letter', waits: [] };
 };
 
 describe('a condition', () => {

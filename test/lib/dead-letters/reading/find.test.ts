@@ -18,7 +18,9 @@ test('a letter is found by its id, by its beginning, and by the id of its messag
 test('what is not there, or not one alone, is refused with what to do', async () => {
   const office = await offices.open();
   await office.park([1, 2].map(() => ({ body: eventBody('grade-push', {}, { id: 'event-twice' }) })));
-  await expect(shown(office, 'nothing-like-it')).rejects.toThrow('There is no letter nothing-like-it.');
+  await expect(shown(office, 'nothing-like-it')).rejects.toThrow(
+    'There is no letter nothing-like-it: `letters list` shows those that there are.',
+  );
   await expect(shown(office, 'event-twice')).rejects.toThrow(/give more of it/);
   expect(await office.take(office.deadLetters.url)).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { groupLetters } from '../../../../lib/dead-letters/reading/groups.ts';
 import { eventBody, never, officesForTests } from '../../cli/office.ts';
 
@@ -18,8 +18,8 @@ test('letters are counted by function, kind and error, the most first, each grou
     ...Array.from({ length: 2 }, () => ({ function: 'enrollment-create', failure: {} })),
     { failure: {} },
   ]);
-  const { groups, matching, seen } = await groupLetters(office.target, {}, { signal: never });
-  expect({ matching, seen }).toEqual({ matching: 7, seen: 7 });
+  const { groups, matching, listed, queued } = await groupLetters(office.target, {}, { signal: never });
+  expect({ matching, listed, queued }).toEqual({ matching: 7, listed: 7, queued: 7 });
   expect(groups.map(({ function: name, kind, error, letters }) => [letters, name, kind, error])).toEqual([
     [4, 'grade-push', 'missing-scope', '403 Not Authorized (grades:gradevalues:write)'],
     [2, 'enrollment-create', 'rejected', '404 Not Found'],
@@ -55,6 +55,7 @@ test('only letters that match are counted', async () => {
   const office = await offices.open();
   await office.park([{ failure: missingScope }, { failure: {} }, { failure: null }]);
   await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
+  await office.list();
   const kinds = async (filter: object) =>
     (await groupLetters(office.target, filter, { signal: never })).groups.map(({ kind }) => kind).sort();
   expect(await kinds({})).toEqual(['missing-scope', 'no-details', 'rejected', 'unknown-source']);
@@ -69,40 +70,80 @@ test('letters replayed five times are called out, and the platform’s words com
   expect(groups).toMatchObject([{ letters: 3, replayedOften: 2, words: ['no ••• here'] }]);
 });
 
-test('one error in different words is told in each of them, but not in more than a few', async () => {
-  const office = await offices.open();
-  const found = async (details: string[]) => {
-    await office.park(details.map((detail) => ({ failure: { detail } })));
+describe('a cause is what the platform says without what varies', () => {
+  const causesOf = async (details: (string | { detail: string; comments: string })[]) => {
+    const office = await offices.open();
+    await office.park(
+      details.map((each) =>
+        typeof each === 'string'
+          ? { failure: { detail: each } }
+          : {
+              body: eventBody('grade-push', { comments: each.comments }),
+              failure: { detail: each.detail },
+            },
+      ),
+    );
     const { groups } = await groupLetters(office.target, {}, { signal: never });
-    return groups.map(({ letters, words }) => [letters, words.sort()]);
+    return groups.map(({ letters, words }) => [letters, words[0]]);
   };
-  expect(await found(['User not found', 'Role not found', 'User not found'])).toEqual([
-    [3, ['Role not found', 'User not found']],
-  ]);
-  expect(await found(['Unit 7 is closed', 'Unit 8 is closed'])).toEqual([
-    [5, ['Role not found', expect.stringMatching(/^Unit [78] is closed$/), 'User not found']],
-  ]);
-  await office.park('ABCDEFG'.split('').map((letter) => ({ failure: { detail: `${letter} is too long` } })));
-  const { groups } = await groupLetters(office.target, {}, { signal: never });
-  expect(groups).toMatchObject([{ letters: 12, words: { length: 6 } }]);
-});
+  const names = [
+    'Anna',
+    'Bela Roe',
+    'Cleo',
+    'Dora Poe',
+    'Emil',
+    'Finn',
+    'Gina',
+    'Hugo Doe',
+    'Ida Woe',
+    'Jan Noe',
+  ];
 
-test('one cause told of many people, by name and number, leaves room for another', async () => {
-  const office = await offices.open();
-  const people = ['Anna', 'Bela', 'Cleo', 'Dora', 'Emil', 'Finn', 'Gina'].map((name, at) => ({
-    body: eventBody('grade-push', { userId: 300 + at, comments: `Dear ${name}` }),
-    failure: { detail: `${name} (${300 + at}) is not enrolled` },
-  }));
-  await office.park([...people, { failure: { detail: 'The grade book is locked' } }]);
-  const { groups } = await groupLetters(office.target, {}, { signal: never });
-  expect(groups.map(({ words }) => words.length)).toEqual([2]);
+  test('so one status may be several', async () => {
+    expect(await causesOf(['User not found', 'Role not found', 'User not found'])).toEqual([
+      [2, 'User not found'],
+      [1, 'Role not found'],
+    ]);
+  });
+  test('and ids, numbers and quoted words are none', async () => {
+    const details = [7, 8].flatMap((id) => [`Unit ${id} is closed`, `Object "${id}x" is gone`]);
+    expect((await causesOf(details)).map(([letters]) => letters)).toEqual([2, 2]);
+  });
+  test('nor are names, as many people have them in the same place', async () => {
+    const causes = await causesOf([
+      ...names.map((name) => `${name} is not enrolled here`),
+      'The book is locked',
+    ]);
+    // Names of one word and of two.
+    expect(causes.map(([letters]) => letters)).toEqual([5, 5, 1]);
+  });
+  test('nor words that are hidden because the message has them', async () => {
+    const causes = await causesOf([
+      { detail: 'The grade object does not exist', comments: 'well done' },
+      { detail: 'The grade object does not exist', comments: 'a fine object' },
+      { detail: 'The grade object does not exist', comments: 'this grade does not lie' },
+    ]);
+    expect(causes).toEqual([[3, expect.any(String)]]);
+  });
+  test('of different functions, kinds and statuses they stay apart', async () => {
+    const office = await offices.open();
+    const failure = { detail: 'User not found' };
+    await office.park([
+      { failure },
+      { failure: { ...failure, status: 400 } },
+      { failure: { ...failure, kind: 'missing-permission' } },
+      { failure, function: 'enrollment-create' },
+    ]);
+    const { groups } = await groupLetters(office.target, {}, { signal: never });
+    expect(groups).toHaveLength(4);
+  });
 });
 
 test('a flood of different errors ends as one group of other errors', async () => {
   const office = await offices.open();
   await office.park(
     Array.from({ length: 260 }, (_, at) => ({
-      failure: { title: `Error ${'x'.repeat(at)}` },
+      failure: { title: `Error${' on'.repeat(at)}` },
     })),
   );
   const { groups, matching } = await groupLetters(office.target, {}, { signal: never });

@@ -2,9 +2,10 @@ import type { Message } from '@aws-sdk/client-sqs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
-import { createLetterReader, letterKinds, withoutIds } from '../../../../lib/dead-letters/reading/letter.ts';
+import { createLetterReader } from '../../../../lib/dead-letters/reading/letter.ts';
 import { letterIn, letterLine } from '../../../../lib/dead-letters/reading/letter-line.ts';
 import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
+import { letterKinds, withoutIds } from '../../../../lib/desk/letter-words.ts';
 import { failureOf } from '../../cli/office.ts';
 
 const target = {
@@ -43,7 +44,6 @@ describe('what a letter is', () => {
       const { status, title, ...failure } = failureOf();
       expect(await read(parked({ ...failure, kind: 'invalid', message }))).toMatchObject({
         error,
-        cause: error,
       });
     },
   );

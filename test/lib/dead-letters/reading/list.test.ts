@@ -37,7 +37,10 @@ test('a letter is listed without its message', async () => {
       replays: 1,
       words: 'no ••• here',
       status: 404,
+      attempts: 1,
       eventId: 'event-1',
+      resource: 'grade/2001/5001/301',
+      ...{ user: '301', orgUnit: '2001', thing: 'grade object 5001' },
     },
   ]);
 });

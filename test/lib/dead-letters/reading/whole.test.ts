@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { discardLetters } from '../../../../lib/dead-letters/discard.ts';
-import { editLetter } from '../../../../lib/dead-letters/edit/edit.ts';
+import { editLetters } from '../../../../lib/dead-letters/edit/edit.ts';
 import { exportLetters } from '../../../../lib/dead-letters/export.ts';
 import { importLetters } from '../../../../lib/dead-letters/import.ts';
 import { groupLetters } from '../../../../lib/dead-letters/reading/groups.ts';
 import { listLetters } from '../../../../lib/dead-letters/reading/list.ts';
+import { reindexLetters } from '../../../../lib/dead-letters/reading/reindex.ts';
 import { showLetter } from '../../../../lib/dead-letters/reading/show.ts';
 import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
 import { createLetterStore } from '../../../../lib/delivery/oversized-letters.ts';
@@ -37,11 +38,15 @@ const parkWhole = async (office: Office, body: string, name = 'grade-push'): Pro
     failure: { ...failureOf(name), detail },
   });
   const after = [...(await office.objects('letters/')).keys()];
+  await office.list();
   return `s3://${office.bucket}/${after.find((key) => !before.has(key))}`;
 };
 
-const lettersOf = async (target: Target) =>
-  (await listLetters(target, { filter: {}, limit: 10 }, { signal: never })).letters;
+/** As the next look at the queue lists them. */
+const lettersOf = async (target: Target) => {
+  await reindexLetters(target, { signal: never, settleMs: 0 });
+  return (await listLetters(target, { filter: {}, limit: 10 }, { signal: never })).letters;
+};
 const replay = (office: Office, target = office.target) =>
   replayLetters(
     target,
@@ -81,7 +86,10 @@ describe('a letter that says where its message lies', () => {
     expect(await replay(office)).toMatchObject({ counts: { sent: 1 } });
     const [sent] = await office.take(office.queueOf('grade-push').url);
     expect(sent?.Body === body).toBe(true);
-    expect(sent?.MessageAttributes).toEqual({ trace, replays: { DataType: 'Number', StringValue: '2' } });
+    expect(sent?.MessageAttributes).toMatchObject({
+      trace,
+      replays: { DataType: 'Number', StringValue: '2' },
+    });
     expect(await office.take(office.deadLetters.url)).toEqual([]);
   });
 
@@ -96,8 +104,9 @@ describe('a letter that says where its message lies', () => {
   test('is edited as it is whole', async () => {
     const office = await offices.open();
     await parkWhole(office, eventBody('grade-push', {}, { id: 'event-2', extension: 'ä'.repeat(600_000) }));
-    await editLetter(office.target, {
-      ...{ id: 'event-2', audit: office.audit, reason: 'shorter', includeUncertain: false, reveal: false },
+    await editLetters(office.target, {
+      ...{ filter: { id: ['event-2'] }, canary: 1, rate: 20, stopAfter: 5 },
+      ...{ audit: office.audit, reason: 'shorter', includeUncertain: false, reveal: false },
       ...{ isOpened: false, waitSeconds: 1, signal: never, confirm: async () => true },
       change: async (body) => JSON.stringify({ ...JSON.parse(body), extension: undefined }),
     });
@@ -189,8 +198,9 @@ describe('a letter whose message is not where it should be', () => {
     });
     expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
     await expect(
-      editLetter(target, {
-        ...{ id: 'event-3', audit: office.audit, reason: 'r', includeUncertain: false, reveal: false },
+      editLetters(target, {
+        ...{ filter: { id: ['event-3'] }, canary: 1, rate: 20, stopAfter: 5 },
+        ...{ audit: office.audit, reason: 'r', includeUncertain: false, reveal: false },
         ...{ isOpened: false, waitSeconds: 1, signal: never, confirm: async () => true },
         change: async () => eventBody(),
       }),

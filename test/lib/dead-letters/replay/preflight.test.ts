@@ -1,6 +1,7 @@
 import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../../lib/dead-letter.ts';
+import { reindexLetters } from '../../../../lib/dead-letters/reading/reindex.ts';
 import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
 import { localOffice } from '../../cli/local-office.ts';
 import { eventBody, failureOf, never } from '../../cli/office.ts';
@@ -17,6 +18,7 @@ const park = async (name: string, failure: Partial<LetterFailure>, data: object 
   const { sqs, description } = office.stack();
   const Entries = [{ Id: '0', ...letter }];
   await sqs.send(new SendMessageBatchCommand({ QueueUrl: description.deadLetters, Entries }));
+  await reindexLetters(office.target(), { signal: never, settleMs: 0 });
 };
 
 const plan = async (settings: Record<string, string> = {}) => {
@@ -45,6 +47,7 @@ beforeEach(async () => {
   const { sqs, description } = office.stack();
   const { PurgeQueueCommand } = await import('@aws-sdk/client-sqs');
   await sqs.send(new PurgeQueueCommand({ QueueUrl: description.deadLetters }));
+  await reindexLetters(office.target(), { signal: never, settleMs: 0 });
 });
 
 describe('a letter cannot succeed yet', () => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ReceiveMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
+import { countsOf } from '../../../../lib/dead-letters/reading/queue.ts';
 import type { Plan } from '../../../../lib/dead-letters/replay/plan.ts';
 import {
   type ReplayHooks,
@@ -63,13 +64,15 @@ describe('what is sent', () => {
     ]);
     const { ended, counts } = await replay(office);
     expect(ended).toBe('done');
-    expect(counts).toMatchObject({ sent: 2, notSent: 0, failed: [], undeleted: [] });
+    expect(counts).toMatchObject({ sent: 2, notTried: 0, failed: [], undeleted: [] });
     const [message] = await office.take(office.queueOf('grade-push').url);
     expect(message?.Body).toBe(body);
     expect(message?.MessageAttributes).toEqual({
       trace: { DataType: 'String', StringValue: 'abc' },
       bin: { DataType: 'Binary', BinaryValue: new Uint8Array([0, 255]) },
       replays: { DataType: 'Number', StringValue: '4' },
+      receipt: { DataType: 'String', StringValue: 'yes' },
+      history: { DataType: 'String', StringValue: expect.stringContaining('"what":"replayed"') },
     });
     expect(await bodiesIn(office, 'enrollment-create')).toEqual(['another']);
     expect(await lettersLeft(office)).toEqual([]);
@@ -87,6 +90,7 @@ describe('what is sent', () => {
     for (let receipts = 0; receipts < 2; receipts += 1)
       await sqs.send(new ReceiveMessageCommand({ QueueUrl: url, VisibilityTimeout: 0 }));
     await setRedrive('');
+    await office.list();
     const { plan } = await replay(office);
     expect(plan.send).toMatchObject([{ function: 'grade-push', kind: 'redriven', letters: 1 }]);
     const [message] = await office.take(url);
@@ -105,8 +109,11 @@ describe('what is sent', () => {
         MessageAttributes: { ...ten, source: { DataType: 'String', StringValue: arn } },
       },
     ]);
+    await office.list();
     await replay(office);
-    expect(Object.keys((await office.take(url))[0]?.MessageAttributes ?? {})).toContain('replays');
+    expect(Object.keys((await office.take(url))[0]?.MessageAttributes ?? {})).toEqual(
+      expect.arrayContaining(['replays', 'receipt', 'history']),
+    );
   });
 
   test('a message as large as SQS takes is sent, though nothing more fits beside it', () => {
@@ -131,11 +138,12 @@ describe('the plan', () => {
     const doubtful = [...many(2, { kind: 'uncertain' }), ...many(1, { kind: 'outdated' })];
     await office.park([...many(2), ...doubtful, { replays: 5 }]);
     await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
+    await office.list();
     const { plan, ended, counts } = await replay(office, { dryRun: true });
     expect({ ended, counts }).toEqual({ ended: 'planned', counts: undefined });
     expect(plan).toMatchObject({
       matching: 7,
-      seen: 7,
+      ...{ listed: 7, queued: 7 },
       send: [{ function: 'grade-push', kind: 'rejected', letters: 3 }],
       uncertain: [
         { kind: 'uncertain', letters: 2 },
@@ -165,7 +173,7 @@ describe('the plan', () => {
     await office.park(many(1, { kind: 'unavailable' }));
     await replay(office, { includeUncertain: true });
     const [sent] = await office.take(office.queueOf('grade-push').url);
-    expect(Object.keys(sent?.MessageAttributes ?? {})).toEqual(['replays']);
+    expect(Object.keys(sent?.MessageAttributes ?? {}).sort()).toEqual(['history', 'receipt', 'replays']);
   });
 
   test('messages that their own function would refuse again are left where they are', async () => {
@@ -175,9 +183,9 @@ describe('the plan', () => {
       { body: eventBody('grade-push', { grade: null }), failure },
       { body: eventBody('grade-push'), failure },
     ]);
-    const { plan, counts } = await replay(office);
-    expect(plan.notYet).toMatchObject([{ letters: 1, why: 'their messages are still not valid' }]);
-    expect(counts).toMatchObject({ sent: 1 });
+    const { counts } = await replay(office);
+    expect(counts).toMatchObject({ sent: 1, stillInvalid: 1, notTried: 0 });
+    expect(await lettersLeft(office)).toHaveLength(1);
   });
 
   test('that is not confirmed changes nothing', async () => {
@@ -216,7 +224,7 @@ describe('the canary', () => {
     expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 0 }]);
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
-      counts: { sent: 20, cameBack: 0, settled: true },
+      counts: { sent: 20, through: 20, cameBack: 0, unknown: 0 },
     });
     expect(worker.handled).toHaveLength(20);
   });
@@ -231,7 +239,7 @@ describe('the canary', () => {
       ended: 'stopped',
       stoppedBecause: 'every letter of the canary came back',
     });
-    expect(counts).toMatchObject({ sent: 5, cameBack: 5 });
+    expect(counts).toMatchObject({ sent: 5, cameBack: 5, setAside: 95 });
     expect(worker.handled).toHaveLength(5);
     expect(await lettersLeft(office)).toHaveLength(100);
   });
@@ -264,11 +272,18 @@ describe('the canary', () => {
         { MessageBody: message.Body ?? '', MessageAttributes: message.MessageAttributes ?? {} },
       ]);
     }
+    await office.list();
     const { ended, counts } = await replay(office, { waitSeconds: 10, canary: 2 });
     await worker.stop();
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
-      counts: { sent: 11, cameBack: 1, setAside: 9, notSent: 0 },
+      counts: {
+        ...{ sent: 11, through: 10, cameBack: 1, setAside: 9, notTried: 0 },
+        byCause: [
+          { error: '404 Mended', sent: 10, through: 10 },
+          { error: '404 Broken', sent: 1, cameBack: 1, setAside: 9 },
+        ],
+      },
     });
     expect(await lettersLeft(office)).toHaveLength(10);
   });
@@ -278,27 +293,81 @@ describe('the canary', () => {
     await office.park(many(6));
     // Nobody handles the queue, so that nothing comes of what is sent.
     const first = await replay(office, { canary: 2, waitSeconds: 0.5 });
-    expect(first).toMatchObject({ ended: 'stopped', counts: { sent: 2, notSent: 4 } });
-    expect(first.stoppedBecause).toMatch(/outcome of 2 of the canary is not known/);
+    expect(first).toMatchObject({ ended: 'stopped', counts: { sent: 2, unknown: 2, notTried: 4 } });
+    expect(first.stoppedBecause).toMatch(/of 2 of the canary nothing is known yet/);
     const second = await replay(
       office,
       { canary: 2, waitSeconds: 0.5 },
       { continueUndecided: async () => true },
     );
-    expect(second).toMatchObject({ ended: 'done', counts: { sent: 4, settled: false } });
+    expect(second).toMatchObject({ ended: 'done', counts: { sent: 4, unknown: 4 } });
   });
 
-  test('on a queue that holds others is known but for as many as those are', async () => {
+  test('on a queue that holds many others is known all the same', async () => {
     const office = await offices.open();
     const { url } = office.queueOf('grade-push');
-    const others = ['one', 'another'].map((MessageBody) => ({ MessageBody, DelaySeconds: 900 }));
+    const others = Array.from({ length: 20 }, (_, at) => ({ MessageBody: `${at}`, DelaySeconds: 900 }));
     await office.send(url, others);
     await office.park(many(8));
     const worker = office.work('grade-push');
-    const { ended, counts, canaries } = await replay(office, { canary: 5, waitSeconds: 2 });
+    const { ended, counts, canaries } = await replay(office, { canary: 5, waitSeconds: 10 });
     await worker.stop();
-    expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 2 }]);
-    expect({ ended, counts }).toMatchObject({ ended: 'stopped', counts: { sent: 5, notSent: 3 } });
+    expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 0 }]);
+    expect({ ended, counts }).toMatchObject({ ended: 'done', counts: { sent: 8, through: 8 } });
+  });
+
+  test('has at least one letter of each cause, however many there are', async () => {
+    const office = await offices.open();
+    const titles = [
+      'One',
+      'Two of',
+      'Three of it',
+      'Four of it all',
+      'Five of it all here',
+      'Six of it all and more',
+      'Seven',
+    ];
+    await office.park(titles.flatMap((title) => many(2, { title, status: 400 + titles.indexOf(title) })));
+    const worker = office.work('grade-push');
+    const { canaries } = await replay(office, { canary: 2, waitSeconds: 10 });
+    await worker.stop();
+    expect(canaries).toMatchObject([{ letters: 7 }]);
+  });
+});
+
+describe('while an operator looks', () => {
+  test('at a plan, nobody else misses a letter', async () => {
+    const office = await offices.open();
+    await office.park(many(30));
+    const seen: unknown[] = [];
+    const confirm = async () => {
+      const queue = { sqs: await office.target.sqs(), url: office.deadLetters.url };
+      seen.push(await countsOf(queue), (await replay(office, { dryRun: true })).plan.matching);
+      return false;
+    };
+    await replay(office, {}, { confirm });
+    expect(seen).toEqual([{ visible: 30, inFlight: 0, delayed: 0 }, 30]);
+  });
+
+  test('what somebody else sends meanwhile is told as gone, and not sent twice', async () => {
+    const office = await offices.open();
+    await office.park(many(10));
+    const confirm = async () => (await replay(office, { limit: 4 })).counts?.sent === 4;
+    const { counts } = await replay(office, {}, { confirm });
+    expect(counts).toMatchObject({ sent: 6, gone: 4 });
+    expect(await bodiesIn(office)).toHaveLength(10);
+  });
+
+  test('a letter that was written twice is one letter, and sent once', async () => {
+    const office = await offices.open();
+    const letter = { letterId: '0f0f0f0f-1111-4222-8333-444444444444' };
+    await office.park([letter, letter]);
+    const { plan, counts } = await replay(office);
+    expect(plan.matching).toBe(1);
+    expect(counts).toMatchObject({ sent: 1 });
+    await office.list();
+    // Of both, or of the first: then the second is found by the next look, and the ledger knows its message.
+    expect((await bodiesIn(office)).length).toBe(1);
   });
 });
 
@@ -335,7 +404,7 @@ describe('stopping', () => {
     await worker.stop();
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
-      counts: { sent: 60, cameBack: 20, settled: true },
+      counts: { sent: 60, through: 40, cameBack: 20 },
     });
     expect(counts?.cameBackAs).toMatchObject([{ kind: 'rejected', letters: 20 }]);
   });
@@ -357,8 +426,8 @@ describe('stopping', () => {
     expect({ ended, stoppedBecause }).toEqual({ ended: 'stopped', stoppedBecause: 'it was interrupted' });
     expect(counts?.sent).toBeLessThan(150);
     expect(await bodiesIn(office)).toHaveLength(counts!.sent);
-    expect(await lettersLeft(office)).toHaveLength(counts!.notSent);
-    expect(counts!.sent + counts!.notSent).toBe(200);
+    expect(await lettersLeft(office)).toHaveLength(counts!.notTried);
+    expect(counts!.sent + counts!.notTried).toBe(200);
   });
 });
 
@@ -419,7 +488,10 @@ test('who replayed which letters, why, and with which counts is in the audit log
     {
       audit: 'end',
       ...entry,
-      counts: { sent: 3, cameBack: 0, setAside: 0, notSent: 0, failed: 0, undeleted: 0 },
+      counts: {
+        ...{ sent: 3, through: 0, cameBack: 0, waits: 0, unknown: 3, setAside: 0, notTried: 0 },
+        ...{ gone: 0, stillInvalid: 0, failed: 0, undeleted: 0 },
+      },
     },
   ]);
 });

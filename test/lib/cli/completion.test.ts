@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { documentIn, typed } from './typed.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+describe('bash, with the script that the command prints,', () => {
+  const completed = async (...words: string[]): Promise<string[]> => {
+    const { out: script } = await typed('completion bash');
+    const { stdout, stderr } = spawnSync(
+      'bash',
+      [
+        '-c',
+        `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sis_relay; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      ].concat('bash', 'sis-relay', words),
+      { cwd: root, encoding: 'utf8' },
+    );
+    expect(stderr).toBe('');
+    return stdout
+      .split('\n')
+      .filter((word) => word !== '')
+      .sort();
+  };
+
+  test.each<[string[], string[]]>([
+    [['le'], ['letters']],
+    [['letters', 'ex'], ['export']],
+    [['--stage', 'prod', 'letters', 're'], ['replay']],
+    [['letters', 'list', '--ki'], ['--kind']],
+    [
+      ['letters', 'list', '--sta'],
+      ['--stack', '--stage', '--status'],
+    ],
+    [
+      ['letters', 'groups', '--kind', 're'],
+      ['redriven', 'rejected'],
+    ],
+    [['letters', 'replay', '--function', 'org'], ['org-unit-move']],
+    [
+      ['publish', '--format', ''],
+      ['csv', 'json', 'jsonl'],
+    ],
+    [['publish', 'events/org'], ['events/org-unit-move.json']],
+    [['letters', 'export', '--to', 'LIC'], ['LICENSE']],
+    [['scopes', 'conn'], ['connection-check']],
+    [['completion', 'b'], ['bash']],
+    [['help', 'letters', 'imp'], ['import']],
+    [['letters', 'list', '--stage', ''], []],
+  ])('completes %j', async (words, expected) => {
+    expect(await completed(...words)).toEqual(expected);
+  });
+
+  test('offers to a command what it takes, and no more', async () => {
+    const words = await completed('letters', 'show', '--');
+    expect(words).toEqual(expect.arrayContaining(['--reveal', '--local', '--json', '--help']));
+    expect(words).not.toContain('--kind');
+  });
+});
+
+test.each(['zsh', 'fish'])('%s has a script with every command, kind and function', async (shell) => {
+  const { script } = documentIn<{ script: string[] }>((await typed(`completion ${shell} --json`)).out);
+  for (const word of ['letters', 'auth-url', 'kind', 'rejected', 'grade-push'])
+    expect(script.join('\n')).toContain(word);
+});

@@ -1,0 +1,52 @@
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, expect, test } from 'vitest';
+import { run } from '../../../lib/cli/cli.ts';
+import { terminalOf } from '../../../lib/cli/print/terminal.ts';
+import { officesForTests } from './office.ts';
+
+const offices = officesForTests();
+const folder = mkdtempSync(join(tmpdir(), 'sis-relay-prompt-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A process at a terminal, of which a test presses the keys. */
+const processAtTerminal = () => {
+  const stream = () => Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
+  const streams = { stdin: stream(), stdout: stream(), stderr: stream() };
+  let err = '';
+  streams.stderr.on('data', (piece) => {
+    err += piece;
+  });
+  const process = Object.assign(new EventEmitter(), streams) as unknown as NodeJS.Process;
+  const asked = async (question: RegExp): Promise<void> => {
+    while (!question.test(err)) await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  return { process, keys: streams.stdin, asked, err: () => err };
+};
+
+test.each([
+  ['Ctrl-C', (keys: PassThrough) => keys.write('\u0003'), 130, /Stopping/],
+  ['Ctrl-D', (keys: PassThrough) => keys.end(), 1, /Nothing was changed/],
+  [
+    'SIGTERM',
+    (_: PassThrough, process: NodeJS.Process) => process.emit('SIGTERM', 'SIGTERM'),
+    143,
+    /Stopping/,
+  ],
+])('%s at a prompt changes nothing, and says so by its status', async (_, press, expected, said) => {
+  const office = await offices.open();
+  await office.park([{}]);
+  const file = join(folder, `${office.target.prefix}stack.json`);
+  writeFileSync(file, JSON.stringify(office.description()));
+  const { process, keys, asked, err } = processAtTerminal();
+  const line = ['letters', 'discard', '--all', '--reason', 'r', '--stack', file];
+  const status = run(line, terminalOf(process));
+  await asked(/Discard 1 letter\?/);
+  press(keys, process);
+  expect(await status).toBe(expected);
+  expect(err()).toMatch(said);
+  expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+});

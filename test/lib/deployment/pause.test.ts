@@ -1,0 +1,274 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
+import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Status, statusOf } from '../../../lib/connection/status.ts';
+import { createAudit } from '../../../lib/deployment/audit.ts';
+import { type PauseChange, pauseFunctions, resumeFunctions } from '../../../lib/deployment/pause.ts';
+import { readPause, writePause } from '../../../lib/telemetry/pauses.ts';
+import { localOffice } from '../cli/local-office.ts';
+import { eventBody, never, officesForTests } from '../cli/office.ts';
+import { documentsIn, typed } from '../cli/typed.ts';
+
+const office = localOffice({ functions: ['grade-push', 'enrollment-create'] });
+const offices = officesForTests();
+const command = (line: string) => typed(`${line} --stack ${office.file} --as jane`);
+const functions = ['grade-push', 'enrollment-create'];
+const status = (names = functions) => statusOf(office.target(), { functions: names, signal: never });
+const access = () => {
+  const { dynamodb, ledgerTable: table = '' } = office.target();
+  return { dynamodb, table, nowMs: Date.now };
+};
+const request = (name: string, more: object = {}) => {
+  const target = office.target();
+  const said: string[] = [];
+  const audit = createAudit(target, (line) => said.push(line));
+  const asked = { functions: [name], known: [name], reason: 'a reason', audit, signal: never, ...more };
+  return { target, asked, said };
+};
+const stateOf = async (name: string) => {
+  const lambda = new LambdaClient(office.target().lambdaOptions ?? {});
+  const list = new ListEventSourceMappingsCommand({ FunctionName: `sis-relay-local-${name}` });
+  const { EventSourceMappings = [] } = await lambda.send(list);
+  lambda.destroy();
+  return EventSourceMappings.map(({ State }) => State);
+};
+
+afterEach(async () => {
+  await command('resume grade-push enrollment-create');
+});
+
+describe('a function that is paused', () => {
+  test('gets nothing and loses nothing: what is published meanwhile waits, and is done after', async () => {
+    const { sqs, description } = office.stack();
+    const userIds = [901, 902, 903, 904, 905];
+    await office.controls().seed({
+      users: userIds.map((userId) => ({ userId, userName: `u${userId}`, firstName: 'L', lastName: 'L' })),
+      enrollments: userIds.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
+    });
+    const graded = async () =>
+      ((await office.controls().state()).gradeValues ?? [])
+        .map(({ userId }) => Number(userId))
+        .filter((userId) => userIds.includes(userId))
+        .sort();
+    const paused = await command('pause grade-push --reason "grades are recalculated"');
+    expect(paused).toMatchObject({ status: 0, err: '' });
+    expect(paused.out).toMatch(/^grade-push is paused: .* was Enabled and is Disabled\.$/m);
+    expect(paused.out).toMatch(/stays on the queue, and SQS deletes it 14 days after it was sent\./);
+    expect(paused.out).toMatch(/To go on: sis-relay resume grade-push$/m);
+
+    const file = join(office.folder, 'grades.jsonl');
+    writeFileSync(file, userIds.map((userId) => eventBody('grade-push', { userId })).join('\n'));
+    expect(await command(`publish ${file} --now`)).toMatchObject({ status: 0 });
+    // Longer than a poll takes.
+    await sleep(2_500);
+    expect(await graded()).toEqual([]);
+    const { Attributes = {} } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: description.queues['grade-push'], AttributeNames: ['All'] }),
+    );
+    expect(Attributes).toMatchObject({
+      ApproximateNumberOfMessages: '5',
+      ApproximateNumberOfMessagesNotVisible: '0',
+    });
+
+    const resumed = await command('resume grade-push');
+    expect(resumed).toMatchObject({ status: 0, err: '' });
+    expect(resumed.out.replace(/\s+/g, ' ')).toMatch(
+      / grade-push gets its messages again: .* was Disabled and is Enabled\. It was paused since .* UTC by jane: grades are recalculated $/,
+    );
+    await expect.poll(graded, { timeout: 20_000 }).toEqual(userIds);
+    expect((await status()).paused).toEqual([]);
+  });
+
+  test('is shown by `status` with who, since when and why, and others run on', async () => {
+    const beforeMs = Date.now();
+    await command('pause grade-push --reason "the grade book is moved"');
+    const [document] = documentsIn<Status>((await command('status --json')).out);
+    expect(document?.paused).toEqual([
+      {
+        function: 'grade-push',
+        state: 'Disabled',
+        sinceMs: expect.any(Number),
+        who: 'jane',
+        reason: 'the grade book is moved',
+      },
+    ]);
+    expect(document?.paused?.[0]?.sinceMs).toBeGreaterThanOrEqual(beforeMs);
+    const { out } = await command('status');
+    expect(out).toMatch(/^grade-push \(paused\) /m);
+    expect(out).toMatch(/^enrollment-create /m);
+    expect(out).toMatch(
+      /^grade-push is paused \(Disabled\) since \d{4}-\d\d-\d\d \d\d:\d\d UTC by jane: the grade book is moved$/m,
+    );
+    expect(out).toMatch(/^ {2}→ To go on: sis-relay resume grade-push$/m);
+    expect(await stateOf('enrollment-create')).toEqual(['Enabled']);
+  });
+
+  test('is paused already for who pauses it again, and keeps who did it first and why', async () => {
+    await command('pause grade-push --reason first');
+    const again = await typed(`pause grade-push --reason second --as joe --stack ${office.file}`);
+    expect(again).toMatchObject({ status: 0, err: '' });
+    expect(again.out).toMatch(/^grade-push was paused already \(Disabled\) since .* by jane: first$/m);
+    expect(again.out).not.toContain('"audit"');
+    expect(await readPause(access(), 'grade-push')).toMatchObject({ who: 'jane', reason: 'first' });
+  });
+
+  test('is in the audit log, at the beginning and at the end of both', async () => {
+    const paused = request('grade-push');
+    await pauseFunctions(paused.target, paused.asked);
+    const resumed = request('grade-push', { reason: undefined });
+    await resumeFunctions(resumed.target, resumed.asked);
+    expect([...paused.said, ...resumed.said].map((line) => JSON.parse(line))).toMatchObject([
+      { audit: 'begin', command: 'pause', reason: 'a reason', filter: { function: ['grade-push'] } },
+      { audit: 'end', command: 'pause', counts: { done: 1, notYet: 0 } },
+      { audit: 'begin', command: 'resume', who: 'a test' },
+      { audit: 'end', command: 'resume', counts: { done: 1, notYet: 0 } },
+    ]);
+  });
+
+  test('is one of several that are paused at once, and JSON tells of each', async () => {
+    const { out } = await command('pause grade-push enrollment-create grade-push --reason "both" --json');
+    const { functions: changes } = documentsIn<{ functions: PauseChange[] }>(out).at(-1)!;
+    const told = { was: 'Enabled', state: 'Disabled', done: true, who: 'jane', reason: 'both' };
+    expect(changes).toMatchObject(functions.map((name) => ({ function: name, ...told })));
+    expect((await status()).paused).toHaveLength(2);
+  });
+});
+
+describe('where AWS and the record differ', () => {
+  test('a function that somebody disabled on AWS is paused, though nobody knows why, until it is written down', async () => {
+    await command('pause grade-push --reason any');
+    await writePause(access(), 'grade-push', undefined);
+    expect((await status()).paused).toMatchObject([
+      { function: 'grade-push', state: 'Disabled', who: undefined, sinceMs: expect.any(Number) },
+    ]);
+    const { out } = await command('status');
+    expect(out.replace(/\s+/g, ' ')).toMatch(
+      /grade-push is paused \(Disabled\) since .* UTC: its event-source mapping was changed on AWS, and nobody wrote down why\./,
+    );
+    await command('pause grade-push --reason "now it is known"');
+    expect((await status()).paused).toMatchObject([{ who: 'jane', reason: 'now it is known' }]);
+  });
+
+  test('a function that somebody enabled on AWS runs, and its record goes with the next resume', async () => {
+    await writePause(access(), 'grade-push', { sinceMs: Date.now(), who: 'joe', reason: 'long ago' });
+    const { out } = await command('status');
+    expect(out).not.toContain('grade-push (paused)');
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      'by joe: long ago; but its event-source mapping is Enabled: it was changed on AWS',
+    );
+    const resumed = await command('resume grade-push');
+    expect(resumed.status).toBe(0);
+    expect(resumed.out).toMatch(/^grade-push is not paused \(Enabled\)\. It was paused since .* by joe/m);
+    expect((await status()).paused).toEqual([]);
+  });
+
+  test('the record alone tells where Lambda cannot be asked, and nothing is known where there is none', async () => {
+    await writePause(access(), 'grade-push', { sinceMs: 1, who: 'joe', reason: 'unseen' });
+    const target = { ...office.target(), lambdaOptions: undefined };
+    expect((await statusOf(target, { functions, signal: never })).paused).toEqual([
+      { function: 'grade-push', state: undefined, sinceMs: 1, who: 'joe', reason: 'unseen' },
+    ]);
+    const { target: bare } = await offices.open();
+    expect((await statusOf(bare, { functions, signal: never })).paused).toBeUndefined();
+  });
+});
+
+describe('what AWS takes its time for', () => {
+  let stop = Promise.withResolvers<void>();
+  const slow = (functionName: string) => {
+    stop = Promise.withResolvers<void>();
+    office.stack().executions.mappings.add({
+      functionName: `sis-relay-local-${functionName}`,
+      queueArn: `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${functionName}`,
+      batchSize: 1,
+      start: () => ({ stop: () => stop.promise }),
+    });
+  };
+
+  test('is waited for, but not for ever: what was seen last is told, and that it is not done', async () => {
+    slow('org-unit-move');
+    const { target, asked } = request('org-unit-move', { patienceMs: 1_500 });
+    expect(await pauseFunctions(target, asked)).toMatchObject([
+      { was: 'Enabled', state: 'Disabling', done: false },
+    ]);
+    expect((await status(['org-unit-move'])).paused).toMatchObject([{ state: 'Disabling', who: 'a test' }]);
+    // A second one finds it half done, and sees the end.
+    const waiting = pauseFunctions(target, { ...asked, patienceMs: 20_000 });
+    stop.resolve();
+    expect(await waiting).toMatchObject([{ state: 'Disabled', done: true, who: 'a test' }]);
+  });
+
+  test('is let come to its end before the opposite is asked for', async () => {
+    slow('news-item-create');
+    const { target, asked } = request('news-item-create', { patienceMs: 1_200 });
+    await pauseFunctions(target, asked);
+    const waiting = resumeFunctions(target, { ...asked, patienceMs: 20_000 });
+    await sleep(1_500);
+    stop.resolve();
+    expect(await waiting).toMatchObject([{ was: 'Disabling', state: 'Enabled', done: true }]);
+  });
+
+  test('ends at Ctrl-C with what was seen', async () => {
+    slow('lti-link-update');
+    const interrupted = new AbortController();
+    const { target, asked } = request('lti-link-update', { signal: interrupted.signal });
+    setTimeout(() => interrupted.abort(), 500);
+    expect(await pauseFunctions(target, asked)).toMatchObject([{ state: 'Disabling', done: false }]);
+    stop.resolve();
+  });
+});
+
+describe('one sentence tells', () => {
+  test('which functions there are, where there is none of that name', async () => {
+    const { status: exit, err, out } = await command('pause grade-psh --reason any');
+    expect([exit, out]).toEqual([2, '']);
+    expect(err.replace(/\s+/g, ' ')).toMatch(
+      /^There is no function with a queue called grade-psh\. There are: .*grade-push.*, user-attributes-update $/,
+    );
+  });
+
+  test('that a reason is needed', async () => {
+    expect(await command('pause grade-push')).toMatchObject({ status: 2 });
+    expect((await command('pause grade-push --reason " "')).err).toContain('It must say why.');
+    expect(await stateOf('grade-push')).toEqual(['Enabled']);
+  });
+
+  test('that this is not the account or the region of the function', async () => {
+    const { status: exit, err } = await command('pause submission-upload --reason any');
+    expect(exit).toBe(1);
+    expect(err.replace(/\s+/g, ' ')).toBe(
+      'Nothing brings messages to sis-relay-local-submission-upload in this account and region: look at --stage, --region and --profile. ',
+    );
+  });
+
+  test('the same where Lambda says that there is no such function', async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(404, { 'x-amzn-errortype': 'ResourceNotFoundException' }).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { target, asked } = request('grade-push');
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const elsewhere = { ...target, lambdaOptions: { ...target.lambdaOptions, endpoint } };
+    await expect(pauseFunctions(elsewhere, asked)).rejects.toThrow(
+      /^Nothing brings messages to sis-relay-local/,
+    );
+    server.close();
+    server.closeAllConnections();
+  });
+
+  test('that the local stack is too old for it', async () => {
+    const { lambda: _, ...older } = JSON.parse(readFileSync(office.file, 'utf8'));
+    const file = join(office.folder, 'older.json');
+    writeFileSync(file, JSON.stringify(older));
+    const { status: exit, err } = await typed(`pause grade-push --reason any --stack ${file}`);
+    expect([exit, err]).toEqual([
+      1,
+      'This stack is of an older version: end it, and start `npm run local` again.\n',
+    ]);
+  });
+});
