@@ -7,7 +7,7 @@ import type { Target } from '../../deployment/target.ts';
 import { letterChange } from '../../desk/letter-facts.ts';
 import { listed } from '../../desk/read.ts';
 import type { DeskRecord, DeskTable } from '../../desk/record.ts';
-import { writeRecord } from '../../desk/write.ts';
+import { type Change, writeRecord } from '../../desk/write.ts';
 import type { Letter } from './letter.ts';
 import { deskOf } from './records.ts';
 import { type ReadOptions, withSession } from './session.ts';
@@ -51,7 +51,7 @@ export const reindexLetters = async (
         result.letters += 1;
         const known = before.get(letter.id);
         if (known && isTold(known, letter)) return;
-        await list(desk, letter);
+        await listLetter(desk, letter);
         result.added += 1;
       });
       const { whole, hidden, oldestMs } = session.summary();
@@ -77,11 +77,18 @@ export const reindexLetters = async (
 const isTold = (known: DeskRecord, { kind, error, replays }: Letter): boolean =>
   known.kind === kind && known.error === error && known.replays === replays;
 
-const list = async (desk: DeskTable, letter: Letter): Promise<void> => {
+/** Puts a letter into the lists; false: the condition did not hold. */
+export const listLetter = async (
+  desk: DeskTable,
+  letter: Letter,
+  condition?: Change['condition'],
+): Promise<boolean> => {
   const integration = await integrationNamed(letter.function);
   const resource = integration && resourceIn(integration, letter.body, Date.now());
   const change = letterChange(letter, { ...letter, resource, writtenMs: letter.sentMs });
-  await writeRecord(desk, letter.id, change);
+  // What an operator did to it before, if it has come back from a file, is over.
+  const facts = { ...change.facts, by: undefined, why: undefined, as: undefined };
+  return writeRecord(desk, letter.id, { ...change, facts, ...(condition && { condition }) });
 };
 
 /** False where something has become of it meanwhile. */

@@ -56,7 +56,6 @@ export const addEdit = (letters: Command, cli: Cli): void => {
         await context.checkAudit();
         const filter =
           id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] };
-        await context.checkAudit();
         const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
         const reading = createProgress(terminal, 'Reading letters');
         const sending = createProgress(terminal, 'Sent');
