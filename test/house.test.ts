@@ -119,19 +119,21 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform` and `dead-letters` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'dead-letters/edit dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry redaction ledger',
+  cli: 'dead-letters/edit dead-letters/verify dead-letters/replay dead-letters dead-letters/reading user-authorization connection publish deployment telemetry redaction ledger',
   functions:
     'dead-letters/replay connection course-export token-refresh durable deployment delivery integration message-fields config telemetry message platform/resources platform platform/core files failure redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment integration message failure redaction json',
+  'dead-letters/verify':
+    'connection dead-letters/reading deployment delivery desk integration dead-letter message files ledger failure aws',
   'user-authorization': 'connection deployment platform/resources platform/auth failure',
   'dead-letters/replay':
     'connection dead-letters/reading deployment dead-letter message platform/core failure aws',
-  'dead-letters': 'dead-letters/reading publish deployment ledger json aws',
+  'dead-letters': 'dead-letters/reading publish deployment desk ledger json aws',
   connection:
     'dead-letters/reading deployment config telemetry credentials pace platform/resources platform platform/auth platform/core failure json aws',
   'dead-letters/reading': 'deployment delivery dead-letter message failure redaction json aws',
-  publish: 'deployment integration message failure ledger json aws',
+  publish: 'deployment desk integration dead-letter message failure ledger json aws',
   deployment: 'integration config telemetry platform/core redaction json aws',
   'course-export':
     'durable delivery config telemetry message credentials platform/resources platform platform/auth platform/core files failure aws',
