@@ -111,7 +111,7 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   const replayed = letters.some(({ replays }) => replays > 0);
   const [header = '', ...rows] = tableOf(
     [
-      ...['Id', right('Age'), 'Function', 'Kind', 'About'],
+      ...['Id', right('Age'), 'Function', 'Kind', 'User · course · thing'],
       ...(replayed ? [right('Replays')] : []),
       rest('What failed'),
     ],
@@ -144,20 +144,24 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
 const nothing = ({ listed, queued }: Counted, name: string): string =>
   queued === 0 || listed === 0 ? `${name}: there are no dead letters.` : `${name}: no dead letter matches.`;
 
-type Counted = Pick<Found, 'listed' | 'queued'>;
+type Counted = Pick<Found, 'listed' | 'queued'> & { limitReached?: boolean };
 
 /** Where the lists and the queue differ. */
-export const remarks = ({ listed, queued }: Counted): string[] =>
-  listed === undefined || listed === queued
+export const remarks = ({ listed, queued, limitReached }: Counted): string[] => [
+  ...(limitReached ? ['These are as many as --limit allows; there are more.'] : []),
+  ...(listed === undefined || listed === queued
     ? []
     : [
         `SQS counts about ${countOf(queued, 'letter')}, the lists have ${numberOf(listed)}. They are made equal every 15 minutes; now: sis-relay letters reindex`,
-      ];
+      ]),
+];
 
-/** Whom and what a letter is about, as in `user 301, course 2001, grade object 5001`. */
+/** Whom and what a letter is about: user, course and thing, as in `301 · 2001 · grade object 5001`. */
 export const subjectOf = ({
   user,
   orgUnit,
   thing,
 }: Pick<LetterFacts, 'user' | 'orgUnit' | 'thing'>): string =>
-  [user && `user ${user}`, orgUnit && `course ${orgUnit}`, thing].filter(Boolean).join(', ');
+  user === undefined && orgUnit === undefined && thing === undefined
+    ? ''
+    : [user ?? '–', orgUnit ?? '–', ...(thing === undefined ? [] : [thing])].join(' · ');

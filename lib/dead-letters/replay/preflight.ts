@@ -18,8 +18,13 @@ export const runPreflight = async (
   const probed = await withConnection(target, async (connection) => {
     const report = await checkConnection(connection);
     const signedByUsers = await functionsSignedByUsers();
+    const secretOf = ({ record: { kind, function: name, user } }: Selected): string | undefined =>
+      kind === 'missing-credential' && user !== undefined && signedByUsers.has(name)
+        ? `${connection.secretPrefix}/users/${user}`
+        : undefined;
+    const secrets = [...new Set(selection.letters.flatMap((letter) => secretOf(letter) ?? []))];
     const [missingSecrets, refusedGroups] = await Promise.all([
-      secretsThatAreMissing(target, secretsOf(selection, connection)),
+      secretsThatAreMissing(target, secrets),
       report.reachable ? groupsStillRefused(connection, { selection, signedByUsers }) : new Set<Group>(),
     ]);
     const [problem] = report.problems;
@@ -32,7 +37,7 @@ export const runPreflight = async (
       const [scope] = letter.record.kind === 'missing-scope' ? letter.group.grants : [];
       if (scope && report.scopes && !report.scopes.includes(scope))
         return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
-      if (missingSecrets.has(secretOf(letter, connection) ?? ''))
+      if (missingSecrets.has(secretOf(letter) ?? ''))
         return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
       return unreadable(letter);
     };
@@ -43,13 +48,6 @@ export const runPreflight = async (
 
 const unreadable: Preflight = ({ record, group }) =>
   record.kind === 'unreadable' ? { why: 'their messages cannot be read', todo: group.remedy } : undefined;
-
-const secretOf = ({ record: { kind, user } }: Selected, { secretPrefix }: Connection): string | undefined =>
-  kind === 'missing-credential' && user !== undefined ? `${secretPrefix}/users/${user}` : undefined;
-
-const secretsOf = ({ letters }: Selection, connection: Connection): string[] => [
-  ...new Set(letters.flatMap((letter) => secretOf(letter, connection) ?? [])),
-];
 
 const functionsSignedByUsers = async (): Promise<Set<string>> =>
   new Set((await loadFunctions()).filter(({ actor }) => actor === 'users').map(({ name }) => name));

@@ -26,7 +26,10 @@ describe('bash, with the script that the command prints,', () => {
   test.each<[string[], string[]]>([
     [['le'], ['letters']],
     [['letters', 'ex'], ['export']],
-    [['--stage', 'prod', 'letters', 're'], ['replay']],
+    [
+      ['--stage', 'prod', 'letters', 're'],
+      ['reindex', 'replay'],
+    ],
     [['letters', 'list', '--ki'], ['--kind']],
     [
       ['letters', 'list', '--sta'],

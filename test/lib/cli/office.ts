@@ -30,7 +30,7 @@ export function officesForTests() {
     server = await startServer();
   });
   afterAll(() => server.close());
-  return { open: () => openOffice(server), url: () => server.url };
+  return { open: () => openOffice(server), url: () => server.url, tables: () => server.tables };
 }
 
 export async function startServer() {

@@ -4,6 +4,7 @@ import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs'
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
+import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import { otherKinds } from '../../../lib/desk/letter-words.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';
@@ -77,6 +78,7 @@ beforeEach(async () => {
   );
   await send(kinds.slice(6).map((kind, at) => parked(kind, firstUser + 10 + at)));
   await send([parked('uncertain', firstUser + 17), { MessageBody: 'garbage' }]);
+  await reindexLetters(office.target(), { signal: never, settleMs: 0 });
   writeFileSync(
     join(office.folder, 'grades.csv'),
     `orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments\n2001,5001,${firstUser + 18},numeric,8.5,Well done\n`,

@@ -56,7 +56,7 @@ describe('a function that is paused', () => {
         .filter((userId) => userIds.includes(userId))
         .sort();
     const paused = await command('pause grade-push --reason "grades are recalculated"');
-    expect(paused).toMatchObject({ status: 0, err: '' });
+    expect(paused.status).toBe(0);
     expect(paused.out).toMatch(/^grade-push is paused: .* was Enabled and is Disabled\.$/m);
     expect(paused.out).toMatch(/stays on the queue, and SQS deletes it 14 days after it was sent\./);
     expect(paused.out).toMatch(/To go on: sis-relay resume grade-push$/m);

@@ -174,7 +174,7 @@ describe('the stack of a stage', () => {
 
   test('makes --stage enough for a command that writes the audit log', async () => {
     const office = await offices.open();
-    setEnvironment({ AWS_ENDPOINT_URL_S3: offices.url() });
+    setEnvironment({ AWS_ENDPOINT_URL_S3: offices.url(), AWS_ENDPOINT_URL_DYNAMODB: offices.tables() });
     const stage = /^sis-relay-(.+)-$/.exec(office.target.prefix)?.[1];
     const [id = ''] = await office.park([{}]);
     const reveal = `letters show ${id} --reveal --stage ${stage}`;

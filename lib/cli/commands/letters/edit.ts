@@ -51,12 +51,12 @@ export const addEdit = (letters: Command, cli: Cli): void => {
           command,
         );
         const { signal } = terminal;
+        const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
         if (id === undefined && Object.keys(context.filter).length === 0)
           throw new UsageError('Which letters? Give the id of one, or a filter as in --kind invalid.');
         await context.checkAudit();
         const filter =
           id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] };
-        const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
         const reading = createProgress(terminal, 'Reading letters');
         const sending = createProgress(terminal, 'Sent');
         const { plan: _, ...edited } = await editLetters(target, {
@@ -108,7 +108,7 @@ Examples:
   sis-relay letters edit 3f0c91aa --reason "too many points" --set data.grade.points=7
   sis-relay letters edit 3f0c91aa --reason typo --unset data.coment --set data.comments="Well done"
   sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
-  sis-relay letters edit --kind invalid --error data.grade --reason "no grade" --set 'data.grade={"type":"Numeric","points":0}'
+  sis-relay letters edit --kind invalid --error data.grade --reason "no grade" --set data.grade=null
 
 An editor shows the message whole, and the audit log says so.
 A value is JSON where it reads as such (7, true, "7"), else text.`;
