@@ -77,7 +77,8 @@ export const discardLetters = async (
   const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
   try {
     const { backLater } = await withLetters(target, { ...options, letters }, async (inHand) => {
-      for (const { id } of inHand.gone) failed.push({ id, reason: goneBecause(inHand.held) });
+      if (!signal.aborted)
+        for (const { id } of inHand.gone) failed.push({ id, reason: goneBecause(inHand.held) });
       const chunks = chunksOf(inHand.letters);
       for (const [at, chunk] of chunks.entries()) {
         if (signal.aborted) break;

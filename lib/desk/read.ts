@@ -20,13 +20,11 @@ export const listed = async (
   list: List,
   { place, condition, signal }: ListOptions = {},
 ): Promise<DeskRecord[]> => {
-  const begin =
-    place && (place.kind === undefined ? `${place.function} ` : `${place.function} ${place.kind}`);
-  const beginHolds = place?.kind === undefined ? 'begins_with(#place, :place)' : '#place = :place';
+  const begin = place && `${place.function} ${place.kind === undefined ? '' : `${place.kind} `}`;
   const query = {
     TableName: table.table,
     IndexName: listIndex,
-    KeyConditionExpression: `#list = :list${begin === undefined ? '' : ` AND ${beginHolds}`}`,
+    KeyConditionExpression: `#list = :list${begin === undefined ? '' : ` AND begins_with(#place, :place)`}`,
     ...(condition && { FilterExpression: condition.text }),
     ExpressionAttributeNames: {
       '#list': 'list',

@@ -21,9 +21,12 @@ export const shards = 8;
 export const listKey = (list: List, message: string): string =>
   `${list}.${createHash('md5').update(message).digest().readUInt8(0) % shards}`;
 
-/** Within a list, records of one function and kind lie side by side. */
-export const placeOf = ({ function: name, kind }: { function: string; kind: string }): string =>
-  `${name} ${kind}`;
+/**
+ * Within a list, records of one function and kind lie side by side. No two have the same place, as a page of a query may end between
+ * any two.
+ */
+export const placeOf = (message: string, { function: name, kind }: { function: string; kind: string }) =>
+  `${name} ${kind} ${message}`;
 
 /** What has become of a message. `replayed`, `edited` and `discarded` are what an operator did to its letter. */
 export const states = [

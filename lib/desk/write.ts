@@ -36,7 +36,7 @@ export const writeRecord = async (
   const all: Facts = {
     ...{ handle: undefined, nextMs: undefined },
     ...facts,
-    ...{ state, list: list && listKey(list, message), place: placeOf(facts), atMs: facts.atMs ?? now },
+    ...{ state, list: list && listKey(list, message), place: placeOf(message, facts), atMs: facts.atMs ?? now },
     expires: Math.ceil(now / 1000) + keptSeconds(state),
   };
   const names: Record<string, string> = { ...condition?.names };

@@ -24,7 +24,7 @@ export const discardPlanLines = (
     ...(letters === 0 ? [] : ['', terminal.style('dim', header)]),
     ...rows.values(),
     ...(letters === 0 ? [] : ['']),
-    ...remarks(plan),
+    ...remarks(plan, terminal),
   ];
 };
 

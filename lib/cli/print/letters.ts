@@ -13,7 +13,7 @@ type Print = { target: Target; terminal: Terminal };
 export const groupsLines = (found: Groups, { target, terminal }: Print): string[] => {
   const { groups, matching } = found;
   const name = target.prefix.slice(0, -1);
-  if (matching === 0) return [nothing(found, name), ...remarks(found)];
+  if (matching === 0) return [nothing(found, name), ...remarks(found, terminal)];
   const { style, width } = terminal;
   const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
   const newest = ageOf(Math.max(...groups.map(({ newestMs }) => newestMs)));
@@ -42,7 +42,7 @@ export const groupsLines = (found: Groups, { target, terminal }: Print): string[
     style('dim', header),
     ...details.slice(1),
     '',
-    ...remarks(found),
+    ...remarks(found, terminal),
     ...[
       `One by one: ${terminal.command(`letters list ${conditions(groups[0])}`)}`,
       `Send again: ${terminal.command(`letters replay ${conditions(groups[0])} --dry-run`)}`,
@@ -106,7 +106,7 @@ const coloured = (text: string, kind: string, { style }: Pick<Terminal, 'style'>
 
 export const listLines = (found: Listed, { target, terminal }: Print): string[] => {
   const { letters, matching } = found;
-  if (matching === 0) return [nothing(found, target.prefix.slice(0, -1)), ...remarks(found)];
+  if (matching === 0) return [nothing(found, target.prefix.slice(0, -1)), ...remarks(found, terminal)];
   const showFirst = terminal.command(`letters show ${letters[0]?.id.slice(0, 8)}`);
   const replayed = letters.some(({ replays }) => replays > 0);
   const [header = '', ...rows] = tableOf(
@@ -130,7 +130,7 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
     terminal.style('dim', header),
     ...rows.map((row, at) => coloured(row, letters[at]?.kind ?? 'unknown-source', terminal)),
     '',
-    ...remarks(found),
+    ...remarks(found, terminal),
     ...wrapped(
       letters.length < matching
         ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. Details of one: ${showFirst}`
@@ -146,14 +146,19 @@ const nothing = ({ listed, queued }: Counted, name: string): string =>
 
 type Counted = Pick<Found, 'listed' | 'queued'> & { limitReached?: boolean };
 
-/** Where the lists and the queue differ. */
-export const remarks = ({ listed, queued, limitReached }: Counted): string[] => [
+/** What limits the list, and where the lists and the queue differ. */
+export const remarks = (
+  { listed, queued, limitReached }: Counted,
+  { width, command }: Terminal,
+): string[] => [
   ...(limitReached ? ['These are as many as --limit allows; there are more.'] : []),
   ...(listed === undefined || listed === queued
     ? []
-    : [
-        `SQS counts about ${countOf(queued, 'letter')}, the lists have ${numberOf(listed)}. They are made equal every 15 minutes; now: sis-relay letters reindex`,
-      ]),
+    : wrapped(
+        `SQS counts about ${countOf(queued, 'letter')}, the lists have ${numberOf(listed)}. They are made equal every 15 minutes; now: ${command('letters reindex')}`,
+        width,
+        '  ',
+      )),
 ];
 
 /** Whom and what a letter is about: user, course and thing, as in `301 · 2001 · grade object 5001`. */

@@ -72,7 +72,7 @@ export const planLines = (
       : []),
     '',
     ...probeLines(report, terminal),
-    ...remarks(plan),
+    ...remarks(plan, terminal),
   ];
 };
 

@@ -51,7 +51,7 @@ export const statusLines = (
     ...(status.incidents ?? []).flatMap((incident) => incidentLines(incident, terminal)),
     '',
     ...(kinds.length === 0 ? [`There are no dead letters.`] : [style('dim', kindHeader), ...kindRows]),
-    ...remarks(letters),
+    ...remarks(letters, terminal),
     ...(kinds.length === 0
       ? []
       : wrapped(`What to do about them: ${terminal.command('letters groups')}`, width, '  ').map((line) =>

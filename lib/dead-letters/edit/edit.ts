@@ -114,7 +114,8 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
     });
     return { plan, ended: result.stoppedBecause === undefined ? 'done' : 'stopped', originals, ...result };
   } finally {
-    await end({ sent: 0, ...counts, ...revealed }, Object.keys(originals));
+    const sent = Object.keys(originals);
+    await end({ sent: 0, ...counts, ...revealed }, sent.length > 0 ? sent : ids);
   }
 };
 

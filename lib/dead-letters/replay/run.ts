@@ -82,6 +82,9 @@ const maxFailuresInARow = 20;
 export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Parts) => {
   const { session } = inHand;
   const { signal } = hooks;
+  // Where it was interrupted before all were found, nobody knows which of them are gone.
+  const gone = new Set(signal.aborted ? [] : inHand.gone);
+  const all = toSend.filter((letter) => !gone.has(letter));
   const outcomes = watchOutcomes(deskOf(session.target));
   /** By the letter's id, SQS' id of the message; undefined where SQS did not tell it. */
   const sent = new Map<string, string | undefined>();
@@ -232,16 +235,16 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
     perform,
     sentIds: (): string[] => [...sent.keys()],
     counts: (): ReplayCounts => ({
-      ...countsOf(inHand.letters),
-      byCause: [...Map.groupBy(inHand.letters, ({ group }) => group)]
+      ...countsOf(all),
+      byCause: [...Map.groupBy(all, ({ group }) => group)]
         .map(([{ function: name, kind, error, words }, letters]) => ({
           ...{ function: name, kind, error, words },
           ...countsOf(letters),
         }))
         .sort((one, other) => other.sent - one.sent),
-      cameBackAs: groupsOf(recordsWith(inHand.letters, 'came back')).groups,
-      waitFor: groupsOf(recordsWith(inHand.letters, 'waits')).groups,
-      gone: inHand.gone.length,
+      cameBackAs: groupsOf(recordsWith(all, 'came back')).groups,
+      waitFor: groupsOf(recordsWith(all, 'waits')).groups,
+      gone: gone.size,
       stillInvalid: stillInvalid.size,
       failed,
       undeleted,

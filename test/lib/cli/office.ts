@@ -132,6 +132,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
         function?: string;
         failure?: Partial<LetterFailure> | null;
       })[],
+      { list = true } = {},
     ) => {
       const ids = await send(
         deadLetters.url,
@@ -146,7 +147,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
           }),
         ),
       );
-      await reindexLetters(target, { signal: never, settleMs: 0 });
+      if (list) await reindexLetters(target, { signal: never, settleMs: 0 });
       return ids;
     },
     send,

@@ -77,7 +77,7 @@ export const addEdit = (letters: Command, cli: Cli): void => {
           },
           confirm: async (plan) => {
             reading.end();
-            print({ plan }, () => editPlanLines(plan, terminal));
+            print({ difference: plan.difference, plan }, () => editPlanLines(plan, terminal));
             return agreed(plan.letters === 1 ? 'Send it so?' : `Send ${countOf(plan.letters, 'letter')} so?`);
           },
         }).finally(() => {

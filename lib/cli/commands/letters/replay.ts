@@ -83,6 +83,7 @@ Examples:
   sis-relay letters replay --until 2026-01-31T09:30Z --rate 50 --yes
   sis-relay letters replay --id 3f0c91aa --include-uncertain
 
-Nothing is taken from the queue before you agree, and no letter that came later. Each is deleted after its message
-was sent: a crash between the two leaves a second copy, which the ledger knows, and never a loss.
+Nothing is taken from the queue before you agree, and no letter that came later. A letter is deleted
+after its message was sent: a crash between the two leaves a second copy, which the ledger knows,
+and never a loss.
 Ctrl-C stops after what is under way.`;
