@@ -158,8 +158,8 @@ test('at a terminal each letter has its line, and it is asked once for each of t
     'Discard 6 letters that were found on the platform? [y/N] ',
     'Replay 3 letters that were not found there? [y/N] ',
   ]);
-  expect(said.out).toMatch(/submission-upload {2}user 401, course 2001, folder 7001 {2}found/);
-  expect(said.out).toMatch(/user 411, course 2001, folder 7001 {2}absent/);
+  expect(said.out).toMatch(/submission-upload {2}401 · 2001 · folder 7001 {2}found/);
+  expect(said.out).toMatch(/411 · 2001 · folder 7001 {2}absent/);
   expect(said.out).toMatch(/6 {2}found: it was done/);
 });
 
