@@ -119,18 +119,20 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform` and `dead-letters` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'dead-letters/edit user-authorization dead-letters/replay dead-letters connection dead-letters/reading publish deployment desk telemetry ledger redaction',
+  cli: 'dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection dead-letters/reading publish deployment desk telemetry ledger redaction',
   functions:
     'dead-letters/replay connection dead-letters/reading deployment course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit': 'dead-letters/replay dead-letters/reading deployment message failure redaction json',
+  'dead-letters/verify':
+    'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure aws',
   'user-authorization': 'connection deployment failure platform/resources platform/auth',
   'dead-letters/replay':
     'connection dead-letters/reading deployment desk dead-letter message failure platform/core aws',
-  'dead-letters': 'dead-letters/reading publish deployment ledger aws json',
+  'dead-letters': 'dead-letters/reading publish deployment desk ledger aws json',
   connection:
     'dead-letters/reading deployment config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
-  publish: 'deployment integration message ledger failure aws json',
+  publish: 'deployment integration desk dead-letter message ledger failure aws json',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
     'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',

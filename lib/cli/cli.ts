@@ -17,6 +17,7 @@ import { addList } from './commands/letters/list.ts';
 import { addReindex } from './commands/letters/reindex.ts';
 import { addReplay } from './commands/letters/replay.ts';
 import { addShow } from './commands/letters/show.ts';
+import { addVerify } from './commands/letters/verify.ts';
 import { addPause, addResume } from './commands/pause.ts';
 import { addPublish } from './commands/publish.ts';
 import { addScopes } from './commands/scopes.ts';
@@ -70,6 +71,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     addList,
     addShow,
     addReplay,
+    addVerify,
     addEdit,
     addDiscard,
     addExport,

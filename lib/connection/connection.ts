@@ -1,4 +1,4 @@
-import { platformOptionsOf, settingsFrom } from '../config/settings.ts';
+import { platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
@@ -20,6 +20,8 @@ import { type Incident, readIncident, serviceCredential } from '../telemetry/inc
 /** The platform as the functions reach it. */
 export type Connection = {
   client: PlatformClient;
+  /** The functions' own, as far as the target tells them. */
+  settings: Settings;
   site: PlatformOptions;
   /** After how many days an unused refresh token expires, where the site says so. */
   refreshTokenDays: number | undefined;
@@ -54,6 +56,7 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
   const { authenticate, signatureSkewSeconds } = noticingSkew(createAuthenticator(credentials));
   return {
     client: createPlatformClient(site, authenticate),
+    settings,
     site,
     signatureSkewSeconds,
     clientAs: (credential) =>

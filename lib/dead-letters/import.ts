@@ -1,19 +1,28 @@
 import { Readable } from 'node:stream';
-import { sendAll } from '../aws/batches.ts';
+import { inParallel, sendAll } from '../aws/batches.ts';
 import { type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import type { Audit } from '../deployment/audit.ts';
 import { RefusedError } from '../deployment/command-errors.ts';
 import type { Target } from '../deployment/target.ts';
+import { endRecord } from '../desk/write.ts';
 import { jsonIn } from '../json.ts';
 import { isTooOld } from '../ledger/rules.ts';
 import type { Input } from '../publish/input.ts';
 import { linesIn } from '../publish/lines.ts';
-import { letterIn } from './reading/letter-line.ts';
+import { createLetterReader, type Letter } from './reading/letter.ts';
+import { idIn, letterIn } from './reading/letter-line.ts';
+import { deskOf } from './reading/records.ts';
+import { listLetter } from './reading/reindex.ts';
+import { stillLetters } from './still-letters.ts';
 
 export type Imported = {
   /** Lines that hold a letter. */
   letters: number;
   imported: number;
+  /** Left out: they are letters still, or again. */
+  stillLetters?: number;
+  /** Left out: the numbers of lines with the letter of an earlier line. */
+  repeated?: number[];
   problems: { line: number; problem: string }[];
 };
 
@@ -32,39 +41,40 @@ type ImportOptions = {
 /** A line whose message says that it happened so long ago. */
 export type Outdated = { line: number; time: string };
 
-/** Puts letters from a file back into the dead-letter queue, as they were; unless every line holds one, it sends none. */
+/**
+ * Puts letters from a file back into the dead-letter queue, as they were, and into the lists; unless every line holds one, it sends
+ * none. What is a letter still is left out: nobody has a use for two of one.
+ */
 export const importLetters = async (
   target: Target,
   { lines, dryRun, audit, signal, onOutdated, onSent }: ImportOptions,
 ): Promise<Imported> => {
-  const result: Imported = { letters: 0, imported: 0, problems: [] };
-  const outdated: Outdated[] = [];
-  for await (const { number, letter, problem } of lettersIn(lines())) {
-    if (letter) result.letters += 1;
-    else result.problems.push({ line: number, problem });
-    const time = letter && timeIn(letter.body);
-    if (time !== undefined && isTooOld(Date.parse(time), Date.now())) outdated.push({ line: number, time });
-  }
+  const { result, outdated, ids } = await checkAll(lines());
   if (outdated.length > 0) onOutdated?.(outdated);
-  if (dryRun || result.problems.length > 0 || result.letters === 0) return result;
+  if (result.problems.length > 0 || result.letters === 0) return result;
+  const begunMs = Date.now();
+  const still = await stillLetters(target, ids, signal);
+  if (still.size > 0) result.stillLetters = still.size;
+  const { repeated = [] } = result;
+  const count = result.letters - still.size - repeated.length;
+  if (dryRun || count === 0) return result;
 
-  const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
-  const { end } = await audit.begin({ command: 'letters import', counts: { letters: result.letters } });
-  const send = async (batch: { number: number; letter: Outgoing }[]): Promise<void> => {
-    const { failures } = await sendAll(
-      queue,
-      batch.map(({ letter }) => letter),
-    );
-    for (const [at, reason] of failures)
-      result.problems.push({ line: batch[at]?.number ?? 0, problem: `SQS did not take it: ${reason}` });
-    result.imported += batch.length - failures.size;
-    onSent?.(result.imported, result.letters);
+  const importing = await importerOf(target, { begunMs, who: target.who });
+  const { end } = await audit.begin({ command: 'letters import', counts: { letters: count } });
+  const send = async (batch: Line[]): Promise<void> => {
+    const { taken, others, failures } = await importing(batch);
+    for (const [line, reason] of failures)
+      result.problems.push({ line, problem: `SQS did not take it: ${reason}` });
+    if (others > 0) result.stillLetters = (result.stillLetters ?? 0) + others;
+    result.imported += taken;
+    onSent?.(result.imported, count);
   };
   try {
-    const batch: { number: number; letter: Outgoing }[] = [];
-    for await (const { number, letter } of lettersIn(lines())) {
+    const batch: Line[] = [];
+    const again = new Set(repeated);
+    for await (const line of lettersIn(lines())) {
       if (signal.aborted) break;
-      if (letter) batch.push({ number, letter });
+      if (!again.has(line.number) && !still.has(line.id ?? '')) batch.push(line);
       if (batch.length >= 80) await send(batch.splice(0));
     }
     if (!signal.aborted) await send(batch);
@@ -74,12 +84,85 @@ export const importLetters = async (
   return result;
 };
 
+const checkAll = async (
+  lines: AsyncIterable<string>,
+): Promise<{ result: Imported; outdated: Outdated[]; ids: string[] }> => {
+  const result: Imported = { letters: 0, imported: 0, problems: [] };
+  const outdated: Outdated[] = [];
+  const ids = new Set<string>();
+  for await (const { number, id, letter, problem } of lettersIn(lines)) {
+    if (letter === undefined) {
+      result.problems.push({ line: number, problem });
+      continue;
+    }
+    result.letters += 1;
+    if (id !== undefined && ids.has(id)) result.repeated = [...(result.repeated ?? []), number];
+    else if (id !== undefined) ids.add(id);
+    const time = timeIn(letter.body);
+    if (time !== undefined && isTooOld(Date.parse(time), Date.now())) outdated.push({ line: number, time });
+  }
+  return { result, outdated, ids: [...ids] };
+};
+
+/** `others`: somebody else imported them meanwhile; `failures`: why SQS did not take the others, by their lines. */
+type Sent = { taken: number; others: number; failures: Map<number, string> };
+
+/**
+ * Sends lines as letters. One that names its own id is in the lists before it is in the queue, as when it was parked: of two who
+ * import it at the same time, one does. The others get their ids from SQS.
+ */
+const importerOf = async (
+  target: Target,
+  { begunMs, who }: { begunMs: number; who: string },
+): Promise<(batch: Line[]) => Promise<Sent>> => {
+  const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
+  const desk = deskOf(target);
+  const read = createLetterReader(target);
+  const letterAs = ({ letter }: Line, MessageId: string): Promise<Letter> =>
+    read({
+      ...{ MessageId, Body: letter?.body ?? '', MessageAttributes: letter?.attributes ?? {} },
+      Attributes: { SentTimestamp: String(Date.now()) },
+    });
+  // What the lists have had of it since before is of a letter that the queue has no more.
+  const notSince = {
+    text: '(attribute_not_exists(#state) OR #state <> :letter OR #at < :begun)',
+    names: { '#state': 'state', '#at': 'atMs' },
+    values: { ':letter': 'letter', ':begun': begunMs },
+  };
+  return async (batch) => {
+    const ready: Line[] = [];
+    await inParallel(batch, async (line) => {
+      const { letterId } = line.letter?.attributes ?? {};
+      const isNamed = letterId?.StringValue !== undefined;
+      if (!isNamed || (await listLetter(desk, await letterAs(line, ''), notSince))) ready.push(line);
+    });
+    const { failures, messageIds } = await sendAll(
+      queue,
+      ready.flatMap(({ letter }) => letter ?? []),
+    );
+    await inParallel(ready.entries(), async ([at, line]) => {
+      const id = messageIds[at];
+      if (id === undefined || line.letter?.attributes.letterId !== undefined) return;
+      const letter = await letterAs(line, id);
+      await listLetter(desk, letter);
+      if (line.id === undefined) return;
+      // By that it is known when the same file is imported again.
+      await endRecord(desk, { ...letter, message: line.id }, { state: 'discarded', by: who, as: id });
+    });
+    return {
+      taken: ready.length - failures.size,
+      others: batch.length - ready.length,
+      failures: new Map([...failures].map(([at, reason]) => [ready[at]?.number ?? 0, reason])),
+    };
+  };
+};
+
 const timeIn = (body: string): string | undefined => {
   const time = (jsonIn(body) as { time?: unknown } | null | undefined)?.time;
   return typeof time === 'string' ? time : undefined;
 };
 
-type Line = { number: number; letter?: Outgoing; problem: string };
+type Line = { number: number; id?: string | undefined; letter?: Outgoing; problem: string };
 
 async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
   let number = 0;
@@ -89,7 +172,8 @@ async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
     try {
       const letter = letterIn(line);
       const problem = sqsProblem(letter);
-      yield problem === undefined ? { number, letter, problem: '' } : { number, problem };
+      const id = letter.attributes.letterId?.StringValue ?? idIn(line);
+      yield problem === undefined ? { number, id, letter, problem: '' } : { number, problem };
     } catch (error) {
       yield { number, problem: error instanceof Error ? error.message : String(error) };
     }

@@ -32,19 +32,30 @@ export const entryOf = async <Data>(
   { integration, message, record, delivery }: Given<Data>,
   digest: Digest | undefined,
 ): Promise<Entry> => {
-  const { repeatable: asked, effect } = integration;
-  const repeatable = typeof asked === 'function' ? asked(message.data) : asked;
-  const resource = shortened(integration.resource(message.data, message));
+  const { effect } = integration;
+  const place = placeInLedger(integration, message);
   return {
-    resource,
-    fields: fieldsOf(integration, message).map(shortened),
-    version: repeatable ? versionOf(message, integration.name) : identityOf(message),
+    ...place,
     timeMs: Date.parse(message.time),
     messageId: record.messageId,
     replays: delivery.replays,
     decidedMs: isDecided(record) ? delivery.sentMs : undefined,
+    digests: effect ? await digestsOf(place.resource, effect.wanted(message.data), digest) : {},
+  };
+};
+
+/** Where the ledger has what it knows of a message. */
+export const placeInLedger = <Data>(
+  integration: Integration<Data>,
+  message: Message<Data>,
+): Pick<Entry, 'resource' | 'fields' | 'version' | 'repeatable'> => {
+  const { repeatable: asked } = integration;
+  const repeatable = typeof asked === 'function' ? asked(message.data) : asked;
+  return {
+    resource: shortened(integration.resource(message.data, message)),
+    fields: fieldsOf(integration, message).map(shortened),
+    version: repeatable ? versionOf(message, integration.name) : identityOf(message),
     repeatable,
-    digests: effect ? await digestsOf(resource, effect.wanted(message.data), digest) : {},
   };
 };
 

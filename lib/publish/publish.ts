@@ -1,6 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { sendAll } from '../aws/batches.ts';
 import { maxMessageBytes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
+import { receiptAttribute } from '../dead-letter.ts';
 import type { Audit } from '../deployment/audit.ts';
 import { RefusedError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
@@ -20,6 +21,8 @@ type PublishOptions = Source & {
   validOnly: boolean;
   /** Marks them as part of a large load, which leaves the platform to others. */
   bulk: boolean;
+  /** Has their functions write down what becomes of each. */
+  receipts?: boolean;
   audit: Audit;
   signal: AbortSignal;
   onSent?(sent: number, of: number): void;
@@ -97,8 +100,8 @@ const checkAll = async (rows: AsyncIterable<Row>, options: PublishOptions): Prom
 type Sending = PublishOptions & { sqs: SQSClient; urls: Map<string, string>; result: Published };
 
 const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<void> => {
-  const { sqs, urls, result, bulk, signal, onSent } = sending;
-  const attributes = attributesOf(bulk);
+  const { sqs, urls, result, signal, onSent } = sending;
+  const attributes = attributesOf(sending);
   const waiting = new Map<string, { line: number; eventId: string; body: string }[]>();
   const send = async (name: string): Promise<void> => {
     const batch = waiting.get(name) ?? [];
@@ -129,8 +132,13 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
   if (!signal.aborted) for (const name of [...waiting.keys()]) await send(name);
 };
 
-const attributesOf = (bulk: boolean): Outgoing['attributes'] =>
-  bulk ? { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } } : {};
+const attributesOf = ({
+  bulk,
+  receipts = false,
+}: Pick<PublishOptions, 'bulk' | 'receipts'>): Outgoing['attributes'] => ({
+  ...(bulk && { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } }),
+  ...(receipts && { [receiptAttribute]: { DataType: 'String', StringValue: 'yes' } }),
+});
 
 type Checked =
   | { problem: string }
@@ -138,7 +146,7 @@ type Checked =
 
 const check = (
   { body, problem: unreadable = 'is empty', line }: Row,
-  { integrations, bulk }: PublishOptions,
+  { integrations, ...options }: PublishOptions,
   seen: Map<string, number>,
 ): Checked => {
   if (body === undefined) return { problem: unreadable };
@@ -158,7 +166,7 @@ const check = (
   } catch (error) {
     return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
   }
-  const problem = sqsProblem({ body, attributes: attributesOf(bulk) }, maxMessageBytes);
+  const problem = sqsProblem({ body, attributes: attributesOf(options) }, maxMessageBytes);
   return problem === undefined ? { function: integration.name, eventId, outdated } : { problem };
 };
 

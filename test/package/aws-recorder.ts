@@ -90,13 +90,14 @@ const callOf: Record<Service, Reader> = {
     };
   },
   dynamodb: (request, body, region) => {
-    type Named = { resource: { S: string } };
+    type Named = Record<string, { S: string }>;
     type Input = { TableName: string; Key?: Named; Item?: Named };
     const { TableName, Item, Key = Item } = JSON.parse(`${body}`) as Input;
+    const key = Key?.resource ?? Key?.message;
     return {
       action: `dynamodb:${operationOf(request)}`,
       resource: `arn:aws:dynamodb:${region}:${account}:table/${TableName}`,
-      ...(Key && { context: { 'dynamodb:LeadingKeys': Key.resource.S } }),
+      ...(key && { context: { 'dynamodb:LeadingKeys': key.S } }),
     };
   },
   lambda: ({ url = '', method }, _body, region) => {

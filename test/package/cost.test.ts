@@ -1,10 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { DynamoDb } from '../../lib/aws/dynamodb.ts';
+import { letterChange } from '../../lib/desk/letter-facts.ts';
+import { writeRecord } from '../../lib/desk/write.ts';
 import { writtenPart } from '../documents.ts';
+import { eventBody, failureOf } from '../lib/cli/office.ts';
 import { deploy } from './cloudformation.ts';
 import {
   billedMs,
   costOf,
   countedIn,
+  desk,
+  deskCost,
+  deskKeepingCost,
   exportCostOf,
   paceWritingCost,
   pipeCost,
@@ -63,6 +71,48 @@ test('what is written of the pace costs less than a cent of a million calls, who
   // 200 minutes of 24 containers.
   expect(paceWritingCost(24)).toBeCloseTo(1.2 * 200 * 24 * 0.625e-6, 9);
   expect(paceWritingCost(24)).toBeLessThan(0.01);
+});
+
+test('what operators see costs less than a cent of a million messages that succeed', () => {
+  expect(deskCost()).toEqual({
+    succeeded: expect.closeTo(0.00625, 9),
+    receivedAgain: 0.625,
+    wait: 1.25,
+    letter: 2.5,
+    receipt: expect.closeTo(0.625 + 20 * 0.125, 9),
+  });
+  expect(deskCost().succeeded).toBeLessThanOrEqual(0.01);
+  // 220 MB.
+  expect(deskKeepingCost(100_000)).toBeCloseTo(0.055, 9);
+});
+
+test('the record of a letter is as small as it is computed with', async () => {
+  const failure = {
+    ...failureOf('submission-upload', 'missing-permission'),
+    title: 'Not authorized for [ orgUnitId: 2001, securityVariableName: SeeDropboxFolders ]',
+    detail: 'The user has no permission for the folder in question.',
+    required: 'SeeDropboxFolders',
+  };
+  const letter = { body: eventBody(), source: '', failure, replays: 1, attributes: {} };
+  let bytes = 0;
+  const dynamodb = {
+    call: async (_: string, input: unknown) => {
+      const given = input as { ExpressionAttributeNames: object; ExpressionAttributeValues: object };
+      const texts = [
+        ...Object.values(given.ExpressionAttributeNames),
+        ...Object.values(given.ExpressionAttributeValues).flatMap((value) => Object.values(value)),
+      ];
+      bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(String(text)), 0);
+      return {};
+    },
+    warm: () => {},
+  };
+  const table = { dynamodb: dynamodb as DynamoDb, table: 'desk', nowMs: Date.now };
+  const about = { function: 'submission-upload', kind: 'missing-permission' } as const;
+  const more = { missing: undefined, resource: 'grade/2001/5001/301', writtenMs: Date.now() };
+  await writeRecord(table, randomUUID(), letterChange(letter, { ...about, ...more }));
+  expect(bytes).toBeGreaterThan(500);
+  expect(bytes).toBeLessThanOrEqual(desk.recordBytes);
 });
 
 test('a million grades and a million enrollments stay below what was promised for them', async () => {

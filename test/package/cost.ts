@@ -14,6 +14,7 @@ const prices = {
   lambdaRequest: 0.2,
   sqsRequest: 0.4,
   tableWrite: 0.625,
+  tableRead: 0.125,
   secretRead: 5,
   fileRead: 0.4,
   fileWrite: 5,
@@ -31,6 +32,7 @@ const prices = {
   dashboard: 3,
   secret: 0.4,
   durableGigabyte: 0.15,
+  tableGigabyte: 0.25,
 };
 
 /** What whole batches of a packaged function took in the local Lambda: times by batch, all else by message. */
@@ -136,6 +138,37 @@ export const paceWritingCost = (containers: number): number => {
 const paceMonthlyCost = (containers: number): number =>
   (prices.tableWrite * paceWritesPerMinute * 30 * 24 * 60 * containers) / 1e6;
 
+/** What the desk's table is computed with, which has what operators see of letters and of what waits. */
+export const desk = {
+  /** Of a record in the table, and again in its index. */
+  recordBytes: 1_000,
+  /** DynamoDB adds so many to each in what it keeps. */
+  keptBytes: 100,
+  /** Of the messages that succeed, so many do at a later receipt. */
+  receivedAgain: 0.01,
+  /** While `publish --wait` waits for a message it is asked for so often, if that takes ten seconds. */
+  looks: 20,
+};
+
+/** Dollars for a million of each; a record that is in a list is written twice, into the table and into its index. */
+export const deskCost = () => {
+  const written = Math.ceil(desk.recordBytes / writtenBytes) * prices.tableWrite;
+  const listed = 2 * written;
+  return {
+    /** A first success writes nothing; any other has a write that finds no record to change. */
+    succeeded: desk.receivedAgain * prices.tableWrite,
+    receivedAgain: prices.tableWrite,
+    wait: listed,
+    /** Written, and taken out of the list when it is dealt with. */
+    letter: 2 * listed,
+    receipt: written + desk.looks * prices.tableRead,
+  };
+};
+
+/** Dollars for so many records that are in a list for a month. */
+export const deskKeepingCost = (records: number): number =>
+  (prices.tableGigabyte * records * 2 * (desk.recordBytes + desk.keptBytes)) / 1e9;
+
 /** What an export is computed with; all goes well. */
 const anExport = {
   /** Of a course: itself, its classlist, its grade objects and its image, each a request and a file. */
@@ -205,6 +238,7 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
     prices.dashboard +
     ofSchedules * prices.metric;
   const metrics = Math.max(...Object.values(functions).map((each) => each.metrics));
+  const ofDesk = deskCost();
   return [
     '',
     table(['a million messages of', ...costHead, 'Pipes + API destinations'], rows),
@@ -221,6 +255,23 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
     `Where calls wait for their turn, every container is billed all the while: at ${Math.floor(callsPerSecond)} calls a second, a million calls take`,
     `${(1_000_000 / callsPerSecond / 3600).toFixed(1)} hours, in which the ${counted.containers} containers of one function cost ${waiting} with ${memoryMb} MB, in the place of what Lambda costs above.`,
     `What they call is written to the ledger’s table for \`sis-relay status\`: $${paceWritingCost(counted.allContainers).toFixed(4)} of a million calls by all ${counted.allContainers} containers, ${dollars(paceMonthlyCost(counted.allContainers))} a month at most.`,
+    '',
+    'What operators see of letters and of what waits is written to a table of its own, with its index:',
+    '',
+    table(
+      ['a million', 'cost'],
+      [
+        [
+          `messages that succeed, ${desk.receivedAgain * 100}% of them not at their first receipt`,
+          `$${ofDesk.succeeded.toFixed(4)}`,
+        ],
+        ['of those that do so later, as after a wait for their turn', dollars(ofDesk.receivedAgain)],
+        ['waits for a cause', dollars(ofDesk.wait)],
+        ['letters, written and dealt with', dollars(ofDesk.letter)],
+        ['messages of `publish --wait`, or replayed', dollars(ofDesk.receipt)],
+      ],
+    ),
+    `Computed for records of ${desk.recordBytes} bytes. 100,000 letters that lie for a month cost ${dollars(deskKeepingCost(100_000))}.`,
     '',
     'Fixed costs a month:',
     '',

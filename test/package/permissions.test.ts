@@ -245,6 +245,7 @@ async function operate(): Promise<AwsCall[]> {
     await command('resume grade-push');
     await command('letters groups');
     await sendLetter('submission-upload', 'missing-credential');
+    await command('letters reindex');
     const found = await command('letters list --json --kind missing-credential');
     const [{ id }] = JSON.parse(found).letters;
     await command(`letters show ${id} --reveal`);
@@ -254,7 +255,11 @@ async function operate(): Promise<AwsCall[]> {
       'a mistake',
     );
     await sendLetter('submission-upload', 'missing-credential');
+    await command('letters reindex');
     await command('letters replay --kind missing-credential --yes --canary 0', '--reason', 'it is there now');
+    await sendLetter('submission-upload', 'uncertain');
+    await command('letters reindex');
+    await command('letters verify');
     const discarded = await command('letters discard --kind invalid --yes', '--reason', 'not ours');
     // One who has a secret already, and one who has none.
     for (const userId of [301, 302]) {

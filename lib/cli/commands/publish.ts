@@ -1,15 +1,23 @@
 import { type Command, Option } from 'commander';
+import { deskOf } from '../../dead-letters/reading/records.ts';
 import { loadIntegrations } from '../../deployment/integrations.ts';
 import { outdatedAfterDays } from '../../ledger/rules.ts';
 import { openInput } from '../../publish/input.ts';
+import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { type Published, publishMessages } from '../../publish/publish.ts';
 import { formats, type Source } from '../../publish/rows.ts';
 import { plain } from '../../redaction/printable.ts';
-import { type Cli, contextOf } from '../command-context.ts';
+import { type Cli, contextOf, wholeNumber } from '../command-context.ts';
 import { problemLines } from '../print/changes.ts';
-import { countOf, numberOf } from '../print/table.ts';
+import { countOf, numberOf, wrapped } from '../print/table.ts';
+import type { Terminal } from '../print/terminal.ts';
 
-type Given = Omit<Source, 'input'> & { dryRun: boolean; validOnly: boolean; bulk?: boolean };
+type Given = Omit<Source, 'input'> & {
+  dryRun: boolean;
+  validOnly: boolean;
+  bulk?: boolean;
+  wait?: number;
+};
 
 export const addPublish = (program: Command, cli: Cli): void => {
   program
@@ -22,17 +30,35 @@ export const addPublish = (program: Command, cli: Cli): void => {
     .option('--dry-run', 'check every row and send nothing')
     .option('--valid-only', 'send what is valid, though other rows are not')
     .option('--bulk', 'a large load: other messages go before it where the platform limits calls')
+    .addOption(
+      new Option('--wait [seconds]', 'wait for what becomes of each message, n seconds at most')
+        .preset('60')
+        .argParser(wholeNumber(1, 3_600)),
+    )
     .addHelpText('after', examples)
-    .action(async (file: string, { dryRun, bulk = false, ...given }: Given, command: Command) => {
+    .action(async (file: string, { dryRun, bulk = false, wait, ...given }: Given, command: Command) => {
       const { target, audit, terminal, signal, print, withProgress, finish } = contextOf(cli, command);
       const integrations = await loadIntegrations();
       await using input = await openInput(file, terminal.stdin);
+      // Before anything is sent: a deployment may have no such table.
+      const desk = wait === undefined ? undefined : deskOf(target);
       const published = await withProgress('Sent', (onSent) =>
-        publishMessages(target, { ...given, input, dryRun, bulk, integrations, audit, signal, onSent }),
+        publishMessages(target, {
+          ...{ ...given, input, dryRun, bulk, receipts: desk !== undefined, integrations },
+          ...{ audit, signal, onSent },
+        }),
       );
-      const { valid, invalid, sent } = published;
+      const { valid, invalid, sent, messages } = published;
       print(published, () => publishedLines(published, { dryRun }));
-      finish(dryRun ? invalid === 0 && valid > 0 : sent > 0 && sent === valid);
+      if (dryRun) return finish(invalid === 0 && valid > 0);
+      let isDone = sent > 0 && sent === valid;
+      if (desk && wait !== undefined && messages.length > 0) {
+        const { unread, ...awaited } = await awaitOutcomes(desk, messages, { waitSeconds: wait, signal });
+        print(awaited, () => outcomeLines({ unread, ...awaited }, terminal));
+        const { done, duplicate, superseded } = awaited.outcomes;
+        isDone &&= done + duplicate + superseded === sent;
+      }
+      finish(isDone);
     });
 };
 
@@ -64,11 +90,38 @@ const publishedLines = (
   ];
 };
 
+const outcomeLines = (
+  { messages, outcomes, unread }: Awaited,
+  { width }: Pick<Terminal, 'width'>,
+): string[] => {
+  const counts = Object.entries(outcomes).flatMap(([outcome, count]) =>
+    count > 0 ? `${numberOf(count)} ${outcome}` : [],
+  );
+  const notDone = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
+  return [
+    `${counts.join(', ')}.`,
+    ...notDone
+      .slice(0, maxShown)
+      .flatMap(({ line, function: name, eventId, outcome, kind, error }) =>
+        wrapped(
+          `line ${line}: ${name} ${plain(eventId)}: ${[outcome, kind, plain(error ?? '')].filter(Boolean).join(': ')}`,
+          width - 2,
+          '  ',
+        ).map((text) => `  ${text}`),
+      ),
+    ...(notDone.length > maxShown
+      ? [`  … and ${numberOf(notDone.length - maxShown)} more: --json prints what became of all`]
+      : []),
+    ...(unread ? ['What became of the others could not be read: `sis-relay status` tells more.'] : []),
+  ];
+};
+
 const examples = `
 Examples:
   sis-relay publish events/grade-push.json --local --now
   sis-relay publish grades.csv --function grade-push --dry-run
   sis-relay publish messages.jsonl --valid-only
+  sis-relay publish grades.csv --function grade-push --wait 120
   ./export-grades | sis-relay publish - --format csv --function grade-push
   sis-relay publish nightly.csv --function enrollment-create --bulk
 

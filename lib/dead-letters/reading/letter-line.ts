@@ -2,6 +2,7 @@ import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { maxAttributes, type Outgoing, sqsProblem } from '../../aws/sqs-limits.ts';
 import { ownOf, pointerBody } from '../../dead-letter.ts';
 import { lineOf, type WholeLetter, wholeIn } from '../../delivery/letter-file.ts';
+import { jsonIn } from '../../json.ts';
 import { isRedriven, type Letter } from './letter.ts';
 
 /** A letter as one line of a file. */
@@ -27,6 +28,12 @@ const ownAttributes = (message: Message) => {
   const own = ownOf(message.MessageAttributes ?? {});
   if (!isRedriven(message)) return own;
   return own.replays === undefined ? {} : { replays: own.replays };
+};
+
+/** The id that a line says its letter had; undefined: it says none that one could have. */
+export const idIn = (line: string): string | undefined => {
+  const { id } = Object(jsonIn(line)) as { id?: unknown };
+  return typeof id === 'string' && /^[\w-]{1,100}$/.test(id) ? id : undefined;
 };
 
 /** The letter that a line holds, as SQS takes it. @throws Error which says what is wrong with the line. */

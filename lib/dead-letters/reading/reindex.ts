@@ -7,7 +7,7 @@ import type { Target } from '../../deployment/target.ts';
 import { letterChange } from '../../desk/letter-facts.ts';
 import { listed } from '../../desk/read.ts';
 import type { DeskRecord, DeskTable } from '../../desk/record.ts';
-import { type Change, putRecords } from '../../desk/write.ts';
+import { type Change, putRecords, writeRecord } from '../../desk/write.ts';
 import type { Letter } from './letter.ts';
 import { deskOf } from './records.ts';
 import { type ReadOptions, withSession } from './session.ts';
@@ -91,8 +91,18 @@ const isTold = (known: DeskRecord, { kind, error, replays }: Letter): boolean =>
 const changeOf = async (letter: Letter): Promise<Change> => {
   const integration = await integrationNamed(letter.function);
   const resource = integration && resourceIn(integration, letter.body, Date.now());
-  return letterChange(letter, { ...letter, resource, writtenMs: letter.sentMs });
+  const { facts, state } = letterChange(letter, { ...letter, resource, writtenMs: letter.sentMs });
+  // What an operator did to it before, if it has come back from a file, is over.
+  return { state, facts: { ...facts, by: undefined, why: undefined, as: undefined } };
 };
+
+/** Puts a letter into the lists; false: the condition did not hold. */
+export const listLetter = async (
+  desk: DeskTable,
+  letter: Letter,
+  condition?: Change['condition'],
+): Promise<boolean> =>
+  writeRecord(desk, letter.id, { ...(await changeOf(letter)), ...(condition && { condition }) });
 
 /** False where something has become of it meanwhile. */
 const removed = async ({ dynamodb, table }: DeskTable, { message, atMs }: DeskRecord): Promise<boolean> => {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
+import { type Imported, importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
 import { outdatedAfterDays } from '../../../ledger/rules.ts';
 import { memoryDays } from '../../../ledger/table.ts';
 import { openInput } from '../../../publish/input.ts';
 import { type Cli, contextOf, textOfLines } from '../../command-context.ts';
 import { outdatedLines, problemLines } from '../../print/changes.ts';
-import { countOf } from '../../print/table.ts';
+import { countOf, numberOf } from '../../print/table.ts';
 
 export const addImport = (letters: Command, cli: Cli): void => {
   letters
@@ -31,12 +31,14 @@ export const addImport = (letters: Command, cli: Cli): void => {
         },
       });
       const isGood = checked.problems.length === 0 && checked.letters > 0;
-      if (!isGood || dryRun || !(await agreed(`Import ${countOf(checked.letters, 'letter')}?`))) {
+      const count = checked.letters - leftOut(checked);
+      if (!isJson) terminal.err(textOfLines(leftOutLines(checked)));
+      if (!isGood || dryRun || count === 0 || !(await agreed(`Import ${countOf(count, 'letter')}?`))) {
         print(checked, () => [
           ...problemLines(checked.problems),
-          `${countOf(checked.letters, 'letter')} can be imported${isGood ? '' : ': nothing was, as every line must hold one'}.`,
+          `${countOf(count, 'letter')} can be imported${isGood ? '' : ': nothing was, as every line must hold one'}.`,
         ]);
-        return finish(isGood && dryRun);
+        return finish(isGood && dryRun && count > 0);
       }
       const imported = await withProgress('Imported', (onSent) =>
         importLetters(target, { ...common, dryRun, onSent }),
@@ -45,9 +47,20 @@ export const addImport = (letters: Command, cli: Cli): void => {
         ...problemLines(imported.problems),
         `${countOf(imported.imported, 'letter was', 'letters were')} imported.`,
       ]);
-      finish(imported.imported === checked.letters);
+      finish(imported.imported === count);
     });
 };
+
+const leftOut = ({ stillLetters = 0, repeated = [] }: Imported): number => stillLetters + repeated.length;
+
+const leftOutLines = ({ letters, stillLetters = 0, repeated = [] }: Imported): string[] => [
+  ...problemLines(repeated.map((line) => ({ line, problem: 'has the letter of an earlier line: left out' }))),
+  ...(stillLetters > 0
+    ? [
+        `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are letters still, or again, and are left out.`,
+      ]
+    : []),
+];
 
 const examples = `
 Examples:
@@ -55,6 +68,7 @@ Examples:
   zcat letters.jsonl.gz | sis-relay letters import - --yes
   sis-relay letters import s3://sis-relay-uploads/discarded/2026-01-31T093000.000Z/0001.jsonl
 
+Letters that are still there, or there again, are left out: no message becomes two letters.
 The ledger forgets after ${memoryDays} days what was done. A letter whose message is older than ${outdatedAfterDays} days can
 be imported, but is not sent without a person's word: replayed, it comes back as outdated, unless
 the ledger still knows what it is about.`;

@@ -1,0 +1,137 @@
+import type { Connection } from '../../connection/connection.ts';
+import { historyAttribute } from '../../dead-letter.ts';
+import { fieldsOf, placeInLedger } from '../../delivery/ledger-entry.ts';
+import { wasDone } from '../../delivery/was-done.ts';
+import { historyIn } from '../../desk/history.ts';
+import type { LetterRecord } from '../../desk/record.ts';
+import { type FailureKind, failureOf } from '../../failure.ts';
+import type { Files } from '../../files/files.ts';
+import type { Integration, IntegrationContext } from '../../integration.ts';
+import type { Unresolved } from '../../ledger/ledger.ts';
+import type { Item, LedgerTable } from '../../ledger/table.ts';
+import { type Message, parseMessage } from '../../message.ts';
+import type { Letter } from '../reading/letter.ts';
+
+/** What the platform shows of what a letter's message was to do. */
+export type Look = { found: 'found' | 'absent' | 'unclear'; why?: string };
+
+/** `trouble`: the failure for which nothing could be seen. */
+export type Looked = Look & { trouble?: FailureKind };
+
+/** What is kept of a letter after it was given back. */
+export type Doubt = Pick<Letter, 'body' | 'failure' | 'attributes'> & { record: LetterRecord };
+
+export type LookParts = {
+  connection: Connection;
+  files: Files;
+  /** Undefined: the functions have none. */
+  ledger: LedgerTable | undefined;
+  signal: AbortSignal;
+};
+
+/** Why nobody can look at the platform for such a letter; undefined: it can be looked up. */
+export const whyNotLookedUp = (
+  { kind }: Pick<LetterRecord, 'kind'>,
+  integration: Integration<unknown> | undefined,
+): string | undefined => {
+  if (kind === 'outdated')
+    return 'what is there may be of something newer: compare it with `letters show`, replay the letter only if it is older or missing there, else discard it';
+  if (integration === undefined) return 'its function is not known here';
+  if (integration.verify === undefined)
+    return 'it is not a call without an answer: `letters show` says what to do';
+  if (integration.verify.look === undefined)
+    return 'no call of the platform is known that shows it: look for it there yourself (`letters show` says for what)';
+  return undefined;
+};
+
+/** Looks as its function would, by what the ledger knows of the attempt; never throws. */
+export const lookAgain = async (
+  integration: Integration<unknown>,
+  doubt: Doubt,
+  parts: LookParts,
+): Promise<Looked> => {
+  try {
+    const message = parseMessage(doubt.body, integration, Date.now());
+    const { resource, fields, version } = placeInLedger(integration, message);
+    const item = await parts.ledger?.read(resource);
+    const state = fields
+      .flatMap((field) => item?.fields[field] ?? [])
+      .find((each) => each.version === version);
+    if (state?.outcome === 'done') return { found: 'found', why: 'the ledger knows that it was done' };
+    const unresolved: Unresolved = state
+      ? {
+          sinceMs: state.attemptedMs,
+          acceptedUnverified: state.acceptedMs > 0,
+          decided: false,
+          refusal: state.refusal,
+        }
+      : toldBy(doubt);
+    const quietMs = quietFrom(doubt, item, parts.connection);
+    // What is not there now may still come, so the time counts from before the look.
+    const isEarly = Date.now() < quietMs;
+    if (await isThere({ integration, message }, unresolved, parts)) return { found: 'found' };
+    return isEarly
+      ? {
+          found: 'unclear',
+          why: `too early: the call may still act until ${new Date(quietMs).toISOString()}`,
+        }
+      : { found: 'absent' };
+  } catch (error) {
+    const { kind, message } = failureOf(error);
+    return { found: 'unclear', why: message, trouble: kind };
+  }
+};
+
+/** By the letter alone: whatever was done since the message was first handed out counts as its effect. */
+const toldBy = ({ failure, attributes }: Doubt): Unresolved => {
+  const times = [failure?.firstAt, historyIn(attributes[historyAttribute]?.StringValue)?.firstAt];
+  const known = times.flatMap((time) => Date.parse(time ?? '') || []);
+  return {
+    sinceMs: known.length === 0 ? 0 : Math.min(...known),
+    acceptedUnverified: /answered with a success/.test(failure?.message ?? ''),
+    decided: false,
+    refusal: undefined,
+  };
+};
+
+/** From when on nothing that was sent can act any more. */
+const quietFrom = (
+  { record }: Doubt,
+  item: Item | undefined,
+  { settings: { LEDGER_GRACE_SECONDS } }: Connection,
+): number =>
+  item === undefined ? record.atMs + LEDGER_GRACE_SECONDS * 1000 : Math.max(item.leaseMs, item.graceEndsMs);
+
+type Asked = { integration: Integration<unknown>; message: Message<unknown> };
+
+const isThere = async (
+  { integration, message }: Asked,
+  unresolved: Unresolved,
+  { connection: { client, settings, readSecret }, files, signal }: LookParts,
+): Promise<boolean> => {
+  // Files are opened to know their sizes, and not read.
+  const abandoning = new AbortController();
+  const late = AbortSignal.timeout(settings.ATTEMPT_TIMEOUT_MS);
+  const ending = AbortSignal.any([signal, late, abandoning.signal]);
+  const context: IntegrationContext = {
+    platform: client.for({
+      actor: integration.actor?.(message.data),
+      operations: integration.operations,
+      signal: ending,
+      onCall: () => {},
+    }),
+    openFile: (uri, maximumBytes) => files.open(uri, { maximumBytes, signal: ending }),
+    readSecret,
+    limits: {
+      fileBytes: settings.FILE_MAXIMUM_BYTES,
+      profileImageBytes: settings.PROFILE_IMAGE_MAXIMUM_BYTES,
+    },
+    note: () => {},
+    fields: fieldsOf(integration, message),
+  };
+  try {
+    return await wasDone(integration, message.data, { context, unresolved });
+  } finally {
+    abandoning.abort();
+  }
+};

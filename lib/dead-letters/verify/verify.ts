@@ -1,0 +1,148 @@
+import { inParallel } from '../../aws/batches.ts';
+import { checkConnection } from '../../connection/check.ts';
+import { type Connection, withConnection } from '../../connection/connection.ts';
+import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
+import { integrationNamed } from '../../deployment/integrations.ts';
+import type { Target } from '../../deployment/target.ts';
+import type { LetterRecord } from '../../desk/record.ts';
+import { needsDecision } from '../../failure.ts';
+import { createFiles } from '../../files/files.ts';
+import type { Integration } from '../../integration.ts';
+import { createLedgerTable } from '../../ledger/table.ts';
+import type { Filter } from '../reading/filter.ts';
+import { goneBecause } from '../reading/find.ts';
+import { type Selected, selectLetters, withLetters } from '../reading/selection.ts';
+import type { ReadOptions } from '../reading/session.ts';
+import { type Doubt, type Look, lookAgain, whyNotLookedUp } from './look.ts';
+
+export type VerifiedLetter = Pick<LetterRecord, 'function' | 'user' | 'orgUnit' | 'thing' | 'eventId'> &
+  Look & { id: string };
+
+export type Verified = {
+  /** The oldest first. */
+  letters: VerifiedLetter[];
+  found: number;
+  absent: number;
+  unclear: number;
+};
+
+type VerifyOptions = ReadOptions & {
+  filter: Filter;
+  limit?: number | undefined;
+  onLooked?(looked: number, of: number): void;
+};
+
+/**
+ * Looks on the platform for what uncertain letters were to do, each as its function would. It changes nothing, and has no letter in hand
+ * while it looks.
+ */
+export const verifyLetters = async (
+  target: Target,
+  { filter, limit, ...options }: VerifyOptions,
+): Promise<Verified> => {
+  const { signal } = options;
+  const selection = await selectLetters(target, { filter: decidable(filter), limit }, signal);
+  const looks = new Map<Selected, Look>();
+  const toLook = new Map<Selected, Integration<unknown>>();
+  for (const letter of selection.letters) {
+    const integration = await integrationNamed(letter.record.function);
+    const why = whyNotLookedUp(letter.record, integration);
+    if (why === undefined && integration) toLook.set(letter, integration);
+    else looks.set(letter, { found: 'unclear', why: why ?? '' });
+  }
+  if (toLook.size > 0) {
+    const connected = await withConnection(target, async (connection) => {
+      await mustAnswer(connection);
+      const doubts = await readDoubts(target, { ...options, letters: [...toLook.keys()] });
+      for (const [letter, look] of await lookAtAll(doubts, toLook, { target, connection, ...options }))
+        looks.set(letter, look);
+      return true;
+    });
+    if (!connected)
+      throw new RefusedError('The platform is not known, so nothing was looked up: set PLATFORM_URL.');
+  }
+  const letters = selection.letters.map((letter): VerifiedLetter => {
+    const { function: name, user, orgUnit, thing, eventId } = letter.record;
+    const look = looks.get(letter) ?? { found: 'unclear', why: 'it was interrupted' };
+    return { id: letter.id, function: name, user, orgUnit, thing, eventId, ...look };
+  });
+  const count = (wanted: Look['found']) => letters.filter(({ found }) => found === wanted).length;
+  return { letters, found: count('found'), absent: count('absent'), unclear: count('unclear') };
+};
+
+/** Only what a person has to decide on: by default what is uncertain, and of letters that are named what is outdated, too. */
+const decidable = (filter: Filter): Filter => {
+  if (filter.kind?.some((kind) => !needsDecision(kind)))
+    throw new UsageError(
+      '--kind must be uncertain or outdated: of other letters it is known what became of them',
+    );
+  return { ...filter, kind: filter.kind ?? (filter.id ? ['uncertain', 'outdated'] : ['uncertain']) };
+};
+
+/** @throws RefusedError where the platform is down: each look would only tell the same. */
+const mustAnswer = async (connection: Connection): Promise<void> => {
+  const { reachable, platform, problems } = await checkConnection(connection);
+  if (!reachable)
+    throw new RefusedError(
+      `${platform} does not answer, so nothing was looked up. ${problems[0]?.remedy ?? ''}`.trim(),
+    );
+};
+
+type Read = { doubts: Map<Selected, Doubt>; gone: Map<Selected, Look> };
+
+const readDoubts = async (target: Target, options: ReadOptions & { letters: Selected[] }): Promise<Read> =>
+  withLetters(target, options, async (inHand) => {
+    const doubts: Read['doubts'] = new Map();
+    for (const letter of inHand.letters) {
+      const { body, failure, attributes } = await inHand.read(letter);
+      doubts.set(letter, { body, failure, attributes, record: letter.record });
+    }
+    const look = { found: 'unclear', why: goneBecause(inHand.held) } as const;
+    return { doubts, gone: new Map(inHand.gone.map((letter) => [letter, look])) };
+  });
+
+/** When the platform answers none of so many looks in a row, it is not asked any more. */
+const maxUnanswered = 5;
+
+const lookAtAll = async (
+  { doubts, gone }: Read,
+  integrations: ReadonlyMap<Selected, Integration<unknown>>,
+  {
+    target,
+    connection,
+    signal,
+    onLooked,
+  }: Omit<VerifyOptions, 'filter'> & { target: Target; connection: Connection },
+): Promise<Map<Selected, Look>> => {
+  const looks = new Map<Selected, Look>(gone);
+  const { settings } = connection;
+  const files = createFiles({
+    s3: target.s3,
+    hosts: settings.FILE_HOSTS,
+    allowLoopback: settings.FILE_LOOPBACK,
+    timeoutMs: settings.FILE_TIMEOUT_MS,
+  });
+  const { dynamodb, ledgerTable: table } = target;
+  const ledger = table === undefined ? undefined : createLedgerTable({ dynamodb, table, nowMs: Date.now });
+  let unanswered = 0;
+  try {
+    await inParallel(doubts, async ([letter, doubt]) => {
+      const integration = integrations.get(letter);
+      if (integration === undefined || signal.aborted) return;
+      if (unanswered >= maxUnanswered) {
+        looks.set(letter, {
+          found: 'unclear',
+          why: 'it was not looked up, as the platform does not answer any more',
+        });
+        return;
+      }
+      const { trouble, ...look } = await lookAgain(integration, doubt, { connection, files, ledger, signal });
+      unanswered = trouble === 'unavailable' ? unanswered + 1 : 0;
+      looks.set(letter, look);
+      onLooked?.(looks.size, doubts.size + gone.size);
+    });
+  } finally {
+    await files.close();
+  }
+  return looks;
+};

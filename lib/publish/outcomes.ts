@@ -1,0 +1,54 @@
+import { watchOutcomes } from '../desk/outcomes.ts';
+import type { DeskRecord, DeskTable } from '../desk/record.ts';
+import type { PublishedMessage } from './publish.ts';
+
+/** `unknown`: no function has said anything of it in time. */
+export const outcomes = ['done', 'duplicate', 'superseded', 'letter', 'waiting', 'unknown'] as const;
+export type PublishedOutcome = (typeof outcomes)[number];
+
+export type Told = PublishedMessage & {
+  outcome: PublishedOutcome;
+  /** Of a letter or a message that waits: of the failure, or for what it waits. */
+  kind?: string;
+  error?: string;
+  remedy?: string | undefined;
+};
+
+export type Awaited = {
+  messages: Told[];
+  outcomes: Record<PublishedOutcome, number>;
+  /** What became of them could not be read to the end. */
+  unread: boolean;
+};
+
+/** Waits for what becomes of messages that were sent with the attribute `receipt`. */
+export const awaitOutcomes = async (
+  desk: DeskTable,
+  messages: readonly PublishedMessage[],
+  options: { waitSeconds: number; signal: AbortSignal },
+): Promise<Awaited> => {
+  const watch = watchOutcomes(desk);
+  const ids = messages.map(({ messageId }) => messageId);
+  try {
+    watch.expect(ids);
+    await watch.settled(ids, options);
+  } finally {
+    await watch.stop();
+  }
+  const told = messages.map(
+    (message): Told => ({ ...message, ...toldBy(watch.recordOf(message.messageId)) }),
+  );
+  const counts = Object.fromEntries(
+    outcomes.map((each) => [each, told.filter(({ outcome }) => outcome === each).length]),
+  ) as Awaited['outcomes'];
+  return { messages: told, outcomes: counts, unread: watch.problem() !== undefined };
+};
+
+const toldBy = (record: DeskRecord | undefined): Omit<Told, keyof PublishedMessage> => {
+  if (record === undefined) return { outcome: 'unknown' };
+  const { state, kind, error, words, remedy } = record;
+  if (state === 'done' || state === 'duplicate' || state === 'superseded') return { outcome: state };
+  const why = words === undefined ? error : `${error}: ${words}`;
+  // An operator may have dealt with its letter already.
+  return { outcome: state === 'waiting' ? 'waiting' : 'letter', kind, error: why, remedy };
+};

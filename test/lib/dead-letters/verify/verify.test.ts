@@ -1,0 +1,203 @@
+import { writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { sendAll } from '../../../../lib/aws/batches.ts';
+import { countsOf } from '../../../../lib/dead-letters/reading/queue.ts';
+import type { Verified } from '../../../../lib/dead-letters/verify/verify.ts';
+import { example } from '../../../local/examples.ts';
+import { localOffice } from '../../cli/local-office.ts';
+import { eventBody } from '../../cli/office.ts';
+import { documentIn, typed } from '../../cli/typed.ts';
+
+const graceSeconds = 12;
+const office = localOffice({
+  functions: ['submission-upload', 'grade-object-create', 'news-item-create'],
+  // What is not answered is parked at once, and not looked up later by its function.
+  settings: { WAIT_LONGEST_HOURS: '0.0000001', LEDGER_GRACE_SECONDS: String(graceSeconds) },
+});
+
+const taken = [401, 402, 403, 404, 405, 406];
+const lost = [411, 412, 413];
+const ambiguous = 421;
+const refused = 431;
+const learners = [...taken, ...lost, ambiguous, refused];
+const upload = { method: 'POST', path: 'mysubmissions' };
+
+const send = async (name: string, bodies: string[]): Promise<void> => {
+  const { sqs, description } = office.stack();
+  const url = description.queues[name] ?? '';
+  await sendAll(
+    { sqs, url },
+    bodies.map((body) => ({ body, attributes: {} })),
+  );
+};
+const lettersAre = async (count: number): Promise<void> => {
+  const { sqs, description } = office.stack();
+  while ((await countsOf({ sqs, url: description.deadLetters })).visible < count) await sleep(50);
+};
+const park = async (name: string, bodies: string[]): Promise<void> => {
+  const { sqs, description } = office.stack();
+  const { visible } = await countsOf({ sqs, url: description.deadLetters });
+  await send(name, bodies);
+  await lettersAre(visible + bodies.length);
+};
+const key = (userId: number) => ({
+  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
+  ...{ userId: String(userId), userKey: `local-key-${userId}` },
+});
+const submissionOf = (userId: number, more: object = {}) =>
+  eventBody('submission-upload', { userId, ...more });
+const submissionsOf = async (userId: number) =>
+  ((await office.controls().state()).submissions ?? []).filter((each) => each.userId === userId).length;
+
+type Document = Verified & {
+  discarded?: number;
+  replayed?: number;
+  through?: number;
+};
+const verify = async (options = '') => {
+  const said = await typed(`letters verify ${options} --json --stack ${office.file}`);
+  return { ...said, document: documentIn<Document>(said.out) };
+};
+/** By user, or by function where there is none. */
+const byUser = ({ letters }: Document) =>
+  Object.fromEntries(letters.map(({ user, function: name, found }) => [user ?? name, found]));
+
+beforeAll(async () => {
+  const controls = office.controls();
+  await controls.seed({
+    users: learners.map((userId) => ({
+      userId,
+      userName: `u${userId}`,
+      firstName: 'L',
+      lastName: `${userId}`,
+    })),
+    enrollments: learners.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
+  });
+  const { secrets } = office.stack().description;
+  for (const userId of learners) await controls.secret(`${secrets.userPrefix}${userId}`, key(userId));
+  await controls.fault({ reset: 'after' }, { ...upload, times: taken.length });
+  await park(
+    'submission-upload',
+    taken.map((userId) => submissionOf(userId)),
+  );
+  await controls.fault({ status: 502 }, { ...upload, times: 5 });
+  await controls.fault({ status: 502 }, { method: 'POST', path: '/(grades|news)/$', times: 2 });
+  await park(
+    'submission-upload',
+    [...lost, ambiguous, refused].map((userId) => submissionOf(userId)),
+  );
+  await park('grade-object-create', [await example('grade-object-create')]);
+  await park('news-item-create', [await example('news-item-create')]);
+}, 60_000);
+
+const all = taken.length + lost.length + 2 + 2;
+
+test('a call that may still act is not called absent', async () => {
+  const { document } = await verify();
+  const { letters, ...counts } = document;
+  // What is there is found at any time.
+  expect(counts).toEqual({ found: taken.length, absent: 0, unclear: all - taken.length });
+  expect(letters.filter(({ user }) => lost.includes(Number(user)))).toMatchObject(
+    lost.map(() => ({ found: 'unclear', why: expect.stringMatching(/^too early/) })),
+  );
+});
+
+test('each letter is told apart, with whom it is about and why, and nothing is changed unasked', async () => {
+  const { sqs, description } = office.stack();
+  const controls = office.controls();
+  await sleep(graceSeconds * 1000);
+  // The same file under another name: it may be this submission, or not.
+  await send('submission-upload', [
+    submissionOf(ambiguous, {
+      files: [
+        {
+          uri: `s3://${description.bucket}/events/essay.pdf`,
+          name: 'Another.pdf',
+          contentType: 'application/pdf',
+        },
+      ],
+    }),
+  ]);
+  while ((await submissionsOf(ambiguous)) === 0) await sleep(50);
+  await controls.key(refused, 'rotated');
+
+  const before = await controls.state();
+  const { document, status, asked } = await verify();
+  const { letters, ...counts } = document;
+  expect(counts).toEqual({ found: 6, absent: 4, unclear: 3 });
+  expect(byUser(document)).toEqual({
+    ...Object.fromEntries(taken.map((userId) => [userId, 'found'])),
+    ...Object.fromEntries(lost.map((userId) => [userId, 'absent'])),
+    ...{ [ambiguous]: 'unclear', [refused]: 'unclear' },
+    ...{ 'grade-object-create': 'absent', 'news-item-create': 'unclear' },
+  });
+  expect(letters.find(({ user }) => user === '401')).toEqual({
+    ...{ id: expect.any(String), eventId: expect.any(String), function: 'submission-upload' },
+    ...{ user: '401', orgUnit: '2001', thing: 'folder 7001', found: 'found' },
+  });
+  const whyOf = (wanted: (letter: (typeof letters)[number]) => boolean) => letters.find(wanted)?.why;
+  expect(whyOf(({ user }) => user === String(ambiguous))).toContain(
+    'something is there that may be its effect',
+  );
+  expect(whyOf(({ user }) => user === String(refused))).toMatch(/credential|40[13]/);
+  expect(whyOf(({ function: name }) => name === 'news-item-create')).toContain(
+    'no call of the platform is known',
+  );
+
+  expect([status, asked]).toEqual([0, []]);
+  expect(await controls.state()).toEqual(before);
+  expect((await countsOf({ sqs, url: description.deadLetters })).visible).toBe(all);
+});
+
+test('at a terminal each letter has its line, and it is asked once for each of the two', async () => {
+  const said = await typed(`letters verify --function submission-upload --stack ${office.file}`, {
+    answers: ['n', 'n'],
+  });
+  expect(said.asked).toEqual([
+    'Discard 6 letters that were found on the platform? [y/N] ',
+    'Replay 3 letters that were not found there? [y/N] ',
+  ]);
+  expect(said.out).toMatch(/submission-upload {2}401 · 2001 · folder 7001 {2}found/);
+  expect(said.out).toMatch(/411 · 2001 · folder 7001 {2}absent/);
+  expect(said.out).toMatch(/6 {2}found: it was done/);
+});
+
+test('without a terminal and without an option it only tells', async () => {
+  const said = await typed(`letters verify --user 401 --stack ${office.file}`);
+  expect(said.status).toBe(0);
+  expect(said.err).not.toContain('"audit"');
+  expect(await submissionsOf(401)).toBe(1);
+});
+
+test('a letter that is outdated, or of another kind, is not told so', async () => {
+  const said = await typed(`letters verify --kind rejected --stack ${office.file}`);
+  expect([said.status, said.err]).toEqual([2, expect.stringContaining('uncertain or outdated')]);
+});
+
+test('what is found is discarded, what is absent replayed, and the platform holds each once', async () => {
+  const { sqs, description } = office.stack();
+  const { document, status, err } = await verify('--yes');
+  expect(document).toMatchObject({ found: 6, absent: 4, unclear: 3, discarded: 6, replayed: 4, through: 4 });
+  expect(status).toBe(0);
+  expect(err).toMatch(/"command":"letters discard".*"reason":"verify: found on the platform"/);
+  expect(err).toMatch(/"command":"letters replay".*"reason":"verify: not found on the platform"/);
+  for (const userId of [...taken, ...lost])
+    expect([userId, await submissionsOf(userId)]).toEqual([userId, 1]);
+  expect(await submissionsOf(refused)).toBe(0);
+  const { gradeObjects = [] } = await office.controls().state();
+  expect(gradeObjects.filter((each) => JSON.stringify(each).includes('"Lab report 1"'))).toHaveLength(1);
+  // Those that nobody can tell of stay.
+  expect((await countsOf({ sqs, url: description.deadLetters })).visible).toBe(3);
+  expect((await verify('--yes')).document).toMatchObject({ found: 0, absent: 0, unclear: 3 });
+});
+
+test('a platform that does not answer is said once', async () => {
+  const { description } = office.stack();
+  const file = `${office.folder}/down.json`;
+  writeFileSync(file, JSON.stringify({ ...description, platform: 'http://127.0.0.1:9' }));
+  const said = await typed(`letters verify --json --stack ${file}`);
+  expect(said.status).toBe(1);
+  expect(said.out).toBe('');
+  expect(said.err).toMatch(/does not answer, so nothing was looked up/);
+});

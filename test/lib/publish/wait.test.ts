@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Awaited } from '../../../lib/publish/outcomes.ts';
+import { localOffice } from '../cli/local-office.ts';
+import { eventBody } from '../cli/office.ts';
+import { documentIn, typed } from '../cli/typed.ts';
+
+const office = localOffice({ functions: ['grade-push'] });
+
+const grade = (userId: number, more: object = {}) =>
+  eventBody('grade-push', { userId, comments: '', privateComments: '', ...more });
+
+test('publish --wait tells of each message what became of it', async () => {
+  const controls = office.controls();
+  const learners = [501, 502, 503, 504];
+  await controls.seed({
+    users: learners.map((userId) => ({
+      userId,
+      userName: `u${userId}`,
+      firstName: 'L',
+      lastName: `${userId}`,
+    })),
+    enrollments: learners.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
+  });
+  await controls.fault({ status: 503 }, { method: 'PUT', path: 'values/503$', times: 1_000 });
+  const done = grade(501);
+  const publish = async (bodies: string[], options: string) => {
+    const file = join(office.folder, 'messages.jsonl');
+    writeFileSync(file, bodies.join('\n'));
+    return typed(`publish ${file} ${options} --stack ${office.file}`);
+  };
+  const first = await publish([done], '--wait');
+  expect(first.status).toBe(0);
+  expect(first.out).toMatch(/\n1 done\.\n$/);
+
+  const bodies = [
+    ...[done, grade(502), grade(502, { gradeObjectId: 5999 }), grade(503)],
+    // Its queue has no function here.
+    eventBody('enrollment-create', { userId: 504, roleId: 110 }),
+  ];
+  const startedMs = Date.now();
+  const { status, out } = await publish(bodies, '--wait 6 --json');
+  const { messages, outcomes } = documentIn<Awaited>(out);
+  expect(outcomes).toEqual({ done: 1, duplicate: 1, superseded: 0, letter: 1, waiting: 1, unknown: 1 });
+  expect(messages.sort((one, other) => one.line - other.line)).toMatchObject([
+    { line: 1, function: 'grade-push', eventId: JSON.parse(done).id, outcome: 'duplicate' },
+    { line: 2, outcome: 'done' },
+    { line: 3, outcome: 'letter', kind: 'rejected', error: expect.stringMatching(/^404/) },
+    { line: 4, outcome: 'waiting', kind: 'unavailable' },
+    { line: 5, function: 'enrollment-create', outcome: 'unknown' },
+  ]);
+  expect(status).toBe(1);
+  expect(Date.now() - startedMs).toBeLessThan(12_000);
+
+  const said = await publish([grade(502, { gradeObjectId: 5998 })], '--wait 20');
+  expect(said.out).toMatch(/\n1 letter\.\n {2}line 1: grade-push [\w-]+: letter: rejected: 404/);
+  // What does not ask is not told of: a first success writes nothing.
+  const { out: unasked } = await publish([grade(504)], '--json');
+  expect(documentIn(unasked)).not.toHaveProperty('outcomes');
+}, 60_000);
