@@ -2,6 +2,7 @@ import { errorName } from '../aws/error.ts';
 import type { DeadLetter } from '../dead-letter.ts';
 import type { FailureKind, Outcome } from '../failure.ts';
 import { writeInReserve } from '../telemetry/table-items.ts';
+import { recordsOf } from './read.ts';
 import type { DeskTable } from './record.ts';
 import type { Subject } from './subject.ts';
 import { type Change, writeRecord } from './write.ts';
@@ -42,6 +43,8 @@ type Options = DeskTable & { function: string; warn(text: string, facts: Record<
 
 /** No longer than this, in milliseconds, does a letter wait for its record. */
 const parkingMs = 2_000;
+/** Nor does the end of an invocation wait longer for what records there are. */
+const lookingMs = 1_000;
 
 /** What a container tells operators of its messages. */
 export const createDeskNotes = ({ function: name, warn, ...table }: Options): DeskNotes => {
@@ -51,6 +54,18 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
       messageId: message,
       error: errorName(error),
     });
+  /**
+   * Most messages that end with a later receipt have only waited for their turn, and have no record: a look is a tenth of a write. Those of
+   * which it is not known are left out: their records tell when they are due.
+   */
+  const withoutTraceless = async (all: Ended[]): Promise<Ended[]> => {
+    const isTold = ({ waits, isAsked }: Ended): boolean => waits !== undefined || isAsked;
+    const ids = all.flatMap((ended) => (isTold(ended) ? [] : ended.message));
+    if (ids.length === 0) return all;
+    const look = { isOld: true, signal: AbortSignal.timeout(lookingMs) };
+    const known = await recordsOf(table, ids, look).catch(() => new Map());
+    return all.filter((ended) => isTold(ended) || known.has(ended.message));
+  };
   return {
     parks: async (message, letter, { resource }) => {
       heard.delete(message);
@@ -69,7 +84,7 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
       heard.set(ended.message, ended);
     },
     write: async () => {
-      const all = [...heard.values()];
+      const all = await withoutTraceless([...heard.values()]);
       heard.clear();
       if (all.length === 0) return;
       const { subjectIn } = await import('./subject.ts');

@@ -145,7 +145,7 @@ export const desk = {
   /** DynamoDB adds so many to each in what it keeps. */
   keptBytes: 100,
   /** Of the messages that succeed, so many do at a later receipt. */
-  receivedAgain: 0.01,
+  receivedAgain: 0.1,
   /** While `publish --wait` waits for a message it is asked for so often, if that takes ten seconds. */
   looks: 20,
 };
@@ -155,9 +155,9 @@ export const deskCost = () => {
   const written = Math.ceil(desk.recordBytes / writtenBytes) * prices.tableWrite;
   const listed = 2 * written;
   return {
-    /** A first success writes nothing; any other has a write that finds no record to change. */
-    succeeded: desk.receivedAgain * prices.tableWrite,
-    receivedAgain: prices.tableWrite,
+    /** A first success asks nothing; any other asks whether there is a record to change, eventually consistent. */
+    succeeded: (desk.receivedAgain * prices.tableRead) / 2,
+    receivedAgain: prices.tableRead / 2,
     wait: listed,
     /** Written, and taken out of the list when it is dealt with. */
     letter: 2 * listed,

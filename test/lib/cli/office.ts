@@ -119,7 +119,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
       ...{ sqs: server, s3: server, secretsManager: 'http://127.0.0.1:9', region: 'us-east-1', bucket },
       queues: Object.fromEntries([...queues].map(([name, each]) => [name, each.url.replace(url, server)])),
       deadLetters: deadLetters.url.replace(url, server),
-      dynamodb: tables,
+      dynamodb: server === url ? tables : server,
       deskTable,
       secrets: { service: 'sis-relay/test/service', userPrefix: 'sis-relay/test/users/' },
     }),

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from 'vitest';
 import { sendAll } from '../../../lib/aws/batches.ts';
+import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { seed } from '../../seed.ts';
 import { localOffice } from '../cli/local-office.ts';
@@ -36,7 +37,9 @@ const stackFile = (office: Office, server?: string): string => {
 /** Runs the command in a process of its own, and kills it at that moment. */
 const killed = async (office: Office, line: string, moment: Moment) => {
   let kill = () => {};
-  const proxy = await startDeadlyProxy(offices.url(), moment, () => kill());
+  const proxy = await startDeadlyProxy({ queues: offices.url(), tables: offices.tables() }, moment, () =>
+    kill(),
+  );
   const args = `${line} ${stackFile(office, proxy.url)} --lease ${leaseSeconds}`.split(' ');
   const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   let err = '';
@@ -199,7 +202,17 @@ test.each(Object.entries(commands))(
       for (const each of [first, second])
         expect(new Set(bodiesOf(each)).size, 'no run sends a message twice').toBe(each.length);
       const sent = [...first, ...second];
-      await check({ office, bodies, sent, left: await office.take(office.deadLetters.url) });
+      await office.list();
+      const { letters } = await listLetters(
+        office.target,
+        { filter: {}, limit: 100 },
+        { signal: AbortSignal.timeout(60_000) },
+      );
+      const left = await office.take(office.deadLetters.url);
+      expect(letters.map(({ id }) => id).sort(), 'the lists are whole').toEqual(
+        left.map(({ MessageId = '' }) => MessageId).sort(),
+      );
+      await check({ office, bodies, sent, left });
       twice += sent.length - new Set(bodiesOf(sent)).size;
       all.push(...sent);
     };

@@ -4,9 +4,12 @@ import type { AddressInfo } from 'node:net';
 /** When a process dies: at its so many-th request, before it arrives, after it was answered, or after it has its answer. */
 export type Moment = { request: number; at: 'before' | 'unanswered' | 'answered' };
 
-/** Stands between a process and a server, and calls `kill` at a moment that no process could choose by itself. */
-export async function startDeadlyProxy(server: string, { request: number, at }: Moment, kill: () => void) {
-  const target = new URL(server);
+/** Queues and files are one server, tables another. */
+type Servers = { queues: string; tables: string };
+
+/** Stands between a process and AWS, and calls `kill` at a moment that no process could choose by itself. */
+export async function startDeadlyProxy(servers: Servers, { request: number, at }: Moment, kill: () => void) {
+  const targets = { queues: new URL(servers.queues), tables: new URL(servers.tables) };
   let requests = 0;
 
   const forward = (incoming: IncomingMessage, response: ServerResponse): void => {
@@ -18,6 +21,8 @@ export async function startDeadlyProxy(server: string, { request: number, at }: 
       return;
     }
     const { method, url: path, headers } = incoming;
+    const isTable = /^DynamoDB_/.test(String(headers['x-amz-target']));
+    const target = isTable ? targets.tables : targets.queues;
     const outgoing = request(
       { host: target.hostname, port: target.port, method, path, headers },
       (answer) => {
