@@ -16,6 +16,8 @@ import { addShow } from './commands/letters/show.ts';
 import { addPublish } from './commands/publish.ts';
 import { addScopes } from './commands/scopes.ts';
 import { addStatus } from './commands/status.ts';
+import { addTrace } from './commands/trace.ts';
+import { addWaiting } from './commands/waiting.ts';
 import { wrapped } from './print/table.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
 
@@ -61,7 +63,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     addReindex,
   ])
     add(letters, cli);
-  for (const add of [addStatus, addPublish, addScopes, addAuthUrl]) add(program, cli);
+  for (const add of [addStatus, addWaiting, addTrace, addPublish, addScopes, addAuthUrl]) add(program, cli);
 
   try {
     await program.parseAsync(args, { from: 'user' });

@@ -11,6 +11,7 @@ import {
   readPaceUse,
 } from '../telemetry/pace-use.ts';
 import type { ItemTable } from '../telemetry/table-items.ts';
+import { listWaiting, type WaitingGroup } from '../waiting/waiting.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
 import { withConnection } from './connection.ts';
 
@@ -23,6 +24,8 @@ export type QueueStatus = Counts & {
 export type Status = {
   queues: QueueStatus[];
   letters: Groups & { counts: Counts };
+  /** What messages wait for, as their functions told it last; those that wait only for their turn are not among them. */
+  waiting: WaitingGroup[];
   /** Undefined where the target does not name a platform. */
   connection: ConnectionReport | undefined;
   /** What single functions wait for until a person acts; undefined where it cannot be read. */
@@ -66,12 +69,13 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, connection, incidents, uses, letters] = await Promise.all([
+  const [queues, connection, incidents, uses, letters, waiting] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
     usesOf(target, [...functions, courseExport]),
     groupLetters(target, {}, { signal }),
+    listWaiting(target, { filter: {}, limit: 0 }, { signal }),
   ]);
   return {
     queues: queues.flat(),
@@ -83,6 +87,7 @@ export const statusOf = async (
       sinceMs: countedSinceMs(Date.now()),
     },
     letters: { ...letters, counts },
+    waiting: waiting.groups,
   };
 };
 

@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import * as z from 'zod';
+import type { ClientOptions } from '../aws/clients.ts';
 import { once } from '../aws/once.ts';
 import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
@@ -22,6 +23,8 @@ export type Target = AwsClients & {
   bucket: string | undefined;
   /** The platform's settings, named as for the functions; undefined: the platform is not known. */
   platform: Record<string, string> | undefined;
+  /** What the functions' log is read by: the options of a client of CloudWatch Logs; undefined: it is kept nowhere. */
+  functionLog?: { client: ClientOptions } | { file: string } | undefined;
   /** Of the metrics that a function writes. */
   metricNamespace: string;
   /** Who acts, for the audit log. */
@@ -111,12 +114,12 @@ export const namedEditor = (): string | undefined => {
 
 const targetOnAws = (options: TargetOptions) => {
   const settings = environment();
-  const clients = awsClients(() => ({
+  const client = {
     ...(options.profile === undefined ? {} : { profile: options.profile }),
     ...(options.region === undefined ? {} : { region: options.region }),
     maxAttempts: 5,
-    forcePathStyle: hasOwnStore(settings),
-  }));
+  };
+  const clients = awsClients(() => ({ ...client, forcePathStyle: hasOwnStore(settings) }));
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   // --stage goes before the environment, which may name the queue of another stage.
   const url =
@@ -134,6 +137,7 @@ const targetOnAws = (options: TargetOptions) => {
         throw new RefusedError(`There is no queue ${prefix}${suffix} in this account and region.`);
       return found;
     }),
+    functionLog: { client },
     queueUrlOf: (functionName: string) => queueUrl(clients, `${prefix}${functionName}`),
     bucket: options.bucket ?? settings.SIS_RELAY_BUCKET,
     platform: settings.PLATFORM_URL === undefined ? undefined : { ...given(), SECRET_PREFIX: secretPrefix },

@@ -1,10 +1,13 @@
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { link, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { optionsOf } from '../options.ts';
 import { startStack } from './stack.ts';
 
 const folder = join(import.meta.dirname, '../../.local');
 const file = join(folder, 'stack.json');
+/** For `sis-relay trace --log --local`. */
+const functionLog = join(folder, 'functions.log');
 
 const { functions } = optionsOf(
   { functions: { type: 'boolean', default: true } },
@@ -18,14 +21,21 @@ const ended = new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
 });
 // What the functions log goes to standard error, so that standard output is the one line of JSON.
+await mkdir(folder, { recursive: true });
+const log = createWriteStream(functionLog, { flags: 'a' });
 const stack = await startStack({
   functions,
-  onLog: (name, line) => process.stderr.write(`${name} ${line}\n`),
+  onLog: (name, line) => {
+    log.write(`${name} ${line}\n`);
+    process.stderr.write(`${name} ${line}\n`);
+  },
   onError: (error) => process.stderr.write(`${error.message}\n`),
 });
-const description = JSON.stringify(stack.description);
+const description = JSON.stringify({ ...stack.description, functionLog });
 const other = await writeDescription();
 if (other === undefined) {
+  // What is in it is of a stack that is up no longer.
+  await truncate(functionLog);
   process.stdout.write(`${description}\n`);
   await ended;
   if ((await readDescription()) === description) await rm(file);
@@ -35,11 +45,11 @@ if (other === undefined) {
   process.exitCode = 1;
 }
 await stack.close();
+log.end();
 
 /** Whole or not at all, and never over that of another stack that is up: then it answers where that one's platform is. */
 async function writeDescription(): Promise<string | undefined> {
   const draft = `${file}.${process.pid}`;
-  await mkdir(folder, { recursive: true });
   await writeFile(draft, `${description}\n`);
   try {
     for (;;) {
