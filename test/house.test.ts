@@ -130,7 +130,7 @@ const rooms: Record<string, string> = {
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   connection:
     'dead-letters/reading deployment config telemetry credentials pace platform/resources platform platform/auth platform/core failure json aws waiting',
-  waiting: 'dead-letters/reading deployment desk aws',
+  waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery dead-letter redaction json aws desk',
   publish: 'deployment integration message failure ledger json aws',
   deployment: 'integration config platform/core redaction json aws',

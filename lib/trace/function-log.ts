@@ -29,7 +29,7 @@ const lineSchema = factsSchema.extend({
   replays: z.number().optional(),
   requests: z.number().optional(),
   waitSeconds: z.number().optional(),
-  error: z.unknown(),
+  error: z.unknown().optional(),
   /** Of a line that several messages share. */
   messages: z.array(factsSchema).optional(),
 });

@@ -4,6 +4,7 @@ import { deskOf, recordsMatching } from '../dead-letters/reading/records.ts';
 import type { Target } from '../deployment/target.ts';
 import { withoutIds } from '../desk/letter-words.ts';
 import type { DeskRecord } from '../desk/record.ts';
+import { dispositions, type FailureKind } from '../failure.ts';
 
 /**
  * `later`: its queue hides it until its next try. `due`: that time has come, so its function has it, or will have it when those before
@@ -94,7 +95,9 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
   const { groups, groupOf } = groupsOf(records);
   const members = Map.groupBy(records, groupOf);
   return groups.map((group) => {
-    const { function: name, kind, remedy } = group;
+    const { function: name, kind } = group;
+    // What is looked up at its next try asks for nobody yet.
+    const remedy = dispositions[kind as FailureKind] === 'park' ? '' : group.remedy;
     const error = withoutIds(group.error);
     const messages = members.get(group) ?? [];
     const counted = (wanted: Next) => messages.filter((each) => nextOf(each, nowMs) === wanted);
