@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { PurgeQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
 import { run } from '../../lib/cli/cli.ts';
@@ -243,16 +243,23 @@ async function operate(): Promise<AwsCall[]> {
     await command('publish events/enrollment-create.json');
     await command('status');
     await command('letters groups');
+    const waiting = await messageThatWaits();
+    await vi.waitFor(() => command('waiting --kind unavailable'), { timeout: 5_000 });
+    await command('waiting wake --kind unavailable --yes');
+    await waiting.ends();
+    await command(`trace ${waiting.id} --log`);
     await sendLetter('submission-upload', 'missing-credential');
+    await command('letters reindex');
     const found = await command('letters list --json --kind missing-credential');
-    const { id } = JSON.parse(found.split('\n')[0] ?? '');
+    const { id } = JSON.parse(found).letters[0];
     await command(`letters show ${id} --reveal`);
     const edited = await command(
-      `letters edit ${id} --set data.comment=mended --yes --wait 1`,
+      `letters edit ${id} --set data.comment=mended --yes --canary-wait 1`,
       '--reason',
       'a mistake',
     );
     await sendLetter('submission-upload', 'missing-credential');
+    await command('letters reindex');
     await command('letters replay --kind missing-credential --yes --canary 0', '--reason', 'it is there now');
     const discarded = await command('letters discard --kind invalid --yes', '--reason', 'not ours');
     // One who has a secret already, and one who has none.
@@ -264,12 +271,31 @@ async function operate(): Promise<AwsCall[]> {
     }
     for (const said of [discarded, edited])
       await command(`letters import ${/s3:\S+\.jsonl/.exec(said)?.[0]} --yes`);
+    // A letter that somebody else takes away is taken from the lists.
+    await command('letters reindex');
+    await deployed.stack.sqs.send(
+      new PurgeQueueCommand({ QueueUrl: deployed.stack.description.deadLetters }),
+    );
+    await command('letters reindex');
   } finally {
     vi.unstubAllEnvs();
     await rm(folder, { recursive: true });
     await recorder.close();
   }
   return recorder.calls;
+}
+
+/** A message that waits for a minute, unless it is woken. */
+async function messageThatWaits() {
+  const controls = controlsOf(deployed.stack.description);
+  const effect = { status: 503, headers: { 'Retry-After': '60' } };
+  await controls.fault(effect, { path: 'enrollments', times: 1 });
+  const sent = await deployed.send(
+    'enrollment-create',
+    laterThan(await exampleWithFiles('enrollment-create')),
+  );
+  await sent.waits();
+  return sent;
 }
 
 /** The message of a function's example event, with its files where the deployed function may read them. */
