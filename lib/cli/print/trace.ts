@@ -22,7 +22,9 @@ export const traceLines = (
     '',
     ...events.flatMap((event) => {
       const who = several && event.message ? `${event.message.slice(0, 8)} ` : '';
-      return wrapped(plain(`${timeText(event.at)}  ${who}${textOf(event)}`), width, ' '.repeat(26));
+      return wrapped(plain(`${who}${textOf(event)}`), width - timeWidth).map(
+        (line, at) => (at === 0 ? timeText(event.at) : '').padEnd(timeWidth) + line,
+      );
     }),
     '',
     ...notes,
@@ -59,6 +61,8 @@ const outcomes: Record<TracedMessage['outcome'], string> = {
   discarded: 'discarded',
   unknown: 'what became of it is not known',
 };
+
+const timeWidth = 25;
 
 /** To the second, in UTC. */
 const timeText = (at: string): string => `${at.slice(0, 19).replace('T', ' ')} UTC`;
