@@ -8,7 +8,8 @@ import { localOffice } from '../cli/local-office.ts';
 import { eventBody, never } from '../cli/office.ts';
 import { documentsIn, typed } from '../cli/typed.ts';
 
-const office = localOffice();
+/** A claim is presumed done when its attempt can last no longer. */
+const office = localOffice({ settings: { ATTEMPT_TIMEOUT_MS: '2500', RESERVE_MS: '500' } });
 
 const command = (line: string) => typed(`${line} --stack ${office.file}`);
 const trace = async (line: string): Promise<Trace> => {
