@@ -22,6 +22,8 @@ import { addPause, addResume } from './commands/pause.ts';
 import { addPublish } from './commands/publish.ts';
 import { addScopes } from './commands/scopes.ts';
 import { addStatus } from './commands/status.ts';
+import { addTrace } from './commands/trace.ts';
+import { addWaiting } from './commands/waiting.ts';
 import { errorSentence } from './print/error-sentence.ts';
 import { wrapped } from './print/table.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
@@ -80,7 +82,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   ])
     add(letters, cli);
   for (const add of [
-    ...[addStatus, addPause, addResume, addPublish, addScopes, addAuthUrl],
+    ...[addStatus, addWaiting, addTrace, addPause, addResume, addPublish, addScopes, addAuthUrl],
     ...[addCompletion, addHelp],
   ])
     add(program, cli);

@@ -12,6 +12,7 @@ import {
   readPaceUse,
 } from '../telemetry/pace-use.ts';
 import type { ItemTable } from '../telemetry/table-items.ts';
+import { listWaiting, type WaitingGroup } from '../waiting/waiting.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
 import { withConnection } from './connection.ts';
 
@@ -26,6 +27,8 @@ export type Status = {
   /** The functions that get no messages because somebody said so; undefined: it is not known. */
   paused: PausedFunction[] | undefined;
   letters: Groups & { counts: Counts };
+  /** What messages wait for, as their functions told it last; those that wait only for their turn are not among them. */
+  waiting: WaitingGroup[];
   /** Undefined where the target does not name a platform. */
   connection: ConnectionReport | undefined;
   /** What single functions wait for until a person acts; undefined where it cannot be read. */
@@ -69,13 +72,14 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, paused, connection, incidents, uses, letters] = await Promise.all([
+  const [queues, paused, connection, incidents, uses, letters, waiting] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     pausedFunctions(target, functions),
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
     usesOf(target, [...functions, courseExport]),
     groupLetters(target, {}, { signal }),
+    listWaiting(target, { filter: {}, limit: 0 }, { signal }),
   ]);
   return {
     queues: queues.flat(),
@@ -88,6 +92,7 @@ export const statusOf = async (
       sinceMs: countedSinceMs(Date.now()),
     },
     letters: { ...letters, counts },
+    waiting: waiting.groups,
   };
 };
 

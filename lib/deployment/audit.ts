@@ -13,7 +13,7 @@ export type AuditEntry = {
   counts?: Record<string, number> | undefined;
   /** Name of a secret that is written. */
   secret?: string | undefined;
-  /** The ids of the letters: at the beginning those that are meant, at the end those that it was done to. */
+  /** The ids of the letters or messages: at the beginning those that are meant, at the end those that it was done to. */
   letters?: string[] | undefined;
 };
 

@@ -26,6 +26,8 @@ export type Target = AwsClients & {
   bucket(): Promise<string | undefined>;
   /** The platform's settings, named as for the functions; undefined: the platform is not known. */
   platform(): Promise<Record<string, string> | undefined>;
+  /** What the functions' log is read by: the options of a client of CloudWatch Logs; undefined: it is kept nowhere. */
+  functionLog?: { client: ClientOptions } | { file: string } | undefined;
   /** Of the metrics that a function writes. */
   metricNamespace: string;
   /** Who acts, for the audit log. */
@@ -144,6 +146,7 @@ const targetOnAws = (options: TargetOptions) => {
         );
       return found;
     }),
+    functionLog: { client: clientOptions },
     queueUrlOf: (functionName: string) => queueUrl(clients, `${prefix}${functionName}`),
     bucket: async () => options.bucket ?? settings.SIS_RELAY_BUCKET ?? (await outputs()).FilesBucket,
     platform: async () => {

@@ -27,7 +27,7 @@ export const letterChange = (
   return {
     state: 'letter',
     facts: {
-      ...{ function: name, kind, atMs: writtenMs },
+      ...{ function: name, kind, atMs: writtenMs, writtenMs },
       ...wordsOf(letter, kind, missing),
       words:
         told?.detail === undefined

@@ -70,6 +70,8 @@ export type DeskRecord = {
   orgUnit: string | undefined;
   /** As in `grade object 5001`. */
   thing: string | undefined;
+  /** When its letter was written, also where that has been dealt with. */
+  writtenMs: number | undefined;
   /** Its key in the ledger. */
   resource: string | undefined;
   /** Of a message that waits: when it is tried next, and SQS' handle to show it earlier. */
@@ -134,6 +136,7 @@ export const recordIn = (item: Attributes, nowMs: number): DeskRecord | undefine
     user: text('user'),
     orgUnit: text('orgUnit'),
     thing: text('thing'),
+    writtenMs: number('writtenMs'),
     resource: text('resource'),
     nextMs: number('nextMs'),
     handle: text('handle'),

@@ -118,7 +118,10 @@ describe('npm run local', () => {
       },
       ...{ deadLetters: queue, bucket: expect.any(String) },
       secrets: { service: expect.any(String), userPrefix: expect.any(String) },
+      functionLog: expect.stringMatching(/functions\.log$/),
     });
+    // For `sis-relay trace --log`, and of this stack alone.
+    expect(existsSync(join(project, '.local/functions.log'))).toBe(true);
     signalAll(stack.child, 'SIGINT');
     await expect.poll(() => signalAll(stack.child, 0), { timeout: 20_000 }).toBe(false);
     expect(existsSync(stackFile())).toBe(false);

@@ -1,4 +1,5 @@
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { link, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { optionsOf } from '../options.ts';
 import { createLocalScreen } from './local-screen.ts';
@@ -6,6 +7,8 @@ import { startStack } from './stack.ts';
 
 const folder = join(import.meta.dirname, '../../.local');
 const file = join(folder, 'stack.json');
+/** For `sis-relay trace --log --local`. */
+const functionLog = join(folder, 'functions.log');
 
 const { functions } = optionsOf(
   { functions: { type: 'boolean', default: true } },
@@ -21,9 +24,12 @@ const ended = new Promise<void>((resolve) => {
 // A person reads a screen, and a program the one line of JSON, with what the functions log on standard error.
 const shown = process.stdout.isTTY ? createLocalScreen() : undefined;
 const isLogRead = shown === undefined || !process.stderr.isTTY;
+await mkdir(folder, { recursive: true });
+const log = createWriteStream(functionLog, { flags: 'a' });
 const stack = await startStack({
   functions,
   onLog: (name, line) => {
+    log.write(`${name} ${line}\n`);
     shown?.log(name, line);
     if (isLogRead) process.stderr.write(`${name} ${line}\n`);
   },
@@ -32,9 +38,11 @@ const stack = await startStack({
     if (isLogRead) process.stderr.write(`${error.message}\n`);
   },
 });
-const description = JSON.stringify(stack.description);
+const description = JSON.stringify({ ...stack.description, functionLog });
 const other = await writeDescription();
 if (other === undefined) {
+  // What is in it is of a stack that is up no longer.
+  await truncate(functionLog);
   if (shown) shown.up(stack.description, { functions });
   else process.stdout.write(`${description}\n`);
   await ended;
@@ -46,11 +54,11 @@ if (other === undefined) {
   process.exitCode = 1;
 }
 await stack.close();
+log.end();
 
 /** Whole or not at all, and never over that of another stack that is up: then it answers where that one's platform is. */
 async function writeDescription(): Promise<string | undefined> {
   const draft = `${file}.${process.pid}`;
-  await mkdir(folder, { recursive: true });
   await writeFile(draft, `${description}\n`);
   try {
     for (;;) {

@@ -12,6 +12,15 @@ export async function recordAwsCalls(stack: StackDescription) {
     // Whoever only opens a connection to DynamoDB asks for nothing that needs a right.
     if (request.url === '/' && !request.headers.authorization) return void response.end('healthy');
     const service = serviceOf(request);
+    if (service === 'logs') {
+      const { logGroupName } = JSON.parse(`${body}`) as { logGroupName: string };
+      const resource = `arn:aws:logs:${stack.region}:${account}:log-group:${logGroupName}`;
+      calls.push({ action: `logs:${operationOf(request)}`, resource });
+      // Nothing keeps logs here.
+      return void response
+        .writeHead(200, { 'content-type': 'application/x-amz-json-1.1' })
+        .end('{"events":[]}');
+    }
     const call = callOf[service](request, body, stack.region);
     calls.push(call);
     const { method, headers, url = '/' } = request;
@@ -51,14 +60,15 @@ type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb' | 'lambda';
 
 const target = (request: IncomingMessage): string => `${request.headers['x-amz-target'] ?? ''}`;
 
-function serviceOf(request: IncomingMessage): Service {
+function serviceOf(request: IncomingMessage): Service | 'logs' {
   const [api = ''] = target(request).split('.');
   if (/^\/20\d\d-\d\d-\d\d\//.test(request.url ?? '')) return 'lambda';
   if (api === '') return 's3';
-  const services: Record<string, Service> = {
+  const services: Record<string, Service | 'logs'> = {
     AmazonSQS: 'sqs',
     secretsmanager: 'secretsManager',
     DynamoDB_20120810: 'dynamodb',
+    Logs_20140328: 'logs',
   };
   const service = services[api];
   if (!service) throw new Error(`Calls of ${api} are not known here`);
@@ -91,12 +101,13 @@ const callOf: Record<Service, Reader> = {
   },
   dynamodb: (request, body, region) => {
     type Named = Record<string, { S: string }>;
-    type Input = { TableName: string; Key?: Named; Item?: Named };
-    const { TableName, Item, Key = Item } = JSON.parse(`${body}`) as Input;
+    type Input = { TableName?: string; IndexName?: string; Key?: Named; Item?: Named; RequestItems?: object };
+    const { TableName, IndexName, Item, Key = Item, RequestItems = {} } = JSON.parse(`${body}`) as Input;
+    const table = TableName ?? Object.keys(RequestItems).join();
     const key = Key?.resource ?? Key?.message;
     return {
       action: `dynamodb:${operationOf(request)}`,
-      resource: `arn:aws:dynamodb:${region}:${account}:table/${TableName}`,
+      resource: `arn:aws:dynamodb:${region}:${account}:table/${table}${IndexName === undefined ? '' : `/index/${IndexName}`}`,
       ...(key && { context: { 'dynamodb:LeadingKeys': key.S } }),
     };
   },

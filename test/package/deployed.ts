@@ -114,6 +114,7 @@ export async function deployLocally(
           about: `${MessageId}`,
         });
       return {
+        id: `${MessageId}`,
         isSeen: () => until('seen', () => true),
         waits: () => until('made to wait', (outcome) => outcome === 'waiting'),
         ends: () => until('brought to its end', (outcome) => outcome !== 'waiting'),

@@ -289,7 +289,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       of('Operators').PolicyDocument.Statement = Statement.filter((each: Properties) => !each['Fn::If']);
     }),
   ],
-  'the ledger is the table that functions write': [
+  'the ledger and the desk’s table are those that functions write': [
+    mistake('a desk without its lists', (of) => delete of('Desk').GlobalSecondaryIndexes),
+    mistake('a desk whose records stay', (of) => delete of('Desk').TimeToLiveSpecification),
     mistake('a ledger that forgets nothing', (of) => delete of('Ledger').TimeToLiveSpecification),
   ],
   'every function writes to a log that is not kept for ever': [
@@ -750,8 +752,14 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       const sending = statement(of('Operators'), 'sqs:GetQueueUrl');
       statement(of('Operators'), 'sqs:DeleteMessage').Resource = sending.Resource;
     }),
-    mistake('operators that read the ledger', (of) => {
-      delete statement(of('Operators'), 'dynamodb:GetItem').Condition;
+    mistake('operators that change the ledger', (of) => {
+      statement(of('Operators'), 'dynamodb:GetItem').Action = ['dynamodb:GetItem', 'dynamodb:PutItem'];
+    }),
+    mistake('operators that list the ledger', (of) => {
+      statement(of('Operators'), 'dynamodb:Scan').Resource = [
+        { 'Fn::GetAtt': ['Desk', 'Arn'] },
+        { 'Fn::GetAtt': ['Ledger', 'Arn'] },
+      ];
     }),
     mistake('operators that read what users sign with', (of) => {
       statement(of('Operators'), 'secretsmanager:DescribeSecret').Action = 'secretsmanager:GetSecretValue';

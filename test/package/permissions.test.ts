@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { PurgeQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
 import { run } from '../../lib/cli/cli.ts';
@@ -244,13 +244,17 @@ async function operate(): Promise<AwsCall[]> {
     await command('pause grade-push', '--reason', 'the platform moves');
     await command('resume grade-push');
     await command('letters groups');
+    const waiting = await messageThatWaits();
+    await vi.waitFor(() => command('waiting --kind unavailable'), { timeout: 5_000 });
+    await command('waiting wake --kind unavailable --yes');
+    await command(`trace ${waiting.id.slice(0, 13)} --log`);
     await sendLetter('submission-upload', 'missing-credential');
     await command('letters reindex');
     const found = await command('letters list --json --kind missing-credential');
     const [{ id }] = JSON.parse(found).letters;
     await command(`letters show ${id} --reveal`);
     const edited = await command(
-      `letters edit ${id} --set data.comment=mended --yes --wait 1`,
+      `letters edit ${id} --set data.comment=mended --yes --canary-wait 1`,
       '--reason',
       'a mistake',
     );
@@ -270,6 +274,12 @@ async function operate(): Promise<AwsCall[]> {
     }
     for (const said of [discarded, edited])
       await command(`letters import ${/s3:\S+\.jsonl/.exec(said)?.[0]} --yes`);
+    // A letter that somebody else takes away is taken from the lists.
+    await command('letters reindex');
+    await deployed.stack.sqs.send(
+      new PurgeQueueCommand({ QueueUrl: deployed.stack.description.deadLetters }),
+    );
+    await command('letters reindex');
   } finally {
     vi.unstubAllEnvs();
     await rm(folder, { recursive: true });
@@ -282,6 +292,18 @@ async function operate(): Promise<AwsCall[]> {
     return { action: `cloudformation:${operation}`, resource };
   });
   return [...recorder.calls, ...described];
+}
+
+/** A message that waits for a minute, unless it is woken. */
+async function messageThatWaits() {
+  const controls = controlsOf(deployed.stack.description);
+  const effect = { status: 503, headers: { 'Retry-After': '60' } };
+  await controls.fault(effect, { path: 'enrollments', times: 1 });
+  // Of a user of its own, so that nothing else is in its way.
+  const body = (await exampleWithFiles('enrollment-create')).replace(/"userId": ?\d+/, '"userId":302');
+  const sent = await deployed.send('enrollment-create', laterThan(body));
+  await sent.waits();
+  return sent;
 }
 
 /** The message of a function's example event, with its files where the deployed function may read them. */

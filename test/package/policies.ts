@@ -58,6 +58,7 @@ const conditionHolds = ({ condition = {} }: Statement, { context = {} }: AwsCall
 const operators: Record<string, (wanted: string, given: string) => boolean> = {
   StringEquals: (wanted, given) => wanted === given,
   ArnLike: (wanted, given) => matches(wanted, given),
+  StringLike: (wanted, given) => matches(wanted, given),
   'ForAllValues:StringLike': (wanted, given) => matches(wanted, given),
 };
 

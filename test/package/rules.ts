@@ -6,6 +6,7 @@ import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
 import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { integrationNamed } from '../../lib/deployment/integrations.ts';
+import { listIndex } from '../../lib/desk/record.ts';
 import { dispositions, type FailureKind, needsPerson, type Outcome } from '../../lib/failure.ts';
 import { parseMessage } from '../../lib/message.ts';
 import { metricDefinitions } from '../../lib/telemetry/metrics.ts';
@@ -337,12 +338,25 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'the ledger is the table that functions write': (deployment) => {
+  'the ledger and the desk’s table are those that functions write': (deployment) => {
     const tables = deployment.ofType('AWS::DynamoDB::Table');
-    const isIt = ({ KeySchema, TimeToLiveSpecification }: Properties) =>
-      JSON.stringify(KeySchema) === JSON.stringify([{ AttributeName: 'resource', KeyType: 'HASH' }]) &&
-      TimeToLiveSpecification?.AttributeName === 'expires' &&
-      TimeToLiveSpecification.Enabled === true;
+    const keysIn = (schema: Properties[] = []) =>
+      schema.map(({ AttributeName, KeyType }) => `${KeyType} ${AttributeName}`).join();
+    const isIt = ({ id, KeySchema, TimeToLiveSpecification, GlobalSecondaryIndexes = [] }: Properties) => {
+      const [index, ...more] = GlobalSecondaryIndexes;
+      const isListed =
+        index?.IndexName === listIndex &&
+        keysIn(index.KeySchema) === 'HASH list,RANGE place' &&
+        index.Projection.ProjectionType === 'ALL' &&
+        more.length === 0;
+      return (
+        (id === 'Desk'
+          ? keysIn(KeySchema) === 'HASH message' && isListed
+          : keysIn(KeySchema) === 'HASH resource' && index === undefined) &&
+        TimeToLiveSpecification?.AttributeName === 'expires' &&
+        TimeToLiveSpecification.Enabled === true
+      );
+    };
     return tables.filter((each) => !isIt(each)).map(({ id }) => id);
   },
 
@@ -788,7 +802,11 @@ export const rules: Record<string, Rule> = {
   'of the ledger, a function reaches the resources that its messages change': async (deployment) => {
     const problems = deployment.ofType('AWS::Lambda::Function').map(async (each) => {
       const name = nameOf(each);
-      const keys = ledgerKeysOf(roleStatements(deployment, roleOf(deployment, each).id), name);
+      const ledger = deployment.arnOf('Ledger');
+      const statements = roleStatements(deployment, roleOf(deployment, each).id).filter(({ resources }) =>
+        resources.some((resource) => matches(resource, ledger)),
+      );
+      const keys = ledgerKeysOf(statements, name);
       const { example, named } = await resourcesOf(name);
       const isLet = example === undefined || keys.some((key) => matches(key, example));
       const wide = keys.filter((key) => !named.includes(key));
@@ -875,7 +893,9 @@ export const rules: Record<string, Rule> = {
     const key = keyOf(deployment) === undefined ? [] : usingKey;
     const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject', ...key];
     const more = producers.flatMap(({ actions }) => actions).filter((action) => !sending.includes(action));
-    const taking = ['sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'];
+    // To wake a message is to change its visibility.
+    const taking = ['sqs:DeleteMessage'];
+    const ledger = deployment.arnOf('Ledger');
     return [
       ...(isDenied ? [] : ['producers write letters']),
       ...more.map((action) => `producers: ${action}`),
@@ -886,15 +906,13 @@ export const rules: Record<string, Rule> = {
         allows(producers, 's3:PutObject', `${files}/${folder}/a`),
       ),
       ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
+      // What was done to one resource is theirs to read.
       ...operators
-        .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
-        .filter(
-          (each) =>
-            !leadingKeysOf(each).every(
-              (keys) => keys === 'paused/*' || isBesideLedger(keys, 'none', each.actions),
-            ),
-        )
-        .map(() => 'operators: items of the ledger'),
+        .filter(({ resources }) => resources.some((resource) => matches(resource, ledger)))
+        .filter((each) => !leadingKeysOf(each).every((keys) => keys === 'paused/*'))
+        .flatMap(({ actions }) => actions)
+        .filter((action) => action !== 'dynamodb:GetItem')
+        .map((action) => `operators: ${action} on the ledger`),
     ];
   },
 

@@ -10,6 +10,7 @@ import type { PauseRecord } from '../../telemetry/pauses.ts';
 import { remarks } from './letters.ts';
 import { ageOf, countOf, numberOf, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
+import { remarksOn, waitingGroupLines } from './waiting.ts';
 
 export const statusLines = (
   status: Status,
@@ -205,10 +206,10 @@ const incidentLines = (
   ];
 };
 
-/** SQS does not tell why a message is hidden. If all wait for the same reason, the probe of the platform met it, too. */
-const waitingLines = ({ queues, connection, incidents }: Status, { width }: Terminal): string[] => {
+/** The functions tell why messages wait. Of those that they did not tell of, the probe of the platform may have met the reason. */
+const waitingLines = ({ queues, connection, incidents, waiting }: Status, terminal: Terminal): string[] => {
   const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
-  if (count === 0) return ['Nothing waits.'];
+  const told = waiting.reduce((sum, { messages, due, unknown }) => sum + messages - due - unknown, 0);
   const why =
     connection === undefined
       ? 'Why is not known, as the platform was not asked.'
@@ -217,7 +218,25 @@ const waitingLines = ({ queues, connection, incidents }: Status, { width }: Term
         : incidents?.length
           ? 'What is known of why stands below; all others are being handled, or go on at their next try, within 30 minutes.'
           : 'A probe of the platform met nothing to wait for: they are being handled, or go on at their next try, within 30 minutes. What single calls are refused for, the log of their function tells.';
-  return wrapped(`${countOf(count, 'message is', 'messages are')} in flight. ${why}`, width);
+  const others = Math.max(0, count - told);
+  const flying = `${countOf(count, 'message is', 'messages are')} in flight.`;
+  if (waiting.length === 0)
+    return count === 0 ? ['Nothing waits.'] : wrapped(`${flying} ${why}`, terminal.width);
+  return [
+    '',
+    ...waitingGroupLines(waiting, terminal),
+    ...remarksOn(waiting).flatMap((remark) => wrapped(remark, terminal.width)),
+    ...(others > 0
+      ? wrapped(
+          `${flying} ${countOf(others, 'is', 'are')} being handled, or ${others === 1 ? 'waits' : 'wait'} for ${others === 1 ? 'its' : 'their'} turn to call the platform.`,
+          terminal.width,
+        )
+      : []),
+    terminal.style(
+      'dim',
+      'One by one: sis-relay waiting. Once a cause is gone: sis-relay waiting wake --kind <kind>',
+    ),
+  ];
 };
 
 const byKind = (groups: Group[]) =>

@@ -2,7 +2,7 @@ import { inParallel } from '../../aws/batches.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
 import { type Condition, listed } from '../../desk/read.ts';
-import type { DeskTable, LetterRecord } from '../../desk/record.ts';
+import type { DeskRecord, DeskTable, LetterRecord, List } from '../../desk/record.ts';
 import { type Ending, endRecord } from '../../desk/write.ts';
 import { type Filter, matches } from './filter.ts';
 import { countsOf } from './queue.ts';
@@ -28,20 +28,27 @@ export type Found = {
 /** The letters that match, from the desk's table: the queue is not touched. @throws where the table cannot be read. */
 export const findLetters = async (target: Target, filter: Filter, signal: AbortSignal): Promise<Found> => {
   const isAll = Object.keys(filter).length === 0;
-  const condition = conditionOf(filter);
   const desk = deskOf(target);
   const [records, counts] = await Promise.all([
-    listed(desk, 'letter', { kinds: filter.kind, condition, signal }),
+    recordsMatching(desk, 'letter', { filter, signal }),
     target.deadLetterQueueUrl().then(async (url) => countsOf({ sqs: await target.sqs(), url })),
   ]);
-  const letters = (records as LetterRecord[])
-    .filter((record) => matches(filter, record))
-    .sort((one, other) => one.atMs - other.atMs);
+  const letters = (records as LetterRecord[]).sort((one, other) => one.atMs - other.atMs);
   return {
     letters,
     listed: isAll ? letters.length : undefined,
     queued: counts.visible + counts.inFlight + counts.delayed,
   };
+};
+
+/** The records of a list that match, in no order. @throws where the table cannot be read. */
+export const recordsMatching = async (
+  desk: DeskTable,
+  list: List,
+  { filter, signal }: { filter: Filter; signal: AbortSignal },
+): Promise<DeskRecord[]> => {
+  const records = await listed(desk, list, { kinds: filter.kind, condition: conditionOf(filter), signal });
+  return records.filter((record) => matches(filter, record));
 };
 
 /** What DynamoDB can check by itself; `matches` decides. */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
@@ -95,8 +95,25 @@ const idOf = async (command: string): Promise<string> => {
   return letters.find((letter) => letter.kind === kind)?.id.slice(0, 8) ?? letters[0]?.id ?? '';
 };
 
+/** Submissions of somebody whose key is wrong: so many that there is always one that is not just being tried. */
+const messagesThatWait = async () => {
+  const { sqs, description } = office.stack();
+  const userId = firstUser + 19;
+  const key = { type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userKey: 'a wrong one' };
+  await office
+    .controls()
+    .secret(`${description.secrets.userPrefix}${userId}`, { ...key, userId: String(userId) });
+  const Entries = Array.from({ length: 10 }, (_, at) => ({
+    ...{ Id: String(at), MessageBody: eventBody('submission-upload', { userId }) },
+  }));
+  await sqs.send(new SendMessageBatchCommand({ QueueUrl: description.queues['submission-upload'], Entries }));
+  const waiting = () => typed(`waiting --kind credentials --user ${userId} --stack ${office.file}`);
+  await vi.waitFor(async () => expect(await waiting()).toMatchObject({ status: 0 }), { timeout: 5_000 });
+};
+
 /** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. */
 const followed = async (command: string) => {
+  if (command.includes('sis-relay waiting')) await messagesThatWait();
   const line = command
     .replace('npx sis-relay ', '')
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')

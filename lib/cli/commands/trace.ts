@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { loadIntegrations } from '../../deployment/integrations.ts';
+import { traceOf } from '../../trace/trace.ts';
+import { type Cli, contextOf } from '../command-context.ts';
+import { traceLines } from '../print/trace.ts';
+
+export const addTrace = (program: Command, cli: Cli): void => {
+  program
+    .command('trace')
+    .description(
+      'everything that is known of a message: its waits, its letter, who did what to it, its outcome',
+    )
+    .argument(
+      '<id>',
+      'of the message or letter (or its beginning) or the event, or the resource, as in grade/2001/5001/301',
+    )
+    .option('--log', 'ask the functions’ log, too: it knows of messages that were done at once', false)
+    .option('--since <time>', 'how far back logs are read, as in 2026-01-31T09:30Z, 90m, 36h, 3d')
+    .addHelpText('after', examples)
+    .action(async (id: string, { log }: { log: boolean }, command: Command) => {
+      const { target, filter, terminal, signal, print, withProgress, finish } = contextOf(cli, command);
+      const functions = [...(await loadIntegrations()).keys()];
+      const trace = await withProgress('Reading', () =>
+        traceOf(target, id, { log, functions, sinceMs: filter.since, signal }),
+      );
+      print(trace, () => traceLines(trace, { terminal, log }));
+      finish(trace.events.length > 0);
+    });
+};
+
+const examples = `
+Examples:
+  sis-relay trace 3f0c91aa-7d4e-4f0e-9d53-0c2f8a1b6e57
+  sis-relay trace grade/2001/5001/301
+  sis-relay trace 3f0c91aa --log --json
+
+It changes nothing. What a message was replayed as is traced, too, and what it was before.
+Without --log, a message that was done at its first try is known by its resource alone.
+The log is read from when the message was first received on, or for the last day; the audit log for the last 7 days.`;

@@ -1,0 +1,54 @@
+import type { Target } from '../deployment/target.ts';
+import { createLedgerTable, type Item } from '../ledger/table.ts';
+import type { TraceEvent } from './event.ts';
+
+/** The last claims of a resource. */
+export type Claim = TraceEvent & { what: 'claimed'; message: string; outcome: string; presumed: boolean };
+
+/** What the ledger knows of these resources: of each field, which message claimed it last. @throws where it cannot be read. */
+export const claimsOf = async (
+  { dynamodb, ledgerTable }: Pick<Target, 'dynamodb' | 'ledgerTable'>,
+  resources: readonly string[],
+): Promise<Claim[]> => {
+  if (ledgerTable === undefined) return [];
+  const table = createLedgerTable({ dynamodb, table: ledgerTable, nowMs: Date.now });
+  const claims = await Promise.all(
+    resources.map(async (resource) => {
+      const item = await table.read(resource);
+      return item === undefined ? [] : claimsIn(item, resource, Date.now());
+    }),
+  );
+  return claims.flat();
+};
+
+/** A message may claim several fields at once. */
+const claimsIn = ({ fields, leaseMs }: Item, resource: string, nowMs: number): Claim[] => {
+  const alike = Map.groupBy(Object.entries(fields), ([, { messageId, outcome, claimedMs }]) =>
+    [messageId, outcome, claimedMs].join(' '),
+  );
+  return [...alike.values()].flatMap((each): Claim[] => {
+    const [first] = each;
+    if (first === undefined) return [];
+    const [, { messageId, outcome, claimedMs, replays, version }] = first;
+    return [
+      {
+        at: new Date(claimedMs).toISOString(),
+        ...{ what: 'claimed', message: messageId, eventId: eventIdIn(version), resource, replays, outcome },
+        fields: each.map(([field]) => field),
+        // Of a success that may be repeated no end is written, and while the lease runs it may be under way.
+        presumed: outcome === 'claimed' && leaseMs <= nowMs,
+      },
+    ];
+  });
+};
+
+/** As message.ts writes it: the third part of a version, or the second of an identity. */
+const eventIdIn = (version: string): string | undefined => {
+  const [, , id] = version.split('\u0001');
+  if (id !== undefined) return id;
+  try {
+    return decodeURIComponent(version.split('/').at(-1) ?? '') || undefined;
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,222 @@
+import { errorName } from '../aws/error.ts';
+import { deskOf } from '../dead-letters/reading/records.ts';
+import { RefusedError, UsageError } from '../deployment/command-errors.ts';
+import type { Target } from '../deployment/target.ts';
+import type { DeskRecord, State } from '../desk/record.ts';
+import { safeText } from '../redaction/log-text.ts';
+import { nextOf } from '../waiting/waiting.ts';
+import { commandsOn } from './audit-entries.ts';
+import { type Chain, findChains, tailOf } from './chains.ts';
+import type { TraceEvent } from './event.ts';
+import { loggedOf } from './function-log.ts';
+import { type Claim, claimsOf } from './ledger-claims.ts';
+import { eventsOfChain } from './record-events.ts';
+
+/** `parked`: it is a letter. `replayed`, `edited`: and nothing is known of it since. */
+export type Outcome = Exclude<State, 'letter'> | 'parked' | 'unknown';
+
+/** One message, under all ids that SQS gave it. */
+export type TracedMessage = {
+  /** Its last id. */
+  message: string;
+  ids: string[];
+  outcome: Outcome;
+  /** It was sent and has left no other outcome: so a success that may be repeated ends. */
+  presumed: boolean;
+} & Partial<Pick<DeskRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing'>>;
+
+export type Trace = {
+  id: string;
+  /** Of the message that was last heard of. */
+  outcome: Outcome;
+  presumed: boolean;
+  /** In order of time. */
+  events: TraceEvent[];
+  /** The one last heard of is the last. */
+  messages: TracedMessage[];
+  /** What could not be read, or not as a whole, and why. */
+  unread: { source: string; why: string }[];
+};
+
+type TraceOptions = {
+  /** Asks the functions' log, too. */
+  log: boolean;
+  /** Every function that there is. */
+  functions: readonly string[];
+  /** How far back logs are read where nothing tells when the message was first received. */
+  sinceMs?: number | undefined;
+  signal: AbortSignal;
+};
+
+const dayMs = 24 * 3_600_000;
+/** The functions' log is large, and is paid for by what is read of it. */
+const logDays = 1;
+/** For so long the record of a message that has ended is kept. */
+const auditDays = 7;
+
+/** All that is known of the messages that an id names: of a message, a letter or an event, or a resource as the ledger calls it. */
+export const traceOf = async (
+  target: Target,
+  id: string,
+  { log, functions, sinceMs, signal }: TraceOptions,
+): Promise<Trace> => {
+  if (id.length < 4) throw new UsageError(`${id} is too short: give its first 4 characters or more.`);
+  const unread: Trace['unread'] = [];
+  const attempt = async <Told>(source: string, read: () => Promise<Told>, none: Told): Promise<Told> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      unread.push({ source, why: whyNot(error) });
+      return none;
+    }
+  };
+
+  const chains = await attempt('the desk’s table', async () => findChains(deskOf(target), id, signal), []);
+  const records = chains.flatMap((chain) => chain.records);
+  const told = chains.flatMap(eventsOfChain);
+  const resources = distinct([...(id.includes('/') ? [id] : []), ...records.map(({ resource }) => resource)]);
+  const claims = await attempt('the ledger', () => claimsOf(target, resources.slice(0, maxResources)), []);
+  const own = claims.filter(
+    (claim) => id === claim.resource || id === claim.eventId || id === claim.message || has(chains, claim),
+  );
+  join(chains, own);
+
+  const begins = told.map(({ at }) => Date.parse(at));
+  const since = (days: number) =>
+    sinceMs ?? (begins.length > 0 ? Math.min(...begins) - 60_000 : Date.now() - days * dayMs);
+  const idsOf = () => distinct([id, ...chains.flatMap(({ ids }) => [...ids])]);
+  const logged = log
+    ? await attempt(
+        'the functions’ log',
+        () => {
+          const named = distinct(records.map((record) => record.function)).filter(Boolean);
+          return loggedOf(target, {
+            ids: distinct([...idsOf(), ...records.map(({ eventId }) => eventId)]).slice(0, maxIds),
+            functions: named.length > 0 ? named : functions,
+            ...{ sinceMs: since(logDays), signal },
+          });
+        },
+        nothing,
+      )
+    : nothing;
+  if (!logged.isWhole) unread.push({ source: 'the functions’ log', why: 'it is too long to be read whole' });
+  join(chains, logged.events);
+  const commands = await attempt(
+    'the audit log',
+    () => commandsOn(target, new Set(idsOf()), { sinceMs: since(auditDays), signal }),
+    nothing,
+  );
+  if (!commands.isWhole) unread.push({ source: 'the audit log', why: 'it is too long to be read whole' });
+
+  const events = inOrder([
+    ...told,
+    ...own,
+    ...overtaking(claims, own),
+    ...logged.events,
+    ...commands.events.filter((command) => !isTold(command, told)),
+  ]);
+  const messages = chains
+    .map((chain) => messageOf(chain, { events, claims: own, attempts: logged.events }))
+    .sort((one, other) => one.lastAt.localeCompare(other.lastAt))
+    .map(({ lastAt: _, ...message }) => message);
+  const { outcome = 'unknown', presumed = false } = messages.at(-1) ?? {};
+  return { id, outcome, presumed, events, messages, unread };
+};
+
+/** More are named by no id, but by a beginning that many share. */
+const maxResources = 100;
+const maxIds = 200;
+
+const nothing: { events: TraceEvent[]; isWhole: boolean } = { events: [], isWhole: true };
+
+const distinct = (texts: readonly (string | undefined)[]): string[] => [
+  ...new Set(texts.flatMap((text) => text ?? [])),
+];
+
+const whyNot = (error: unknown): string =>
+  error instanceof RefusedError
+    ? error.message
+    : `${errorName(error)}: ${safeText(error instanceof Error ? error.message : '')}`;
+
+const has = (chains: readonly Chain[], { message = '' }: TraceEvent): boolean =>
+  chains.some(({ ids }) => ids.has(message));
+
+/** A message that was done at its first try has no record, but others may tell of it. */
+const join = (chains: Chain[], events: readonly TraceEvent[]): void => {
+  for (const event of events)
+    if (event.message !== undefined && !has(chains, event))
+      chains.push({ ids: new Set([event.message]), records: [] });
+};
+
+/** Who has claimed the resource after this message did. */
+const overtaking = (claims: readonly Claim[], own: readonly Claim[]): TraceEvent[] =>
+  claims
+    .filter((claim) => !own.includes(claim))
+    .map(({ at, message, eventId, resource, fields }) => ({
+      ...{ at, what: 'overtaken', message, eventId, resource, fields },
+    }));
+
+/** Of a replay, an edit and a discarding, the desk's table knows as much. */
+const isTold = ({ command, message }: TraceEvent, told: readonly TraceEvent[]): boolean =>
+  told.some(
+    ({ what, message: other }) =>
+      other === message &&
+      ((what === 'replayed' && command === 'letters replay') ||
+        (what === 'edited' && command === 'letters edit') ||
+        (what === 'discarded' && command === 'letters discard')),
+  );
+
+/** What happens in the same millisecond. */
+const order: TraceEvent['what'][] = [
+  ...['received', 'claimed', 'waited', 'waits', 'attempt', 'logged', 'letter', 'command', 'woken'],
+  ...['edited', 'replayed', 'discarded', 'done', 'duplicate', 'superseded', 'overtaken'],
+] as TraceEvent['what'][];
+
+const inOrder = (events: readonly TraceEvent[]): TraceEvent[] =>
+  events.toSorted(
+    (one, other) => one.at.localeCompare(other.at) || order.indexOf(one.what) - order.indexOf(other.what),
+  );
+
+type Evidence = { events: TraceEvent[]; claims: Claim[]; attempts: TraceEvent[] };
+
+const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: string } => {
+  const ids = [...chain.ids];
+  const theirs = evidence.events.filter(
+    ({ message = '', what }) => chain.ids.has(message) && what !== 'overtaken',
+  );
+  const tail = tailOf(chain);
+  const last = tail?.as ?? tail?.message ?? ids.at(-1) ?? '';
+  const first = chain.records.find(({ eventId }) => eventId !== undefined) ?? tail;
+  const known = theirs.toReversed();
+  return {
+    message: last,
+    ids,
+    ...endOf(tail, last, evidence),
+    function: first?.function ?? known.find((event) => event.function !== undefined)?.function ?? '',
+    eventId: first?.eventId ?? known.find(({ eventId }) => eventId !== undefined)?.eventId,
+    resource: first?.resource ?? known.find(({ resource }) => resource !== undefined)?.resource,
+    ...{ user: first?.user, orgUnit: first?.orgUnit, thing: first?.thing },
+    lastAt: theirs.at(-1)?.at ?? '',
+  };
+};
+
+/** The table's word, but where it ends too early: then that of the log, and then that of the ledger. */
+const endOf = (
+  tail: DeskRecord | undefined,
+  last: string,
+  { attempts, claims }: Evidence,
+): Pick<TracedMessage, 'outcome' | 'presumed'> => {
+  const isOpen = tail === undefined || ['waiting', 'replayed', 'edited'].includes(tail.state);
+  if (!isOpen) return { outcome: tail.state === 'letter' ? 'parked' : tail.state, presumed: false };
+  const logged = attempts.filter(({ what, message }) => what === 'attempt' && message === last).at(-1);
+  if (logged?.outcome !== undefined && Date.parse(logged.at) > (tail?.atMs ?? 0))
+    return { outcome: logged.outcome as Outcome, presumed: false };
+  const claim = claims.filter(({ message }) => message === last);
+  if (claim.some(({ outcome }) => outcome === 'done')) return { outcome: 'done', presumed: false };
+  if (tail?.state !== 'waiting' && claim.some(({ presumed }) => presumed))
+    return { outcome: 'done', presumed: true };
+  if (tail === undefined) return { outcome: 'unknown', presumed: false };
+  const isStale = tail.state === 'waiting' && nextOf(tail, Date.now()) === 'unknown';
+  return { outcome: isStale ? 'unknown' : (tail.state as Outcome), presumed: false };
+};

@@ -1,0 +1,130 @@
+import { hideAll, inParallel } from '../aws/batches.ts';
+import { attribute, unlessRefused } from '../aws/dynamodb.ts';
+import type { Filter } from '../dead-letters/reading/filter.ts';
+import { deskOf } from '../dead-letters/reading/records.ts';
+import type { Audit } from '../deployment/audit.ts';
+import type { Target } from '../deployment/target.ts';
+import type { DeskRecord, DeskTable } from '../desk/record.ts';
+import { findWaiting, nextOf, type WaitingGroup, waitingGroups } from './waiting.ts';
+
+export type WakePlan = {
+  groups: WaitingGroup[];
+  /** How many are hidden by their queues, and would be shown at once. */
+  messages: number;
+  /** How many match and are due already: there is nothing to do for them. */
+  due: number;
+};
+
+export type Woken = {
+  plan: WakePlan;
+  woken: number;
+  /** Their functions have them already, or have ended them. */
+  taken: number;
+  failed: { id: string; reason: string }[];
+  /** Left alone, because the command was interrupted. */
+  left: number;
+};
+
+type WakeOptions = {
+  filter: Filter;
+  limit?: number | undefined;
+  reason?: string | undefined;
+  dryRun: boolean;
+  signal: AbortSignal;
+  audit: Audit;
+  confirm(plan: WakePlan): Promise<boolean>;
+  onWoken?(woken: number, of: number): void;
+};
+
+/** After each so many, what was done is written into their records, and an interruption is heard. */
+const chunkSize = 1_000;
+
+/**
+ * Has the queues show waiting messages at once, so that their functions take them. A message is only shown earlier than it would be: killed
+ * anywhere, the rest come at their time.
+ */
+export const wakeMessages = async (
+  target: Target,
+  { filter, limit, reason, dryRun, signal, audit, confirm, onWoken }: WakeOptions,
+): Promise<Woken> => {
+  const records = await findWaiting(target, filter, signal);
+  const nowMs = Date.now();
+  const hidden = records.filter((each) => nextOf(each, nowMs) === 'later').slice(0, limit);
+  const plan: WakePlan = {
+    groups: waitingGroups(hidden, nowMs),
+    messages: hidden.length,
+    due: records.filter((each) => nextOf(each, nowMs) === 'due').length,
+  };
+  const result: Woken = { plan, woken: 0, taken: 0, failed: [], left: 0 };
+  const confirmed = await confirm(plan);
+  if (dryRun) return result;
+  if (!confirmed || hidden.length === 0 || signal.aborted) return { ...result, left: hidden.length };
+
+  const { end } = await audit.begin({
+    command: 'waiting wake',
+    filter,
+    reason,
+    counts: { planned: hidden.length },
+    letters: hidden.map(({ message }) => message),
+  });
+  const desk = deskOf(target);
+  const wokenIds: string[] = [];
+  const wake = async (url: string | undefined, chunk: DeskRecord[]): Promise<void> => {
+    const { woken, taken, failed } = await wakeChunk(target, url, chunk);
+    await markWoken(desk, woken);
+    wokenIds.push(...woken.map(({ message }) => message));
+    result.woken += woken.length;
+    result.taken += taken;
+    result.failed.push(...failed);
+    onWoken?.(result.woken + result.taken, hidden.length);
+  };
+  try {
+    for (const [name, each] of Map.groupBy(hidden, ({ function: named }) => named)) {
+      const url = await target.queueUrlOf(name);
+      for (let from = 0; from < each.length && !signal.aborted; from += chunkSize)
+        await wake(url, each.slice(from, from + chunkSize));
+    }
+    result.left = hidden.length - result.woken - result.taken - result.failed.length;
+    return result;
+  } finally {
+    const { woken, taken, failed } = result;
+    await end({ woken, taken, failed: failed.length }, wokenIds);
+  }
+};
+
+/** SQS' names of a handle by which it can no longer change when a message is shown: it was shown since, or is no more. */
+const noLongerValid = /MessageNotInflight|ReceiptHandleIsInvalid|InvalidParameterValue/;
+
+const wakeChunk = async (
+  target: Target,
+  url: string | undefined,
+  chunk: DeskRecord[],
+): Promise<{ woken: DeskRecord[]; taken: number; failed: Woken['failed'] }> => {
+  if (url === undefined)
+    return {
+      ...{ woken: [], taken: 0 },
+      failed: chunk.map(({ message: id }) => ({ id, reason: 'it has no queue' })),
+    };
+  const handles = chunk.map(({ handle = '' }) => handle);
+  const failures = await hideAll({ sqs: await target.sqs(), url }, handles, 0);
+  const woken = chunk.filter((_, at) => !failures.has(at));
+  const failed = [...failures].flatMap(([at, reason]) =>
+    noLongerValid.test(reason) ? [] : { id: chunk[at]?.message ?? '', reason },
+  );
+  return { woken, taken: chunk.length - woken.length - failed.length, failed };
+};
+
+/** So that the list tells that they are due; one that its function has told of since is left as it is. */
+const markWoken = ({ dynamodb, table, nowMs }: DeskTable, records: DeskRecord[]): Promise<void> =>
+  inParallel(records, async ({ message, handle = '' }) => {
+    const input = {
+      TableName: table,
+      Key: { message: { S: message } },
+      UpdateExpression: 'SET #nextMs = :now',
+      ConditionExpression: '#handle = :handle',
+      ExpressionAttributeNames: { '#nextMs': 'nextMs', '#handle': 'handle' },
+      ExpressionAttributeValues: { ':now': attribute(nowMs()), ':handle': attribute(handle) },
+    };
+    // Whatever it says, the message is shown.
+    await unlessRefused(() => dynamodb.call('UpdateItem', input)).catch(() => {});
+  });

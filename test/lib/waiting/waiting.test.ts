@@ -1,0 +1,183 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Trace } from '../../../lib/trace/trace.ts';
+import type { Waiting } from '../../../lib/waiting/waiting.ts';
+import { localOffice } from '../cli/local-office.ts';
+import { eventBody } from '../cli/office.ts';
+import { documentsIn, typed } from '../cli/typed.ts';
+
+/** Nothing of what waits goes on by itself within a test. */
+const settings = { WAIT_MINIMUM_SECONDS: '600', WAIT_MAXIMUM_SECONDS: '900' };
+const lines: string[] = [];
+const office = localOffice({ settings, onLog: (name, line) => void lines.push(`${name} ${line}`) });
+const log = join(office.folder, 'functions.log');
+
+const command = (line: string) => typed(`${line} --stack ${office.file}`);
+const json = async <Document>(line: string): Promise<Document> => {
+  const { out, err } = await command(`${line} --json`);
+  const [document, ...others] = documentsIn<Document>(out);
+  expect(others, out + err).toEqual([]);
+  return document as Document;
+};
+const waiting = (filter = '') => json<Waiting>(`waiting ${filter}`);
+const trace = (id: string) => {
+  writeFileSync(log, '');
+  for (const line of lines) appendFileSync(log, `${line}\n`);
+  return json<Trace>(`trace ${id}`);
+};
+
+const send = async (name: string, data: object, event: object = {}): Promise<string> => {
+  const { sqs, description } = office.stack();
+  const MessageBody = eventBody(name, data, event);
+  const { MessageId = '' } = await sqs.send(
+    new SendMessageCommand({ QueueUrl: description.queues[name], MessageBody }),
+  );
+  return MessageId;
+};
+const grade = (userId: number, event: object = {}) => send('grade-push', { userId }, event);
+
+const users = Array.from({ length: 30 }, (_, at) => 800 + at);
+const newKey = 'rotated by somebody';
+
+let grades: string[] = [];
+
+beforeAll(async () => {
+  writeFileSync(
+    office.file,
+    JSON.stringify({ ...JSON.parse(readFileSync(office.file, 'utf8')), functionLog: log }),
+  );
+  await office.controls().seed({
+    users: users.map((userId) => ({ userId, userName: `u${userId}`, firstName: 'L', lastName: 'L' })),
+    enrollments: users.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
+  });
+  await office.controls().key(100, newKey);
+  await office.controls().fault({ status: 503 }, { path: 'whoami', times: 1 });
+  await send('submission-upload', {});
+  grades = await Promise.all(users.slice(0, 12).map((userId, at) => grade(userId, { id: `event-${at}` })));
+  await vi.waitFor(async () => expect(await waiting()).toMatchObject({ matching: 13 }), { timeout: 15_000 });
+});
+
+test('what waits is listed by cause, with since when, how often tried and the next try', async () => {
+  const nowMs = Date.now();
+  const { groups, messages, matching } = await waiting();
+  expect(matching).toBe(13);
+  // The first are refused by the platform, and the others need not ask it.
+  const refused = groups.filter(({ kind }) => kind === 'credentials');
+  expect(refused.reduce((sum, group) => sum + group.messages, 0)).toBe(12);
+  expect(groups.filter(({ kind }) => kind !== 'credentials')).toMatchObject([
+    { function: 'submission-upload', kind: 'unavailable', messages: 1, due: 0, unknown: 0, attempts: 1 },
+  ]);
+  for (const { nextMs, oldestMs, remedy } of groups) {
+    expect(nextMs).toBeGreaterThan(nowMs + 60_000);
+    expect(oldestMs).toBeLessThan(nowMs);
+    expect(remedy).not.toBe('');
+  }
+  expect(messages.find(({ id }) => id === grades[3])).toMatchObject({
+    ...{ function: 'grade-push', kind: 'credentials', next: 'later', attempts: 1, replays: 0 },
+    ...{ eventId: 'event-3', user: '803', orgUnit: '2001', thing: 'grade object 5001' },
+    resource: 'grade/2001/5001/803',
+    waits: [{ kind: 'credentials', count: 1 }],
+  });
+  expect(JSON.stringify(messages)).not.toContain('handle');
+});
+
+test('a filter says which, and --limit how many are named', async () => {
+  const counts = async (filter: string) => (await waiting(filter)).matching;
+  expect(await counts('--kind unavailable')).toBe(1);
+  expect(await counts('--status 503')).toBe(1);
+  expect(await counts('--function grade-push --user 803')).toBe(1);
+  expect(await counts(`--id ${grades[3]?.slice(0, 8)} event-4`)).toBe(2);
+  expect(await counts('--org-unit 9999')).toBe(0);
+  expect(await counts('--error whoami')).toBe(1);
+  expect(await waiting('--limit 2')).toMatchObject({ matching: 13, messages: [{}, {}] });
+});
+
+test('to a person it is told in a table, and nothing that matches is exit status 1', async () => {
+  const { out, status } = await command('waiting --function grade-push');
+  expect(status).toBe(0);
+  expect(out).toMatch(/12 messages wait\n/);
+  expect(out).toMatch(/ +\d+ {2}grade-push {2}credentials +<1 min +1 {2}in \d+ min/);
+  expect(out).toMatch(/user 803, course 2001, grade object/);
+  const none = await command('waiting --kind aws-refused');
+  expect(none).toMatchObject({
+    status: 1,
+    out: expect.stringMatching(/nothing waits, or nothing that matches/),
+  });
+});
+
+test('status names every cause for which messages wait, and the incident beside them', async () => {
+  const { out } = await command('status');
+  expect(out).toMatch(/ \d+ {2}grade-push +credentials/);
+  expect(out).toMatch(/ 1 {2}submission-upload +unavailable/);
+  expect(out).toMatch(/grade-push \(credentials\) since/);
+  expect(out).not.toMatch(/being handled/);
+});
+
+test('a message that waits is traced by each of its ids, and the trace says for what', async () => {
+  const byMessage = await trace(grades[3] ?? '');
+  expect(byMessage).toMatchObject({
+    outcome: 'waiting',
+    events: [
+      { what: 'received', message: grades[3], function: 'grade-push', eventId: 'event-3' },
+      { what: 'waits', kind: 'credentials', times: 1, next: expect.stringMatching(/Z$/) },
+    ],
+    messages: [{ message: grades[3], outcome: 'waiting', user: '803' }],
+    unread: [],
+  });
+  for (const id of ['event-3', 'grade/2001/5001/803', grades[3]?.slice(0, 13) ?? ''])
+    expect(await trace(id)).toMatchObject({ outcome: 'waiting', messages: [{ message: grades[3] }] });
+});
+
+describe('once a cause is gone', () => {
+  test('a plan is shown first, and nothing is done without consent', async () => {
+    const dry = await command('waiting wake --kind credentials --dry-run');
+    expect(dry).toMatchObject({ status: 0, asked: [], out: expect.stringMatching(/12 messages are hidden/) });
+    const asked = await typed(`waiting wake --kind credentials --stack ${office.file}`, { answers: ['n'] });
+    expect(asked).toMatchObject({ status: 1, asked: ['Wake 12 messages? [y/N] '] });
+    const { messages } = await waiting('--kind credentials');
+    expect(messages.map(({ next }) => next)).toEqual(messages.map(() => 'later'));
+  });
+
+  test('what waited for it is woken, done at once, and the others wait on', async () => {
+    const credential = { type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100' };
+    const { secrets } = office.stack().description;
+    await office.controls().secret(secrets.service, { ...credential, userKey: newKey });
+    // A function that was just refused looks for a new secret after five seconds.
+    await sleep(5_500);
+    const woken = await command('waiting wake --kind credentials --yes --reason "the key is back"');
+    expect(woken.out).toMatch(/12 messages were woken/);
+    expect(woken.status).toBe(0);
+    await expect
+      .poll(async () => (await waiting('--kind credentials')).matching, { timeout: 10_000 })
+      .toBe(0);
+    expect(await waiting()).toMatchObject({ matching: 1, groups: [{ kind: 'unavailable', due: 0 }] });
+    const { gradeValues = [] } = await office.controls().state();
+    expect(gradeValues.filter(({ userId }) => users.includes(Number(userId)))).toHaveLength(12);
+  });
+
+  test('the trace tells the wait, who woke it and why, and that it is done', async () => {
+    const done = await trace(`${grades[3]} --log`);
+    expect(done).toMatchObject({ outcome: 'done', presumed: false, unread: [] });
+    // What the log and the table tell of the end may have the same time.
+    expect(done.events.map(({ what }) => what).sort()).toEqual([
+      'attempt',
+      'attempt',
+      'claimed',
+      'done',
+      'received',
+      'waited',
+      'woken',
+    ]);
+    expect(done.events[0]).toMatchObject({ what: 'received' });
+    expect(done.events.find(({ what }) => what === 'woken')).toMatchObject({
+      ...{ command: 'waiting wake', why: 'the key is back', done: true, message: grades[3] },
+    });
+    expect(done.events.filter(({ what }) => what === 'attempt')).toMatchObject([
+      { outcome: 'waiting', kind: 'credentials', attempts: 1 },
+      { outcome: 'done', attempts: 2, requests: 2, status: 200 },
+    ]);
+  });
+});
