@@ -7,8 +7,6 @@ import { deserialize, serialize } from 'node:v8';
 /** Where an item lies in the file. */
 export type Place = { at: number; bytes: number };
 
-export type Spool<Item> = Awaited<ReturnType<typeof createSpool<Item>>>;
-
 /** Keeps items on disk that are too many for memory; they are gone when the process ends, even if it crashes. */
 export const createSpool = async <Item>() => {
   const path = join(tmpdir(), `sis-relay-${randomUUID()}`);
