@@ -14,27 +14,21 @@ type Given = {
   writtenMs: number;
 };
 
-/** Platform's words of this length tell one cause from another. */
-const maxWords = 300;
-
 /** What the lists need of a letter, and no more: of what is personal, whom and what it is about. */
 export const letterChange = (
   letter: DeadLetter,
   { function: name, kind, missing, resource, writtenMs }: Given,
 ): Change => {
   const { failure, body, replays, attributes } = letter;
-  const told = failure?.kind === kind ? failure : null;
+  const detail = failure?.kind === kind ? failure.detail : undefined;
   return {
     state: 'letter',
     facts: {
       ...{ function: name, kind, atMs: writtenMs, writtenMs },
       ...wordsOf(letter, kind, missing),
-      words:
-        told?.detail === undefined
-          ? undefined
-          : unnamed({ kind, missing, body }, told.detail).slice(0, maxWords),
+      words: detail && unnamed({ kind, missing, body }, detail),
       status: failure?.status,
-      required: told?.required,
+      required: failure?.required,
       operation: failure?.operation,
       firstMs: failure ? Date.parse(failure.firstAt) || undefined : undefined,
       attempts: failure?.attempts ?? 0,

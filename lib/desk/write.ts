@@ -79,11 +79,22 @@ export const writeRecord = async (
 const attributesOf = (message: string, { state, facts }: Change, now: number): Facts => {
   const list = lists.find((each) => each === state);
   return {
-    ...facts,
+    ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, cut(name, value)])),
     ...{ state, list: list && listKey(list, message), place: placeOf(message, facts) },
     atMs: facts.atMs ?? now,
     expires: Math.ceil(now / 1000) + keptSeconds(state),
   };
+};
+
+/** So much of a text tells one cause from another, and what to do: a record has little room, and a letter may say anything. */
+const maxText = 500;
+const maxWhole = 10_000;
+
+/** A handle and a history are of use as a whole only. */
+const cut = (name: string, value: Facts[string]): Facts[string] => {
+  if (typeof value !== 'string') return value;
+  if (name === 'handle' || name === 'history') return value.length <= maxWhole ? value : undefined;
+  return value.length <= maxText ? value : `${value.slice(0, maxText - 1).toWellFormed()}…`;
 };
 
 /** As many as one call takes. */

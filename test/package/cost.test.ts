@@ -76,7 +76,7 @@ test('what is written of the pace costs less than a cent of a million calls, who
 test('what operators see costs less than a cent of a million messages that succeed', () => {
   expect(deskCost()).toEqual({
     succeeded: expect.closeTo(0.00625, 9),
-    receivedAgain: 0.625,
+    receivedAgain: 0.0625,
     wait: 1.25,
     letter: 2.5,
     receipt: expect.closeTo(0.625 + 20 * 0.125, 9),

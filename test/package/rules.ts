@@ -911,7 +911,7 @@ export const rules: Record<string, Rule> = {
         .filter(({ resources }) => resources.some((resource) => matches(resource, ledger)))
         .filter((each) => !leadingKeysOf(each).every((keys) => keys === 'paused/*'))
         .flatMap(({ actions }) => actions)
-        .filter((action) => action !== 'dynamodb:GetItem')
+        .filter((action) => action.startsWith('dynamodb:') && action !== 'dynamodb:GetItem')
         .map((action) => `operators: ${action} on the ledger`),
     ];
   },
@@ -967,9 +967,10 @@ const durableFunctions = (deployment: Deployment) =>
   deployment.ofType('AWS::Lambda::Function').filter(({ DurableConfig }) => DurableConfig !== undefined);
 
 const statementsOfOperators = (deployment: Deployment): Statement[] =>
-  statementsOf(
-    deployment.ofType('AWS::IAM::ManagedPolicy').find(({ id }) => id === 'Operators')?.PolicyDocument,
-  );
+  deployment
+    .ofType('AWS::IAM::ManagedPolicy')
+    .filter(({ id }) => ['Operators', 'Verifiers'].includes(id))
+    .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
 
 /** What is wrong with a template, by the rule that it breaks. */
 export async function brokenRules(

@@ -90,7 +90,7 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['publish x.json --format xml', /Allowed choices are json, jsonl, csv/],
     [
       'scopes grade-pish',
-      /There is no function grade-pish: did you mean grade-push\? There are: .*connection-check,/,
+      /There is no function grade-pish: did you mean grade-push\? There are: [\s\S]*connection-check/,
     ],
     ['auth-url --local', /required option '--callback <url>'/],
     ['letters groups --colour red', /unknown option '--colour'/],

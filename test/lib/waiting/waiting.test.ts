@@ -100,7 +100,7 @@ test('to a person it is told in a table, and nothing that matches is exit status
   expect(status).toBe(0);
   expect(out).toMatch(/12 messages wait\n/);
   expect(out).toMatch(/ +\d+ {2}grade-push {2}credentials +<1 min +1 {2}in \d+ min/);
-  expect(out).toMatch(/user 803, course 2001, grade object/);
+  expect(out).toMatch(/803 · 2001 · grade object/);
   const none = await command('waiting --kind aws-refused');
   expect(none).toMatchObject({
     status: 1,

@@ -68,10 +68,15 @@ export const addReplay = (letters: Command, cli: Cli): void => {
         failed = [],
         undeleted = [],
         setAside = 0,
+        stillInvalid = 0,
         notTried = 0,
       } = result.counts ?? {};
       const isClean =
-        through === sent && gone === 0 && failed.length + undeleted.length + setAside + notTried === 0;
+        sent > 0 &&
+        stillInvalid === 0 &&
+        through === sent &&
+        gone === 0 &&
+        failed.length + undeleted.length + setAside + notTried === 0;
       finish((result.ended === 'planned' && plan.send.length > 0) || (result.ended === 'done' && isClean));
     });
 };
