@@ -447,11 +447,11 @@ const misfortunes: Scenario[] = [
   {
     title: 'a grade of two months ago',
     function: 'grade-push',
-    bodies: [gradeEvent(417, 8, -60 * 24)],
+    bodies: [gradeEvent(419, 8, -60 * 24)],
     outcomes: ['parked'],
     letter: { kind: 'outdated', says: /older than what the ledger remembers.*Check what the platform holds/ },
-    requests: { path: /values\/417$/, are: [] },
-    holds: held('gradeValues', { userId: 417 }),
+    requests: { path: /values\/419$/, are: [] },
+    holds: held('gradeValues', { userId: 419 }),
   },
   {
     title: 'a removal of whoever is not enrolled',

@@ -144,8 +144,11 @@ async function sendEverything(): Promise<void> {
   await allEnd(await sendAll(async () => 'not JSON'), 'parked');
   const name = deployed.stack.description.deadLetters.split('/').at(-1);
   const refusal = { action: 'SendMessage', name, status: 400, type: 'InvalidMessageContents' };
-  await controls.awsFault('sqs', { ...refusal, times: queued.length });
-  await allEnd(await sendAll(async () => 'nothing that SQS would take as a letter'), 'parked');
+  // One by one: what says where the message is kept whole is a letter that SQS takes.
+  for (const each of queued) {
+    await controls.awsFault('sqs', { ...refusal, times: 1 });
+    await allEnd(await sendAll(async () => 'nothing that SQS would take as a letter', [each]), 'parked');
+  }
 
   // A container remembers what it did itself: the next one must ask the ledger, and may wait until a lease is over.
   await Promise.all(queued.map((name) => deployed.lambda.recycle(name)));

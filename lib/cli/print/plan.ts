@@ -166,8 +166,8 @@ export const resultLines = (
   ];
 };
 
-const openOf = ({ setAside, notTried, gone, stillInvalid, failed, undeleted }: ReplayCounts): number =>
-  setAside + notTried + gone + stillInvalid + failed.length + undeleted.length;
+const openOf = ({ setAside, notTried, gone, failed, undeleted }: ReplayCounts): number =>
+  setAside + notTried + gone + failed.length + undeleted.length;
 
 /** Per cause what was sent, went through, came back and was not tried, and what to do next. */
 const causeLines = ({ byCause, cameBackAs, waitFor }: ReplayCounts, { style, width }: Terminal): string[] => {

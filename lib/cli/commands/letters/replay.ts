@@ -68,12 +68,10 @@ export const addReplay = (letters: Command, cli: Cli): void => {
         failed = [],
         undeleted = [],
         setAside = 0,
-        stillInvalid = 0,
         notTried = 0,
       } = result.counts ?? {};
       const isClean =
         sent > 0 &&
-        stillInvalid === 0 &&
         through === sent &&
         gone === 0 &&
         failed.length + undeleted.length + setAside + notTried === 0;
