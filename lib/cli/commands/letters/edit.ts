@@ -108,7 +108,7 @@ Examples:
   sis-relay letters edit 3f0c91aa --reason "too many points" --set data.grade.points=7
   sis-relay letters edit 3f0c91aa --reason typo --unset data.coment --set data.comments="Well done"
   sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
-  sis-relay letters edit --kind invalid --error data.grade --reason "no grade" --set data.grade=null
+  sis-relay letters edit --kind invalid --reason "no points" --set data.grade.points=0
 
 An editor shows the message whole, and the audit log says so.
 A value is JSON where it reads as such (7, true, "7"), else text.`;
