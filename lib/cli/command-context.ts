@@ -113,7 +113,7 @@ export const globalOptions = (): Option[] => [
   new Option('--region <name>', 'AWS region'),
   new Option('--as <name>', 'who you are, for the audit log; default: the user of this machine'),
   new Option('--lease <seconds>', 'how long letters stay hidden from others if this process dies')
-    .default(300)
+    .default(60)
     .argParser(wholeNumber(2, 43_200)),
   new Option('--json', 'print one JSON document; all else goes to standard error'),
 ];

@@ -1,6 +1,7 @@
 import type { Queue } from '../aws/batches.ts';
 import { type Groups, groupLetters } from '../dead-letters/reading/groups.ts';
 import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
+import { RefusedError } from '../deployment/command-errors.ts';
 import { type PausedFunction, pausedFunctions } from '../deployment/pause.ts';
 import type { Target } from '../deployment/target.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
@@ -26,7 +27,8 @@ export type Status = {
   queues: QueueStatus[];
   /** The functions that get no messages because somebody said so; undefined: it is not known. */
   paused: PausedFunction[] | undefined;
-  letters: Groups & { counts: Counts };
+  /** `unread`: why the lists cannot be read, so that neither letters nor what waits is told. */
+  letters: Groups & { counts: Counts; unread?: string };
   /** What messages wait for, as their functions told it last; those that wait only for their turn are not among them. */
   waiting: WaitingGroup[];
   /** Undefined where the target does not name a platform. */
@@ -78,9 +80,11 @@ export const statusOf = async (
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
     usesOf(target, [...functions, courseExport]),
-    groupLetters(target, {}, { signal }),
-    listWaiting(target, { filter: {}, limit: 0 }, { signal }),
+    unlessRefused(groupLetters(target, {}, { signal })),
+    unlessRefused(listWaiting(target, { filter: {}, limit: 0 }, { signal })),
   ]);
+  const { visible, inFlight, delayed } = counts;
+  const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
     queues: queues.flat(),
     paused,
@@ -91,10 +95,17 @@ export const statusOf = async (
       calls: uses && byClass(uses.flatMap(({ calls }) => calls)),
       sinceMs: countedSinceMs(Date.now()),
     },
-    letters: { ...letters, counts },
-    waiting: waiting.groups,
+    letters: 'refused' in letters ? { ...unlisted, counts, unread: letters.refused } : { ...letters, counts },
+    waiting: 'refused' in waiting ? [] : waiting.groups,
   };
 };
+
+/** All else is told, whatever the lists are. */
+const unlessRefused = <Told>(reading: Promise<Told>): Promise<Told | { refused: string }> =>
+  reading.catch((error: unknown) => {
+    if (error instanceof RefusedError) return { refused: error.message };
+    throw error;
+  });
 
 /** Undefined where there is no table, or it cannot be read: the connection’s report says why, and all else is told all the same. */
 const fromTable = async <Told>(

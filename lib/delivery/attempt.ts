@@ -38,7 +38,9 @@ export type Settlement = Result & {
 type Result =
   /** `claim`: the ledger may only remember its success so far. `reason`: what is worth knowing of it. */
   | { outcome: 'done'; claim?: Claim; reason?: string | undefined }
-  | { outcome: 'duplicate' | 'superseded' }
+  | { outcome: 'superseded' }
+  /** `of`: SQS' id of the message that it is a copy of. */
+  | { outcome: 'duplicate'; of: string | undefined }
   /** The function died on it or beside it: nothing was done, try again when nothing else of the batch is under way. */
   | { outcome: 'isolate' }
   | NotDone;
@@ -153,6 +155,8 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
     case 'crashed':
     case 'outdated':
       return failed({ failure: failureOf(new MessageFailure(verdict.kind, whyParked[verdict.kind])) }, task);
+    case 'duplicate':
+      return { outcome: verdict.kind, of: verdict.of };
     default:
       return { outcome: verdict.kind };
   }

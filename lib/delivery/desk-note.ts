@@ -33,6 +33,7 @@ export const deskNoteOf = <Data>(
     status: failure?.status ?? status,
     operation: failure?.operation ?? call,
     waits: waits && { nextMs: startedMs + seconds * 1000, handle: receiptHandle },
+    copyOf: outcome === 'duplicate' ? settlement.of : undefined,
     eventId: settlement.eventId,
     resource: resourceIn(integration, body, startedMs),
     body,

@@ -89,7 +89,7 @@ export const targetFrom = (options: TargetOptions): Target => {
   const common = {
     metricNamespace: environment().METRIC_NAMESPACE,
     who: options.as ?? environment().AWS_LAMBDA_FUNCTION_NAME ?? `${userInfo().username}@${hostname()}`,
-    leaseSeconds: options.leaseSeconds ?? 300,
+    leaseSeconds: options.leaseSeconds ?? 60,
   };
   const target = options.local === undefined ? targetOnAws(options) : localTarget(options.local);
   // Queues on this machine answer at once and with exact counts.

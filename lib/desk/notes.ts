@@ -23,6 +23,8 @@ export type Ended = {
   firstMs: number;
   /** When SQS hands it out again, and its handle to do so earlier. */
   waits: { nextMs: number; handle: string } | undefined;
+  /** SQS' id of the message that this one is a copy of. */
+  copyOf: string | undefined;
   eventId: string | undefined;
   resource: string | undefined;
   body: string;
@@ -103,11 +105,12 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
 };
 
 const changeOf = (ended: Ended, about: { function: string } & Subject): Change | undefined => {
-  const { outcome, isAsked, waits, kind, reason: error } = ended;
+  const { outcome, isAsked, waits, kind, reason: error, copyOf: as } = ended;
   const { attempts, replays, firstMs, status, operation, remedy, eventId, resource, history } = ended;
   const facts = {
     ...{ ...about, attempts, replays, firstMs, error, status, operation, remedy, eventId, resource, history },
     kind: kind ?? (waits ? 'pace' : ''),
+    as,
   };
   if (waits) {
     // Its turn to call the platform comes by itself, and in a flood most messages wait for it.

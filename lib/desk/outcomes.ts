@@ -17,7 +17,7 @@ export type Outcomes = {
     messages: readonly string[],
     options: { waitSeconds: number; signal: AbortSignal },
   ): Promise<number>;
-  /** Why the table cannot be read any more; undefined: it can. */
+  /** Why the table cannot be read just now; undefined: it can. */
   problem(): unknown;
   stop(): Promise<void>;
 };
@@ -26,7 +26,7 @@ const fastMs = 150;
 const slowMs = 1_000;
 /** No more are asked for at once: those that were sent first. */
 const maxAsked = 1_000;
-/** So many readings in a row may fail. */
+/** So many readings in a row may fail before that is told. */
 const maxFailures = 5;
 
 /** Reads what the functions write down of messages whose sender asks for it. */
@@ -40,9 +40,17 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     const asked = [...open].slice(0, maxAsked);
     if (asked.length === 0) return false;
     const found = await recordsOf(table, asked);
+    // What another message of the same event has claimed is that one's business: it may wait, or be a letter.
+    const copies = [...found.values()].filter(({ state, as }) => state === 'duplicate' && as !== undefined);
+    const originals = await recordsOf(
+      table,
+      copies.flatMap(({ as }) => as ?? []),
+    );
     for (const [message, record] of found) {
-      records.set(message, record);
-      if (record.state !== 'waiting') open.delete(message);
+      const original = record.state === 'duplicate' ? originals.get(record.as ?? '') : undefined;
+      const told = original?.state === 'waiting' || original?.state === 'letter' ? original : record;
+      records.set(message, told);
+      if (told.state !== 'waiting') open.delete(message);
     }
     // Those without an answer go to the end, so that the others are asked for, too.
     if (open.size > maxAsked) for (const message of asked) if (open.delete(message)) open.add(message);
@@ -55,9 +63,11 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
       try {
         pauseMs = (await read()) ? fastMs : Math.min(slowMs, pauseMs * 1.2);
         failures = 0;
+        problem = undefined;
       } catch (error) {
         failures += 1;
-        if (failures === maxFailures) problem = error;
+        pauseMs = slowMs;
+        if (failures >= maxFailures) problem = error;
       }
   })();
 
@@ -81,8 +91,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
       const startedMs = Date.now();
       for (;;) {
         const left = messages.filter((each) => !['through', 'came back'].includes(fateOf(each)));
-        const isOver =
-          signal.aborted || problem !== undefined || Date.now() - startedMs >= waitSeconds * 1000;
+        const isOver = signal.aborted || Date.now() - startedMs >= waitSeconds * 1000;
         if (left.every(isStuck) || isOver) return left.length;
         await sleep(50);
       }

@@ -20,7 +20,7 @@ type Wait = Extract<Judgement, { kind: 'wait' }>;
 
 export type Verdict =
   | { kind: 'send'; claim: Claim; unresolved?: Unresolved | undefined }
-  | { kind: Exclude<Judgement['kind'], 'send' | 'wait'> }
+  | Exclude<Judgement, { kind: 'send' | 'wait' }>
   | (Omit<Wait, 'rival'> & { rival?: SeenRival | undefined });
 
 /** A claim in the way, and what is known of its resource, which `seen` needs. */

@@ -23,7 +23,9 @@ export type Entry = {
 export type Judgement =
   /** These fields may be sent: what their claim takes over from earlier attempts of the message. */
   | { kind: 'send'; fields: string[]; inherited: Partial<Field>; unresolved?: Unresolved }
-  | { kind: 'duplicate' | 'superseded' | 'outdated' | 'crashed' }
+  | { kind: 'superseded' | 'outdated' | 'crashed' }
+  /** `of`: SQS' id of the message that was done, or has claimed what this one wants; undefined: it was this one. */
+  | { kind: 'duplicate'; of: string | undefined }
   /** Another attempt on this resource is under way, or what it sent may still act. */
   | { kind: 'wait'; seconds: number; why: Waiting; rival?: Rival }
   /** The function died on this message or beside it: ask again when nothing else of the batch is under way. */
@@ -103,7 +105,13 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
   );
   if (toSend.length === 0 && isOwn && goneMs > nowMs)
     return waitFor(goneMs, 'busy', { item, entry, context });
-  if (toSend.length === 0) return { kind: newer.length === given.length ? 'superseded' : 'duplicate' };
+  if (toSend.length === 0 && newer.length === given.length) return { kind: 'superseded' };
+  if (toSend.length === 0) {
+    const other = given.find(
+      ({ state }) => state && orderOf(state) === 0 && state.messageId !== entry.messageId,
+    );
+    return { kind: 'duplicate', of: other?.state?.messageId };
+  }
   if (isOutdated(entry, nowMs) && toSend.some(({ state }) => state === undefined))
     return { kind: 'outdated' };
 

@@ -43,17 +43,22 @@ export const groupsLines = (found: Groups, { target, terminal }: Print): string[
     ...details.slice(1),
     '',
     ...remarks(found, terminal),
-    ...[
-      `One by one: ${terminal.command(`letters list ${conditions(groups[0])}`)}`,
-      `Send again: ${terminal.command(`letters replay ${conditions(groups[0])} --dry-run`)}`,
-    ].flatMap((text) => wrapped(text, width, '  ').map((line) => style('dim', line))),
+    ...hintsOf(groups[0], terminal).flatMap((text) =>
+      wrapped(text, width, '  ').map((line) => style('dim', line)),
+    ),
   ];
 };
 
 /** Of the largest group, as an example of what can be typed. */
-const conditions = (group: Group | undefined): string => {
-  const name = plain(group?.function ?? '');
-  return [...(/^[\w-]+$/.test(name) ? [`--function ${name}`] : []), `--kind ${group?.kind}`].join(' ');
+const hintsOf = (group: Group | undefined, { command }: Terminal): string[] => {
+  if (group === undefined) return [];
+  const options = causeOptions({ ...group, words: [] });
+  return [
+    `One by one: ${command(`letters list ${options}`)}`,
+    ...(group.kind === 'unknown-source'
+      ? []
+      : [`Send again: ${command(`letters replay ${options} --dry-run`)}`]),
+  ];
 };
 
 const indent = ' '.repeat(9);
@@ -80,17 +85,33 @@ const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
   ];
 };
 
+/** What tells a cause from others at a glance: the platform's words, where there are any. */
+export const causeText = ({ error, words }: Pick<PlannedGroup, 'error' | 'words'>): string =>
+  plain(words[0] === undefined ? error : `${/^\d{3}(?= )/.exec(error)?.[0] ?? ''} ${words[0]}`.trim());
+
+/** Options that select it; a letter may say anything, and nothing of that is to be typed. */
+export const causeOptions = ({
+  function: name,
+  kind,
+  words: [told = ''],
+}: Pick<PlannedGroup, 'function' | 'kind' | 'words'>): string =>
+  [
+    ...(/^[\w-]+$/.test(name) ? [`--function ${name}`] : []),
+    `--kind ${kind}`,
+    ...(/^[A-Za-z .,:()/-]{4,80}$/.test(told) ? [`--error "${told}"`] : []),
+  ].join(' ');
+
 export const groupTable = <Row extends PlannedGroup>(
   groups: Row[],
   terminal: Terminal,
 ): { header: string; rows: Map<Row, string> } => {
   const [header = '', ...lines] = tableOf(
     [right('Letters'), 'Function', 'Kind', rest('What failed')],
-    groups.map(({ letters, function: name, kind, error }) => [
+    groups.map(({ letters, function: name, kind, ...cause }) => [
       numberOf(letters),
       plain(name) || '–',
       kind,
-      plain(error),
+      causeText(cause),
     ]),
     terminal.width,
   );

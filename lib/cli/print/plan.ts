@@ -5,7 +5,7 @@ import type { ReplayResult } from '../../dead-letters/replay/replay.ts';
 import type { Canary, CauseCounts, ReplayCounts, RunOptions } from '../../dead-letters/replay/run.ts';
 import { replayedOften } from '../../desk/letter-words.ts';
 import { plain } from '../../redaction/printable.ts';
-import { groupTable, remarks } from './letters.ts';
+import { causeOptions, causeText, groupTable, remarks } from './letters.ts';
 import { countOf, numberOf, rest, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -155,7 +155,7 @@ export const resultLines = (
     ...line(counts.gone, 'were in the queue no longer, or in somebody else’s hands'),
     ...line(
       counts.stillInvalid,
-      'were not sent, as their function would still refuse them: sis-relay letters groups --kind invalid',
+      `were not sent, as their function would still refuse them: ${terminal.command('letters groups --kind invalid')}`,
     ),
     ...line(counts.failed.length, `could not be sent, and stay letters (${counts.failed[0]?.reason})`),
     ...line(
@@ -170,7 +170,8 @@ const openOf = ({ setAside, notTried, gone, failed, undeleted }: ReplayCounts): 
   setAside + notTried + gone + failed.length + undeleted.length;
 
 /** Per cause what was sent, went through, came back and was not tried, and what to do next. */
-const causeLines = ({ byCause, cameBackAs, waitFor }: ReplayCounts, { style, width }: Terminal): string[] => {
+const causeLines = ({ byCause, cameBackAs, waitFor }: ReplayCounts, terminal: Terminal): string[] => {
+  const { style, width } = terminal;
   const number = (count: number) => (count === 0 ? '–' : numberOf(count));
   const [header = '', ...rows] = tableOf(
     [
@@ -194,7 +195,7 @@ const causeLines = ({ byCause, cameBackAs, waitFor }: ReplayCounts, { style, wid
       }) => [
         ...[sent, through, cameBack, waits, unknown, setAside + notTried].map(number),
         ...[plain(name) || '–', kind],
-        plain([error, ...words.slice(0, 1)].join(': ')),
+        causeText({ error, words }),
       ],
     ),
     width,
@@ -203,31 +204,27 @@ const causeLines = ({ byCause, cameBackAs, waitFor }: ReplayCounts, { style, wid
     wrapped(text, width - 9, '  ').map((line) => style('green', `${' '.repeat(9)}${line}`));
   return [
     style('dim', header),
-    ...byCause.flatMap((cause, at) => [rows[at] ?? '', ...nextOf(cause).flatMap(say)]),
+    ...byCause.flatMap((cause, at) => [rows[at] ?? '', ...nextOf(cause, terminal).flatMap(say)]),
     ...(cameBackAs.length > 0 ? ['', 'They came back as:'] : []),
     ...cameBackAs.flatMap((group) => [
-      `${numberOf(group.letters).padStart(7)}  ${plain(`${group.kind}: ${[group.error, ...group.words.slice(0, 1)].join(': ')}`)}`,
+      `${numberOf(group.letters).padStart(7)}  ${group.kind}: ${causeText(group)}`,
       ...say(`→ ${plain(group.remedy)}`),
     ]),
     ...(waitFor.length > 0 ? ['', 'They wait for:'] : []),
     ...waitFor.flatMap((group) => [
-      `${numberOf(group.letters).padStart(7)}  ${plain(`${group.kind}: ${group.error}`)}`,
+      `${numberOf(group.letters).padStart(7)}  ${group.kind}: ${causeText(group)}`,
     ]),
   ];
 };
 
-const nextOf = ({
-  function: name,
-  kind,
-  cameBack,
-  waits,
-  unknown,
-  setAside,
-  notTried,
-}: CauseCounts): string[] => [
-  ...(cameBack + setAside > 0 ? [`→ sis-relay letters groups --function ${name} --kind ${kind}`] : []),
-  ...(waits + unknown > 0 ? [`→ sis-relay waiting --function ${name}`] : []),
-  ...(cameBack + setAside === 0 && notTried > 0
-    ? [`→ sis-relay letters replay --function ${name} --kind ${kind}`]
-    : []),
-];
+const nextOf = (cause: CauseCounts, { command }: Terminal): string[] => {
+  const { cameBack, waits, unknown, setAside, notTried } = cause;
+  return [
+    ...(cameBack + setAside > 0 ? [`→ ${command(`letters groups ${causeOptions(cause)}`)}`] : []),
+    ...(waits > 0 ? [`→ ${command('waiting')}`] : []),
+    ...(unknown > 0 ? [`→ Is its function paused, or dead? ${command('status')}`] : []),
+    ...(cameBack + setAside === 0 && notTried > 0
+      ? [`→ ${command(`letters replay ${causeOptions(cause)}`)}`]
+      : []),
+  ];
+};

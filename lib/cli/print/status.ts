@@ -10,7 +10,7 @@ import type { PauseRecord } from '../../telemetry/pauses.ts';
 import { remarks } from './letters.ts';
 import { ageOf, countOf, numberOf, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { remarksOn, waitingGroupLines } from './waiting.ts';
+import { remarksOn, waitingGroupLines, wakeOf } from './waiting.ts';
 
 export const statusLines = (
   status: Status,
@@ -51,7 +51,11 @@ export const statusLines = (
     ...waitingLines(status, terminal),
     ...(status.incidents ?? []).flatMap((incident) => incidentLines(incident, terminal)),
     '',
-    ...(kinds.length === 0 ? [`There are no dead letters.`] : [style('dim', kindHeader), ...kindRows]),
+    ...(letters.unread === undefined
+      ? kinds.length === 0
+        ? ['There are no dead letters.']
+        : [style('dim', kindHeader), ...kindRows]
+      : wrapped(plain(letters.unread), width, '  ').map((line) => style('red', line))),
     ...remarks(letters, terminal),
     ...(kinds.length === 0
       ? []
@@ -72,12 +76,12 @@ const isPaused = ({ state }: PausedFunction): boolean => state === undefined || 
 
 const pausedLines = (
   paused: PausedFunction[] | undefined,
-  { style, width }: Pick<Terminal, 'style' | 'width'>,
+  { style, width, command }: Pick<Terminal, 'style' | 'width' | 'command'>,
 ): string[] => {
   if (paused === undefined) return ['Whether functions are paused is not known.'];
   return paused.flatMap((each) => [
     ...wrapped(plain(pausedText(each)), width, '  ').map((line) => style('red', line)),
-    ...wrapped(`→ To go on: sis-relay resume ${each.function}`, width - 2, '  ').map((line) =>
+    ...wrapped(`→ To go on: ${command(`resume ${each.function}`)}`, width - 2, '  ').map((line) =>
       style('green', `  ${line}`),
     ),
   ]);
@@ -232,10 +236,11 @@ const waitingLines = ({ queues, connection, incidents, waiting }: Status, termin
           terminal.width,
         )
       : []),
-    terminal.style(
-      'dim',
-      'One by one: sis-relay waiting. Once a cause is gone: sis-relay waiting wake --kind <kind>',
-    ),
+    ...wrapped(
+      `One by one: ${terminal.command('waiting')}. Once a cause is gone: ${terminal.command(wakeOf(waiting))}`,
+      terminal.width,
+      '  ',
+    ).map((line) => terminal.style('dim', line)),
   ];
 };
 

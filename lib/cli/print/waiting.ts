@@ -45,12 +45,17 @@ export const waitingLines = (found: Waiting, { target, terminal }: Print): strin
         ]
       : []),
     ...remarksOn(groups).flatMap((remark) => wrapped(remark, width)),
-    style(
-      'dim',
-      'All of one: sis-relay trace <id>. Once a cause is gone: sis-relay waiting wake --kind <kind>',
-    ),
+    ...wrapped(
+      `All of one: ${terminal.command(`trace ${messages[0]?.id.slice(0, 8) ?? ''}`)}. Once a cause is gone: ${terminal.command(wakeOf(groups))}`,
+      width,
+      '  ',
+    ).map((line) => style('dim', line)),
   ];
 };
+
+/** Of the largest cause, as an example of what can be typed. */
+export const wakeOf = ([group]: WaitingGroup[]): string =>
+  `waiting wake --kind ${group?.kind ?? 'credentials'}`;
 
 /** For each cause a row, its error, and who must do what. */
 export const waitingGroupLines = (groups: WaitingGroup[], { style, width }: Terminal): string[] => {
@@ -92,7 +97,7 @@ export const remarksOn = (groups: WaitingGroup[]): string[] => {
       : []),
     ...(unknown > 0
       ? [
-          `Of ${countOf(unknown, 'message')} it is not known whether they still wait: their next try is long past. Either their queue has many before them, or is paused, or they ended and that could not be written down. sis-relay trace <id> --log tells.`,
+          `Of ${countOf(unknown, 'message')} it is not known whether they still wait: their next try is long past. Either their queue has many before them, or is paused, or they ended and that could not be written down. The trace of one tells, with --log.`,
         ]
       : []),
   ];

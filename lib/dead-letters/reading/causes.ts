@@ -4,13 +4,24 @@ import { hidden } from '../../redaction/hidden.ts';
 /** What differs between texts that say the same. */
 const variable = '…';
 
-/** A text as words, without what varies: ids, numbers, addresses and what is quoted. */
+/** A text as words, without what varies: ids, numbers, addresses, and names in quotes. */
 const tokensOf = (text: string): string[] =>
   withoutIds(text)
-    .replace(/"[^"]*"|“[^”]*”|‹[^›]*›|(?<!\w)'[^']*'(?!\w)/g, variable)
-    .replace(/\S+@\S+|\bhttps?:\S+|\S*\d\S*|<[\w-]+>/g, variable)
+    .replace(quoted, (whole, ...inner) => {
+      const told = inner.slice(0, 5).find((each) => typeof each === 'string') ?? '';
+      return isName(told) ? variable : whole;
+    })
     .split(/\s+/)
-    .filter(Boolean);
+    .filter(Boolean)
+    .map((token) => (!isCode.test(token) && varies.test(token) ? variable : token));
+
+const quoted = /"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|‹([^›]*)›|(?<!\w)'([^']*)'(?!\w)/g;
+const varies = /@|^\W*https?:|\d|^<[\w-]+>\W*$/;
+/** As in `ERR-1001`: what tells errors apart, and no id. */
+const isCode = /^\W*[A-Z]{2,}[-_]\d{2,5}\W*$/;
+
+/** What is quoted may be a field, or the whole sentence: of these no word but the first begins with a capital. */
+const isName = (text: string): boolean => !/^[a-z][\w.[\]]*$/.test(text) && !/\s[a-z]/.test(text);
 
 /** From so many different words in one place on, it is a place for names. */
 const minNames = 5;
@@ -77,6 +88,13 @@ const isLike = (one: string[], other: string[]): boolean => {
   return same === one.length || same * 2 >= one.length;
 };
 
+/** `Course not found`, `Role not found`: each is something else that is missing. */
+const isThing = (tokens: string[], { at, words }: { at: number; words: number }): boolean =>
+  (at === 0 || tokens[at - 1] === '|') &&
+  /^(not found|does not exist|is (missing|invalid|required|unknown))\W*$/i.test(
+    tokens.slice(at + words).join(' '),
+  );
+
 /** Texts that differ in one place alone, and in it by many words, become one. */
 const merge = (family: Template[]): void => {
   if (family.length < minNames) return;
@@ -91,6 +109,7 @@ const merge = (family: Template[]): void => {
       for (const each of alike.values()) {
         const [first] = each;
         if (first === undefined || each.length < minNames) continue;
+        if (isThing(first.tokens, { at, words })) continue;
         first.tokens = first.tokens.toSpliced(at, words, ...Array.from({ length: words }, () => variable));
         for (const other of each.slice(1)) family.splice(family.indexOf(other), 1);
       }

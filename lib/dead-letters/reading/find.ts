@@ -28,4 +28,6 @@ export const findLetter = async (target: Target, id: string, signal: AbortSignal
 
 /** Why a letter is not there that the lists have. */
 export const goneBecause = (held: number): string =>
-  held > 0 ? 'somebody else has it in hand now' : 'it is in the queue no longer';
+  held > 0
+    ? 'somebody else has it in hand now'
+    : 'it is in the queue no longer, or somebody else has it in hand';

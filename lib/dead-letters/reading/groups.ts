@@ -55,7 +55,9 @@ export const groupsOf = <Of extends DeskRecord>(
 const scopeOf = ({ function: name, kind, status }: DeskRecord): string =>
   JSON.stringify([name, kind, status ?? null]);
 
-const textOf = ({ error, words = '' }: DeskRecord): string => `${error} ${words}`;
+/** Apart, so that the beginning of the platform's words is known. */
+const textOf = ({ error, words }: DeskRecord): string =>
+  words === undefined ? error : `${error} | ${words}`;
 
 const newGroup = ({ function: name, kind, remedy = '', atMs }: DeskRecord, error: string): Group => ({
   ...{ function: name, kind, error, remedy },

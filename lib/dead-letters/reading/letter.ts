@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Message } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../../dead-letter.ts';
 import { kindOf, type LetterKind, wordsOf } from '../../desk/letter-words.ts';
@@ -61,6 +62,10 @@ export const createLetterReader = (
     };
   };
 };
+
+/** The same for copies of one letter alone: whoever writes a letter by hand may give it the id of another. */
+export const sameness = ({ body, source, replays }: Letter): string =>
+  `${createHash('md5').update(`${source}\n${body}`).digest('base64').slice(0, 12)} ${replays}`;
 
 /** SQS moved it by its redrive policy: no function wrote it. */
 export const isRedriven = ({ Attributes = {} }: Message): boolean => 'DeadLetterQueueSourceArn' in Attributes;

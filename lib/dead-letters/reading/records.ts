@@ -1,4 +1,5 @@
 import { inParallel } from '../../aws/batches.ts';
+import { awsTroubleIn, errorName } from '../../aws/error.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
 import { type Condition, listed } from '../../desk/read.ts';
@@ -47,8 +48,19 @@ export const recordsMatching = async (
   list: List,
   { filter, signal }: { filter: Filter; signal: AbortSignal },
 ): Promise<DeskRecord[]> => {
-  const records = await listed(desk, list, { kinds: filter.kind, condition: conditionOf(filter), signal });
+  const options = { kinds: filter.kind, condition: conditionOf(filter), signal };
+  const records = await listed(desk, list, options).catch(refusedReading);
   return records.filter((record) => matches(filter, record));
+};
+
+/** What a person must do where the lists cannot be read; of one's own credentials the command tells. @throws */
+const refusedReading = (error: unknown): never => {
+  const trouble = awsTroubleIn(error);
+  if (trouble === undefined || !/ResourceNotFound|AccessDenied|Throughput|Throttling/.test(errorName(error)))
+    throw error;
+  throw new RefusedError(
+    `The lists of letters and of what waits cannot be read: ${trouble.message}. Nothing is lost: letters lie in the queue, and messages go on.`,
+  );
 };
 
 /** What DynamoDB can check by itself; `matches` decides. */

@@ -8,7 +8,8 @@ import { letterChange } from '../../desk/letter-facts.ts';
 import { listed } from '../../desk/read.ts';
 import type { DeskRecord, DeskTable } from '../../desk/record.ts';
 import { type Change, putRecords, writeRecord } from '../../desk/write.ts';
-import type { Letter } from './letter.ts';
+import { type Letter, sameness } from './letter.ts';
+import { countsOf } from './queue.ts';
 import { deskOf } from './records.ts';
 import { type ReadOptions, withSession } from './session.ts';
 
@@ -38,10 +39,16 @@ export const reindexLetters = async (
   { settleMs = onItsWayMs, ...options }: ReindexOptions,
 ): Promise<Reindexed> => {
   const desk = deskOf(target);
-  const before = new Map((await listed(desk, 'letter')).map((record) => [record.message, record]));
+  const before = new Map(
+    (await listed(desk, 'letter')).map((record) => [
+      record.message,
+      { told: toldOf(record), atMs: record.atMs },
+    ]),
+  );
   const result: Reindexed = { letters: 0, added: 0, removed: 0, kept: 0, oldestMs: undefined, whole: false };
-  const seen = new Set<string>();
-  const unseen = (): DeskRecord[] => [...before.values()].filter(({ message }) => !seen.has(message));
+  /** By id, which letter it is. */
+  const seen = new Map<string, string>();
+  const unseen = () => [...before].filter(([message]) => !seen.has(message));
 
   const sweep = (): Promise<void> =>
     withSession(target, async (session) => {
@@ -55,38 +62,42 @@ export const reindexLetters = async (
         await putRecords(desk, new Map(changes));
         result.added += letters.length;
       };
-      for await (const letter of session.letters(options)) {
+      for await (const received of session.letters(options)) {
+        const same = sameness(received);
+        const isOther = (seen.get(received.id) ?? same) !== same;
+        const letter = isOther ? { ...received, id: received.sqsId } : received;
         if (seen.has(letter.id)) continue;
-        seen.add(letter.id);
+        seen.set(letter.id, same);
         result.letters += 1;
-        const known = before.get(letter.id);
-        if (known && isTold(known, letter)) continue;
+        if (before.get(letter.id)?.told === toldOf(letter)) continue;
         untold.push(letter);
         if (untold.length >= 500) await tell();
       }
       await tell();
       const { whole, hidden, oldestMs } = session.summary();
       result.oldestMs = oldestMs ?? result.oldestMs;
-      result.whole = whole && hidden === 0;
+      // Somebody else may have taken some meanwhile.
+      const { visible, inFlight } = await countsOf(session.queue);
+      result.whole = whole && hidden === 0 && visible === 0 && inFlight <= session.lease.size();
     });
 
   await sweep();
-  const youngestMs = Math.max(0, ...unseen().map(({ atMs }) => atMs));
-  const leftMs = youngestMs + settleMs - Date.now();
-  if (result.whole && leftMs > 0) {
-    await sleep(Math.min(leftMs, settleMs), undefined, options).catch(() => {});
+  if (unseen().length > 0) {
+    // Its letter may be on its way, or was in somebody's hands for a moment: only what is missed twice is gone.
+    await sleep(settleMs, undefined, options).catch(() => {});
     await sweep();
   }
   const gone = result.whole ? unseen() : [];
   result.kept = result.whole ? 0 : unseen().length;
-  await inParallel(gone, async (record) => {
-    if (await removed(desk, record)) result.removed += 1;
+  await inParallel(gone, async ([message, { atMs }]) => {
+    if (await removed(desk, { message, atMs })) result.removed += 1;
   });
   return result;
 };
 
-const isTold = (known: DeskRecord, { kind, error, replays }: Letter): boolean =>
-  known.kind === kind && known.error === error && known.replays === replays;
+/** What an entry tells of a letter, as far as it may change. */
+const toldOf = ({ kind, error, replays }: Pick<DeskRecord, 'kind' | 'error' | 'replays'>): string =>
+  `${kind} ${replays} ${error.slice(0, 100)}`;
 
 const changeOf = async (letter: Letter): Promise<Change> => {
   const integration = await integrationNamed(letter.function);
@@ -105,7 +116,10 @@ export const listLetter = async (
   writeRecord(desk, letter.id, { ...(await changeOf(letter)), ...(condition && { condition }) });
 
 /** False where something has become of it meanwhile. */
-const removed = async ({ dynamodb, table }: DeskTable, { message, atMs }: DeskRecord): Promise<boolean> => {
+const removed = async (
+  { dynamodb, table }: DeskTable,
+  { message, atMs }: { message: string; atMs: number },
+): Promise<boolean> => {
   const input = {
     TableName: table,
     Key: { message: { S: message } },

@@ -3,7 +3,7 @@ import type { Target } from '../../deployment/target.ts';
 import type { LetterRecord } from '../../desk/record.ts';
 import type { Filter } from './filter.ts';
 import { type Group, groupsOf } from './groups.ts';
-import type { Letter } from './letter.ts';
+import { type Letter, sameness } from './letter.ts';
 import { type Found, findLetters } from './records.ts';
 import { openSession, type ReadOptions, type Session } from './session.ts';
 import { createSpool, type Place } from './spool.ts';
@@ -63,16 +63,19 @@ export const withLetters = async <Result extends object>(
   const session = await openSession(target);
   const spool = await createSpool<Letter>();
   const byId = new Map(wanted.map((letter) => [letter.id, letter]));
-  const found = new Map<string, { place: Place; sqsId: string; copies: string[] }>();
+  const found = new Map<string, { place: Place; sqsId: string; copies: string[]; same: string }>();
   let result: Result;
   let backLater = 0;
 
   const sweep = async (): Promise<void> => {
     for await (const letter of session.letters({ signal })) {
-      if (!byId.has(letter.id)) continue;
-      const known = found.get(letter.id);
-      if (known) known.copies.push(letter.sqsId);
-      else found.set(letter.id, { place: await spool.put(letter), sqsId: letter.sqsId, copies: [] });
+      const id = byId.has(letter.sqsId) ? letter.sqsId : letter.id;
+      if (!byId.has(id)) continue;
+      const [known, same] = [found.get(id), sameness(letter)];
+      if (known?.same === same) known.copies.push(letter.sqsId);
+      // Another letter of the same id stays where it is; it is listed by its own.
+      if (known) continue;
+      found.set(id, { place: await spool.put({ ...letter, id }), sqsId: letter.sqsId, copies: [], same });
       onProgress?.(found.size, byId.size);
       if (found.size === byId.size) return;
     }

@@ -52,7 +52,7 @@ const ended = (message: string, change: Partial<Ended> = {}): Ended => ({
   ...{ message, outcome: 'done', kind: undefined, reason: '', remedy: undefined, status: 200 },
   ...{ operation: 'PUT /grades', attempts: 1, replays: 0, firstMs: nowMs - 1_000, waits: undefined },
   ...{ eventId: `event of ${message}`, resource: `grade/${message}`, body: eventBody(), history: undefined },
-  isAsked: false,
+  ...{ isAsked: false, copyOf: undefined },
   ...change,
 });
 const waits = (message: string, change: Partial<Ended> = {}): Ended =>

@@ -10,6 +10,8 @@ import {
 } from '../../../../lib/dead-letters/replay/replay.ts';
 import type { Canary } from '../../../../lib/dead-letters/replay/run.ts';
 import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
+import { watchOutcomes } from '../../../../lib/desk/outcomes.ts';
+import { writeRecord } from '../../../../lib/desk/write.ts';
 import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
@@ -360,7 +362,7 @@ describe('while an operator looks', () => {
 
   test('a letter that was written twice is one letter, and sent once', async () => {
     const office = await offices.open();
-    const letter = { letterId: '0f0f0f0f-1111-4222-8333-444444444444' };
+    const letter = { letterId: '0f0f0f0f-1111-4222-8333-444444444444', body: eventBody() };
     await office.park([letter, letter]);
     const { plan, counts } = await replay(office);
     expect(plan.matching).toBe(1);
@@ -368,6 +370,41 @@ describe('while an operator looks', () => {
     await office.list();
     // Of both, or of the first: then the second is found by the next look, and the ledger knows its message.
     expect((await bodiesIn(office)).length).toBe(1);
+  });
+
+  test('two letters of one id, as somebody wrote one by hand, are two, and both are sent', async () => {
+    const office = await offices.open();
+    const letterId = '0f0f0f0f-1111-4222-8333-555555555555';
+    await office.park([1, 2].map(() => ({ letterId, body: eventBody() })));
+    const { plan, counts } = await replay(office);
+    expect(plan.matching).toBe(2);
+    expect(counts).toMatchObject({ sent: 2, gone: 0 });
+    expect(new Set(await bodiesIn(office)).size).toBe(2);
+    expect(await lettersLeft(office)).toEqual([]);
+  });
+
+  test('a copy whose message waits, or is a letter, has not gone through', async () => {
+    const office = await offices.open();
+    const body = eventBody();
+    const [original = ''] = await office.send(office.queueOf('grade-push').url, [{ MessageBody: body }]);
+    const facts = {
+      function: 'grade-push',
+      kind: 'unavailable',
+      nextMs: Date.now() + 60_000,
+      handle: 'a handle',
+    };
+    await writeRecord(office.desk, original, { state: 'waiting', facts });
+    const outcomes = watchOutcomes(office.desk);
+    const copy = '0f0f0f0f-1111-4222-8333-666666666666';
+    const duplicate = { function: 'grade-push', kind: '', as: original };
+    await writeRecord(office.desk, copy, { state: 'duplicate', facts: duplicate });
+    outcomes.expect([copy]);
+    await outcomes.settled([copy], { waitSeconds: 0.5, signal: never });
+    expect(outcomes.fateOf(copy)).toBe('waits');
+    await writeRecord(office.desk, original, { state: 'done', facts: { function: 'grade-push', kind: '' } });
+    await outcomes.settled([copy], { waitSeconds: 5, signal: never });
+    expect(outcomes.fateOf(copy)).toBe('through');
+    await outcomes.stop();
   });
 });
 
