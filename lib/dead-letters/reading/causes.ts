@@ -109,7 +109,11 @@ const merge = (family: Template[]): void => {
       for (const each of alike.values()) {
         const [first] = each;
         if (first === undefined || each.length < minNames) continue;
-        if (isThing(first.tokens, { at, words })) continue;
+        const places = Array.from(
+          { length: words },
+          (_, more) => new Set(each.map(({ tokens }) => tokens[at + more])),
+        );
+        if (places.some(({ size }) => size === 1) || isThing(first.tokens, { at, words })) continue;
         first.tokens = first.tokens.toSpliced(at, words, ...Array.from({ length: words }, () => variable));
         for (const other of each.slice(1)) family.splice(family.indexOf(other), 1);
       }
