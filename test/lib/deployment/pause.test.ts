@@ -104,7 +104,7 @@ describe('a function that is paused', () => {
     expect(out).toMatch(
       /^grade-push is paused \(Disabled\) since \d{4}-\d\d-\d\d \d\d:\d\d UTC by jane: the grade book is moved$/m,
     );
-    expect(out).toMatch(/^ {2}→ To go on: sis-relay resume grade-push$/m);
+    expect(out).toMatch(/^ {2}→ To go on: sis-relay resume grade-push --stack /m);
     expect(await stateOf('enrollment-create')).toEqual(['Enabled']);
   });
 
