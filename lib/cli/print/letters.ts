@@ -143,7 +143,7 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
       kind,
       subjectOf(about) || '–',
       ...(replayed ? [replays === 0 ? '' : `${replays}${replays >= replayedOften ? '!' : ''}`] : []),
-      plain(words === undefined ? error : `${error}: ${words}`),
+      causeText({ error, words: words === undefined ? [] : [words] }),
     ]),
     terminal.width,
   );

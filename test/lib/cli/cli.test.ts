@@ -166,7 +166,7 @@ describe.concurrent('an answer', () => {
     const { office, stack } = await opened();
     await office.park([{ failure: { detail: 'User not found' } }]);
     expect((await sisRelay(`letters list ${stack}`)).out).toMatch(
-      /rejected {2}301 · 2001 · grade object 5001 {2}404 Not Found: User/m,
+      /rejected {2}301 · 2001 · grade object 5001 {2}404 User not found$/m,
     );
   });
 
