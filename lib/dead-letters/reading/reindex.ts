@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inParallel } from '../../aws/batches.ts';
 import { attribute, unlessRefused } from '../../aws/dynamodb.ts';
@@ -95,9 +96,11 @@ export const reindexLetters = async (
   return result;
 };
 
-/** What an entry tells of a letter, as far as it may change. */
+/** The same where an entry tells the same of a letter; short, as there may be very many. */
 const toldOf = ({ kind, error, replays }: Pick<DeskRecord, 'kind' | 'error' | 'replays'>): string =>
-  `${kind} ${replays} ${error.slice(0, 100)}`;
+  createHash('md5')
+    .update(`${kind} ${replays} ${error.slice(0, 100)}`)
+    .digest('base64');
 
 const changeOf = async (letter: Letter): Promise<Change> => {
   const integration = await integrationNamed(letter.function);

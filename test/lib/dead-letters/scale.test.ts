@@ -78,7 +78,8 @@ test(`${letters.toLocaleString('en-US')} letters are listed, grouped and planned
     process.stdout.write(
       `${name} of ${letters} letters: ${seconds.toFixed(1)} s, ${memoryMb.toFixed(0)} MB\n`,
     );
-    expect(memoryMb).toBeLessThan(320);
+    // The function that reads the whole queue on schedule has 512 MB.
+    expect(memoryMb).toBeLessThan(350);
   }
   const sqs = await office.target.sqs();
   expect(await countsOf({ sqs, url: office.deadLetters.url })).toEqual({
