@@ -38,6 +38,7 @@ type Template = { tokens: string[] };
  */
 export const createCauses = () => {
   const families = new Map<string, Template[]>();
+  const merged = new Set<Template[]>();
   const known = new Map<string, string[]>();
 
   const familyOf = (scope: string, tokens: string[]): Template[] => {
@@ -58,18 +59,20 @@ export const createCauses = () => {
       const tokens = tokensIn(text);
       const family = familyOf(scope, tokens);
       const like = family.find((each) => isLike(each.tokens, tokens));
-      if (like === undefined) family.push({ tokens });
-      else
+      if (like === undefined) {
+        family.push({ tokens });
+        if (family.length % maxTexts === 0) merge(family);
+      } else
         like.tokens = like.tokens.map((token, at) =>
           token.includes(hidden) ? (tokens[at] ?? token) : token,
         );
-      if (family.length >= maxTexts) merge(family);
     },
     /** The same text for the same cause. */
     causeOf: (scope: string, text: string): string => {
       const tokens = tokensIn(text);
       const family = familyOf(scope, tokens);
-      merge(family);
+      if (!merged.has(family)) merge(family);
+      merged.add(family);
       return (family.find((each) => isLike(each.tokens, tokens))?.tokens ?? tokens).join(' ');
     },
   };
