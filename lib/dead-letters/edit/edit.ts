@@ -121,7 +121,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
 
 const nothingChanged = ({ gone }: EditPlan): string =>
   gone > 0
-    ? `Nothing was changed: ${goneBecause(0)}, or somebody else has it in hand.`
+    ? `Nothing was changed: ${goneBecause(0)}.`
     : 'Nothing was changed, so nothing was sent: `letters replay` does that.';
 
 /** The ledger trusts that whoever sends it again has looked at the platform. */

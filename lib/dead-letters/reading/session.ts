@@ -34,8 +34,6 @@ export type Session = {
   letters(options: ReadOptions): AsyncGenerator<Letter>;
   /** Of the letters read so far. */
   summary(): ReadSummary;
-  /** One receive call: the letters that are new to this session; undefined where the queue shows none at all. */
-  receiveNew(): Promise<Letter[] | undefined>;
   /** Gives back all letters that are still leased; answers how many others see only when their lease ends. */
   close(): Promise<number>;
 };
@@ -90,10 +88,6 @@ export const openSession = async (target: Target): Promise<Session> => {
       summary.whole = !isOver();
     },
     summary: () => ({ ...summary }),
-    receiveNew: async () => {
-      const messages = await receiveLeased();
-      return messages && Promise.all(messages.map(readLetter));
-    },
     close: async () => {
       const late = await lease.giveBack();
       lease.close();
