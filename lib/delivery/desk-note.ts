@@ -35,7 +35,7 @@ export const deskNoteOf = <Data>(
     waits: waits && { nextMs: startedMs + seconds * 1000, handle: receiptHandle },
     copyOf: outcome === 'duplicate' ? settlement.of : undefined,
     eventId: settlement.eventId,
-    resource: resourceIn(integration, body, startedMs),
+    resource: () => resourceIn(integration, body, startedMs),
     body,
     history: messageAttributes[historyAttribute]?.stringValue,
   };

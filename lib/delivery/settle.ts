@@ -27,8 +27,9 @@ export const settle = async <Data>(
     try {
       const about = { failure, isValid: eventId !== undefined, lastMs: services.nowMs() };
       const letter = letterFor(integration, received, about);
-      const resource = resourceIn(integration, record.body, received.delivery.startedMs);
-      await services.desk?.parks(record.messageId, letter, { resource });
+      await services.desk?.parks(record.messageId, letter, {
+        resource: resourceIn(integration, record.body, received.delivery.startedMs),
+      });
       await services.queues.park(letter);
     } catch (unwritten) {
       const waiting = afterUnwrittenLetter({ failure, unwritten }, received.delivery, services.limits);

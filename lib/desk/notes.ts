@@ -26,7 +26,8 @@ export type Ended = {
   /** SQS' id of the message that this one is a copy of. */
   copyOf: string | undefined;
   eventId: string | undefined;
-  resource: string | undefined;
+  /** Its key in the ledger. Most of what is heard is not written down, so the message is parsed for it only then. */
+  resource(): string | undefined;
   body: string;
   history: string | undefined;
   /** Its sender wants to know in any case. */
@@ -60,7 +61,9 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
    * Most messages that end with a later receipt have only waited for their turn, and have no record: a look is a tenth of a write. Those of
    * which it is not known are left out: their records tell when they are due.
    */
-  const withoutTraceless = async (all: Ended[]): Promise<Ended[]> => {
+  const thoseToTell = async (heardOf: Ended[]): Promise<Ended[]> => {
+    // Its turn to call the platform comes by itself, and in a flood most messages wait for it.
+    const all = heardOf.filter(({ waits, kind, isAsked }) => !waits || kind !== undefined || isAsked);
     const isTold = ({ waits, isAsked }: Ended): boolean => waits !== undefined || isAsked;
     const ids = all.flatMap((ended) => (isTold(ended) ? [] : ended.message));
     if (ids.length === 0) return all;
@@ -86,14 +89,14 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
       heard.set(ended.message, ended);
     },
     write: async () => {
-      const all = await withoutTraceless([...heard.values()]);
+      const heardOf = [...heard.values()];
       heard.clear();
+      const all = await thoseToTell(heardOf);
       if (all.length === 0) return;
       const { subjectIn } = await import('./subject.ts');
       await writeInReserve(
-        all.flatMap((ended) => {
+        all.map((ended) => {
           const change = changeOf(ended, { function: name, ...subjectIn(ended.body) });
-          if (change === undefined) return [];
           return {
             write: (signal) => writeRecord(table, ended.message, { ...change, signal }),
             failed: (error) => failed(ended.message, error),
@@ -104,17 +107,16 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
   };
 };
 
-const changeOf = (ended: Ended, about: { function: string } & Subject): Change | undefined => {
+const changeOf = (ended: Ended, about: { function: string } & Subject): Change => {
   const { outcome, isAsked, waits, kind, reason: error, copyOf: as } = ended;
-  const { attempts, replays, firstMs, status, operation, remedy, eventId, resource, history } = ended;
+  const { attempts, replays, firstMs, status, operation, remedy, eventId, history } = ended;
   const facts = {
-    ...{ ...about, attempts, replays, firstMs, error, status, operation, remedy, eventId, resource, history },
+    ...{ ...about, attempts, replays, firstMs, error, status, operation, remedy, eventId, history },
+    resource: ended.resource(),
     kind: kind ?? (waits ? 'pace' : ''),
     as,
   };
   if (waits) {
-    // Its turn to call the platform comes by itself, and in a flood most messages wait for it.
-    if (kind === undefined && !isAsked) return undefined;
     return {
       state: 'waiting',
       waits: true,
