@@ -64,6 +64,10 @@ export const hideAll = async (
   });
 };
 
+/** In their order, so many together at most. */
+export const chunksOf = <Item>(items: readonly Item[], size: number): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
+
 /** Works on all items, 16 at a time. @throws the first error, after what was begun has ended. */
 export const inParallel = async <Item>(
   items: Iterable<Item> | AsyncIterable<Item>,

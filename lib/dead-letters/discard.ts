@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { chunksOf } from '../aws/batches.ts';
 import { type Audit, archive } from '../deployment/audit.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Filter } from './reading/filter.ts';
@@ -6,7 +7,7 @@ import { goneBecause } from './reading/find.ts';
 import type { Letter } from './reading/letter.ts';
 import { letterLine } from './reading/letter-line.ts';
 import { deskOf, endRecords } from './reading/records.ts';
-import { type Selected, type Selection, selectLetters, withLetters } from './reading/selection.ts';
+import { type Selection, selectLetters, withLetters } from './reading/selection.ts';
 import type { ReadOptions, Session } from './reading/session.ts';
 import { leaseEnded } from './reading/visibility-lease.ts';
 
@@ -79,8 +80,7 @@ export const discardLetters = async (
     const { backLater } = await withLetters(target, { ...options, letters }, async (inHand) => {
       if (!signal.aborted)
         for (const { id } of inHand.gone) failed.push({ id, reason: goneBecause(inHand.held) });
-      const chunks = chunksOf(inHand.letters);
-      for (const [at, chunk] of chunks.entries()) {
+      for (const [at, chunk] of chunksOf(inHand.letters, maxLetters).entries()) {
         if (signal.aborted) break;
         const whole = await Promise.all(chunk.map(inHand.read));
         await discard(whole, inHand.session, `${folder}/${String(at + 1).padStart(4, '0')}.jsonl`);
@@ -94,10 +94,5 @@ export const discardLetters = async (
   }
 };
 
-const maxLetters = 100;
-
 /** Few enough to be in memory at once. */
-const chunksOf = (letters: Selected[]): Selected[][] =>
-  Array.from({ length: Math.ceil(letters.length / maxLetters) }, (_, at) =>
-    letters.slice(at * maxLetters, (at + 1) * maxLetters),
-  );
+const maxLetters = 100;

@@ -1,4 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
+import { chunksOf } from '../aws/batches.ts';
 import { errorName } from '../aws/error.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../dead-letter.ts';
 import { type Failure, failureOf } from '../failure.ts';
@@ -96,10 +97,7 @@ export const createQueues = ({
     },
     delay: async (delays) => {
       // At once: a batch holds several tens, and what is left of the invocation's time is enough for the time-outs of one.
-      const tens = Array.from({ length: Math.ceil(delays.length / batchSize) }, (_, at) =>
-        delays.slice(at * batchSize, (at + 1) * batchSize),
-      );
-      await Promise.all(tens.map(delayAll));
+      await Promise.all(chunksOf(delays, batchSize).map(delayAll));
     },
   };
 };

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { chunksOf, inParallel } from '../aws/batches.ts';
 import { type Attributes, attribute } from '../aws/dynamodb.ts';
 import { type DeskRecord, type DeskTable, type List, listIndex, recordIn, shards } from './record.ts';
 
@@ -81,9 +82,6 @@ export const recordsOf = async (
 ): Promise<Map<string, DeskRecord>> => {
   const found = new Map<string, DeskRecord>();
   const ids = [...new Set(messages)];
-  const chunks = Array.from({ length: Math.ceil(ids.length / maxKeys) }, (_, at) =>
-    ids.slice(at * maxKeys, (at + 1) * maxKeys),
-  );
   const read = async (chunk: string[]): Promise<void> => {
     let asked: Record<string, object> = {
       [table.table]: { Keys: chunk.map((message) => ({ message: { S: message } })), ConsistentRead: !isOld },
@@ -99,10 +97,7 @@ export const recordsOf = async (
       if (Object.keys(asked).length > 0) await sleep(50 * attempt);
     }
   };
-  const worker = async (): Promise<void> => {
-    for (let chunk = chunks.pop(); chunk; chunk = chunks.pop()) await read(chunk);
-  };
-  await Promise.all(Array.from({ length: Math.min(8, chunks.length) }, worker));
+  await inParallel(chunksOf(ids, maxKeys), read);
   return found;
 };
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inParallel } from '../aws/batches.ts';
+import { chunksOf, inParallel } from '../aws/batches.ts';
 import { attribute, unlessRefused } from '../aws/dynamodb.ts';
 import { recordsOf } from './read.ts';
 import {
@@ -117,10 +117,7 @@ export const putRecords = async (table: DeskTable, changes: ReadonlyMap<string, 
     );
     return { PutRequest: { Item: Object.fromEntries(given) } };
   });
-  const chunks = Array.from({ length: Math.ceil(puts.length / maxItems) }, (_, at) =>
-    puts.slice(at * maxItems, (at + 1) * maxItems),
-  );
-  await inParallel(chunks, async (chunk) => {
+  await inParallel(chunksOf(puts, maxItems), async (chunk) => {
     let left: object[] = chunk;
     for (let attempt = 1; left.length > 0; attempt += 1) {
       const asked = { RequestItems: { [table.table]: left } };
