@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll } from 'vitest';
 import { type Target, targetFrom } from '../../../lib/deployment/target.ts';
 import { type Controls, controlsOf } from '../../local/controls.ts';
 import { type Stack, type StackOptions, startStack } from '../../local/stack.ts';
+import { eventBody } from './office.ts';
 
 /** The whole of sis-relay on this machine for a test file, as the command meets it. */
 export function localOffice(options: StackOptions = {}) {
@@ -24,6 +26,26 @@ export function localOffice(options: StackOptions = {}) {
     file,
     stack: () => stack,
     controls: (): Controls => controlsOf(stack.description),
+    /** Sends a message to its function; answers SQS' id of it. */
+    send: async (name: string, data: object, event: object = {}): Promise<string> => {
+      const { sqs, description } = stack;
+      const MessageBody = eventBody(name, data, event);
+      const { MessageId = '' } = await sqs.send(
+        new SendMessageCommand({ QueueUrl: description.queues[name], MessageBody }),
+      );
+      return MessageId;
+    },
+    /** Has the platform know these learners, in course 2001. */
+    enrol: (userIds: readonly number[]) =>
+      controlsOf(stack.description).seed({
+        users: userIds.map((userId) => ({
+          userId,
+          userName: `u${userId}`,
+          firstName: 'L',
+          lastName: `${userId}`,
+        })),
+        enrollments: userIds.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
+      }),
     /** With other settings of the platform than the local ones. */
     target: (settings: Record<string, string> = {}): Target => {
       const target = targetFrom({ local: file, as: 'a test' });

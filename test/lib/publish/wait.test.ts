@@ -14,15 +14,7 @@ const grade = (userId: number, more: object = {}) =>
 test('publish --wait tells of each message what became of it', async () => {
   const controls = office.controls();
   const learners = [501, 502, 503, 504];
-  await controls.seed({
-    users: learners.map((userId) => ({
-      userId,
-      userName: `u${userId}`,
-      firstName: 'L',
-      lastName: `${userId}`,
-    })),
-    enrollments: learners.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
-  });
+  await office.enrol(learners);
   await controls.fault({ status: 503 }, { method: 'PUT', path: 'values/503$', times: 1_000 });
   const done = grade(501);
   const publish = async (bodies: string[], options: string) => {

@@ -1,11 +1,10 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Trace } from '../../../lib/trace/trace.ts';
 import { traceOf } from '../../../lib/trace/trace.ts';
 import { localClient } from '../../local/aws.ts';
 import { localOffice } from '../cli/local-office.ts';
-import { eventBody, never } from '../cli/office.ts';
+import { never } from '../cli/office.ts';
 import { documentsIn, typed } from '../cli/typed.ts';
 
 /** A claim is presumed done when its attempt can last no longer. */
@@ -29,21 +28,11 @@ const traced = (line: string, wanted: object): Promise<Trace> =>
     { timeout: 20_000, interval: 100 },
   );
 
-const send = async (name: string, data: object, event: object = {}): Promise<string> => {
-  const { sqs, description } = office.stack();
-  const MessageBody = eventBody(name, data, event);
-  const { MessageId = '' } = await sqs.send(
-    new SendMessageCommand({ QueueUrl: description.queues[name], MessageBody }),
-  );
-  return MessageId;
-};
+const { send } = office;
 
 beforeAll(async () => {
   const users = Array.from({ length: 10 }, (_, at) => 800 + at);
-  await office.controls().seed({
-    users: users.map((userId) => ({ userId, userName: `u${userId}`, firstName: 'L', lastName: 'L' })),
-    enrollments: users.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
-  });
+  await office.enrol(users);
 });
 
 describe('a message that was done at its first try', () => {

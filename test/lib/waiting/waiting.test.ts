@@ -1,12 +1,10 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Trace } from '../../../lib/trace/trace.ts';
 import type { Waiting } from '../../../lib/waiting/waiting.ts';
 import { localOffice } from '../cli/local-office.ts';
-import { eventBody } from '../cli/office.ts';
 import { documentsIn, typed } from '../cli/typed.ts';
 
 /** Nothing of what waits goes on by itself within a test. */
@@ -29,14 +27,7 @@ const trace = (id: string) => {
   return json<Trace>(`trace ${id}`);
 };
 
-const send = async (name: string, data: object, event: object = {}): Promise<string> => {
-  const { sqs, description } = office.stack();
-  const MessageBody = eventBody(name, data, event);
-  const { MessageId = '' } = await sqs.send(
-    new SendMessageCommand({ QueueUrl: description.queues[name], MessageBody }),
-  );
-  return MessageId;
-};
+const { send } = office;
 const grade = (userId: number, event: object = {}) => send('grade-push', { userId }, event);
 
 const users = Array.from({ length: 30 }, (_, at) => 800 + at);
@@ -49,10 +40,7 @@ beforeAll(async () => {
     office.file,
     JSON.stringify({ ...JSON.parse(readFileSync(office.file, 'utf8')), functionLog: log }),
   );
-  await office.controls().seed({
-    users: users.map((userId) => ({ userId, userName: `u${userId}`, firstName: 'L', lastName: 'L' })),
-    enrollments: users.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
-  });
+  await office.enrol(users);
   await office.controls().key(100, newKey);
   await office.controls().fault({ status: 503 }, { path: 'whoami', times: 1 });
   await send('submission-upload', {});

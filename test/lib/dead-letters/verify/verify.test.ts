@@ -65,15 +65,7 @@ const byUser = ({ letters }: Document) =>
 
 beforeAll(async () => {
   const controls = office.controls();
-  await controls.seed({
-    users: learners.map((userId) => ({
-      userId,
-      userName: `u${userId}`,
-      firstName: 'L',
-      lastName: `${userId}`,
-    })),
-    enrollments: learners.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
-  });
+  await office.enrol(learners);
   const { secrets } = office.stack().description;
   for (const userId of learners) await controls.secret(`${secrets.userPrefix}${userId}`, key(userId));
   await controls.fault({ reset: 'after' }, { ...upload, times: taken.length });
