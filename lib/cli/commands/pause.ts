@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { loadIntegrations } from '../../deployment/integrations.ts';
 import { type PauseChange, pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
 import { plain } from '../../redaction/printable.ts';
+import { pauseText } from '../../wording/status.ts';
 import { type Cli, contextOf, reasonText } from '../command-context.ts';
-import { pauseText } from '../print/status.ts';
 import { wrapped } from '../print/table.ts';
 
 type Verb = 'pause' | 'resume';

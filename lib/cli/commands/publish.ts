@@ -7,9 +7,11 @@ import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { type Published, publishMessages } from '../../publish/publish.ts';
 import { formats, type Source } from '../../publish/rows.ts';
 import { plain } from '../../redaction/printable.ts';
+import { numberOf } from '../../wording/amounts.ts';
+import { endText, outcomesText, publishedNotes } from '../../wording/publish.ts';
 import { type Cli, contextOf, wholeNumber } from '../command-context.ts';
 import { problemLines } from '../print/changes.ts';
-import { countOf, numberOf, wrapped } from '../print/table.ts';
+import { wrapped } from '../print/table.ts';
 import type { Terminal } from '../print/terminal.ts';
 
 type Given = Omit<Source, 'input'> & {
@@ -65,19 +67,13 @@ export const addPublish = (program: Command, cli: Cli): void => {
 /** On a terminal. */
 const maxShown = 20;
 
-const publishedLines = (
-  { valid, invalid, sent, functions, messages, problems, outdated }: Published,
-  { dryRun }: { dryRun: boolean },
-): string[] => {
-  const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
+const publishedLines = (published: Published, { dryRun }: { dryRun: boolean }): string[] => {
+  const { valid, invalid, sent, messages, problems } = published;
   return [
     ...problemLines(problems),
-    ...(outdated > 0
-      ? [
-          `${countOf(outdated, 'message is', 'messages are')} older than ${outdatedAfterDays} days, and will be parked as outdated where the ledger knows nothing of what it is about. Give --now to have each count as said now.`,
-        ]
-      : []),
-    `${countOf(valid, 'valid message')}${each.length > 0 ? ` (${each.join(', ')})` : ''}, ${invalid} not valid; ${sent} sent.`,
+    ...publishedNotes(published).map(({ tone, text }) =>
+      tone === 'warn' ? `${text} Give --now to have each count as said now.` : text,
+    ),
     ...messages
       .slice(0, maxShown)
       .map(({ line, function: name, eventId }) => `  line ${line}: ${name} ${plain(eventId)}`),
@@ -94,21 +90,12 @@ const outcomeLines = (
   { messages, outcomes, unread }: Awaited,
   { width }: Pick<Terminal, 'width'>,
 ): string[] => {
-  const counts = Object.entries(outcomes).flatMap(([outcome, count]) =>
-    count > 0 ? `${numberOf(count)} ${outcome}` : [],
-  );
   const notDone = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
   return [
-    `${counts.join(', ')}.`,
+    outcomesText(outcomes),
     ...notDone
       .slice(0, maxShown)
-      .flatMap(({ line, function: name, eventId, outcome, kind, error }) =>
-        wrapped(
-          `line ${line}: ${name} ${plain(eventId)}: ${[outcome, kind, plain(error ?? '')].filter(Boolean).join(': ')}`,
-          width - 2,
-          '  ',
-        ).map((text) => `  ${text}`),
-      ),
+      .flatMap((each) => wrapped(endText(each), width - 2, '  ').map((text) => `  ${text}`)),
     ...(notDone.length > maxShown
       ? [`  … and ${numberOf(notDone.length - maxShown)} more: --json prints what became of all`]
       : []),

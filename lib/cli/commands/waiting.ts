@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { listWaiting } from '../../waiting/waiting.ts';
 import { wakeMessages } from '../../waiting/wake.ts';
+import { countOf } from '../../wording/amounts.ts';
 import { type Cli, contextOf, reasonText, wholeNumber } from '../command-context.ts';
-import { countOf } from '../print/table.ts';
 import { waitingLines, wakePlanLines, wokenLines } from '../print/waiting.ts';
 
 export const addWaiting = (program: Command, cli: Cli): void => {

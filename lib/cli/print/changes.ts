@@ -6,8 +6,11 @@ import type { Outdated } from '../../dead-letters/import.ts';
 import type { Target } from '../../deployment/target.ts';
 import { outdatedAfterDays } from '../../ledger/rules.ts';
 import { plain } from '../../redaction/printable.ts';
+import { countOf } from '../../wording/amounts.ts';
+import { discardNotes, editPlanNotes, originalNotes, valueText } from '../../wording/changes.ts';
+import { matchText } from '../../wording/letters.ts';
 import { groupTable, remarks } from './letters.ts';
-import { countOf, numberOf, wrapped } from './table.ts';
+import { wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export const discardPlanLines = (
@@ -17,10 +20,7 @@ export const discardPlanLines = (
   const { groups, letters } = plan;
   const { header, rows } = groupTable(groups, terminal);
   return [
-    terminal.style(
-      'bold',
-      `${target.prefix.slice(0, -1)}: ${countOf(letters, 'letter matches', 'letters match')}`,
-    ),
+    terminal.style('bold', `${target.prefix.slice(0, -1)}: ${matchText(letters)}`),
     ...(letters === 0 ? [] : ['', terminal.style('dim', header)]),
     ...rows.values(),
     ...(letters === 0 ? [] : ['']),
@@ -28,21 +28,8 @@ export const discardPlanLines = (
   ];
 };
 
-export const discardLines = ({ discarded, failed, left, archives, backLater }: Discarded): string[] => [
-  ...(archives.length > 0
-    ? [`${countOf(discarded, 'letter was', 'letters were')} discarded. Archived in:`]
-    : []),
-  ...archives.map((address) => `  ${address}`),
-  ...(failed.length > 0
-    ? [`${countOf(failed.length, 'letter')} could not be discarded (${failed[0]?.reason}).`]
-    : []),
-  ...(left > 0
-    ? [`Stopped: it was interrupted. ${countOf(left, 'letter was', 'letters were')} not discarded.`]
-    : []),
-  ...(backLater > 0
-    ? [`${countOf(backLater, 'letter shows', 'letters show')} up again when their lease is over.`]
-    : []),
-];
+export const discardLines = (result: Discarded): string[] =>
+  discardNotes(result).map(({ text }) => (result.archives.includes(text) ? `  ${text}` : text));
 
 export const exportLines = (result: Exported, file: string): string[] =>
   result.exported === 0
@@ -60,40 +47,19 @@ export const exportLines = (result: Exported, file: string): string[] =>
 /** What an edit changes: of the first letter, and of all. */
 export const editPlanLines = (plan: EditPlan, terminal: Terminal): string[] => [
   ...differenceLines(plan.difference, terminal),
-  ...(plan.letters > 1
-    ? [
-        '',
-        `So it is with the first of ${countOf(plan.letters, 'letter')}. Fields that differ: ${Object.entries(
-          plan.fields,
-        )
-          .map(([field, letters]) => `${plain(field)} in ${numberOf(letters)}`)
-          .join(', ')}.`,
-      ]
-    : []),
-  ...(plan.unchanged > 0 ? [`${countOf(plan.unchanged, 'letter is', 'letters are')} left unchanged.`] : []),
-  ...(plan.refused.length > 0
-    ? [
-        `${countOf(plan.refused.length, 'letter')} would still not be accepted, and stay as they are: ${plain(plan.refused[0]?.problem ?? '')}`,
-      ]
-    : []),
-  ...(plan.gone > 0 ? [`${countOf(plan.gone, 'letter')} could not be read.`] : []),
+  ...(plan.letters > 1 ? [''] : []),
+  ...editPlanNotes(plan).map(({ text }) => text),
 ];
 
 export const differenceLines = (difference: Difference[], { style }: Terminal): string[] =>
   difference.flatMap(({ field, before, after }) => [
     style('bold', plain(field)),
-    ...(before === undefined ? [] : [style('red', `  - ${valueIn(before)}`)]),
-    ...(after === undefined ? [] : [style('green', `  + ${valueIn(after)}`)]),
+    ...(before === undefined ? [] : [style('red', `  - ${valueText(before)}`)]),
+    ...(after === undefined ? [] : [style('green', `  + ${valueText(after)}`)]),
   ]);
 
-const valueIn = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
-
-export const originalLines = ({ originals }: Pick<Edited, 'originals'>): string[] => {
-  const [first, ...others] = Object.values(originals);
-  return first === undefined
-    ? []
-    : [`The original is kept in ${first}${others.length > 0 ? `, and ${others.length} more beside it` : ''}`];
-};
+export const originalLines = (edited: Pick<Edited, 'originals'>): string[] =>
+  originalNotes(edited).map(({ text }) => text);
 
 /** Before letters are imported that could undo what is newer. */
 export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string[] => [

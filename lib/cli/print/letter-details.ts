@@ -1,16 +1,12 @@
 import type { LetterDetails } from '../../dead-letters/reading/show.ts';
 import { replayedOften } from '../../desk/letter-words.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, wrapped } from './table.ts';
+import { ageOf } from '../../wording/amounts.ts';
+import { whatHappened } from '../../wording/letters.ts';
+import { wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 const labelWidth = 16;
-
-/** The failure's message is longer than `error`; that a message cannot be read must be said, too. */
-const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
-  if (failure === null) return error;
-  return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
-};
 
 export const letterDetailLines = (details: LetterDetails, { style, width }: Terminal): string[] => {
   const { failure, history } = details;

@@ -1,11 +1,21 @@
 import { type Group, type Groups, maxWords } from '../../dead-letters/reading/groups.ts';
-import type { LetterFacts, Listed } from '../../dead-letters/reading/list.ts';
+import type { Listed } from '../../dead-letters/reading/list.ts';
 import type { Found } from '../../dead-letters/reading/records.ts';
 import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import type { Target } from '../../deployment/target.ts';
 import { replayedOften } from '../../desk/letter-words.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, countOf, numberOf, rest, right, tableOf, truncated, wrapped } from './table.ts';
+import { ageOf, countOf, numberOf } from '../../wording/amounts.ts';
+import {
+  adviceNotes,
+  causeText,
+  differText,
+  groupsText,
+  nothingText,
+  subjectOf,
+} from '../../wording/letters.ts';
+import { noteLines } from './notes.ts';
+import { rest, right, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 type Print = { target: Target; terminal: Terminal };
@@ -13,10 +23,8 @@ type Print = { target: Target; terminal: Terminal };
 export const groupsLines = (found: Groups, { target, terminal }: Print): string[] => {
   const { groups, matching } = found;
   const name = target.prefix.slice(0, -1);
-  if (matching === 0) return [nothing(found, name), ...remarks(found, terminal)];
+  if (matching === 0) return [nothingText(found, name), ...remarks(found, terminal)];
   const { style, width } = terminal;
-  const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
-  const newest = ageOf(Math.max(...groups.map(({ newestMs }) => newestMs)));
   const [header = '', ...rows] = tableOf(
     [right('Letters'), 'Function', 'Kind', right('Oldest'), right('Newest')],
     groups.map((group) => [
@@ -34,10 +42,7 @@ export const groupsLines = (found: Groups, { target, terminal }: Print): string[
     ...adviceLines(group, terminal),
   ]);
   return [
-    style(
-      'bold',
-      `${name}: ${countOf(matching, 'dead letter')} in ${countOf(groups.length, 'group')}, the oldest ${oldest}, the newest ${newest} old`,
-    ),
+    style('bold', `${name}: ${groupsText(found)}`),
     '',
     style('dim', header),
     ...details.slice(1),
@@ -63,31 +68,20 @@ const hintsOf = (group: Group | undefined, { command }: Terminal): string[] => {
 
 const indent = ' '.repeat(9);
 
-const adviceLines = (group: Group, { style, width }: Terminal): string[] => {
+const adviceLines = (group: Group, terminal: Terminal): string[] => {
+  const { style, width } = terminal;
   const lines = (text: string) =>
     wrapped(plain(text), width - indent.length, '  ').map((line) => indent + line);
-  const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     ...lines(group.error),
     ...group.words
       .flatMap((words, at) => lines(at < maxWords - 1 ? `“${truncated(words, 300)}”` : '… and more'))
       .map((line) => style('dim', line)),
-    ...lines(`→ ${group.remedy}`).map((line) => style('green', line)),
-    ...(group.grants.length > 1 ? lines(`Scopes to ask for: ${group.grants.join(', ')}`) : []),
-    ...(group.replayedOften > 0
-      ? [
-          style(
-            'yellow',
-            `${indent}! ${often} replayed ${replayedOften} times or more: look into the cause first.`,
-          ),
-        ]
-      : []),
+    ...adviceNotes(group).flatMap((note) =>
+      note.tone === 'warn' ? [style('yellow', `${indent}! ${note.text}`)] : noteLines(note, terminal, indent),
+    ),
   ];
 };
-
-/** What tells a cause from others at a glance: the platform's words, where there are any. */
-export const causeText = ({ error, words }: Pick<PlannedGroup, 'error' | 'words'>): string =>
-  plain(words[0] === undefined ? error : `${/^\d{3}(?= )/.exec(error)?.[0] ?? ''} ${words[0]}`.trim());
 
 /** Options that select it; a letter may say anything, and nothing of that is to be typed. */
 export const causeOptions = ({
@@ -127,7 +121,7 @@ const coloured = (text: string, kind: string, { style }: Pick<Terminal, 'style'>
 
 export const listLines = (found: Listed, { target, terminal }: Print): string[] => {
   const { letters, matching } = found;
-  if (matching === 0) return [nothing(found, target.prefix.slice(0, -1)), ...remarks(found, terminal)];
+  if (matching === 0) return [nothingText(found, target.prefix.slice(0, -1)), ...remarks(found, terminal)];
   const showFirst = terminal.command(`letters show ${letters[0]?.id.slice(0, 8)}`);
   const replayed = letters.some(({ replays }) => replays > 0);
   const [header = '', ...rows] = tableOf(
@@ -162,32 +156,13 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
   ];
 };
 
-const nothing = ({ listed, queued }: Counted, name: string): string =>
-  queued === 0 || listed === 0 ? `${name}: there are no dead letters.` : `${name}: no dead letter matches.`;
-
 type Counted = Pick<Found, 'listed' | 'queued'> & { limitReached?: boolean };
 
 /** What limits the list, and where the lists and the queue differ. */
-export const remarks = (
-  { listed, queued, limitReached }: Counted,
-  { width, command }: Terminal,
-): string[] => [
-  ...(limitReached ? ['These are as many as --limit allows; there are more.'] : []),
-  ...(listed === undefined || listed === queued
-    ? []
-    : wrapped(
-        `SQS counts about ${countOf(queued, 'letter')}, the lists have ${numberOf(listed)}. They are made equal every 15 minutes; now: ${command('letters reindex')}`,
-        width,
-        '  ',
-      )),
-];
-
-/** Whom and what a letter is about: user, course and thing, as in `301 · 2001 · grade object 5001`. */
-export const subjectOf = ({
-  user,
-  orgUnit,
-  thing,
-}: Pick<LetterFacts, 'user' | 'orgUnit' | 'thing'>): string =>
-  user === undefined && orgUnit === undefined && thing === undefined
-    ? ''
-    : [user ?? '–', orgUnit ?? '–', ...(thing === undefined ? [] : [thing])].join(' · ');
+export const remarks = (found: Counted, { width, command }: Terminal): string[] => {
+  const differ = differText(found);
+  return [
+    ...(found.limitReached ? ['These are as many as --limit allows; there are more.'] : []),
+    ...(differ === undefined ? [] : wrapped(`${differ}; now: ${command('letters reindex')}`, width, '  ')),
+  ];
+};

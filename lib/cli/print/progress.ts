@@ -1,4 +1,4 @@
-import { numberOf } from './table.ts';
+import { numberOf } from '../../wording/amounts.ts';
 import { clearLine, type Terminal } from './terminal.ts';
 
 export type Progress = {

@@ -69,18 +69,3 @@ export const wrapped = (text: string, width: number, indent = ''): string[] => {
   }
   return lines;
 };
-
-/** `3 h`: of one unit, as an operator says it. */
-export const ageOf = (ms: number, nowMs: number = Date.now()): string => {
-  const minutes = Math.floor(Math.max(0, nowMs - ms) / 60_000);
-  if (minutes < 1) return '<1 min';
-  if (minutes < 60) return `${minutes} min`;
-  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} d`;
-};
-
-/** `1,204`. */
-export const numberOf = (count: number): string => count.toLocaleString('en-US');
-
-/** `1 letter`, `1,204 letters`. */
-export const countOf = (count: number, one: string, many = `${one}s`): string =>
-  `${numberOf(count)} ${count === 1 ? one : many}`;

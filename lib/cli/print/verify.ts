@@ -1,19 +1,19 @@
 import type { Verified } from '../../dead-letters/verify/verify.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
-import { subjectOf } from './letters.ts';
-import { countOf, numberOf, rest, tableOf, truncated, wrapped } from './table.ts';
+import { numberOf } from '../../wording/amounts.ts';
+import { subjectOf } from '../../wording/letters.ts';
+import { noneUncertainText, verdicts } from '../../wording/verify.ts';
+import { toned } from './notes.ts';
+import { rest, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
-
-const colours = { found: 'green', absent: 'yellow', unclear: 'red' } as const;
 
 export const verifiedLines = (
   { letters, ...counts }: Verified,
   { target, terminal }: { target: Target; terminal: Terminal },
 ): string[] => {
   const { style, width } = terminal;
-  if (letters.length === 0)
-    return [`${target.prefix.slice(0, -1)}: no letter is uncertain, or none matches.`];
+  if (letters.length === 0) return [noneUncertainText(target.prefix.slice(0, -1))];
   const [header = '', ...rows] = tableOf(
     ['Id', 'Function', 'About', 'Found', rest('Why')],
     letters.map(({ id, function: name, found, why = '', ...about }) => [
@@ -29,19 +29,22 @@ export const verifiedLines = (
     letters.filter(({ found }) => found === 'unclear'),
     ({ why = '' }) => why,
   );
-  const line = (count: number, what: keyof typeof colours, text: string) =>
-    count > 0 ? [`${style(colours[what], `${numberOf(count).padStart(7)}  ${what}`)}: ${text}`] : [];
+  const line = (what: keyof typeof verdicts) => {
+    const { tone, text } = verdicts[what];
+    const count = `${numberOf(counts[what]).padStart(7)}  ${what}`;
+    return counts[what] > 0 ? [`${toned(tone, count, terminal)}: ${text}`] : [];
+  };
   return [
     style('dim', header),
     ...rows.map((row, at) =>
       row.replace(/(?<= )(?:found|absent|unclear)(?= |$)/, (word) =>
-        style(colours[letters[at]?.found ?? 'unclear'], word),
+        toned(verdicts[letters[at]?.found ?? 'unclear'].tone, word, terminal),
       ),
     ),
     '',
-    ...line(counts.found, 'found', 'it was done, so the letter can be discarded'),
-    ...line(counts.absent, 'absent', 'it was not done, so the letter can be replayed'),
-    ...line(counts.unclear, 'unclear', 'these letters stay'),
+    ...line('found'),
+    ...line('absent'),
+    ...line('unclear'),
     ...[...reasons].flatMap(([why, each]) =>
       wrapped(`${numberOf(each.length)}: ${plain(why)}`, width - 9, '  ').map(
         (text) => `${' '.repeat(9)}${text}`,
@@ -49,9 +52,3 @@ export const verifiedLines = (
     ),
   ];
 };
-
-/** Letters that were there when it was looked, and are not now. */
-export const goneLines = (count: number): string[] =>
-  count > 0
-    ? [`${countOf(count, 'letter is', 'letters are')} gone meanwhile: somebody else has dealt with them.`]
-    : [];

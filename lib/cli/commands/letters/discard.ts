@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { discardLetters } from '../../../dead-letters/discard.ts';
 import { UsageError } from '../../../deployment/command-errors.ts';
+import { countOf } from '../../../wording/amounts.ts';
 import { addFilterOptions, type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
 import { discardLines, discardPlanLines } from '../../print/changes.ts';
-import { countOf } from '../../print/table.ts';
 
 export const addDiscard = (letters: Command, cli: Cli): void => {
   addFilterOptions(letters.command('discard').description('deletes letters; each is archived first'))

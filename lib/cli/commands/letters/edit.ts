@@ -3,11 +3,11 @@ import { changed, changedInEditor, changeFrom, removalOf } from '../../../dead-l
 import { editLetters } from '../../../dead-letters/edit/edit.ts';
 import { findLetter } from '../../../dead-letters/reading/find.ts';
 import { RefusedError, UsageError } from '../../../deployment/command-errors.ts';
+import { countOf } from '../../../wording/amounts.ts';
 import { addFilterOptions, type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
 import { editPlanLines, originalLines } from '../../print/changes.ts';
 import { canaryLines, resultLines } from '../../print/plan.ts';
 import { createProgress } from '../../print/progress.ts';
-import { countOf } from '../../print/table.ts';
 import type { Terminal } from '../../print/terminal.ts';
 import { addRunOptions, type GivenRun, runOptionsOf } from './run-options.ts';
 

@@ -3,9 +3,9 @@ import { type Imported, importLetters, linesOf, objectInput } from '../../../dea
 import { outdatedAfterDays } from '../../../ledger/rules.ts';
 import { memoryDays } from '../../../ledger/table.ts';
 import { openInput } from '../../../publish/input.ts';
+import { countOf, numberOf } from '../../../wording/amounts.ts';
 import { type Cli, contextOf, textOfLines } from '../../command-context.ts';
 import { outdatedLines, problemLines } from '../../print/changes.ts';
-import { countOf, numberOf } from '../../print/table.ts';
 
 export const addImport = (letters: Command, cli: Cli): void => {
   letters

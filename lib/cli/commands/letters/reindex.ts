@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Reindexed, reindexLetters } from '../../../dead-letters/reading/reindex.ts';
+import { countOf } from '../../../wording/amounts.ts';
 import { type Cli, contextOf } from '../../command-context.ts';
-import { countOf } from '../../print/table.ts';
 
 export const addReindex = (letters: Command, cli: Cli): void => {
   letters

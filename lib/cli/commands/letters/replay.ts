@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { type ReplayOptions, replayLetters } from '../../../dead-letters/replay/replay.ts';
+import { runSentence } from '../../../wording/plan.ts';
 import { addFilterOptions, type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
-import { canaryLines, paceLine, planLines, resultLines } from '../../print/plan.ts';
+import { canaryLines, planLines, resultLines } from '../../print/plan.ts';
 import { createProgress } from '../../print/progress.ts';
 import { wrapped } from '../../print/table.ts';
 import { addRunOptions, type GivenRun, runOptionsOf } from './run-options.ts';
@@ -46,7 +47,7 @@ export const addReplay = (letters: Command, cli: Cli): void => {
           const isOver = options.dryRun || count === 0 || signal.aborted;
           print({ plan, connection: report }, () => [
             ...planLines(plan, report, { terminal, name }),
-            ...(isOver ? [] : wrapped(paceLine(plan, options), terminal.width)),
+            ...(isOver ? [] : wrapped(runSentence(plan, options), terminal.width)),
           ]);
           return !isOver && agreed(`Send ${count}?`);
         },

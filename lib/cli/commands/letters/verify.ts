@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { discardLetters } from '../../../dead-letters/discard.ts';
 import { type ReplayResult, replayLetters } from '../../../dead-letters/replay/replay.ts';
 import { verifyLetters } from '../../../dead-letters/verify/verify.ts';
+import { countOf } from '../../../wording/amounts.ts';
+import { goneNotes } from '../../../wording/verify.ts';
 import {
   addFilterOptions,
   type Cli,
@@ -13,8 +15,7 @@ import {
 import { discardLines } from '../../print/changes.ts';
 import { canaryLines, resultLines } from '../../print/plan.ts';
 import { createProgress } from '../../print/progress.ts';
-import { countOf } from '../../print/table.ts';
-import { goneLines, verifiedLines } from '../../print/verify.ts';
+import { verifiedLines } from '../../print/verify.ts';
 
 type Given = { limit?: number; discardFound?: boolean; replayAbsent?: boolean; yes?: boolean };
 
@@ -71,7 +72,7 @@ const discardFoundOnes = async (
   const { discarded, plan, failed, archives } = result;
   print({ discarded, archives, notDiscarded: failed }, () => [
     ...discardLines(result),
-    ...goneLines(ids.length - plan.letters),
+    ...goneNotes(ids.length - plan.letters).map(({ text }) => text),
   ]);
   return discarded === ids.length;
 };
@@ -101,7 +102,7 @@ const replayAbsentOnes = async (
     ...plan.notYet.map(
       ({ letters, why, todo }) => `${countOf(letters, 'letter')} cannot succeed yet: ${why}. ${todo}`,
     ),
-    ...goneLines(ids.length - plan.matching),
+    ...goneNotes(ids.length - plan.matching).map(({ text }) => text),
   ]);
   return through === ids.length;
 };

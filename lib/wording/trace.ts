@@ -1,0 +1,95 @@
+import { plain } from '../redaction/printable.ts';
+import type { TraceEvent } from '../trace/event.ts';
+import type { TracedMessage } from '../trace/trace.ts';
+import { countOf } from './amounts.ts';
+
+/** What became of a message. */
+export const outcomeText = ({ outcome, presumed }: Pick<TracedMessage, 'outcome' | 'presumed'>): string =>
+  presumed ? 'sent, and presumed done' : outcomes[outcome];
+
+const outcomes: Record<TracedMessage['outcome'], string> = {
+  done: 'done',
+  duplicate: 'a duplicate of one that was done before, so it was not sent',
+  superseded: 'superseded by a newer message, so it was not sent',
+  waiting: 'waits',
+  parked: 'a dead letter',
+  replayed: 'replayed, and nothing is known of it since',
+  edited: 'edited and sent, and nothing is known of it since',
+  discarded: 'discarded',
+  unknown: 'what became of it is not known',
+};
+
+/** To the second, in UTC. */
+export const timeText = (at: string): string => `${at.slice(0, 19).replace('T', ' ')} UTC`;
+
+/** What happened to a message at one time. */
+export const eventText = (event: TraceEvent): string => plain(texts[event.what](event));
+
+const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
+  received: ({ function: name, replays = 0 }) =>
+    `received${by(name)}${replays > 0 ? `, as replay ${replays}` : ''}`,
+  waited: (event) => `waited${forText(event)}, ${timesText(event)}`,
+  waits: (event) => `waits${forText(event)}, ${timesText(event)}; ${nextText(event)}`,
+  letter: (event) => `became a dead letter${forText(event)}`,
+  replayed: (event) => `replayed${deedText(event)}`,
+  edited: (event) => `edited and sent${deedText(event)}`,
+  discarded: (event) => `discarded${deedText(event)}`,
+  done: (event) => `done${callText(event)}${attemptsText(event)}`,
+  duplicate: (event) => `not sent: a duplicate of one that was done before${attemptsText(event)}`,
+  superseded: ({ error, ...event }) =>
+    `not sent: a newer message was done before${error ? ` (${error})` : ''}${attemptsText(event)}`,
+  claimed: (event) => `${claimText(event)} (ledger: ${event.resource}${fieldsText(event)})`,
+  overtaken: (event) =>
+    `another message was sent for ${event.resource}${fieldsText(event)}: ${event.eventId ?? event.message}`,
+  woken: (event) => `woken${deedText(event)}`,
+  command: ({ command, done, ...event }) =>
+    `${command}${deedText(event)}${done === undefined ? '; it came to no end' : done ? '' : '; nothing was done to this one'}`,
+  attempt: ({ outcome, requests = 0, durationMs, waitSeconds, ...event }) =>
+    `log: ${outcome}${forText(event)}, ${countOf(requests, 'call')}${durationMs === undefined ? '' : ` in ${durationMs} ms`}${attemptsText(event)}${waitSeconds === undefined ? '' : `, for ${waitSeconds} s`}`,
+  logged: ({ error }) => `log: ${error}`,
+};
+
+const by = (name: string | undefined): string => (name ? ` by ${name}` : '');
+
+/** For what it waited or became a letter, and which call got which answer. */
+const forText = ({ kind, error, words, ...event }: TraceEvent): string =>
+  [kind ? ` (${kind})` : '', error ? `: ${error}` : '', words ? ` “${words}”` : '', callText(event)].join('');
+
+const callText = ({ operation, status }: Pick<TraceEvent, 'operation' | 'status'>): string =>
+  operation === undefined ? '' : ` [${operation}${status === undefined ? '' : ` → ${status}`}]`;
+
+const attemptsText = ({ attempts }: Pick<TraceEvent, 'attempts'>): string =>
+  attempts === undefined || attempts < 2 ? '' : `, at receipt ${attempts}`;
+
+const timesText = ({ times = 1, until }: TraceEvent): string =>
+  times === 1 ? 'once' : `${times} times${until === undefined ? '' : `, the last ${timeText(until)}`}`;
+
+const nextText = ({ next, remedy }: TraceEvent): string =>
+  [
+    next === undefined
+      ? 'its next try is not known'
+      : Date.parse(next) > Date.now()
+        ? `its next try is ${timeText(next)}`
+        : `its next try was due ${timeText(next)}`,
+    ...(remedy ? [`→ ${remedy}`] : []),
+  ].join('. ');
+
+const deedText = ({ by: who, why, as, original }: Partial<TraceEvent>): string =>
+  [
+    by(who),
+    why === undefined ? '' : `: ${why}`,
+    as === undefined ? '' : `, as ${as}`,
+    original === undefined ? '' : ` (original: ${original})`,
+  ].join('');
+
+const claimText = ({ outcome, presumed }: TraceEvent): string => {
+  if (outcome === 'done') return 'sent, and done';
+  if (outcome === 'undone') return 'sent, without effect';
+  if (outcome === 'unknown') return 'sent; whether it had its effect is not known';
+  return presumed
+    ? 'sent, and presumed done: of a success that may be repeated no other outcome is written'
+    : 'about to be sent: its attempt may be under way';
+};
+
+const fieldsText = ({ fields = [] }: TraceEvent): string =>
+  fields.length === 0 || fields.join() === 'whole' ? '' : `, ${fields.join(', ')}`;
