@@ -5,13 +5,7 @@ import { countOf, numberOf } from './amounts.ts';
 import { type Note, noteIf } from './notes.ts';
 
 /** The addresses of the archives are notes of their own, after the first. */
-export const discardNotes = ({
-  discarded,
-  failed,
-  left,
-  archives,
-  backLater,
-}: Omit<Discarded, 'plan'>): Note[] => [
+export const discardNotes = ({ discarded, failed, left, archives, backLater }: Discarded): Note[] => [
   ...noteIf(
     archives.length > 0,
     'good',

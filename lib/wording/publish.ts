@@ -6,13 +6,7 @@ import { countOf, numberOf } from './amounts.ts';
 import { type Note, noteIf } from './notes.ts';
 
 /** That messages are too old is the warning among them. */
-export const publishedNotes = ({
-  valid,
-  invalid,
-  sent,
-  functions,
-  outdated,
-}: Pick<Published, 'valid' | 'invalid' | 'sent' | 'functions' | 'outdated'>): Note[] => {
+export const publishedNotes = ({ valid, invalid, sent, functions, outdated }: Published): Note[] => {
   const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
   return [
     ...noteIf(

@@ -121,14 +121,8 @@ export const pauseText = ({ sinceMs = 0, who = '', reason = '' }: Told): string 
   plain(`since ${minuteOf(new Date(sinceMs).toISOString())} by ${who}: ${reason}`);
 
 /** What a function waits for until a person acts. */
-export const incidentNotes = ({
-  function: name,
-  kind,
-  sinceMs,
-  lastMs,
-  message,
-  remedy,
-}: Incident): Note[] => {
+export const incidentNotes = (incident: Incident): Note[] => {
+  const { function: name, kind, sinceMs, lastMs, message, remedy } = incident;
   const since = minuteOf(new Date(sinceMs).toISOString());
   return [
     { tone: 'bad', text: plain(`${name} (${kind}) since ${since}, last ${ageOf(lastMs)} ago: ${message}`) },

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { Plan, PlannedGroup } from '../../../lib/dead-letters/replay/plan.ts';
+import type { ReplayCounts } from '../../../lib/dead-letters/replay/run.ts';
+import { endNote, planSections, resultNotes } from '../../../lib/wording/plan.ts';
+
+const group = (kind: string, letters: number): PlannedGroup => ({
+  ...{ function: 'grade-push', kind, letters },
+  ...{ error: '400 Bad Request', words: [] },
+});
+
+const plan = (more: Partial<Plan>) => ({ send: [], notYet: [], uncertain: [], unknownSource: 0, ...more });
+
+test('a plan has a section for each reason why letters cannot succeed yet', () => {
+  const blocked = { why: 'The token lacks a:b:c', todo: 'Grant\u001B[31m it' };
+  const notYet = [
+    { ...group('missing-scope', 2), ...blocked },
+    { ...group('missing-scope', 3), ...blocked },
+    { ...group('credentials', 4), why: 'The key is refused', todo: 'Rotate it' },
+  ];
+  expect(planSections(plan({ notYet }), undefined)).toEqual([
+    { count: 0, title: 'will be sent', groups: [], notes: [] },
+    {
+      count: 5,
+      title: 'cannot succeed yet, and stay where they are',
+      groups: notYet.slice(0, 2),
+      notes: [
+        { tone: 'warn', text: 'The token lacks a:b:c' },
+        { tone: 'todo', text: 'Grant it' },
+      ],
+    },
+    {
+      count: 4,
+      title: 'cannot succeed yet, and stay where they are',
+      groups: notYet.slice(2),
+      notes: [
+        { tone: 'warn', text: 'The key is refused' },
+        { tone: 'todo', text: 'Rotate it' },
+      ],
+    },
+  ]);
+});
+
+test('what needs a decision says what sends it, and what is not from here is only counted', () => {
+  const uncertain = [group('uncertain', 2)];
+  const [, decide, elsewhere] = planSections(plan({ uncertain, unknownSource: 7 }), undefined);
+  expect(decide?.notes.at(-1)).toEqual({
+    tone: 'todo',
+    text: 'Discard those that were done; a replay that includes uncertain letters sends those that were not.',
+  });
+  expect(elsewhere).toMatchObject({ count: 7, groups: [], notes: [] });
+});
+
+test('what the probe cannot tell is said only where it reached the platform', () => {
+  const send = [group('invalid', 1), group('missing-permission', 1)];
+  const notesWith = (reachable: boolean) =>
+    planSections(plan({ send }), { reachable })[0]?.notes.map(({ text }) => text.split(' ', 3).join(' '));
+  expect(notesWith(true)).toEqual(['Those that are', 'The probe cannot']);
+  expect(notesWith(false)).toEqual(['Those that are']);
+});
+
+const counts: ReplayCounts = {
+  ...{ sent: 3, through: 3, cameBack: 0, waits: 0, unknown: 0, setAside: 0, notTried: 0 },
+  ...{ byCause: [], cameBackAs: [], waitFor: [], gone: 0, stillInvalid: 0, failed: [], undeleted: [] },
+};
+
+test.each([
+  [{ counts }, 'good', 'Done.'],
+  [{ counts: { ...counts, through: 2, cameBack: 1 } }, 'warn', 'Ended; not all went through.'],
+  [{ counts: { ...counts, gone: 1 } }, 'warn', 'Ended; not all went through.'],
+  [{ counts, stoppedBecause: 'it was\u0007 interrupted' }, 'bad', 'Stopped: it was  interrupted.'],
+])('a replay ends well only where all went through: %#', (ended, tone, text) => {
+  expect(endNote(ended)).toEqual({ tone, text });
+});
+
+test('a result tells what there is to tell, with the number of letters', () => {
+  expect(resultNotes({ counts })).toEqual([]);
+  expect(resultNotes({ counts: { ...counts, stillInvalid: 2 }, backLater: 1 })).toEqual([
+    { count: 2, tone: 'warn', text: 'were not sent, as their function would still refuse them' },
+    { count: 1, tone: 'plain', text: 'letters show up again by themselves when their lease is over' },
+  ]);
+});
