@@ -1,5 +1,6 @@
 import type { Queue } from '../aws/batches.ts';
-import { type Groups, groupLetters } from '../dead-letters/reading/groups.ts';
+import type { Groups } from '../dead-letters/reading/groups.ts';
+import { groupLetters } from '../dead-letters/reading/list.ts';
 import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
 import { RefusedError } from '../deployment/command-errors.ts';
 import { type PausedFunction, pausedFunctions } from '../deployment/pause.ts';
