@@ -7,6 +7,7 @@ import { printableJson } from '../redaction/printable.ts';
 import { type Cli, globalOptions } from './command-context.ts';
 import { addAuthUrl } from './commands/auth-url.ts';
 import { addCompletion } from './commands/completion.ts';
+import { addConsole } from './commands/console.ts';
 import { addHelp } from './commands/help.ts';
 import { addDiscard } from './commands/letters/discard.ts';
 import { addEdit } from './commands/letters/edit.ts';
@@ -83,7 +84,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     add(letters, cli);
   for (const add of [
     ...[addStatus, addWaiting, addTrace, addPause, addResume, addPublish, addScopes, addAuthUrl],
-    ...[addCompletion, addHelp],
+    ...[addConsole, addCompletion, addHelp],
   ])
     add(program, cli);
 
@@ -128,6 +129,7 @@ Examples:
   sis-relay letters replay --kind unavailable   sends what failed for that reason again
   sis-relay publish grades.csv --function grade-push --dry-run
   sis-relay scopes                              which OAuth scopes to ask for
+  sis-relay console --stage prod                all of it in a browser
 
 It uses the AWS configuration of this machine, as the AWS CLI does.
 Exit status: 0 done, 1 nothing to do, refused or not all done, 2 wrong usage, 130 after Ctrl-C.`;

@@ -1,5 +1,6 @@
 import type { Queue } from '../aws/batches.ts';
-import { type Groups, groupLetters } from '../dead-letters/reading/groups.ts';
+import type { Groups } from '../dead-letters/reading/groups.ts';
+import { groupLetters } from '../dead-letters/reading/list.ts';
 import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
 import { RefusedError } from '../deployment/command-errors.ts';
 import { type PausedFunction, pausedFunctions } from '../deployment/pause.ts';
@@ -55,13 +56,24 @@ type Window = {
   used: number | undefined;
 };
 
+/** How the lists are read. */
+export type Lists = { letters(): Promise<Groups>; waiting(): Promise<WaitingGroup[]> };
+
+type StatusOptions = {
+  functions: string[];
+  oldest?: boolean;
+  signal: AbortSignal;
+  /** Default: from the desk's table. */
+  lists?: Lists | undefined;
+};
+
 /**
  * The queues, the letters by cause, and whether the platform accepts our calls. It changes nothing, but with `oldest`
  * some messages count as received once more.
  */
 export const statusOf = async (
   target: Target,
-  { functions, oldest = false, signal }: { functions: string[]; oldest?: boolean; signal: AbortSignal },
+  { functions, oldest = false, signal, lists = listsOf(target, signal) }: StatusOptions,
 ): Promise<Status> => {
   const sqs = await target.sqs();
   const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
@@ -80,8 +92,8 @@ export const statusOf = async (
     withConnection(target, checkConnection),
     incidentsOf(target, functions),
     usesOf(target, [...functions, courseExport]),
-    unlessRefused(groupLetters(target, {}, { signal })),
-    unlessRefused(listWaiting(target, { filter: {}, limit: 0 }, { signal })),
+    unlessRefused(lists.letters()),
+    unlessRefused(lists.waiting()),
   ]);
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
@@ -96,9 +108,14 @@ export const statusOf = async (
       sinceMs: countedSinceMs(Date.now()),
     },
     letters: 'refused' in letters ? { ...unlisted, counts, unread: letters.refused } : { ...letters, counts },
-    waiting: 'refused' in waiting ? [] : waiting.groups,
+    waiting: 'refused' in waiting ? [] : waiting,
   };
 };
+
+const listsOf = (target: Target, signal: AbortSignal): Lists => ({
+  letters: () => groupLetters(target, {}, { signal }),
+  waiting: async () => (await listWaiting(target, { filter: {}, limit: 0 }, { signal })).groups,
+});
 
 /** All else is told, whatever the lists are. */
 const unlessRefused = <Told>(reading: Promise<Told>): Promise<Told | { refused: string }> =>

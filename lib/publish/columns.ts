@@ -4,29 +4,53 @@ import type { Integration } from '../integration.ts';
 type JsonSchema = {
   type?: string | string[];
   const?: unknown;
+  enum?: unknown[];
   properties?: Record<string, JsonSchema>;
   items?: JsonSchema;
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
 };
 
-/** The columns that a function's table may have, such as `grade.points` or `files.0.uri`, and the types each may hold. */
-export type Columns = Map<string, Set<string>>;
+export type Column = {
+  /** As JSON Schema calls them. */
+  types: Set<string>;
+  /** The values that it may have, beside null; empty: any of its types. */
+  choices: string[];
+};
+
+/** The columns that a function's table may have, such as `grade.points` or `files.0.uri`. */
+export type Columns = Map<string, Column>;
 
 /** From the function's own schema; a list stands as its first element. */
 export const columnsOf = ({ data }: Integration<unknown>): Columns => {
   const columns: Columns = new Map();
+  const open = new Set<string>();
   const collect = (schema: JsonSchema, path: string): void => {
     for (const each of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) collect(each, path);
     for (const [name, each] of Object.entries(schema.properties ?? {}))
       collect(each, path === '' ? name : `${path}.${name}`);
     if (schema.items) collect(schema.items, `${path}.0`);
-    for (const type of [schema.type ?? []].flat())
-      if (type !== 'object' && type !== 'array')
-        columns.set(path, (columns.get(path) ?? new Set()).add(type));
+    for (const type of [schema.type ?? []].flat()) {
+      if (type === 'object' || type === 'array') continue;
+      const { types, choices } = columns.get(path) ?? { types: new Set(), choices: [] };
+      const own = choicesOf(schema, type);
+      if (own === undefined) open.add(path);
+      columns.set(path, { types: types.add(type), choices: [...new Set([...choices, ...(own ?? [])])] });
+    }
   };
   collect(z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' }) as JsonSchema, '');
-  return columns;
+  // In one case of a union a field may have any value, and in another only some.
+  return new Map(
+    [...columns].map(([path, column]) => [path, open.has(path) ? { ...column, choices: [] } : column]),
+  );
+};
+
+/** Undefined where it may have any value of its type; for a boolean, its type says enough. */
+const choicesOf = (schema: JsonSchema, type: string): string[] | undefined => {
+  if (type === 'null') return [];
+  if (type === 'boolean') return undefined;
+  const values = 'const' in schema ? [schema.const] : schema.enum;
+  return values?.filter((value) => value !== null).map(String);
 };
 
 /** Fields of the envelope that a table may give, each row its own. */
@@ -47,7 +71,8 @@ export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: obje
   for (const [name, { text, quoted }] of row) {
     if (text === '' && !quoted) continue;
     // Where the envelope and the data have a column of the same name, it is the data's.
-    if (columns.has(inFirst(name))) put(data, name.split('.'), typed(text, columns.get(inFirst(name))));
+    if (columns.has(inFirst(name)))
+      put(data, name.split('.'), typed(text, columns.get(inFirst(name))?.types));
     else event[name] = text;
   }
   return { ...event, data };

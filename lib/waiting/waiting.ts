@@ -72,7 +72,7 @@ export const findWaiting = async (
   filter: Filter,
   signal: AbortSignal,
 ): Promise<DeskRecord[]> => {
-  const records = await recordsMatching(deskOf(target), 'waiting', { filter, signal });
+  const { records } = await recordsMatching(deskOf(target), 'waiting', { filter, signal });
   return records.filter(isListed).sort((one, other) => sinceOf(one) - sinceOf(other));
 };
 

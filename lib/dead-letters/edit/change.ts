@@ -81,18 +81,27 @@ const inside = (at: unknown, part: string, { path, ...change }: Change): unknown
 
 export type Difference = { field: string; before: unknown; after: unknown };
 
-/** What differs, field by field; `undefined` where a field is missing. What is personal is masked, unless revealed. */
-export const differences = (before: string, after: string, { reveal }: { reveal: boolean }): Difference[] => {
+/**
+ * What differs, field by field; `undefined` where a field is missing. What is personal is masked, unless revealed. `isTyped`: whoever
+ * sees it has typed the new values.
+ */
+export const differences = (
+  before: string,
+  after: string,
+  { reveal, isTyped = true }: { reveal: boolean; isTyped?: boolean },
+): Difference[] => {
   const [old, fresh] = [fieldsIn(before), fieldsIn(after)];
   return [...new Map([...old, ...fresh])]
     .filter(([field]) => old.get(field)?.value !== fresh.get(field)?.value)
     .map(([field, { path }]) => {
       const [was, is] = [old.get(field)?.value, fresh.get(field)?.value];
       if (reveal) return { field, before: was, after: is };
+      const place = path.length === 0 ? field : fieldOf(path);
+      if (!isTyped) return { field: place, before: maskedField(path, was), after: maskedField(path, is) };
       // The operator typed the new value and may see it, but no personal data that the message held before.
       const masked = maskedText(String(is), before);
       return {
-        field: path.length === 0 ? field : fieldOf(path),
+        field: place,
         before: maskedField(path, was),
         after: is === maskedField(path, is) || masked === String(is) ? is : masked,
       };

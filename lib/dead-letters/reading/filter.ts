@@ -30,6 +30,11 @@ const id = z.coerce
 export const filterSchema = z
   .strictObject({
     function: z.array(z.string()).optional(),
+    /** Of a group; letters of one cause are told from others by `lettersMatching`. */
+    cause: z
+      .string()
+      .regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits, as `letters groups --json` tells of each cause')
+      .optional(),
     kind: z
       .array(z.enum(letterKinds as [LetterKind, ...LetterKind[]], `must be one of ${letterKinds.join(', ')}`))
       .optional(),
@@ -53,6 +58,7 @@ export const filterSchema = z
 
 export type Filter = z.infer<typeof filterSchema>;
 
+/** All conditions but the cause, which shows only beside other letters: `lettersMatching`. */
 export const matches = (filter: Filter, letter: DeskRecord): boolean =>
   oneOf(filter.function, (each) => each === letter.function) &&
   oneOf(filter.kind, (each) => each === letter.kind) &&

@@ -1,12 +1,13 @@
-import type { Target } from '../../deployment/target.ts';
+import { createHash } from 'node:crypto';
 import { replayedOften, withoutIds } from '../../desk/letter-words.ts';
 import type { DeskRecord } from '../../desk/record.ts';
 import { createCauses } from './causes.ts';
-import type { Filter } from './filter.ts';
-import { type Found, findLetters } from './records.ts';
+import type { ListCounts } from './queue.ts';
 
 /** Letters of one function that failed for the same cause. */
 export type Group = {
+  /** Names it in a filter: the same cause has the same, as long as the same letters are looked at. */
+  cause: string;
   function: string;
   kind: string;
   error: string;
@@ -28,27 +29,36 @@ const maxGroups = 200;
 
 export const maxWords = 3;
 
-/** The records by cause: by function, kind, and what the platform said without what varies. The largest group is the first. */
+/**
+ * The records by cause: by function, kind, and what the platform said without what varies. The largest group is the first. What varies
+ * shows `among` all that are looked at together; default: the records alone.
+ */
 export const groupsOf = <Of extends DeskRecord>(
   records: readonly Of[],
+  among: readonly Of[] = records,
 ): { groups: Group[]; groupOf(record: Of): Group } => {
   const causes = createCauses();
-  for (const record of records) causes.learn(scopeOf(record), textOf(record));
-  const groups = new Map<string, Group>();
-  const byRecord = new Map<Of, Group>();
-  for (const record of records) {
+  for (const record of among) causes.learn(scopeOf(record), textOf(record));
+  const keys = new Map<Of, string>();
+  const known = new Set<string>();
+  for (const record of among) {
     const scope = scopeOf(record);
     const key = `${scope}\n${causes.causeOf(scope, textOf(record))}`;
-    const isFull = groups.size >= maxGroups && !groups.has(key);
-    const group =
-      groups.get(isFull ? scope : key) ?? newGroup(record, isFull ? 'other errors' : record.error);
-    groups.set(isFull ? scope : key, group);
+    const isFull = known.size >= maxGroups && !known.has(key);
+    keys.set(record, isFull ? scope : key);
+    known.add(isFull ? scope : key);
+  }
+  const keyOf = (record: Of): string => keys.get(record) ?? scopeOf(record);
+  const groups = new Map<string, Group>();
+  for (const record of records) {
+    const key = keyOf(record);
+    const group = groups.get(key) ?? newGroup(record, key);
+    groups.set(key, group);
     count(group, record);
-    byRecord.set(record, group);
   }
   return {
     groups: [...groups.values()].sort((one, other) => other.letters - one.letters),
-    groupOf: (record) => byRecord.get(record) ?? newGroup(record, record.error),
+    groupOf: (record) => groups.get(keyOf(record)) ?? newGroup(record, keyOf(record)),
   };
 };
 
@@ -59,15 +69,20 @@ const scopeOf = ({ function: name, kind, status }: DeskRecord): string =>
 const textOf = ({ error, words }: DeskRecord): string =>
   words === undefined ? error : `${error} | ${words}`;
 
-const newGroup = ({ function: name, kind, remedy = '', atMs }: DeskRecord, error: string): Group => ({
-  ...{ function: name, kind, error, remedy },
-  words: [],
-  letters: 0,
-  oldestMs: atMs,
-  newestMs: atMs,
-  grants: [],
-  replayedOften: 0,
-});
+const newGroup = (record: DeskRecord, key: string): Group => {
+  const { function: name, kind, remedy = '', atMs } = record;
+  return {
+    cause: createHash('sha256').update(key).digest('hex').slice(0, 8),
+    ...{ function: name, kind, remedy },
+    error: key === scopeOf(record) ? 'other errors' : record.error,
+    words: [],
+    letters: 0,
+    oldestMs: atMs,
+    newestMs: atMs,
+    grants: [],
+    replayedOften: 0,
+  };
+};
 
 const count = (group: Group, { atMs, remedy = '', words, required, kind, replays }: DeskRecord): void => {
   group.letters += 1;
@@ -86,14 +101,4 @@ const count = (group: Group, { atMs, remedy = '', words, required, kind, replays
 
 const numberless = (text: string): string => text.replace(/\d+/g, '');
 
-export type Groups = Omit<Found, 'letters'> & { groups: Group[]; matching: number };
-
-/** What lies in the dead-letter queue, by cause. */
-export const groupLetters = async (
-  target: Target,
-  filter: Filter,
-  { signal }: { signal: AbortSignal },
-): Promise<Groups> => {
-  const { letters, ...summary } = await findLetters(target, filter, signal);
-  return { ...summary, groups: groupsOf(letters).groups, matching: letters.length };
-};
+export type Groups = ListCounts & { groups: Group[]; matching: number };

@@ -36,6 +36,15 @@ export const idIn = (line: string): string | undefined => {
   return typeof id === 'string' && /^[\w-]{1,100}$/.test(id) ? id : undefined;
 };
 
+/** The message of a line, to the byte; undefined: the line is no letter. */
+export const bodyIn = (line: string): string | undefined => {
+  try {
+    return wholeIn(line).body;
+  } catch {
+    return undefined;
+  }
+};
+
 /** The letter that a line holds, as SQS takes it. @throws Error which says what is wrong with the line. */
 export const letterIn = (line: string): Outgoing => {
   const { body, source, attributes } = asTaken(wholeIn(line));

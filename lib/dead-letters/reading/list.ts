@@ -1,7 +1,10 @@
 import type { Target } from '../../deployment/target.ts';
 import type { LetterRecord } from '../../desk/record.ts';
 import type { Filter } from './filter.ts';
-import { type Found, findLetters } from './records.ts';
+import { type Groups, groupsOf } from './groups.ts';
+import { lettersMatching, scopeOf } from './matching.ts';
+import type { ListCounts } from './queue.ts';
+import { findLetters } from './records.ts';
 
 /** A letter without its message. */
 export type LetterFacts = Pick<
@@ -21,7 +24,7 @@ export type LetterFacts = Pick<
   | 'thing'
 > & { id: string; sentMs: number };
 
-export type Listed = Omit<Found, 'letters'> & {
+export type Listed = ListCounts & {
   /** The oldest first, at most as many as were asked for. */
   letters: LetterFacts[];
   matching: number;
@@ -33,8 +36,23 @@ export const listLetters = async (
   { filter, limit }: { filter: Filter; limit: number },
   { signal }: { signal: AbortSignal },
 ): Promise<Listed> => {
-  const { letters, ...summary } = await findLetters(target, filter, signal);
+  const { letters, among: _, ...summary } = await findLetters(target, filter, signal);
   return { ...summary, letters: letters.slice(0, limit).map(factsOf), matching: letters.length };
+};
+
+/** What lies in the dead-letter queue, by cause: each is told so that a filter may ask for it. */
+export const groupLetters = async (
+  target: Target,
+  filter: Filter,
+  { signal }: { signal: AbortSignal },
+): Promise<Groups> => {
+  const { letters: among, queued } = await findLetters(target, scopeOf(filter), signal);
+  const letters = lettersMatching(among, filter);
+  const isAll = Object.keys(filter).length === 0;
+  return {
+    ...{ listed: isAll ? letters.length : undefined, queued },
+    ...{ groups: groupsOf(letters, among).groups, matching: letters.length },
+  };
 };
 
 export const factsOf = (letter: LetterRecord): LetterFacts => {

@@ -23,6 +23,14 @@ export const receive = async (
   return Messages;
 };
 
+/** How many letters there are in all. */
+export type ListCounts = {
+  /** How many letters the lists have; undefined: a filter was given. */
+  listed: number | undefined;
+  /** About how many SQS counts in the dead-letter queue, also those that somebody has in hand. */
+  queued: number;
+};
+
 export type Counts = { visible: number; inFlight: number; delayed: number };
 
 /** How many messages a queue has, as SQS approximately knows. */

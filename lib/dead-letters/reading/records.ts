@@ -5,8 +5,9 @@ import type { Target } from '../../deployment/target.ts';
 import { type Condition, listed } from '../../desk/read.ts';
 import type { DeskRecord, DeskTable, LetterRecord, List } from '../../desk/record.ts';
 import { type Ending, endRecord } from '../../desk/write.ts';
-import { type Filter, matches } from './filter.ts';
-import { countsOf } from './queue.ts';
+import type { Filter } from './filter.ts';
+import { lettersMatching, scopeOf } from './matching.ts';
+import { countsOf, type ListCounts } from './queue.ts';
 
 /** @throws RefusedError where the deployment has none. */
 export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskTable'>): DeskTable => {
@@ -17,40 +18,40 @@ export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskT
   return { dynamodb, table: deskTable, nowMs: Date.now };
 };
 
-export type Found = {
+export type Found = ListCounts & {
   /** The oldest first. */
   letters: LetterRecord[];
-  /** How many letters the lists have in all; undefined: a filter was given. */
-  listed: number | undefined;
-  /** About how many SQS counts in the dead-letter queue, also those that somebody has in hand. */
-  queued: number;
+  /** Beside which their causes are told apart: where one is asked for, all letters of the same functions and kinds. */
+  among: LetterRecord[];
 };
 
 /** The letters that match, from the desk's table: the queue is not touched. @throws where the table cannot be read. */
 export const findLetters = async (target: Target, filter: Filter, signal: AbortSignal): Promise<Found> => {
   const isAll = Object.keys(filter).length === 0;
   const desk = deskOf(target);
-  const [records, counts] = await Promise.all([
+  const [{ records, among }, counts] = await Promise.all([
     recordsMatching(desk, 'letter', { filter, signal }),
     target.deadLetterQueueUrl().then(async (url) => countsOf({ sqs: await target.sqs(), url })),
   ]);
-  const letters = (records as LetterRecord[]).sort((one, other) => one.atMs - other.atMs);
+  const letters = records as LetterRecord[];
   return {
     letters,
+    among: among as LetterRecord[],
     listed: isAll ? letters.length : undefined,
     queued: counts.visible + counts.inFlight + counts.delayed,
   };
 };
 
-/** The records of a list that match, in no order. @throws where the table cannot be read. */
+/** The records of a list that match, the oldest first, and beside which others their causes are told apart. @throws where the table cannot be read. */
 export const recordsMatching = async (
   desk: DeskTable,
   list: List,
   { filter, signal }: { filter: Filter; signal: AbortSignal },
-): Promise<DeskRecord[]> => {
-  const options = { kinds: filter.kind, condition: conditionOf(filter), signal };
-  const records = await listed(desk, list, options).catch(refusedReading);
-  return records.filter((record) => matches(filter, record));
+): Promise<{ records: DeskRecord[]; among: DeskRecord[] }> => {
+  const asked = filter.cause === undefined ? filter : scopeOf(filter);
+  const options = { kinds: filter.kind, condition: conditionOf(asked), signal };
+  const among = lettersMatching(await listed(desk, list, options).catch(refusedReading), asked);
+  return { records: filter.cause === undefined ? among : lettersMatching(among, filter), among };
 };
 
 /** What a person must do where the lists cannot be read; of one's own credentials the command tells. @throws */

@@ -4,14 +4,15 @@ import type { LetterRecord } from '../../desk/record.ts';
 import type { Filter } from './filter.ts';
 import { type Group, groupsOf } from './groups.ts';
 import { type Letter, sameness } from './letter.ts';
-import { type Found, findLetters } from './records.ts';
+import type { ListCounts } from './queue.ts';
+import { findLetters } from './records.ts';
 import { openSession, type ReadOptions, type Session } from './session.ts';
 import { createSpool, type Place } from './spool.ts';
 
 /** A letter that an operator means to work on, as the lists tell of it. */
 export type Selected = { id: string; record: LetterRecord; group: Group };
 
-export type Selection = Omit<Found, 'letters'> & {
+export type Selection = ListCounts & {
   /** The oldest first. */
   letters: Selected[];
   groups: Group[];
@@ -24,9 +25,9 @@ export const selectLetters = async (
   { filter, limit = Number.POSITIVE_INFINITY }: { filter: Filter; limit?: number | undefined },
   signal: AbortSignal,
 ): Promise<Selection> => {
-  const { letters, ...summary } = await findLetters(target, filter, signal);
+  const { letters, among, ...summary } = await findLetters(target, filter, signal);
   const records = letters.slice(0, limit);
-  const { groups, groupOf } = groupsOf(records);
+  const { groups, groupOf } = groupsOf(records, among);
   return {
     ...summary,
     letters: records.map((record) => ({ id: record.message, record, group: groupOf(record) })),

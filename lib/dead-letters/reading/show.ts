@@ -32,16 +32,18 @@ type ShowOptions = ReadOptions & {
   id: string;
   /** Shows what is personal, too; the audit log says so. */
   reveal: boolean;
+  /** Why it is revealed, for the audit log. */
+  reason?: string | undefined;
   audit: Audit;
 };
 
 /** The details of one letter, which stays in the queue. */
 export const showLetter = async (
   target: Target,
-  { reveal, audit, ...options }: ShowOptions,
+  { reveal, reason, audit, ...options }: ShowOptions,
 ): Promise<LetterDetails> => {
   const audited = reveal
-    ? await audit.begin({ command: 'letters show --reveal', letters: [options.id] })
+    ? await audit.begin({ command: 'letters show --reveal', reason, letters: [options.id] })
     : undefined;
   let revealed = 0;
   try {

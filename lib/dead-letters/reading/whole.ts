@@ -16,16 +16,10 @@ export const withWhole = async (
 ): Promise<{ letter: DeadLetter; missing?: string }> => {
   if (letter.whole === undefined) return { letter };
   if (letter.whole === nowhere) return { letter, missing: 'it was not kept, as there was no LETTERS_BUCKET' };
-  const { s3 } = target;
-  const bucket = await target.bucket?.();
-  if (bucket === undefined || s3 === undefined) return { letter, missing: 'no --bucket is given' };
-  // A letter may say anything: it must not name other objects of the bucket.
-  const key = keyIn(letter.whole, bucket);
-  if (key === undefined) return { letter, missing: `it does not lie among the letters of ${bucket}` };
+  const read = await readIn(target, letter.whole, 'letters');
+  if ('missing' in read) return { letter, missing: read.missing };
   try {
-    const { GetObjectCommand } = await import('@aws-sdk/client-s3');
-    const { Body } = await (await s3()).send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-    const { body, attributes } = wholeIn((await Body?.transformToString()) ?? '');
+    const { body, attributes } = wholeIn(read.text);
     return { letter: { ...letter, body, attributes: carriedOf(attributes) } };
   } catch (error) {
     // One missing message must not stop the reading of other letters.
@@ -33,8 +27,29 @@ export const withWhole = async (
   }
 };
 
-const keyIn = (address: string, bucket: string): string | undefined => {
-  const folder = `s3://${bucket}/`;
-  const key = address.startsWith(folder) ? address.slice(folder.length) : '';
-  return /^letters\/[\w-]+\/[\w-]+\.jsonl$/.test(key) ? key : undefined;
+/** What may be read: a letter may say anything, and must not name other objects of the bucket. */
+const folders = {
+  letters: { key: /^letters\/[\w-]+\/[\w-]+\.jsonl$/, name: 'letters' },
+  edited: { key: /^edited\/\d{4}-\d\d-\d\d\/[\w-]+\.jsonl$/, name: 'originals of edited letters' },
+};
+
+/** The text at an address that a letter names; `missing`: why it cannot be fetched. */
+export const readIn = async (
+  { bucket: bucketName, s3 }: Bucket,
+  address: string,
+  folder: keyof typeof folders,
+): Promise<{ text: string } | { missing: string }> => {
+  const bucket = await bucketName?.();
+  if (bucket === undefined || s3 === undefined) return { missing: 'no --bucket is given' };
+  const root = `s3://${bucket}/`;
+  const key = address.startsWith(root) ? address.slice(root.length) : '';
+  if (!folders[folder].key.test(key))
+    return { missing: `it does not lie among the ${folders[folder].name} of ${bucket}` };
+  try {
+    const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+    const { Body } = await (await s3()).send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    return { text: (await Body?.transformToString()) ?? '' };
+  } catch (error) {
+    return { missing: errorName(error) };
+  }
 };

@@ -22,6 +22,7 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
 };
 
 export type PlannedGroup = {
+  cause: string;
   function: string;
   kind: string;
   error: string;
@@ -75,8 +76,8 @@ export const planReplay = (
 
 const grouped = (letters: Selected[]): PlannedGroup[] =>
   [...Map.groupBy(letters, ({ group }) => group)]
-    .map(([{ function: name, kind, error, words }, each]) => ({
-      ...{ function: name, kind, error, words },
+    .map(([{ cause, function: name, kind, error, words }, each]) => ({
+      ...{ cause, function: name, kind, error, words },
       letters: each.length,
     }))
     .sort((one, other) => other.letters - one.letters);

@@ -8,7 +8,7 @@ import { paced } from './paced.ts';
 import { type Sending, sendAndDelete } from './send-and-delete.ts';
 
 /** What became of the letters of one cause. */
-export type CauseCounts = Pick<Group, 'function' | 'kind' | 'error' | 'words'> & {
+export type CauseCounts = Pick<Group, 'cause' | 'function' | 'kind' | 'error' | 'words'> & {
   sent: number;
   /** Done, or not sent to the platform because the same or a newer change was done before. */
   through: number;
@@ -33,7 +33,7 @@ export type Canary = {
   seconds: number;
 };
 
-export type ReplayCounts = Omit<CauseCounts, 'function' | 'kind' | 'error' | 'words'> & {
+export type ReplayCounts = Omit<CauseCounts, 'cause' | 'function' | 'kind' | 'error' | 'words'> & {
   byCause: CauseCounts[];
   /** As what letters came back, and for what messages wait. */
   cameBackAs: Group[];
@@ -237,8 +237,8 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
     counts: (): ReplayCounts => ({
       ...countsOf(all),
       byCause: [...Map.groupBy(all, ({ group }) => group)]
-        .map(([{ function: name, kind, error, words }, letters]) => ({
-          ...{ function: name, kind, error, words },
+        .map(([{ cause, function: name, kind, error, words }, letters]) => ({
+          ...{ cause, function: name, kind, error, words },
           ...countsOf(letters),
         }))
         .sort((one, other) => other.sent - one.sent),

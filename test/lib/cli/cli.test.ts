@@ -245,12 +245,13 @@ describe.concurrent('personal data', () => {
         .map((line) => JSON.parse(line))
         .filter((entry) => entry.letters?.includes(id));
     expect(await audited()).toEqual([]);
-    const revealed = await sisRelay(`letters show ${id} --reveal --as jane ${stack}`);
+    const revealed = await sisRelay(`letters show ${id} --reveal --reason "he asks" --as jane ${stack}`);
     expect(revealed.out).toMatch(/Dear Jane[\s\S]*8\.5|8\.5[\s\S]*Dear Jane/);
     expect(await audited()).toContainEqual(
       expect.objectContaining({
         audit: 'begin',
         command: 'letters show --reveal',
+        reason: 'he asks',
         who: 'jane',
         letters: [id],
       }),

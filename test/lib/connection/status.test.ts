@@ -37,6 +37,20 @@ test('each queue with what is visible, in flight and delayed, and the letters by
   expect(await office.take(url)).toHaveLength(2);
 });
 
+test('letters and what waits may be those that somebody keeps in memory', async () => {
+  const office = await offices.open();
+  await office.park([{}]);
+  const group = { function: 'grade-push', kind: 'throttled', error: '429', remedy: '' };
+  const waits = { ...group, messages: 2, due: 0, unknown: 0, oldestMs: 1, nextMs: undefined, attempts: 1 };
+  const kept = { groups: [], matching: 0, listed: 0, queued: 7 };
+  const { letters, waiting } = await statusOf(office.target, {
+    ...{ functions: functionNames, signal: never },
+    lists: { letters: async () => kept, waiting: async () => [waits] },
+  });
+  expect(letters).toEqual({ ...kept, counts: { visible: 1, inFlight: 0, delayed: 0 } });
+  expect(waiting).toEqual([waits]);
+});
+
 test('a function without a queue is left out, and a queue that may not be looked into has no oldest', async () => {
   const office = await offices.open();
   const { url } = office.queueOf('grade-push');

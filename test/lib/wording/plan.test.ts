@@ -4,7 +4,7 @@ import type { ReplayCounts } from '../../../lib/dead-letters/replay/run.ts';
 import { endNote, planSections, resultNotes } from '../../../lib/wording/plan.ts';
 
 const group = (kind: string, letters: number): PlannedGroup => ({
-  ...{ function: 'grade-push', kind, letters },
+  ...{ function: 'grade-push', kind, letters, cause: '0a1b2c3d' },
   ...{ error: '400 Bad Request', words: [] },
 });
 

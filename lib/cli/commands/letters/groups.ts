@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { groupLetters } from '../../../dead-letters/reading/groups.ts';
+import { groupLetters } from '../../../dead-letters/reading/list.ts';
 import { addFilterOptions, type Cli, contextOf } from '../../command-context.ts';
 import { groupsLines } from '../../print/letters.ts';
 

@@ -73,6 +73,8 @@ describe('a condition', () => {
     [{ since: '3' }, /must be a time as in/],
     [{ until: 'week 2' }, /must be a time as in/],
     [{ error: '' }, /must hold some text/],
+    [{ cause: '1a2b' }, /must be 8 hex digits/],
+    [{ cause: 'User not found' }, /must be 8 hex digits/],
     [{ since: '3d', until: '5d' }, /must not be before since/],
     [{ user: 'x' }, /must be a positive whole number/],
     [{ id: ['3f'] }, /at least its first 4 characters/],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { groupLetters } from '../../../../lib/dead-letters/reading/groups.ts';
+import { groupLetters } from '../../../../lib/dead-letters/reading/list.ts';
 import { eventBody, never, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();

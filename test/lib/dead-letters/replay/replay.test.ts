@@ -132,6 +132,20 @@ describe('what is sent', () => {
     expect((await replay(office, { limit: 2 })).counts).toMatchObject({ sent: 2 });
     expect(await lettersLeft(office)).toHaveLength(1);
   });
+
+  test('only letters of one cause, where another differs from it in words alone', async () => {
+    const office = await offices.open();
+    const first = { body: 'first', failure: { detail: 'User not found' } };
+    const second = { body: 'second', failure: { detail: 'Role not found' } };
+    await office.park([first, second, first, second, first]);
+    const { plan } = await replay(office, { dryRun: true });
+    const causeOf = (word: string) => plan.send.find(({ words }) => words[0]?.startsWith(word))?.cause ?? '';
+    expect(causeOf('Role')).not.toBe(causeOf('User'));
+    const { counts } = await replay(office, { filter: { cause: causeOf('Role') } });
+    expect(counts).toMatchObject({ sent: 2, byCause: [{ cause: causeOf('Role'), sent: 2 }] });
+    expect(await bodiesIn(office)).toEqual(['second', 'second']);
+    expect((await lettersLeft(office)).map(({ Body }) => Body)).toEqual(['first', 'first', 'first']);
+  });
 });
 
 describe('the plan', () => {

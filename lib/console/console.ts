@@ -1,0 +1,125 @@
+import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { statusOf } from '../connection/status.ts';
+import { type Audit, createAudit } from '../deployment/audit.ts';
+import { RefusedError } from '../deployment/command-errors.ts';
+import { loadIntegrations } from '../deployment/integrations.ts';
+import type { Target } from '../deployment/target.ts';
+import { waitingGroups } from '../waiting/waiting.ts';
+import { createApp } from './app.ts';
+import type { Desk } from './desk.ts';
+import { createSession } from './guard.ts';
+import { createKept } from './kept.ts';
+import { createLists, type Lists } from './lists.ts';
+import { createRuns } from './runs.ts';
+
+export type ConsoleOptions = {
+  /** 0: any that is free. */
+  port: number;
+  readOnly: boolean;
+  /** It ends when nobody has used it for so long. */
+  idleMs: number;
+  signal: AbortSignal;
+  /** What went wrong, as the command says it. */
+  sentence(error: unknown): string;
+  /** Gets each line of the audit log. */
+  say(line: string): void;
+};
+
+export type Console = {
+  /** With the token that lets one browser in. */
+  url: string;
+  /** Fulfilled when it has ended, and what it was doing is finished: why. */
+  ended: Promise<'interrupted' | 'unused'>;
+};
+
+/** It answers on this machine alone. */
+const address = '127.0.0.1';
+
+/** Serves the desk to browsers on this machine, with the rights of whoever started it. @throws RefusedError where the port is taken. */
+export const startConsole = async (target: Target, options: ConsoleOptions): Promise<Console> => {
+  const { readOnly, idleMs, sentence } = options;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([options.signal, ending.signal]);
+  const integrations = await loadIntegrations();
+  const server = createServer();
+  const port = await listening(server, options.port);
+  const host = `${address}:${port}`;
+  const session = createSession(port);
+  const lists = createLists(target, signal);
+  const functions = [...integrations.keys()];
+  const status = createKept(() => statusOf(target, { functions, signal, lists: listsOf(lists) }), {
+    freshMs: 15_000,
+  });
+  const runs = createRuns({
+    ...{ signal, sentence },
+    onEnd: () => {
+      for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
+    },
+  });
+  const audit = readOnly ? refusing : createAudit(target, options.say);
+  const name = target.prefix.slice(0, -1);
+  const desk: Desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs };
+  let usedMs = Date.now();
+  const app = createApp(desk, {
+    ...{ host, session, sentence },
+    onUse: () => {
+      usedMs = Date.now();
+    },
+  });
+  server.on('request', getRequestListener(app.fetch));
+
+  // The first screen need not wait for what takes long.
+  lists.letters.get().catch(() => {});
+
+  const ended = new Promise<'interrupted' | 'unused'>((resolve) => {
+    const end = async (why: 'interrupted' | 'unused'): Promise<void> => {
+      clearInterval(timer);
+      ending.abort();
+      await runs.over();
+      server.close(() => resolve(why));
+      server.closeAllConnections();
+    };
+    const timer = setInterval(
+      () => {
+        if (runs.isBusy()) usedMs = Date.now();
+        if (Date.now() - usedMs > idleMs) end('unused');
+      },
+      Math.min(10_000, idleMs / 4),
+    );
+    if (options.signal.aborted) end('interrupted');
+    else options.signal.addEventListener('abort', () => end('interrupted'), { once: true });
+  });
+  return { url: `http://${host}/#token=${session.token}`, ended };
+};
+
+const refusing: Audit = {
+  begin: async () => {
+    throw new RefusedError('This console was started with --read-only, so nothing is changed or revealed.');
+  },
+};
+
+const listening = async (server: ReturnType<typeof createServer>, port: number): Promise<number> => {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new RefusedError(`Port ${port} is taken, maybe by another console: give --port.`)
+          : error,
+      ),
+    );
+    server.listen(port, address, resolve);
+  });
+  const bound = server.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : port;
+};
+
+/** What the status tells of letters and of what waits, from what is kept. */
+const listsOf = ({ letters, waiting }: Lists) => ({
+  letters: async () => {
+    const { value } = await letters.get();
+    const { all, groups, queued } = value;
+    return { groups, queued, listed: all.length, matching: all.length };
+  },
+  waiting: async () => waitingGroups((await waiting.get()).value, Date.now()),
+});

@@ -1,0 +1,61 @@
+import { type Html, html } from '../markup/html.ts';
+
+/** The screens that the head of every page names. */
+const screens = [
+  ['/', 'Overview'],
+  ['/causes', 'Causes'],
+  ['/letters', 'Letters'],
+  ['/uncertain', 'Uncertain'],
+  ['/publish', 'Publish'],
+  ['/trace', 'Trace'],
+  ['/log', 'Log'],
+  ['/runs', 'Runs'],
+] as const;
+
+export type Frame = { title: string; path: string; name: string; who: string; readOnly: boolean };
+
+/** A whole page. Its title names the screen alone: titles stay in the browser's history. */
+export const page = ({ title, path, name, who, readOnly }: Frame, content: Html): Html =>
+  bare(
+    `${title} · ${name}`,
+    html`<header class="head"><a class="skip" href="#main">To the content</a>
+<p class="stage"><span class="unseen">Stage </span>${name}${readOnly ? html` <span class="badge warn">read only</span>` : ''}</p>
+<nav aria-label="Screens"><ul>${screens.map(
+      ([to, text]) =>
+        html`<li><a href="${to}"${isHere(path, to) ? html` aria-current="page"` : ''}>${text}</a></li>`,
+    )}</ul></nav></header>
+<main id="main" tabindex="-1"><h1>${title}</h1>${content}</main>
+<footer><p>You are ${who}; every change is written to the audit log. The console ends by itself when it is not used.</p></footer>`,
+  );
+
+/** Without the head, for whoever has not signed in. */
+export const bare = (title: string, body: Html): Html => html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/console.css"><link rel="icon" href="/icon.svg"><script type="module" src="/console.js"></script></head>
+<body>${body}</body></html>`;
+
+const isHere = (path: string, to: string): boolean =>
+  to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`);
+
+/** A button that changes something by itself, with the fields that go with it. */
+export const button = (
+  action: string,
+  text: string,
+  fields: Record<string, string | readonly string[]> = {},
+): Html =>
+  html`<form method="post" action="${action}" class="inline">${hiddenFields(fields)}<button>${text}</button></form>`;
+
+export const hiddenFields = (fields: Record<string, string | readonly string[]>): Html[] =>
+  Object.entries(fields).flatMap(([name, values]) =>
+    [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
+  );
+
+export const reasonField = (isRequired: boolean, value = ''): Html =>
+  html`<label>Reason${
+    isRequired ? '' : html` <span class="quiet">(optional)</span>`
+  } <input name="reason" value="${value}" maxlength="500"${isRequired ? html` required pattern=".*\\S.*"` : ''} autocomplete="off"></label>`;
+
+/** What takes long has a page of its own; the script puts the part of that page here. */
+export const later = (to: string, text: string): Html =>
+  html`<p data-load="${to}"><a href="${to}">${text}</a></p>`;

@@ -1,0 +1,102 @@
+import { streamSSE } from 'hono/streaming';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import { type Html, html, said } from '../../markup/html.ts';
+import { table } from '../../markup/table.ts';
+import { numberOf } from '../../wording/amounts.ts';
+import { timeText } from '../../wording/trace.ts';
+import { type App, type Context, type Desk, formOf, render } from '../desk.ts';
+import type { Run } from '../runs.ts';
+
+/** Between two looks at what a run tells, in milliseconds. */
+const restMs = 250;
+
+export const addRuns = (app: App, desk: Desk): void => {
+  const { runs } = desk;
+  const runOf = (context: Context): Run => {
+    const run = runs.get(context.req.param('id') ?? '');
+    if (run === undefined)
+      throw new RefusedError('There is no such run in this console: the log tells what was done.');
+    return run;
+  };
+
+  app.get('/runs', (context) =>
+    render(
+      desk,
+      context,
+      'Runs',
+      table(
+        'What was begun in this console',
+        [
+          { title: 'Run', cell: ({ id, title }) => html`<a href="/runs/${id}">${title}</a>` },
+          { title: 'Begun', cell: ({ startedMs }) => timeText(new Date(startedMs).toISOString()) },
+          { title: 'State', cell: (run) => stateOf(run) },
+        ],
+        runs.all(),
+        'Nothing was begun in this console yet.',
+      ),
+    ),
+  );
+
+  app.get('/runs/:id', async (context) => {
+    const run = runOf(context);
+    return render(
+      desk,
+      context,
+      run.title,
+      html`${run.ended || run.question ? '' : html`<noscript><meta http-equiv="refresh" content="2"></noscript>`}
+<div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`,
+    );
+  });
+  app.get('/runs/:id/live', (context) => {
+    const run = runOf(context);
+    return streamSSE(context, async (stream) => {
+      let changed = Promise.withResolvers<void>();
+      const leave = runs.onChange(run.id, () => changed.resolve());
+      desk.signal.addEventListener('abort', () => changed.resolve(), { once: true });
+      stream.onAbort(() => changed.resolve());
+      try {
+        while (!stream.aborted && !desk.signal.aborted) {
+          await stream.writeSSE({ data: String(await contentOf(run)) });
+          if (run.ended) break;
+          await changed.promise;
+          await stream.sleep(restMs);
+          changed = Promise.withResolvers();
+        }
+        await stream.writeSSE({ event: 'end', data: '' });
+      } finally {
+        leave();
+      }
+    });
+  });
+
+  app.post('/runs/:id/answer', async (context) => {
+    const form = await formOf(context);
+    const run = runOf(context);
+    run.question?.answer(form.get('answer') === 'yes' ? Object.fromEntries(form) : undefined);
+    return context.redirect(`/runs/${run.id}`, 303);
+  });
+  app.post('/runs/:id/stop', async (context) => {
+    runs.stop(runOf(context).id);
+    return context.redirect(`/runs/${context.req.param('id')}`, 303);
+  });
+};
+
+const stateOf = ({ ended, question, stopped }: Run): string => {
+  if (ended === 'failed') return 'failed';
+  if (ended) return stopped ? 'stopped' : 'ended';
+  return question ? 'waits for your answer' : stopped ? 'is stopping' : 'is at work';
+};
+
+const contentOf = (run: Run): Html => {
+  const { id, parts, progress, question, ended, problem } = run;
+  return html`<p role="status" class="state ${ended ?? ''}">This run ${stateOf(run)}.${
+    progress ? html` ${progress.what} ${numberOf(progress.done)} of about ${numberOf(progress.of)}` : ''
+  }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
+${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}
+${question ? questionOf(id, question) : ''}${[...parts.values()].toReversed().map((part) => html`<section>${part}</section>`)}
+${ended ? html`<p><a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
+};
+
+const questionOf = (id: string, { text, act, fields }: NonNullable<Run['question']>): Html =>
+  html`<form method="post" action="/runs/${id}/answer" class="question"><p>${said(text)}</p>${fields ?? ''}
+<div class="actions"><button name="answer" value="yes" class="main">${act}</button> <button name="answer" value="no">Do nothing</button></div></form>`;

@@ -1,0 +1,53 @@
+import { RefusedError } from '../../deployment/command-errors.ts';
+import type { Target } from '../../deployment/target.ts';
+import { historyIn } from '../../desk/history.ts';
+import { maskedBody } from '../../redaction/shown-message.ts';
+import { findLetter, goneBecause } from '../reading/find.ts';
+import { bodyIn } from '../reading/letter-line.ts';
+import { withLetters } from '../reading/selection.ts';
+import type { ReadOptions } from '../reading/session.ts';
+import { type Bucket, readIn } from '../reading/whole.ts';
+import { type Difference, differences } from './change.ts';
+
+/** The message of a letter as it was before an edit, whole and unmasked; `missing`: why it cannot be fetched. */
+export const originalOf = async (
+  target: Bucket,
+  address: string,
+): Promise<{ body: string } | { missing: string }> => {
+  const read = await readIn(target, address, 'edited');
+  if ('missing' in read) return read;
+  const body = bodyIn(read.text);
+  return body === undefined ? { missing: 'what is kept there is no letter' } : { body };
+};
+
+export type Compared = {
+  difference: Difference[];
+  /** Parsed; undefined where it is no JSON object. */
+  before: unknown;
+  after: unknown;
+};
+
+/** A message before and after an edit, masked: whoever looks at it need not be who made it. */
+export const comparedWith = (original: string, now: string): Compared => ({
+  difference: differences(original, now, { reveal: false, isTyped: false }),
+  before: maskedBody(original),
+  after: maskedBody(now),
+});
+
+/** A letter beside what it was before its last edit; it stays in the queue. @throws RefusedError where it was not edited. */
+export const compareWithOriginal = async (
+  target: Target,
+  { id, ...options }: ReadOptions & { id: string },
+): Promise<Compared | { missing: string }> => {
+  const letter = await findLetter(target, id, options.signal);
+  const { original } =
+    historyIn(letter.record.history)?.deeds.findLast((deed) => deed.original !== undefined) ?? {};
+  if (original === undefined) throw new RefusedError(`The letter ${letter.id} was not edited.`);
+  const before = await originalOf(target, original);
+  if ('missing' in before) return { missing: `The original cannot be read: ${before.missing}.` };
+  return withLetters(target, { ...options, letters: [letter] }, async (inHand) =>
+    inHand.letters.length === 0
+      ? { missing: `The letter cannot be read: ${goneBecause(inHand.held)}.` }
+      : comparedWith(before.body, (await inHand.read(letter)).body),
+  );
+};

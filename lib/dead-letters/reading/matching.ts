@@ -1,0 +1,25 @@
+import type { DeskRecord } from '../../desk/record.ts';
+import { type Filter, matches } from './filter.ts';
+import { groupsOf } from './groups.ts';
+
+/** What tells causes apart is looked for among all letters of the same functions and kinds. */
+export const scopeOf = ({ function: functions, kind }: Filter): Filter => ({
+  ...(functions && { function: functions }),
+  ...(kind && { kind }),
+});
+
+/**
+ * Those that match, the oldest first. Where a cause is asked for, they must be all letters of its function and kind: it is told from
+ * others first, and only then the other conditions hold.
+ */
+export const lettersMatching = <Of extends DeskRecord>(letters: readonly Of[], filter: Filter): Of[] => {
+  const { cause, ...others } = filter;
+  if (cause === undefined) return inOrder(letters.filter((letter) => matches(others, letter)));
+  const among = inOrder(letters.filter((letter) => matches(scopeOf(filter), letter)));
+  const { groupOf } = groupsOf(among);
+  return among.filter((letter) => groupOf(letter).cause === cause && matches(others, letter));
+};
+
+/** The same letters always come in the same order. */
+const inOrder = <Of extends DeskRecord>(letters: Of[]): Of[] =>
+  letters.sort((one, other) => one.atMs - other.atMs || (one.message < other.message ? -1 : 1));

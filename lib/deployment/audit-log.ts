@@ -1,0 +1,117 @@
+import * as z from 'zod';
+import { inParallel } from '../aws/batches.ts';
+import { jsonIn } from '../json.ts';
+import { RefusedError } from './command-errors.ts';
+import type { Target } from './target.ts';
+
+/** A line of the audit log, as audit.ts writes it. */
+const entrySchema = z.object({
+  audit: z.enum(['begin', 'end']),
+  id: z.string(),
+  at: z.iso.datetime(),
+  who: z.string(),
+  command: z.string(),
+  reason: z.string().optional(),
+  filter: z.record(z.string(), z.unknown()).optional(),
+  counts: z.record(z.string(), z.number()).optional(),
+  letters: z.array(z.string()).default([]),
+});
+
+/** What an operator did. */
+export type AuditedCommand = {
+  id: string;
+  /** As typed, such as `letters replay`. */
+  command: string;
+  who: string;
+  why: string | undefined;
+  at: string;
+  /** Undefined: it came to no end, or has not yet. */
+  endedAt: string | undefined;
+  filter: object | undefined;
+  /** Of its end; where it has none, of its begin. */
+  counts: Record<string, number>;
+  /** The letters or messages that it was meant for, and those that it was done to. */
+  meant: Set<string>;
+  did: Set<string>;
+};
+
+type ReadOptions = {
+  sinceMs: number;
+  signal: AbortSignal;
+  /** Of the letters only these are kept, as there may be very many. Default: all. */
+  isWanted?(letter: string): boolean;
+};
+
+const dayMs = 24 * 3_600_000;
+/** No more are read: those of the last days first. */
+const maxObjects = 5_000;
+
+/** What operators did since then, the newest first; what is no entry is left out. @throws where the audit log cannot be read. */
+export const readAuditLog = async (
+  target: Target,
+  { sinceMs, signal, isWanted = () => true }: ReadOptions,
+): Promise<{ commands: AuditedCommand[]; isWhole: boolean }> => {
+  const bucket = await bucketOf(target);
+  const { GetObjectCommand, paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
+  const client = await target.s3();
+  const keys: string[] = [];
+  const list = async (day: string): Promise<void> => {
+    const input = { Bucket: bucket, Prefix: `audit/${day.replaceAll('-', '/')}/` };
+    for await (const { Contents = [] } of paginateListObjectsV2({ client }, input, { abortSignal: signal })) {
+      keys.push(...Contents.flatMap(({ Key }) => Key ?? []));
+      if (keys.length > maxObjects) return;
+    }
+  };
+  for (const day of daysSince(sinceMs)) if (keys.length <= maxObjects) await list(day);
+  const commands = new Map<string, AuditedCommand>();
+  await inParallel(keys.slice(0, maxObjects), async (Key) => {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key }), {
+      abortSignal: signal,
+    });
+    note(commands, (await Body?.transformToString()) ?? '', isWanted);
+  });
+  const inTime = [...commands.values()].filter(({ at, endedAt = at }) => Date.parse(endedAt) >= sinceMs);
+  return {
+    commands: inTime.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
+    isWhole: keys.length <= maxObjects,
+  };
+};
+
+/** The bucket of the audit log and of archives. @throws RefusedError where it is not known. */
+export const bucketOf = async (target: Pick<Target, 'bucket'>): Promise<string> => {
+  const bucket = await target.bucket();
+  if (bucket === undefined) throw new RefusedError('no bucket is given: --bucket, or SIS_RELAY_BUCKET');
+  return bucket;
+};
+
+/** The newest first, as in `2026-01-31`. */
+export const daysSince = (sinceMs: number): string[] => {
+  const today = Math.floor(Date.now() / dayMs);
+  const first = Math.floor(sinceMs / dayMs);
+  return Array.from({ length: Math.max(1, today - first + 1) }, (_, ago) =>
+    new Date((today - ago) * dayMs).toISOString().slice(0, 10),
+  );
+};
+
+const note = (
+  commands: Map<string, AuditedCommand>,
+  line: string,
+  isWanted: (letter: string) => boolean,
+): void => {
+  const parsed = entrySchema.safeParse(jsonIn(line));
+  if (!parsed.success) return;
+  const { audit, id, at, who, command, reason: why, filter, counts, letters } = parsed.data;
+  const isEnd = audit === 'end';
+  const entry = commands.get(id) ?? {
+    ...{ id, command, who, why, at, endedAt: undefined, filter, counts: {} },
+    ...{ meant: new Set<string>(), did: new Set<string>() },
+  };
+  commands.set(id, entry);
+  // Entries come in any order, and further parts of one have its letters alone.
+  entry.why ??= why;
+  entry.filter ??= filter;
+  if (counts && (isEnd || entry.endedAt === undefined)) entry.counts = counts;
+  if (at < entry.at) entry.at = at;
+  if (isEnd && at > (entry.endedAt ?? '')) entry.endedAt = at;
+  for (const letter of letters) if (isWanted(letter)) (isEnd ? entry.did : entry.meant).add(letter);
+};

@@ -1,0 +1,38 @@
+import { type Html, html } from './html.ts';
+
+export type Bar = { label: string; value: number; tone?: string; href?: string };
+
+/** Bars from the left, each with its number; the longest takes the whole width. */
+export const bars = (title: string, all: readonly Bar[]): Html => {
+  const most = Math.max(1, ...all.map(({ value }) => value));
+  return html`<dl class="bars" aria-label="${title}">${all.map(
+    ({ label, value, tone = 'plain', href }) => html`<div>
+    <dt>${href === undefined ? label : html`<a href="${href}">${label}</a>`}</dt>
+    <dd><svg class="bar ${tone}" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(0.5, (100 * value) / most)}" height="1"/></svg>
+    <span>${value.toLocaleString('en-US')}</span></dd></div>`,
+  )}</dl>`;
+};
+
+export type Series = { name: string; tone: string; values: readonly number[] };
+
+const height = 60;
+const step = 12;
+
+/** Columns side by side, as for the hours of a day; the figures stand in the text of each column. */
+export const columns = (title: string, labels: readonly string[], series: readonly Series[]): Html => {
+  const most = Math.max(1, ...series.flatMap(({ values }) => values));
+  const width = (step - 2) / series.length;
+  return html`<figure class="columns"><figcaption>${title}: ${series.map(
+    ({ name, tone }) => html`<span class="key ${tone}">${name}</span> `,
+  )}<span class="quiet">most: ${most.toLocaleString('en-US')}</span></figcaption>
+  <svg viewBox="0 0 ${labels.length * step} ${height}" role="img" aria-label="${title}">${labels.map(
+    (label, at) =>
+      html`<g><title>${label}: ${series.map(({ name, values }) => `${values[at] ?? 0} ${name}`).join(', ')}</title>
+      <rect class="ground" x="${at * step}" width="${step}" height="${height}"/>${series.map(
+        ({ tone, values }, of) => {
+          const tall = ((values[at] ?? 0) / most) * height;
+          return html`<rect class="${tone}" x="${at * step + 1 + of * width}" y="${height - tall}" width="${width}" height="${tall}"/>`;
+        },
+      )}</g>`,
+  )}</svg><p class="ends"><span>${labels[0]}</span><span>${labels.at(-1)}</span></p></figure>`;
+};

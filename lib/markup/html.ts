@@ -1,0 +1,26 @@
+import { html } from 'hono/html';
+import { plain } from '../redaction/printable.ts';
+
+/** Escaped markup, as hono's `html` makes it: every value in a template is escaped, unless it is such markup itself. */
+export type Html = ReturnType<typeof html>;
+
+export { html };
+
+/** A text from outside: no control characters, and its direction changes nothing around it. */
+export const said = (text: string): Html => html`<bdi>${plain(text)}</bdi>`;
+
+/** A path with a query; what is undefined or empty is left out. */
+export const href = (
+  path: string,
+  query: Record<string, string | number | readonly string[] | undefined> = {},
+): string => {
+  const search = new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) =>
+      [value ?? []]
+        .flat()
+        .filter((each) => each !== '')
+        .map((each): [string, string] => [name, String(each)]),
+    ),
+  ).toString();
+  return search === '' ? path : `${path}?${search}`;
+};
