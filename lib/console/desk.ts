@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono';
-import type { ConnectionReport } from '../connection/check.ts';
 import type { Status } from '../connection/status.ts';
 import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
 import { type Group, groupsOf } from '../dead-letters/reading/groups.ts';
@@ -11,7 +10,7 @@ import type { Html } from '../markup/html.ts';
 import type { Kept } from './kept.ts';
 import type { Lists } from './lists.ts';
 import { page } from './page.ts';
-import type { Runs } from './runs.ts';
+import type { Run, Runs } from './runs.ts';
 
 /** What the screens share. */
 export type Desk = {
@@ -29,19 +28,47 @@ export type Desk = {
 };
 
 export type App = Hono;
-export type { ConnectionReport, Context };
+export type { Context };
 
 /** Answers a whole page. */
 export const render = (desk: Desk, context: Context, title: string, content: Html) =>
   context.html(
     page(
-      {
-        ...{ title, path: context.req.path, name: desk.name },
-        ...{ who: desk.target.who, readOnly: desk.readOnly },
-      },
+      { title, path: context.req.path, name: desk.name, who: desk.target.who, readOnly: desk.readOnly },
       content,
     ),
   );
+
+type Content = (query: URLSearchParams, context: Context) => Html | Promise<Html>;
+
+/** A screen: what it shows is told by its address alone. */
+export const addScreen = (
+  app: App,
+  desk: Desk,
+  [path, title]: [path: string, title: string],
+  content: Content,
+) =>
+  app.get(path, async (context) =>
+    render(desk, context, title, await content(new URL(context.req.url).searchParams, context)),
+  );
+
+/** A form that begins a run; the answer is the run's screen. */
+export const addVerb = (
+  app: App,
+  path: string,
+  begin: (form: URLSearchParams, context: Context) => Run | Promise<Run>,
+) =>
+  app.post(path, async (context) => {
+    const { id } = await begin(await formOf(context), context);
+    return context.redirect(`/runs/${id}`, 303);
+  });
+
+/** Why, as the form says. @throws UsageError where it does not. */
+export const reasonIn = (form: URLSearchParams): string => {
+  const reason = form.get('reason')?.trim();
+  if (reason) return reason;
+  throw new UsageError('Why? This needs a reason, for the audit log.');
+};
 
 /** The fields of a form, each as often as it was given. */
 export const formOf = async (context: Context): Promise<URLSearchParams> =>
@@ -76,8 +103,6 @@ export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Giv
     parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`).join('; '),
   );
 };
-
-export const queryOf = (context: Context): URLSearchParams => new URL(context.req.url).searchParams;
 
 /** Which letters a screen was sent for: those that were ticked, or all that match. @throws UsageError where none was ticked. */
 export const chosenFrom = async (

@@ -38,24 +38,6 @@ export const bare = (title: string, body: Html): Html => html`<!doctype html>
 const isHere = (path: string, to: string): boolean =>
   to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`);
 
-/** A button that changes something by itself, with the fields that go with it. */
-export const button = (
-  action: string,
-  text: string,
-  fields: Record<string, string | readonly string[]> = {},
-): Html =>
-  html`<form method="post" action="${action}" class="inline">${hiddenFields(fields)}<button>${text}</button></form>`;
-
-export const hiddenFields = (fields: Record<string, string | readonly string[]>): Html[] =>
-  Object.entries(fields).flatMap(([name, values]) =>
-    [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
-  );
-
-export const reasonField = (isRequired: boolean, value = ''): Html =>
-  html`<label>Reason${
-    isRequired ? '' : html` <span class="quiet">(optional)</span>`
-  } <input name="reason" value="${value}" maxlength="500"${isRequired ? html` required pattern=".*\\S.*"` : ''} autocomplete="off"></label>`;
-
 /** What takes long has a page of its own; the script puts the part of that page here. */
 export const later = (to: string, text: string): Html =>
   html`<p data-load="${to}"><a href="${to}">${text}</a></p>`;

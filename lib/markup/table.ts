@@ -1,27 +1,37 @@
+import { numberOf } from '../wording/amounts.ts';
 import { type Html, html } from './html.ts';
 
-export type Column<Row> = {
-  title: Html | string;
-  cell(row: Row): Html | string | undefined;
-  /** Numbers and ages stand to the right. */
-  isNumber?: boolean;
+/** What a row has in each column, by its title; numbers stand to the right, and none as a dash. */
+export type Columns<Row> = Record<string, (row: Row) => Html | string | number | undefined>;
+
+type Options = {
+  /** In place of a table without rows. */
+  empty?: string;
+  /** In place of titles that are more than text. */
+  titles?: Record<string, Html>;
 };
 
-/** It scrolls by itself where the screen is narrow, also by keyboard. `empty` stands in its place where there are no rows. */
+/** It scrolls by itself where the screen is narrow, also by keyboard. */
 export const table = <Row>(
   caption: string,
-  columns: readonly Column<Row>[],
   rows: readonly Row[],
-  empty = 'None.',
-): Html =>
-  rows.length === 0
-    ? html`<p class="quiet">${empty}</p>`
-    : html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
-  <caption class="unseen">${caption}</caption>
-  <thead><tr>${columns.map(({ title, isNumber }) => html`<th scope="col"${classOf(isNumber)}>${title}</th>`)}</tr></thead>
-  <tbody>${rows.map(
-    (row) =>
-      html`<tr>${columns.map(({ cell, isNumber }) => html`<td${classOf(isNumber)}>${cell(row)}</td>`)}</tr>`,
-  )}</tbody></table></div>`;
+  columns: Columns<Row>,
+  { empty = 'None.', titles = {} }: Options = {},
+): Html => {
+  const [first] = rows;
+  if (first === undefined) return empty === '' ? html`` : html`<p class="quiet">${empty}</p>`;
+  const all = Object.entries(columns);
+  const isNumber = all.map(([, cellOf]) => typeof cellOf(first) === 'number');
+  const head = all.map(
+    ([title], at) => html`<th scope="col"${numberClass(isNumber[at])}>${titles[title] ?? title}</th>`,
+  );
+  const cell = (content: ReturnType<Columns<Row>[string]>, at: number): Html =>
+    html`<td${numberClass(isNumber[at])}>${typeof content === 'number' ? figure(content) : content}</td>`;
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption class="unseen">${caption}</caption><thead><tr>${head}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${all.map(([, cellOf], at) => cell(cellOf(row), at))}</tr>`)}</tbody></table></div>`;
+};
 
-const classOf = (isNumber = false): Html | undefined => (isNumber ? html` class="number"` : undefined);
+const figure = (count: number): string => (count === 0 ? '–' : numberOf(count));
+
+const numberClass = (isNumber = false): Html | undefined => (isNumber ? html` class="number"` : undefined);

@@ -82,7 +82,7 @@ export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: obje
 const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/;
 
 /** A cell that cannot be read as the wanted type stays text; the schema then says what is wrong. */
-const typed = (text: string, types: Set<string> = new Set()): unknown => {
+export const typed = (text: string, types: Set<string> = new Set()): unknown => {
   const numeric = types.has('number') || types.has('integer');
   if (numeric && decimal.test(text)) return Number(text);
   if (types.has('boolean') && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';

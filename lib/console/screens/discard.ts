@@ -1,41 +1,30 @@
 import { discardLetters } from '../../dead-letters/discard.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
+import { checkbox, hiddenFields, reasonField } from '../../markup/forms.ts';
 import { html } from '../../markup/html.ts';
 import { notes } from '../../markup/notes.ts';
 import { countOf } from '../../wording/amounts.ts';
 import { discardNotes } from '../../wording/changes.ts';
-import { type App, chosenFrom, type Desk, filterFrom, formOf, queryOf, render } from '../desk.ts';
-import { hiddenFields, reasonField } from '../page.ts';
+import { matchText } from '../../wording/letters.ts';
+import { type App, addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import type { Run } from '../runs.ts';
-import { groupTable } from './sending.ts';
+import { groupTable } from './cells.ts';
 
 export const addDiscard = (app: App, desk: Desk): void => {
-  app.get('/discard', async (context) => {
-    const { groups, count, given } = await chosenFrom(desk, queryOf(context));
-    return render(
-      desk,
-      context,
-      'Discard',
-      html`<p>${countOf(count, 'letter matches', 'letters match')}. Each is archived first; the log restores it.</p>
-<form method="post" action="/discard">${hiddenFields(given)}${
-        Object.keys(given).length > 0
-          ? ''
-          : html`<label class="check"><input type="checkbox" name="all" value="yes" required> Every letter there is</label>`
-      }${reasonField(true)}<button>Plan</button></form>
-${groupTable('Letters by cause', groups, 'No letter matches.')}`,
-    );
+  addScreen(app, desk, ['/discard', 'Discard'], async (query) => {
+    const { groups, count, given } = await chosenFrom(desk, query);
+    const isAll = Object.keys(given).length === 0;
+    return html`<p>${matchText(count)}. Each is archived first; the log restores it.</p>
+<form method="post" action="/discard">${hiddenFields(given)}${isAll ? checkbox('all', 'Every letter there is', { isRequired: true }) : ''}
+${reasonField(true)}<button>Plan</button></form>${groupTable('Letters by cause', groups, 'No letter matches.')}`;
   });
-  app.post('/discard', async (context) => {
-    const form = await formOf(context);
-    return context.redirect(`/runs/${beginDiscard(desk, form).id}`, 303);
-  });
+  addVerb(app, '/discard', (form) => beginDiscard(desk, form));
 };
 
 /** `isAgreed`: the letters were shown one by one, and chosen. */
 export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParams, isAgreed = false): Run => {
   const { filter } = filterFrom(form);
-  const reason = form.get('reason')?.trim() ?? '';
-  if (reason === '') throw new UsageError('Why? To discard letters needs a reason, for the audit log.');
+  const reason = reasonIn(form);
   if (Object.keys(filter).length === 0 && form.get('all') !== 'yes')
     throw new UsageError('Which letters? Choose some, or filter them.');
   return runs.begin('Discard', async (at) => {

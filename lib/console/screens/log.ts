@@ -1,120 +1,109 @@
-import { listArchives } from '../../dead-letters/archives.ts';
-import { importLetters, linesOf, objectInput } from '../../dead-letters/import.ts';
+import { type Archive, listArchives } from '../../dead-letters/archives.ts';
+import { type Imported, importLetters, linesOf, objectInput } from '../../dead-letters/import.ts';
 import { type AuditedCommand, readAuditLog } from '../../deployment/audit-log.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
-import { type Html, href, html, said } from '../../markup/html.ts';
+import { button, textField } from '../../markup/forms.ts';
+import { type Html, html, said } from '../../markup/html.ts';
 import { notes } from '../../markup/notes.ts';
 import { table } from '../../markup/table.ts';
 import { countOf, numberOf } from '../../wording/amounts.ts';
 import { timeText } from '../../wording/trace.ts';
-import { type App, type Desk, formOf, queryOf, render } from '../desk.ts';
-import { button } from '../page.ts';
+import { type App, addScreen, addVerb, type Desk } from '../desk.ts';
+import { traceLink } from './cells.ts';
 
 const dayMs = 24 * 3_600_000;
 const maxShown = 500;
 
 export const addLog = (app: App, desk: Desk): void => {
   const { target, audit, runs, readOnly } = desk;
-  app.get('/log', async (context) => {
-    const days = Math.min(90, Math.max(1, Math.floor(Number(queryOf(context).get('days')) || 7)));
+  addScreen(app, desk, ['/log', 'Log'], async (query, context) => {
+    const days = Math.min(90, Math.max(1, Math.floor(Number(query.get('days')) || 7)));
     const options = { sinceMs: Date.now() - days * dayMs, signal: context.req.raw.signal };
     const [log, { archives }] = await Promise.all([
       readAuditLog(target, options),
       listArchives(target, options),
     ]);
-    return render(
-      desk,
-      context,
-      'Log',
-      html`<form method="get" class="filter"><label>Days back <input name="days" value="${days}" inputmode="numeric"></label><button>Show</button></form>
+    return html`<form method="get" class="filter">${textField('days', 'Days back', days)}<button>Show</button></form>
 <section><h2>What was done</h2>${log.isWhole ? '' : html`<p class="warn">The log is too long to be read whole: these are its newest days.</p>`}${commandTable(log.commands.slice(0, maxShown))}</section>
-<section><h2>Archives</h2><p>What was discarded, and what edited letters were before.</p>${table(
-        'Archives',
-        [
-          { title: 'When', cell: ({ at }) => timeText(at) },
-          { title: 'What', cell: ({ what }) => what },
-          { title: 'Address', cell: ({ address }) => html`<code>${address}</code>` },
-          { title: 'Bytes', isNumber: true, cell: ({ bytes }) => numberOf(bytes) },
-          {
-            title: 'Restore',
-            cell: ({ address, what }) =>
-              readOnly || what !== 'discarded' ? '' : button('/restore', 'Restore', { address }),
-          },
-        ],
-        archives.slice(0, maxShown),
-        'Nothing was archived.',
-      )}</section>`,
-    );
+<section><h2>Archives</h2><p>What was discarded, and what edited letters were before.</p>${archiveTable(archives.slice(0, maxShown), readOnly)}</section>`;
   });
 
-  app.post('/restore', async (context) => {
-    const address = (await formOf(context)).get('address') ?? '';
-    const bucket = await target.bucket();
+  addVerb(app, '/restore', async (form) => {
+    const address = form.get('address') ?? '';
     const input = objectInput(address, target);
-    if (input === undefined || !address.startsWith(`s3://${bucket}/discarded/`))
+    if (input === undefined || !address.startsWith(`s3://${await target.bucket()}/discarded/`))
       throw new RefusedError('Only what lies under discarded/ in the bucket of this deployment is restored.');
-    const run = runs.begin('Restore', async (at) => {
-      const importing = (dryRun: boolean) =>
+    return runs.begin('Restore', async (at) => {
+      let old = 0;
+      const importing = (dryRun: boolean): Promise<Imported> =>
         importLetters(target, {
-          ...{ lines: () => linesOf(input), dryRun, audit, signal: at.signal },
-          onOutdated: (outdated) =>
-            at.show(
-              'outdated',
-              notes([
-                {
-                  tone: 'warn',
-                  text: `${countOf(outdated.length, 'message is', 'messages are')} so old that a replay could put the old in the place of what is newer. Look on the platform before you replay them.`,
-                },
-              ]),
-            ),
-          onSent: at.progress('Restored'),
+          ...{
+            lines: () => linesOf(input),
+            dryRun,
+            audit,
+            signal: at.signal,
+            onSent: at.progress('Restored'),
+          },
+          onOutdated: ({ length }) => {
+            old = length;
+          },
         });
       const { letters, stillLetters = 0, problems } = await importing(true);
       const left = letters - stillLetters;
-      const said = `${countOf(letters, 'letter')}; ${numberOf(stillLetters)} of them are letters still, or again, and are left out.`;
-      at.show('plan', html`<h2>Plan</h2><p>${said}</p>${problemsOf(problems)}`);
+      at.show(
+        'plan',
+        html`<h2>Plan</h2><p>${countOf(letters, 'letter')}; ${numberOf(stillLetters)} of them are letters still, or again, and are left out.</p>
+${old > 0 ? html`<p class="warn">${countOf(old, 'message is', 'messages are')} so old that a replay could put the old in the place of what is newer. Look on the platform before you replay them.</p>` : ''}${problemsOf(problems)}`,
+      );
       if (left === 0 || problems.length > 0) return;
-      if (!(await at.ask({ text: '', act: `Restore ${countOf(left, 'letter')}` }))) return;
+      if (!(await at.ask({ text: 'Put them back?', act: `Restore ${countOf(left, 'letter')}` }))) return;
       const { imported, problems: failed } = await importing(false);
       at.show(
         'result',
         html`<h2>Result</h2><p>${countOf(imported, 'letter')} restored.</p>${problemsOf(failed)}`,
       );
     });
-    return context.redirect(`/runs/${run.id}`, 303);
   });
 };
 
-const problemsOf = (problems: readonly { line: number; problem: string }[]): Html =>
+const problemsOf = (problems: Imported['problems']): Html =>
   notes(
     problems.slice(0, 50).map(({ line, problem }) => ({ tone: 'bad', text: `line ${line}: ${problem}` })),
+  );
+
+const archiveTable = (archives: readonly Archive[], readOnly: boolean): Html =>
+  table(
+    'Archives',
+    archives,
+    {
+      When: ({ at }) => timeText(at),
+      What: ({ what }) => what,
+      Address: ({ address }) => html`<code>${said(address)}</code>`,
+      Bytes: ({ bytes }) => bytes,
+      Restore: ({ address, what }) =>
+        readOnly || what !== 'discarded' ? '' : button('/restore', 'Restore', { address }),
+    },
+    { empty: 'Nothing was archived.' },
   );
 
 const commandTable = (commands: readonly AuditedCommand[]): Html =>
   table(
     'What was done',
-    [
-      { title: 'When', cell: ({ at }) => timeText(at) },
-      { title: 'Who', cell: ({ who }) => said(who) },
-      { title: 'What', cell: ({ command }) => said(command) },
-      { title: 'Why', cell: ({ why }) => said(why ?? '–') },
-      {
-        title: 'Counts',
-        cell: ({ counts, endedAt }) =>
-          `${Object.entries(counts)
-            .map(([name, count]) => `${name} ${numberOf(count)}`)
-            .join(', ')}${endedAt === undefined ? ' (came to no end)' : ''}`,
-      },
-      {
-        title: 'Letters',
-        cell: ({ meant, did }) => {
-          const ids = [...meant.union(did)];
-          return ids.length === 0
-            ? '–'
-            : html`${ids.slice(0, 3).map((id) => html`<a href="${href('/trace', { id })}">${id.slice(0, 8)}</a> `)}${ids.length > 3 ? `and ${numberOf(ids.length - 3)} more` : ''}`;
-        },
-      },
-    ],
     commands,
-    'Nothing was done.',
+    {
+      When: ({ at }) => timeText(at),
+      Who: ({ who }) => said(who),
+      What: ({ command }) => said(command),
+      Why: ({ why }) => said(why ?? '–'),
+      Counts: ({ counts, endedAt }) =>
+        `${Object.entries(counts)
+          .map(([name, count]) => `${name} ${numberOf(count)}`)
+          .join(', ')}${endedAt === undefined ? ' (came to no end)' : ''}`,
+      Letters: ({ meant, did }) => {
+        const ids = [...meant.union(did)];
+        const more = ids.length > 3 ? `and ${numberOf(ids.length - 3)} more` : '';
+        return html`${ids.slice(0, 3).map((id) => html`${traceLink(id)} `)}${more}`;
+      },
+    },
+    { empty: 'Nothing was done.' },
   );

@@ -1,46 +1,38 @@
 import type { ConnectionReport } from '../../connection/check.ts';
 import type { Plan } from '../../dead-letters/replay/plan.ts';
 import { type ReplayResult, replayLetters } from '../../dead-letters/replay/replay.ts';
+import { checkbox, hiddenFields } from '../../markup/forms.ts';
 import { type Html, html } from '../../markup/html.ts';
 import { notes } from '../../markup/notes.ts';
 import { countOf, numberOf } from '../../wording/amounts.ts';
+import { matchText } from '../../wording/letters.ts';
 import { endNote, planSections, probeNotes, resultNotes, runSentence } from '../../wording/plan.ts';
-import { type App, chosenFrom, type Desk, filterFrom, formOf, queryOf, render } from '../desk.ts';
-import { hiddenFields } from '../page.ts';
+import { type App, addScreen, addVerb, chosenFrom, type Desk, filterFrom } from '../desk.ts';
 import type { Run } from '../runs.ts';
-import { countsOf, groupTable, rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
+import { groupTable } from './cells.ts';
+import { countsOf, optionalReason, rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
+
+export const lookedText = 'Also those that are uncertain or outdated: I have looked what the platform holds';
 
 export const addReplay = (app: App, desk: Desk): void => {
-  app.get('/replay', async (context) => {
-    const { groups, count, given } = await chosenFrom(desk, queryOf(context));
-    return render(
-      desk,
-      context,
-      'Replay',
-      html`<p>${countOf(count, 'letter matches', 'letters match')}. A replay begins with a plan: nothing is sent before you agree to it.</p>
-<form method="post" action="/replay">${hiddenFields(given)}
-<label class="check"><input type="checkbox" name="includeUncertain" value="yes"> Also those that are uncertain or outdated: I have looked what the platform holds</label>
-<button>Make the plan</button></form>${groupTable('Letters by cause', groups, 'No letter matches.')}`,
-    );
+  addScreen(app, desk, ['/replay', 'Replay'], async (query) => {
+    const { groups, count, given } = await chosenFrom(desk, query);
+    return html`<p>${matchText(count)}. A replay begins with a plan: nothing is sent before you agree to it.</p>
+<form method="post" action="/replay">${hiddenFields(given)}${checkbox('includeUncertain', lookedText)}<button>Make the plan</button></form>
+${groupTable('Letters by cause', groups, 'No letter matches.')}`;
   });
-  app.post('/replay', async (context) => {
-    const form = await formOf(context);
-    const run = beginReplay(desk, form, { includeUncertain: form.get('includeUncertain') === 'yes' });
-    return context.redirect(`/runs/${run.id}`, 303);
-  });
+  addVerb(app, '/replay', (form) =>
+    beginReplay(desk, form, { includeUncertain: form.get('includeUncertain') === 'yes' }),
+  );
 };
 
 export const beginReplay = (
   { target, audit, runs, readOnly }: Desk,
   form: URLSearchParams,
-  { includeUncertain, reason: given }: { includeUncertain: boolean; reason?: string },
+  chosen: { includeUncertain: boolean; reason?: string | undefined },
 ): Run => {
-  const { filter } = filterFrom(form);
+  const options = { ...runDefaults, ...filterFrom(form), ...chosen, dryRun: readOnly, probe: true };
   return runs.begin('Replay', async (at) => {
-    const options = {
-      ...{ ...runDefaults, filter, dryRun: readOnly, includeUncertain, probe: true },
-      reason: given,
-    };
     const result = await replayLetters(target, options, {
       ...sendingHooks(at),
       audit,
@@ -48,13 +40,12 @@ export const beginReplay = (
         at.show('plan', planOf(plan, report));
         const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
         if (readOnly || count === 0) return false;
-        const answer = await at.ask({
-          ...{ text: runSentence(plan, options), act: `Send ${countOf(count, 'letter')}` },
-          fields: sendingFields(options),
-        });
+        const fields = sendingFields(options, optionalReason(options.reason));
+        const act = `Send ${countOf(count, 'letter')}`;
+        const answer = await at.ask({ text: runSentence(plan, options), act, fields });
         if (answer === undefined) return false;
         // The verb reads them when it begins to send.
-        options.rate = rateIn(answer, options.rate);
+        options.rate = rateIn(answer);
         options.reason = answer.reason?.trim() || undefined;
         return true;
       },
@@ -64,14 +55,9 @@ export const beginReplay = (
 };
 
 const planOf = (plan: Plan, report: ConnectionReport | undefined): Html =>
-  html`<h2>Plan</h2><p>${countOf(plan.matching, 'letter matches', 'letters match')}.</p>${planSections(
-    plan,
-    report,
-  ).map(
+  html`<h2>Plan</h2><p>${matchText(plan.matching)}.</p>${planSections(plan, report).map(
     ({ count, title, groups, notes: told }) =>
-      html`<section><h3><span class="count">${count.toLocaleString('en-US')}</span> ${title}</h3>${
-        groups.length > 0 ? groupTable(title, groups) : ''
-      }${notes(told)}</section>`,
+      html`<h3><span class="count">${numberOf(count)}</span> ${title}</h3>${groupTable(title, groups)}${notes(told)}`,
   )}${notes(probeNotes(report))}`;
 
 const unsent: Record<string, string> = {
@@ -80,11 +66,9 @@ const unsent: Record<string, string> = {
   declined: 'Nothing was changed.',
 };
 
-export const resultOf = ({
-  counts,
-  ended,
-  ...more
-}: Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>): Html => {
+type Ended = Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>;
+
+export const resultOf = ({ counts, ended, ...more }: Ended): Html => {
   if (counts === undefined) return html`<h2>Result</h2><p>${unsent[ended]}</p>`;
   const told = resultNotes({ counts, ...more }).map(({ count, tone, text }) => ({
     ...{ tone, text: `${numberOf(count)} ${text}` },

@@ -3,9 +3,9 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { numberOf } from '../../wording/amounts.ts';
-import { timeText } from '../../wording/trace.ts';
-import { type App, type Context, type Desk, formOf, render } from '../desk.ts';
+import { type App, addScreen, addVerb, type Context, type Desk } from '../desk.ts';
 import type { Run } from '../runs.ts';
+import { clock } from './cells.ts';
 
 /** Between two looks at what a run tells, in milliseconds. */
 const restMs = 250;
@@ -19,33 +19,23 @@ export const addRuns = (app: App, desk: Desk): void => {
     return run;
   };
 
-  app.get('/runs', (context) =>
-    render(
-      desk,
-      context,
-      'Runs',
-      table(
-        'What was begun in this console',
-        [
-          { title: 'Run', cell: ({ id, title }) => html`<a href="/runs/${id}">${title}</a>` },
-          { title: 'Begun', cell: ({ startedMs }) => timeText(new Date(startedMs).toISOString()) },
-          { title: 'State', cell: (run) => stateOf(run) },
-        ],
-        runs.all(),
-        'Nothing was begun in this console yet.',
-      ),
+  addScreen(app, desk, ['/runs', 'Runs'], () =>
+    table(
+      'What was begun in this console',
+      runs.all(),
+      {
+        Run: ({ id, title }) => html`<a href="/runs/${id}">${title}</a>`,
+        Begun: ({ startedMs }) => clock(startedMs),
+        State: stateOf,
+      },
+      { empty: 'Nothing was begun in this console yet.' },
     ),
   );
-
-  app.get('/runs/:id', async (context) => {
+  addScreen(app, desk, ['/runs/:id', 'Run'], (_, context) => {
     const run = runOf(context);
-    return render(
-      desk,
-      context,
-      run.title,
-      html`${run.ended || run.question ? '' : html`<noscript><meta http-equiv="refresh" content="2"></noscript>`}
-<div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`,
-    );
+    const again =
+      run.ended || run.question ? '' : html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
+    return html`${again}<h2>${run.title}</h2><div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`;
   });
   app.get('/runs/:id/live', (context) => {
     const run = runOf(context);
@@ -69,15 +59,15 @@ export const addRuns = (app: App, desk: Desk): void => {
     });
   });
 
-  app.post('/runs/:id/answer', async (context) => {
-    const form = await formOf(context);
+  addVerb(app, '/runs/:id/answer', (form, context) => {
     const run = runOf(context);
     run.question?.answer(form.get('answer') === 'yes' ? Object.fromEntries(form) : undefined);
-    return context.redirect(`/runs/${run.id}`, 303);
+    return run;
   });
-  app.post('/runs/:id/stop', async (context) => {
-    runs.stop(runOf(context).id);
-    return context.redirect(`/runs/${context.req.param('id')}`, 303);
+  addVerb(app, '/runs/:id/stop', (_, context) => {
+    const run = runOf(context);
+    runs.stop(run.id);
+    return run;
   });
 };
 

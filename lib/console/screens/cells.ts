@@ -1,0 +1,31 @@
+import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
+import { type Html, href, html, said } from '../../markup/html.ts';
+import { badge } from '../../markup/notes.ts';
+import { type Columns, table } from '../../markup/table.ts';
+import { causeText, subjectOf } from '../../wording/letters.ts';
+
+/** Columns that several screens have. */
+
+export const letterLink = (id: string): Html =>
+  html`<a href="/letters/${encodeURIComponent(id)}">${id.slice(0, 8)}</a>`;
+
+export const traceLink = (id: string): Html =>
+  html`<a href="${href('/trace', { id })}">${id.slice(0, 8)}</a>`;
+
+export const origin: Columns<{ function: string; kind: string }> = {
+  Function: ({ function: name }) => said(name || '–'),
+  Kind: ({ kind }) => (kind === '' ? '' : badge(kind)),
+};
+
+export const about: Columns<Parameters<typeof subjectOf>[0]> = {
+  'User · course · thing': (each) => subjectOf(each) || '–',
+};
+
+export const failed: Columns<Parameters<typeof causeText>[0]> = {
+  'What failed': (each) => said(causeText(each)),
+};
+
+export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Html =>
+  table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...failed }, { empty });
+
+export const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;

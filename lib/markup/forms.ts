@@ -1,0 +1,36 @@
+import { type Html, html } from './html.ts';
+
+export type Fields = Record<string, string | readonly string[]>;
+
+/** A form of one button. */
+export const button = (action: string, text: string, fields: Fields = {}): Html =>
+  html`<form method="post" action="${action}" class="inline">${hiddenFields(fields)}<button>${text}</button></form>`;
+
+export const hiddenFields = (fields: Fields): Html[] =>
+  Object.entries(fields).flatMap(([name, values]) =>
+    [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
+  );
+
+/** Why, for the audit log. */
+export const reasonField = (isRequired: boolean, value = ''): Html =>
+  html`<label>Reason${isRequired ? '' : html` <span class="quiet">(optional)</span>`} <input name="reason" value="${value}" maxlength="500"${
+    isRequired ? html` required pattern=".*\\S.*"` : ''
+  } autocomplete="off"></label>`;
+
+export const checkbox = (name: string, text: string, { isChecked = false, isRequired = false } = {}): Html =>
+  html`<label class="check"><input type="checkbox" name="${name}" value="yes"${isChecked ? html` checked` : ''}${
+    isRequired ? html` required` : ''
+  }> ${text}</label>`;
+
+export const textField = (name: string, label: string, value: string | number = '', hint = ''): Html =>
+  html`<label>${label} <input name="${name}" value="${value}" placeholder="${hint}" autocomplete="off"></label>`;
+
+/** The first option, `none`, is an empty value. */
+export const choice = (
+  name: string,
+  label: string,
+  { options, none, chosen = [] }: { options: readonly string[]; none?: string; chosen?: readonly string[] },
+): Html =>
+  html`<label>${label} <select name="${name}">${none === undefined ? '' : html`<option value="">${none}</option>`}${options.map(
+    (each) => html`<option${chosen.includes(each) ? html` selected` : ''}>${each}</option>`,
+  )}</select></label>`;

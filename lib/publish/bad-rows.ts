@@ -1,0 +1,55 @@
+import type { Integrations } from '../deployment/integrations.ts';
+import { jsonIn } from '../json.ts';
+import type { Published } from './publish.ts';
+import { openRows, type Source } from './rows.ts';
+
+/** A row that is not valid: its cells by column, and what is wrong by column, as far as it is about one. */
+export type BadRow = {
+  line: number;
+  problem: string;
+  cells: Map<string, string>;
+  wrong: Map<string, string>;
+};
+
+/** The first rows of a file that its check has named, with what they hold. */
+export const badRows = async (
+  source: Source,
+  {
+    problems,
+    limit,
+    integrations,
+  }: Pick<Published, 'problems'> & { limit: number; integrations: Integrations },
+): Promise<BadRow[]> => {
+  const byLine = new Map(problems.slice(0, limit).map(({ line, problem }) => [line, problem]));
+  const found: BadRow[] = [];
+  if (byLine.size === 0) return found;
+  const rows = await openRows(source, integrations);
+  for await (const { line, body = '' } of rows()) {
+    const problem = byLine.get(line);
+    if (problem !== undefined)
+      found.push({ line, problem, cells: cellsIn(body), wrong: columnsNamedIn(problem) });
+    if (found.length === byLine.size) break;
+  }
+  return found;
+};
+
+/** `data.grade.points: must be …; data.userId: …`, by column. */
+const columnsNamedIn = (problem: string): Map<string, string> =>
+  new Map(
+    [...problem.matchAll(/(?:^|[;,] )(?:data\.)?([\w.[\]]+): ([^;]+)/g)].map(([, name = '', text = '']) => [
+      name.replace(/\[(\d+)\]/g, '.$1'),
+      text,
+    ]),
+  );
+
+/** The leaves of the message's data. */
+const cellsIn = (body: string): Map<string, string> => {
+  const cells = new Map<string, string>();
+  const collect = (value: unknown, path: string): void => {
+    if (typeof value === 'object' && value !== null)
+      for (const [name, each] of Object.entries(value)) collect(each, path === '' ? name : `${path}.${name}`);
+    else if (path !== '') cells.set(path, String(value));
+  };
+  collect((jsonIn(body) as { data?: unknown } | undefined)?.data ?? {}, '');
+  return cells;
+};
