@@ -45,10 +45,10 @@ export const createApp = (desk: Desk, { host, session, sentence, onUse }: AppOpt
 
   const asset = (path: string, type: string, file: string): void =>
     void app.get(path, async (context) => {
-      const content = await readFile(new URL(file, import.meta.url), 'utf8');
+      const content = await readFile(new URL(`../markup/${file}`, import.meta.url), 'utf8');
       return context.body(content, 200, { 'Content-Type': `${type}; charset=utf-8` });
     });
-  asset('/console.css', 'text/css', '../markup/look.css');
+  asset('/console.css', 'text/css', 'look.css');
   asset('/console.js', 'text/javascript', 'console.js');
   asset('/icon.svg', 'image/svg+xml', 'icon.svg');
 

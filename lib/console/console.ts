@@ -9,7 +9,7 @@ import { waitingGroups } from '../waiting/waiting.ts';
 import { createApp } from './app.ts';
 import type { Desk } from './desk.ts';
 import { createSession } from './guard.ts';
-import { createKept } from './kept.ts';
+import { createKept } from '../aws/kept.ts';
 import { createLists, type Lists } from './lists.ts';
 import { createRuns } from './runs.ts';
 

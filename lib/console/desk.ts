@@ -7,7 +7,7 @@ import { UsageError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Html } from '../markup/html.ts';
-import type { Kept } from './kept.ts';
+import type { Kept } from '../aws/kept.ts';
 import type { Lists } from './lists.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';

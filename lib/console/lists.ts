@@ -5,7 +5,7 @@ import { findLetters } from '../dead-letters/reading/records.ts';
 import type { Target } from '../deployment/target.ts';
 import type { DeskRecord, LetterRecord } from '../desk/record.ts';
 import { findWaiting } from '../waiting/waiting.ts';
-import { createKept, type Kept } from './kept.ts';
+import { createKept, type Kept } from '../aws/kept.ts';
 
 /** The letters as they were at one time, for screens that ask for them again and again. */
 export type Letters = {

@@ -14,7 +14,7 @@ import { ageOf, countOf } from '../../wording/amounts.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
 import { nextOfGroup, waitText, wokenNotes } from '../../wording/waiting.ts';
 import { type App, addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
-import { createKept } from '../kept.ts';
+import { createKept } from '../../aws/kept.ts';
 import { later } from '../page.ts';
 import { clock } from './cells.ts';
 
