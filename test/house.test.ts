@@ -119,7 +119,10 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform` and `dead-letters` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
+  cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
+  console:
+    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk failure redaction aws',
+  markup: 'wording redaction',
   wording:
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
+import { createKept } from '../aws/kept.ts';
 import { statusOf } from '../connection/status.ts';
 import { type Audit, createAudit } from '../deployment/audit.ts';
 import { RefusedError } from '../deployment/command-errors.ts';
@@ -9,7 +10,6 @@ import { waitingGroups } from '../waiting/waiting.ts';
 import { createApp } from './app.ts';
 import type { Desk } from './desk.ts';
 import { createSession } from './guard.ts';
-import { createKept } from '../aws/kept.ts';
 import { createLists, type Lists } from './lists.ts';
 import { createRuns } from './runs.ts';
 

@@ -1,13 +1,13 @@
 import type { Context, Hono } from 'hono';
+import type { Kept } from '../aws/kept.ts';
 import type { Status } from '../connection/status.ts';
 import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
-import { type Group, groupsOf } from '../dead-letters/reading/groups.ts';
+import type { Group } from '../dead-letters/reading/groups.ts';
 import type { Audit } from '../deployment/audit.ts';
 import { UsageError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Html } from '../markup/html.ts';
-import type { Kept } from '../aws/kept.ts';
 import type { Lists } from './lists.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
@@ -81,27 +81,22 @@ export const formOf = async (context: Context): Promise<URLSearchParams> =>
 /** The conditions of a filter as they were given, for links and forms. */
 export type Given = Record<string, string[]>;
 
+/** These are lists; in a field, with commas between. */
 const listed = new Set(['function', 'kind', 'status', 'id']);
 
 /** What an address or a form gives of a filter. @throws UsageError naming the field that is wrong. */
 export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Given } => {
   const given: Given = {};
   for (const name of Object.keys(filterSchema.shape)) {
-    const values = query
-      .getAll(name)
-      .map((each) => each.trim())
-      .filter((each) => each !== '');
+    const texts = query.getAll(name).flatMap((each) => (listed.has(name) ? each.split(',') : each));
+    const values = texts.map((each) => each.trim()).filter(Boolean);
     if (values.length > 0) given[name] = values;
   }
-  const parsed = filterSchema.safeParse(
-    Object.fromEntries(
-      Object.entries(given).map(([name, values]) => [name, listed.has(name) ? values : values.at(-1)]),
-    ),
-  );
+  const one = ([name, values]: [string, string[]]) => [name, listed.has(name) ? values : values.at(-1)];
+  const parsed = filterSchema.safeParse(Object.fromEntries(Object.entries(given).map(one)));
   if (parsed.success) return { filter: parsed.data, given };
-  throw new UsageError(
-    parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`).join('; '),
-  );
+  const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`);
+  throw new UsageError(problems.join('; '));
 };
 
 /** Which letters a screen was sent for: those that were ticked, or all that match. @throws UsageError where none was ticked. */
@@ -116,7 +111,7 @@ export const chosenFrom = async (
   const { filter, given } = filterFrom(asked);
   const { value } = await lists.letters.get();
   const letters = value.matching(filter);
-  return { groups: groupsOf(letters).groups, count: letters.length, given, filter };
+  return { groups: value.groupsOf(letters), count: letters.length, given, filter };
 };
 
 const idsOnly = (ids: readonly string[]): URLSearchParams =>

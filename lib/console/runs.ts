@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import type { Html } from '../markup/html.ts';
 
 /** What an operator answered: the fields of the question's form. */
@@ -40,20 +41,11 @@ export type Runs = ReturnType<typeof createRuns>;
 /** Older ones that have ended are forgotten. */
 const maxRuns = 100;
 
-export const createRuns = ({
-  signal,
-  sentence,
-  onEnd,
-}: {
-  signal: AbortSignal;
-  sentence(error: unknown): string;
-  onEnd(): void;
-}) => {
+type RunsOptions = { signal: AbortSignal; sentence(error: unknown): string; onEnd(): void };
+
+export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
   const runs = new Map<string, Run & { abort: AbortController; over: Promise<void> }>();
-  const listeners = new Map<string, Set<() => void>>();
-  const tell = (id: string): void => {
-    for (const listener of listeners.get(id) ?? []) listener();
-  };
+  const changes = new EventEmitter().setMaxListeners(0);
 
   const begin = (title: string, work: (at: Work) => Promise<void>): Run => {
     const abort = new AbortController();
@@ -61,44 +53,32 @@ export const createRuns = ({
       ...{ id: randomUUID().slice(0, 8), title, startedMs: Date.now(), parts: new Map() },
       ...{ progress: undefined, question: undefined, ended: undefined, problem: undefined, stopped: false },
     };
+    const tell = (news: Partial<Run>): void => void changes.emit(Object.assign(run, news).id);
     const at: Work = {
       signal: AbortSignal.any([signal, abort.signal]),
-      show: (part, content) => {
-        run.parts.set(part, content);
-        tell(run.id);
-      },
-      progress: (what) => (done, of) => {
-        run.progress = { what, done, of };
-        tell(run.id);
-      },
+      show: (part, content) => tell({ parts: run.parts.set(part, content) }),
+      progress: (what) => (done, of) => tell({ progress: { what, done, of } }),
       ask: (question) => {
         if (at.signal.aborted) return Promise.resolve(undefined);
         const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
         const answer = (given: Answer | undefined): void => {
-          run.question = undefined;
           at.signal.removeEventListener('abort', decline);
           resolve(given);
-          tell(run.id);
+          tell({ question: undefined });
         };
         const decline = (): void => answer(undefined);
         at.signal.addEventListener('abort', decline);
-        run.progress = undefined;
-        run.question = { ...question, answer };
-        tell(run.id);
+        tell({ progress: undefined, question: { ...question, answer } });
         return promise;
       },
     };
     const perform = async (): Promise<void> => {
-      try {
-        await work(at);
-        run.ended = 'done';
-      } catch (error) {
-        run.ended = 'failed';
-        run.problem = sentence(error);
-      }
-      run.progress = undefined;
+      const news: Partial<Run> = { ended: 'done', progress: undefined };
+      await work(at).catch((error: unknown) => {
+        Object.assign(news, { ended: 'failed', problem: sentence(error) });
+      });
       onEnd();
-      tell(run.id);
+      tell(news);
     };
     runs.set(run.id, Object.assign(run, { abort, over: perform() }));
     for (const [id, { ended }] of runs) if (runs.size > maxRuns && ended) runs.delete(id);
@@ -119,14 +99,7 @@ export const createRuns = ({
     /** A run that asks may wait for ever. */
     isBusy: (): boolean => [...runs.values()].some(({ ended, question }) => !ended && !question),
     over: async (): Promise<void> => void (await Promise.all([...runs.values()].map(({ over }) => over))),
-    /** Calls it at each change, until the answer is called. */
-    onChange: (id: string, listener: () => void): (() => void) => {
-      const all = listeners.get(id) ?? new Set();
-      listeners.set(id, all.add(listener));
-      return () => {
-        all.delete(listener);
-        if (all.size === 0) listeners.delete(id);
-      };
-    },
+    /** Emits the id of a run at each change. */
+    changes,
   };
 };

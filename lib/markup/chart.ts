@@ -13,13 +13,39 @@ export const bars = (title: string, all: readonly Bar[]): Html => {
   )}</dl>`;
 };
 
-export type Series = { name: string; tone: string; values: readonly number[] };
+type Series = { name: string; tone: string; values: readonly number[] };
 
 const height = 60;
 const step = 12;
 
+const hourMs = 3_600_000;
+const dayHours = 24;
+
+/** What happened by hour of the last 24, in UTC. */
+export const hourly = (
+  title: string,
+  series: readonly { name: string; tone: string; events: readonly { atMs: number; count?: number }[] }[],
+): Html => {
+  const first = Math.floor(Date.now() / hourMs) - dayHours + 1;
+  const hours = Array.from({ length: dayHours }, (_, at) => first + at);
+  const countIn = (events: (typeof series)[number]['events']): number[] => {
+    const sums = new Map<number, number>();
+    for (const { atMs, count = 1 } of events) {
+      const hour = Math.floor(atMs / hourMs);
+      sums.set(hour, (sums.get(hour) ?? 0) + count);
+    }
+    return hours.map((hour) => sums.get(hour) ?? 0);
+  };
+  const labels = hours.map((hour) => `${String(hour % dayHours).padStart(2, '0')}:00`);
+  return columns(
+    title,
+    labels,
+    series.map(({ events, ...each }) => ({ ...each, values: countIn(events) })),
+  );
+};
+
 /** Columns side by side, as for the hours of a day; the figures stand in the text of each column. */
-export const columns = (title: string, labels: readonly string[], series: readonly Series[]): Html => {
+const columns = (title: string, labels: readonly string[], series: readonly Series[]): Html => {
   const most = Math.max(1, ...series.flatMap(({ values }) => values));
   const width = (step - 2) / series.length;
   return html`<figure class="columns"><figcaption>${title}: ${series.map(

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { plain } from '../redaction/printable.ts';
+import type { Note } from '../wording/notes.ts';
 
 /** Escaped markup, as hono's `html` makes it: every value in a template is escaped, unless it is such markup itself. */
 export type Html = ReturnType<typeof html>;
@@ -24,3 +25,20 @@ export const href = (
   ).toString();
   return search === '' ? path : `${path}?${search}`;
 };
+
+/** `good` and the like as a word for whoever does not see the colour. */
+const marks = { good: '✓', bad: '✗', warn: '!', todo: '→', plain: '' } as const;
+
+export const notes = (all: readonly Note[]): Html =>
+  all.length === 0
+    ? html``
+    : html`<ul class="notes">${all.map(
+        ({ tone, text }) =>
+          html`<li class="${tone}"><span aria-hidden="true">${marks[tone]}</span> ${said(text)}</li>`,
+      )}</ul>`;
+
+/** Yellow: it may go away by itself. Red: a person must act. */
+export const toneOf = (kind: string): string =>
+  /^(credentials|throttled|unavailable)$/.test(kind) ? 'warn' : 'bad';
+
+export const badge = (kind: string): Html => html`<span class="badge ${toneOf(kind)}">${kind}</span>`;

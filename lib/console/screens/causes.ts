@@ -1,8 +1,7 @@
 import type { Group } from '../../dead-letters/reading/groups.ts';
 import { needsDecision } from '../../failure.ts';
 import { button } from '../../markup/forms.ts';
-import { type Html, href, html, said } from '../../markup/html.ts';
-import { badge, notes } from '../../markup/notes.ts';
+import { badge, type Html, href, html, notes, said } from '../../markup/html.ts';
 import { ageOf, countOf, numberOf } from '../../wording/amounts.ts';
 import { adviceNotes, differText } from '../../wording/letters.ts';
 import { type App, addScreen, type Desk } from '../desk.ts';

@@ -1,6 +1,5 @@
 import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
-import { type Html, href, html, said } from '../../markup/html.ts';
-import { badge } from '../../markup/notes.ts';
+import { badge, type Html, href, html, said } from '../../markup/html.ts';
 import { type Columns, table } from '../../markup/table.ts';
 import { causeText, subjectOf } from '../../wording/letters.ts';
 

@@ -1,8 +1,7 @@
 import { discardLetters } from '../../dead-letters/discard.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
 import { checkbox, hiddenFields, reasonField } from '../../markup/forms.ts';
-import { html } from '../../markup/html.ts';
-import { notes } from '../../markup/notes.ts';
+import { html, notes } from '../../markup/html.ts';
 import { countOf } from '../../wording/amounts.ts';
 import { discardNotes } from '../../wording/changes.ts';
 import { matchText } from '../../wording/letters.ts';

@@ -3,8 +3,7 @@ import { type Imported, importLetters, linesOf, objectInput } from '../../dead-l
 import { type AuditedCommand, readAuditLog } from '../../deployment/audit-log.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import { button, textField } from '../../markup/forms.ts';
-import { type Html, html, said } from '../../markup/html.ts';
-import { notes } from '../../markup/notes.ts';
+import { type Html, html, notes, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { countOf, numberOf } from '../../wording/amounts.ts';
 import { timeText } from '../../wording/trace.ts';

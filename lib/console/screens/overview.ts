@@ -1,12 +1,12 @@
 import { streamSSE } from 'hono/streaming';
+import { createKept } from '../../aws/kept.ts';
 import type { Status } from '../../connection/status.ts';
 import { readAuditLog } from '../../deployment/audit-log.ts';
 import { type PausedFunction, pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
 import { needsDecision } from '../../failure.ts';
-import { bars, columns } from '../../markup/chart.ts';
+import { bars, hourly } from '../../markup/chart.ts';
 import { button, hiddenFields, reasonField } from '../../markup/forms.ts';
-import { type Html, href, html, said } from '../../markup/html.ts';
-import { badge, notes, toneOf } from '../../markup/notes.ts';
+import { badge, type Html, href, html, notes, said, toneOf } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import type { WaitingGroup } from '../../waiting/waiting.ts';
 import { wakeMessages } from '../../waiting/wake.ts';
@@ -14,13 +14,11 @@ import { ageOf, countOf } from '../../wording/amounts.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
 import { nextOfGroup, waitText, wokenNotes } from '../../wording/waiting.ts';
 import { type App, addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
-import { createKept } from '../../aws/kept.ts';
 import { later } from '../page.ts';
 import { clock } from './cells.ts';
 
 const liveMs = 5_000;
-const hourMs = 3_600_000;
-const dayHours = 24;
+const dayMs = 24 * 3_600_000;
 
 export const addOverview = (app: App, desk: Desk): void => {
   const { target, audit, integrations, runs, lists } = desk;
@@ -45,18 +43,17 @@ export const addOverview = (app: App, desk: Desk): void => {
     }),
   );
 
-  const deeds = createKept(
-    () => readAuditLog(target, { sinceMs: Date.now() - dayHours * hourMs, signal: desk.signal }),
-    { freshMs: 60_000 },
-  );
+  const deeds = createKept(() => readAuditLog(target, { sinceMs: Date.now() - dayMs, signal: desk.signal }), {
+    freshMs: 60_000,
+  });
   addScreen(app, desk, ['/trends', 'Trends'], async () => {
     const [{ value: letters }, { value: log }] = await Promise.all([lists.letters.get(), deeds.get()]);
     const right = log.commands.map(({ at, counts: { sent = 0, discarded = 0 }, command }) => ({
       ...{ atMs: Date.parse(at), count: command.startsWith('letters ') ? sent + discarded : 0 },
     }));
-    return html`<div id="part">${columns('By hour, UTC', hours().map(hourText), [
-      { name: 'became letters, and are still', tone: 'bad', values: byHour(letters.all) },
-      { name: 'sent again or discarded', tone: 'good', values: byHour(right) },
+    return html`<div id="part">${hourly('By hour, UTC', [
+      { name: 'became letters, and are still', tone: 'bad', events: letters.all },
+      { name: 'sent again or discarded', tone: 'good', events: right },
     ])}</div>`;
   });
 
@@ -91,22 +88,6 @@ export const addOverview = (app: App, desk: Desk): void => {
     });
   addPausing('/pause', 'Pause', pauseFunctions);
   addPausing('/resume', 'Resume', resumeFunctions);
-};
-
-const hours = (): number[] => {
-  const first = Math.floor(Date.now() / hourMs) - dayHours + 1;
-  return Array.from({ length: dayHours }, (_, at) => first + at);
-};
-
-const hourText = (hour: number): string => `${String(hour % dayHours).padStart(2, '0')}:00`;
-
-const byHour = (events: readonly { atMs: number; count?: number }[]): number[] => {
-  const sums = new Map<number, number>();
-  for (const { atMs, count = 1 } of events) {
-    const hour = Math.floor(atMs / hourMs);
-    sums.set(hour, (sums.get(hour) ?? 0) + count);
-  }
-  return hours().map((hour) => sums.get(hour) ?? 0);
 };
 
 const sumOf = <Row>(rows: readonly Row[], countIn: (row: Row) => number): number =>

@@ -41,20 +41,23 @@ export const addRuns = (app: App, desk: Desk): void => {
     const run = runOf(context);
     return streamSSE(context, async (stream) => {
       let changed = Promise.withResolvers<void>();
-      const leave = runs.onChange(run.id, () => changed.resolve());
-      desk.signal.addEventListener('abort', () => changed.resolve(), { once: true });
-      stream.onAbort(() => changed.resolve());
+      const onChange = (): void => changed.resolve();
+      runs.changes.on(run.id, onChange);
+      desk.signal.addEventListener('abort', onChange, { once: true });
+      stream.onAbort(onChange);
       try {
         while (!stream.aborted && !desk.signal.aborted) {
           await stream.writeSSE({ data: String(await contentOf(run)) });
           if (run.ended) break;
           await changed.promise;
-          await stream.sleep(restMs);
           changed = Promise.withResolvers();
+          // What comes meanwhile is shown at once with it, or wakes the next turn.
+          await stream.sleep(restMs);
         }
         await stream.writeSSE({ event: 'end', data: '' });
       } finally {
-        leave();
+        runs.changes.off(run.id, onChange);
+        desk.signal.removeEventListener('abort', onChange);
       }
     });
   });

@@ -7,8 +7,7 @@ import type {
   RunOptions,
 } from '../../dead-letters/replay/run.ts';
 import { choice, reasonField } from '../../markup/forms.ts';
-import { type Html, href, html } from '../../markup/html.ts';
-import { notes } from '../../markup/notes.ts';
+import { type Html, href, html, notes } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { canarySentence } from '../../wording/plan.ts';
 import type { Answer, Work } from '../runs.ts';

@@ -1,4 +1,3 @@
-import { groupsOf } from '../../dead-letters/reading/groups.ts';
 import { type Verified, verifyLetters } from '../../dead-letters/verify/verify.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
 import { needsDecision } from '../../failure.ts';
@@ -21,16 +20,11 @@ export const addUncertain = (app: App, desk: Desk): void => {
     const { value } = await lists.letters.get();
     const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
     if (letters.length === 0) return html`<p class="good">There is nothing to decide.</p>`;
-    const columns = {
-      Letter: ({ message }: { message: string }) => letterLink(message),
-      ...origin,
-      ...about,
-    };
     return html`<p>Of ${countOf(letters.length, 'letter')} only a person can decide. Of the uncertain ones nobody knows whether they were done, and doing them twice does harm; since the outdated ones something newer may have been done.</p>
 ${button('/uncertain', 'Look for them on the platform', given)}
 <p class="quiet">This changes nothing. What is outdated cannot be looked up: compare it with what the platform holds.</p>
-${groupTable('What needs a decision', groupsOf(letters).groups)}
-${table('Letters that need a decision', letters.slice(0, maxShown), { ...columns, Decide: ({ message }) => decide(message, '', readOnly) })}
+${groupTable('What needs a decision', value.groupsOf(letters))}
+${table('Letters that need a decision', letters.slice(0, maxShown), { Letter: ({ message }) => letterLink(message), ...origin, ...about, Decide: ({ message }) => decide(message, '', readOnly) })}
 ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxShown}.</p>` : ''}`;
   });
 
