@@ -128,7 +128,8 @@ const rooms: Record<string, string> = {
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
     'dead-letters/replay connection dead-letters/reading deployment course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
-  'dead-letters/edit': 'dead-letters/replay dead-letters/reading deployment message failure redaction json',
+  'dead-letters/edit':
+    'dead-letters/replay dead-letters/reading deployment desk message failure redaction json',
   'dead-letters/verify':
     'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure aws',
   'user-authorization': 'connection deployment failure platform/resources platform/auth',

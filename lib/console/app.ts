@@ -31,8 +31,9 @@ const formBytes = 256 * 1024;
 const fileBytes = 20 * 1024 * 1024;
 
 /** The console: what a request must be, then its screens. */
-export const createApp = (desk: Desk, { host, session, sentence, onUse }: AppOptions): Hono => {
+export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, onUse }: AppOptions): Hono => {
   const app = new Hono();
+  const desk = { ...given, app };
   app.use(guard({ host, session, readOnly: desk.readOnly, onUse }));
   const limit = (maxSize: number) =>
     bodyLimit({
@@ -66,18 +67,21 @@ export const createApp = (desk: Desk, { host, session, sentence, onUse }: AppOpt
     ...[addOverview, addCauses, addLetters, addLetter, addReplay, addDiscard],
     ...[addEdit, addUncertain, addPublish, addTrace, addLog, addRuns],
   ])
-    add(app, desk);
+    add(desk);
 
   const problem = (title: string, text: string) => html`<p class="problem" role="alert">${said(text)}</p>
 <p><a href="/">Overview</a></p>${title === 'Not found' ? '' : html`<p class="quiet">Nothing is lost: letters lie in their queue, and messages go on.</p>`}`;
   app.notFound(async (context) => {
-    const answer = await render(desk, context, 'Not found', problem('Not found', 'There is no such screen.'));
+    const answer = await render(desk, context, {
+      title: 'Not found',
+      content: problem('Not found', 'There is no such screen.'),
+    });
     return new Response(answer.body, { status: 404, headers: answer.headers });
   });
   app.onError(async (error, context) => {
     const isOurs = error instanceof UsageError || error instanceof RefusedError;
     const title = isOurs ? 'That cannot be done' : 'It failed';
-    const answer = await render(desk, context, title, problem(title, sentence(error)));
+    const answer = await render(desk, context, { title, content: problem(title, sentence(error)) });
     return new Response(answer.body, { status: isOurs ? 400 : 502, headers: answer.headers });
   });
   return app;

@@ -59,7 +59,17 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   });
   const audit = readOnly ? refusing : createAudit(target, options.say);
   const name = target.prefix.slice(0, -1);
-  const desk: Desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs };
+  const desk: Omit<Desk, 'app'> = {
+    target,
+    name,
+    readOnly,
+    integrations,
+    audit,
+    signal,
+    lists,
+    status,
+    runs,
+  };
   let usedMs = Date.now();
   const app = createApp(desk, {
     ...{ host, session, sentence },

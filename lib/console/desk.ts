@@ -14,6 +14,7 @@ import type { Run, Runs } from './runs.ts';
 
 /** What the screens share. */
 export type Desk = {
+  app: Hono;
   target: Target;
   /** Of the deployment, as in `sis-relay-prod`. */
   name: string;
@@ -27,38 +28,29 @@ export type Desk = {
   runs: Runs;
 };
 
-export type App = Hono;
 export type { Context };
 
 /** Answers a whole page. */
-export const render = (desk: Desk, context: Context, title: string, content: Html) =>
-  context.html(
-    page(
-      { title, path: context.req.path, name: desk.name, who: desk.target.who, readOnly: desk.readOnly },
-      content,
-    ),
-  );
+export const render = (
+  { name, target: { who }, readOnly }: Desk,
+  context: Context,
+  { title, content }: { title: string; content: Html },
+) => context.html(page({ title, path: context.req.path, name, who, readOnly }, content));
 
 type Content = (query: URLSearchParams, context: Context) => Html | Promise<Html>;
 
 /** A screen: what it shows is told by its address alone. */
-export const addScreen = (
-  app: App,
-  desk: Desk,
-  [path, title]: [path: string, title: string],
-  content: Content,
-) =>
-  app.get(path, async (context) =>
-    render(desk, context, title, await content(new URL(context.req.url).searchParams, context)),
-  );
+export const addScreen = (desk: Desk, [path, title]: [path: string, title: string], content: Content): void =>
+  void desk.app.get(path, async (context) => {
+    const { searchParams } = new URL(context.req.url);
+    return render(desk, context, { title, content: await content(searchParams, context) });
+  });
+
+type Begin = (form: URLSearchParams, context: Context) => Run | Promise<Run>;
 
 /** A form that begins a run; the answer is the run's screen. */
-export const addVerb = (
-  app: App,
-  path: string,
-  begin: (form: URLSearchParams, context: Context) => Run | Promise<Run>,
-) =>
-  app.post(path, async (context) => {
+export const addVerb = ({ app }: Desk, path: string, begin: Begin): void =>
+  void app.post(path, async (context) => {
     const { id } = await begin(await formOf(context), context);
     return context.redirect(`/runs/${id}`, 303);
   });

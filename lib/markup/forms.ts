@@ -22,7 +22,9 @@ export const checkbox = (name: string, text: string, { isChecked = false, isRequ
     isRequired ? html` required` : ''
   }> ${text}</label>`;
 
-export const textField = (name: string, label: string, value: string | number = '', hint = ''): Html =>
+type Text = { value?: string | number | undefined; hint?: string };
+
+export const textField = (name: string, label: string, { value = '', hint = '' }: Text = {}): Html =>
   html`<label>${label} <input name="${name}" value="${value}" placeholder="${hint}" autocomplete="off"></label>`;
 
 /** The first option, `none`, is an empty value. */

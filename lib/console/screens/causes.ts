@@ -4,11 +4,11 @@ import { button } from '../../markup/forms.ts';
 import { badge, type Html, href, html, notes, said } from '../../markup/html.ts';
 import { ageOf, countOf, numberOf } from '../../wording/amounts.ts';
 import { adviceNotes, differText } from '../../wording/letters.ts';
-import { type App, addScreen, type Desk } from '../desk.ts';
+import { addScreen, type Desk } from '../desk.ts';
 import { clock } from './cells.ts';
 
-export const addCauses = (app: App, desk: Desk): void => {
-  addScreen(app, desk, ['/causes', 'Causes'], async () => {
+export const addCauses = (desk: Desk): void => {
+  addScreen(desk, ['/causes', 'Causes'], async () => {
     const { value, atMs } = await desk.lists.letters.get();
     const { groups, all, queued } = value;
     return html`<p>${countOf(all.length, 'letter')} of ${countOf(groups.length, 'cause')}, as of ${clock(atMs)}.

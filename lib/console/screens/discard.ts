@@ -5,19 +5,19 @@ import { html, notes } from '../../markup/html.ts';
 import { countOf } from '../../wording/amounts.ts';
 import { discardNotes } from '../../wording/changes.ts';
 import { matchText } from '../../wording/letters.ts';
-import { type App, addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
+import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 import { groupTable } from './cells.ts';
 
-export const addDiscard = (app: App, desk: Desk): void => {
-  addScreen(app, desk, ['/discard', 'Discard'], async (query) => {
+export const addDiscard = (desk: Desk): void => {
+  addScreen(desk, ['/discard', 'Discard'], async (query) => {
     const { groups, count, given } = await chosenFrom(desk, query);
     const isAll = Object.keys(given).length === 0;
     return html`<p>${matchText(count)}. Each is archived first; the log restores it.</p>
 <form method="post" action="/discard">${hiddenFields(given)}${isAll ? checkbox('all', 'Every letter there is', { isRequired: true }) : ''}
 ${reasonField(true)}<button>Plan</button></form>${groupTable('Letters by cause', groups, 'No letter matches.')}`;
   });
-  addVerb(app, '/discard', (form) => beginDiscard(desk, form));
+  addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
 };
 
 /** `isAgreed`: the letters were shown one by one, and chosen. */

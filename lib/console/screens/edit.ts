@@ -8,19 +8,19 @@ import { type Column, type Columns, columnsOf, typed } from '../../publish/colum
 import { countOf } from '../../wording/amounts.ts';
 import { editPlanNotes, valueText } from '../../wording/changes.ts';
 import { matchText } from '../../wording/letters.ts';
-import { type App, addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
+import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import { groupTable } from './cells.ts';
 import { lookedText, resultOf } from './replay.ts';
 import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 
-export const addEdit = (app: App, desk: Desk): void => {
+export const addEdit = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
   const fieldsOf = (name: string): Columns => {
     const integration = integrations.get(name);
     return integration === undefined ? new Map() : columnsOf(integration);
   };
 
-  addScreen(app, desk, ['/edit', 'Edit'], async (query) => {
+  addScreen(desk, ['/edit', 'Edit'], async (query) => {
     const { groups, count, given } = await chosenFrom(desk, query);
     const [name = '', ...others] = new Set(groups.map((group) => group.function));
     const fields = others.length === 0 ? fieldsOf(name) : new Map<string, Column>();
@@ -37,7 +37,7 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
     }`;
   });
 
-  addVerb(app, '/edit', (form) => {
+  addVerb(desk, '/edit', (form) => {
     const { filter } = filterFrom(form);
     const reason = reasonIn(form);
     if (Object.keys(filter).length === 0) throw new UsageError('Which letters? Choose some, or filter them.');

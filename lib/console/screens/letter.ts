@@ -10,14 +10,14 @@ import { type Trace, traceOf } from '../../trace/trace.ts';
 import { ageOf } from '../../wording/amounts.ts';
 import { subjectOf } from '../../wording/letters.ts';
 import { eventText, timeText } from '../../wording/trace.ts';
-import { type App, addScreen, type Context, type Desk, formOf, reasonIn, render } from '../desk.ts';
+import { addScreen, type Context, type Desk, formOf, reasonIn, render } from '../desk.ts';
 import { later } from '../page.ts';
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });
 
-export const addLetter = (app: App, desk: Desk): void => {
-  const { target, audit, integrations, readOnly } = desk;
-  addScreen(app, desk, ['/letters/:id', 'Letter'], async (_, context) => {
+export const addLetter = (desk: Desk): void => {
+  const { app, target, audit, integrations, readOnly } = desk;
+  addScreen(desk, ['/letters/:id', 'Letter'], async (_, context) => {
     const { signal, ...given } = asked(context);
     const { id, record } = await findLetter(target, given.id, signal);
     const trace = await traceOf(target, id, { log: false, functions: [...integrations.keys()], signal });
@@ -34,11 +34,11 @@ ${wasEdited ? html`<section><h2>Before and after the edit</h2>${later(`${path}/o
 ${readOnly ? '' : html`<section><h2>Reveal</h2><form method="post" action="${path}/reveal">${reasonField(true)}<button>Reveal what is personal</button></form><p class="quiet">The audit log says who did so, and why.</p></section>`}`;
   });
 
-  addScreen(app, desk, ['/letters/:id/message', 'Message'], async (_, context) => {
+  addScreen(desk, ['/letters/:id/message', 'Message'], async (_, context) => {
     const { message } = await showLetter(target, { ...asked(context), reveal: false, audit });
     return html`<div id="part">${json(message)}</div>`;
   });
-  addScreen(app, desk, ['/letters/:id/original', 'Original'], async (_, context) => {
+  addScreen(desk, ['/letters/:id/original', 'Original'], async (_, context) => {
     const compared = await compareWithOriginal(target, asked(context));
     if ('missing' in compared) return html`<p id="part">${said(compared.missing)}</p>`;
     const fields = compared.difference.map(({ field }) => field).join(', ');
@@ -52,7 +52,7 @@ ${readOnly ? '' : html`<section><h2>Reveal</h2><form method="post" action="${pat
     const { id, message, failure, attributes } = details;
     const content = html`${json(message)}${failure?.detail ? html`<h2>In the platform’s words</h2><blockquote>${said(failure.detail)}</blockquote>` : ''}
 ${Object.keys(attributes).length > 0 ? html`<h2>Attributes</h2>${json(attributes)}` : ''}<p><a href="/letters/${encodeURIComponent(id)}">Back to the letter</a></p>`;
-    return render(desk, context, 'Letter, revealed', content);
+    return render(desk, context, { title: 'Letter, revealed', content });
   });
 };
 

@@ -6,14 +6,15 @@ import { type Html, href, html } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { ageOf, numberOf } from '../../wording/amounts.ts';
 import { matchText, subjectOf } from '../../wording/letters.ts';
-import { type App, addScreen, type Desk, filterFrom, formOf, type Given } from '../desk.ts';
+import { addScreen, type Desk, filterFrom, formOf, type Given } from '../desk.ts';
 import type { Letters } from '../lists.ts';
 import { about, clock, failed, letterLink, origin } from './cells.ts';
 
 const perPage = 100;
 
-export const addLetters = (app: App, desk: Desk): void => {
-  addScreen(app, desk, ['/letters', 'Letters'], async (query) => {
+export const addLetters = (desk: Desk): void => {
+  const { app } = desk;
+  addScreen(desk, ['/letters', 'Letters'], async (query) => {
     const { filter, given } = filterFrom(query);
     const { value, atMs } = await desk.lists.letters.get();
     const sort = query.get('sort') ?? 'oldest';
@@ -107,7 +108,7 @@ const actions = (matching: number): Html => html`<fieldset class="actions"><lege
 
 const filterForm = (given: Given, { integrations }: Desk): Html => {
   const field = (name: string, label: string, hint = ''): Html =>
-    textField(name, label, given[name]?.join(', '), hint);
+    textField(name, label, { value: given[name]?.join(', '), hint });
   const select = (name: string, label: string, options: readonly string[]): Html =>
     choice(name, label, { options, none: 'any', chosen: given[name] ?? [] });
   return html`<form method="post" action="/letters/search" class="filter" role="search">

@@ -7,27 +7,27 @@ import { type Html, html, notes, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { countOf, numberOf } from '../../wording/amounts.ts';
 import { timeText } from '../../wording/trace.ts';
-import { type App, addScreen, addVerb, type Desk } from '../desk.ts';
+import { addScreen, addVerb, type Desk } from '../desk.ts';
 import { traceLink } from './cells.ts';
 
 const dayMs = 24 * 3_600_000;
 const maxShown = 500;
 
-export const addLog = (app: App, desk: Desk): void => {
+export const addLog = (desk: Desk): void => {
   const { target, audit, runs, readOnly } = desk;
-  addScreen(app, desk, ['/log', 'Log'], async (query, context) => {
+  addScreen(desk, ['/log', 'Log'], async (query, context) => {
     const days = Math.min(90, Math.max(1, Math.floor(Number(query.get('days')) || 7)));
     const options = { sinceMs: Date.now() - days * dayMs, signal: context.req.raw.signal };
     const [log, { archives }] = await Promise.all([
       readAuditLog(target, options),
       listArchives(target, options),
     ]);
-    return html`<form method="get" class="filter">${textField('days', 'Days back', days)}<button>Show</button></form>
+    return html`<form method="get" class="filter">${textField('days', 'Days back', { value: days })}<button>Show</button></form>
 <section><h2>What was done</h2>${log.isWhole ? '' : html`<p class="warn">The log is too long to be read whole: these are its newest days.</p>`}${commandTable(log.commands.slice(0, maxShown))}</section>
 <section><h2>Archives</h2><p>What was discarded, and what edited letters were before.</p>${archiveTable(archives.slice(0, maxShown), readOnly)}</section>`;
   });
 
-  addVerb(app, '/restore', async (form) => {
+  addVerb(desk, '/restore', async (form) => {
     const address = form.get('address') ?? '';
     const input = objectInput(address, target);
     if (input === undefined || !address.startsWith(`s3://${await target.bucket()}/discarded/`))

@@ -13,21 +13,20 @@ import { wakeMessages } from '../../waiting/wake.ts';
 import { ageOf, countOf } from '../../wording/amounts.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
 import { nextOfGroup, waitText, wokenNotes } from '../../wording/waiting.ts';
-import { type App, addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
+import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import { later } from '../page.ts';
 import { clock } from './cells.ts';
 
 const liveMs = 5_000;
 const dayMs = 24 * 3_600_000;
 
-export const addOverview = (app: App, desk: Desk): void => {
-  const { target, audit, integrations, runs, lists } = desk;
+export const addOverview = (desk: Desk): void => {
+  const { app, target, audit, integrations, runs, lists } = desk;
   const content = async (): Promise<Html> => {
     const { value, atMs } = await desk.status.get();
     return html`${overview(value, desk)}<p class="quiet">As of ${clock(atMs)}.</p>`;
   };
   addScreen(
-    app,
     desk,
     ['/', 'Overview'],
     async () => html`<div data-live="/live">${await content()}</div>
@@ -46,7 +45,7 @@ export const addOverview = (app: App, desk: Desk): void => {
   const deeds = createKept(() => readAuditLog(target, { sinceMs: Date.now() - dayMs, signal: desk.signal }), {
     freshMs: 60_000,
   });
-  addScreen(app, desk, ['/trends', 'Trends'], async () => {
+  addScreen(desk, ['/trends', 'Trends'], async () => {
     const [{ value: letters }, { value: log }] = await Promise.all([lists.letters.get(), deeds.get()]);
     const right = log.commands.map(({ at, counts: { sent = 0, discarded = 0 }, command }) => ({
       ...{ atMs: Date.parse(at), count: command.startsWith('letters ') ? sent + discarded : 0 },
@@ -57,7 +56,7 @@ export const addOverview = (app: App, desk: Desk): void => {
     ])}</div>`;
   });
 
-  addVerb(app, '/wake', (form) =>
+  addVerb(desk, '/wake', (form) =>
     runs.begin('Wake what waits', async (at) => {
       const woken = await wakeMessages(target, {
         ...{
@@ -74,7 +73,7 @@ export const addOverview = (app: App, desk: Desk): void => {
     }),
   );
   const addPausing = (path: string, title: string, verb: typeof pauseFunctions): void =>
-    void addVerb(app, path, (form) => {
+    void addVerb(desk, path, (form) => {
       const reason = verb === pauseFunctions ? reasonIn(form) : undefined;
       const [functions, known] = [form.getAll('function'), [...integrations.keys()]];
       return runs.begin(`${title} ${functions.join(', ')}`, async (at) => {

@@ -9,17 +9,16 @@ import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { publishMessages } from '../../publish/publish.ts';
 import { countOf, numberOf } from '../../wording/amounts.ts';
 import { outcomesText, publishedNotes } from '../../wording/publish.ts';
-import { type App, addScreen, addVerb, type Context, type Desk } from '../desk.ts';
+import { addScreen, addVerb, type Context, type Desk } from '../desk.ts';
 import { letterLink } from './cells.ts';
 
 /** Rows that a grid shows; all are counted. */
 const maxRows = 200;
 const waitSeconds = 120;
 
-export const addPublish = (app: App, desk: Desk): void => {
+export const addPublish = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
   addScreen(
-    app,
     desk,
     ['/publish', 'Publish'],
     () => html`<p>A table (CSV, UTF-8) or JSON of messages. Each row is checked first; nothing is sent before you agree.</p>
@@ -29,7 +28,7 @@ ${choice('function', 'Function, for rows without an envelope', { options: [...in
 ${checkbox('now', 'Each message counts as said now')}${checkbox('bulk', 'A large load, which leaves the platform to others')}<button>Check</button></form>`,
   );
 
-  addVerb(app, '/publish', async (form, context) => {
+  addVerb(desk, '/publish', async (form, context) => {
     const name = form.get('function') ?? '';
     const source = {
       ...{ input: await inputOf(context), integrations, now: form.get('now') === 'yes' },

@@ -6,21 +6,21 @@ import { type Html, html, notes } from '../../markup/html.ts';
 import { countOf, numberOf } from '../../wording/amounts.ts';
 import { matchText } from '../../wording/letters.ts';
 import { endNote, planSections, probeNotes, resultNotes, runSentence } from '../../wording/plan.ts';
-import { type App, addScreen, addVerb, chosenFrom, type Desk, filterFrom } from '../desk.ts';
+import { addScreen, addVerb, chosenFrom, type Desk, filterFrom } from '../desk.ts';
 import type { Run } from '../runs.ts';
 import { groupTable } from './cells.ts';
 import { countsOf, optionalReason, rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 
 export const lookedText = 'Also those that are uncertain or outdated: I have looked what the platform holds';
 
-export const addReplay = (app: App, desk: Desk): void => {
-  addScreen(app, desk, ['/replay', 'Replay'], async (query) => {
+export const addReplay = (desk: Desk): void => {
+  addScreen(desk, ['/replay', 'Replay'], async (query) => {
     const { groups, count, given } = await chosenFrom(desk, query);
     return html`<p>${matchText(count)}. A replay begins with a plan: nothing is sent before you agree to it.</p>
 <form method="post" action="/replay">${hiddenFields(given)}${checkbox('includeUncertain', lookedText)}<button>Make the plan</button></form>
 ${groupTable('Letters by cause', groups, 'No letter matches.')}`;
   });
-  addVerb(app, '/replay', (form) =>
+  addVerb(desk, '/replay', (form) =>
     beginReplay(desk, form, { includeUncertain: form.get('includeUncertain') === 'yes' }),
   );
 };

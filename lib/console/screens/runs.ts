@@ -3,15 +3,15 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { numberOf } from '../../wording/amounts.ts';
-import { type App, addScreen, addVerb, type Context, type Desk } from '../desk.ts';
+import { addScreen, addVerb, type Context, type Desk } from '../desk.ts';
 import type { Run } from '../runs.ts';
 import { clock } from './cells.ts';
 
 /** Between two looks at what a run tells, in milliseconds. */
 const restMs = 250;
 
-export const addRuns = (app: App, desk: Desk): void => {
-  const { runs } = desk;
+export const addRuns = (desk: Desk): void => {
+  const { app, runs } = desk;
   const runOf = (context: Context): Run => {
     const run = runs.get(context.req.param('id') ?? '');
     if (run === undefined)
@@ -19,7 +19,7 @@ export const addRuns = (app: App, desk: Desk): void => {
     return run;
   };
 
-  addScreen(app, desk, ['/runs', 'Runs'], () =>
+  addScreen(desk, ['/runs', 'Runs'], () =>
     table(
       'What was begun in this console',
       runs.all(),
@@ -31,7 +31,7 @@ export const addRuns = (app: App, desk: Desk): void => {
       { empty: 'Nothing was begun in this console yet.' },
     ),
   );
-  addScreen(app, desk, ['/runs/:id', 'Run'], (_, context) => {
+  addScreen(desk, ['/runs/:id', 'Run'], (_, context) => {
     const run = runOf(context);
     const again =
       run.ended || run.question ? '' : html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
@@ -62,12 +62,12 @@ export const addRuns = (app: App, desk: Desk): void => {
     });
   });
 
-  addVerb(app, '/runs/:id/answer', (form, context) => {
+  addVerb(desk, '/runs/:id/answer', (form, context) => {
     const run = runOf(context);
     run.question?.answer(form.get('answer') === 'yes' ? Object.fromEntries(form) : undefined);
     return run;
   });
-  addVerb(app, '/runs/:id/stop', (_, context) => {
+  addVerb(desk, '/runs/:id/stop', (_, context) => {
     const run = runOf(context);
     runs.stop(run.id);
     return run;

@@ -9,13 +9,13 @@ import { ageOf, numberOf } from '../../wording/amounts.ts';
 import { subjectOf } from '../../wording/letters.ts';
 import { outcomeText } from '../../wording/trace.ts';
 import { waitText } from '../../wording/waiting.ts';
-import { type App, addScreen, type Desk, filterFrom } from '../desk.ts';
+import { addScreen, type Desk, filterFrom } from '../desk.ts';
 import { about, origin, traceLink } from './cells.ts';
 import { timeline } from './letter.ts';
 
 const maxMessages = 500;
 
-export const addTrace = (app: App, desk: Desk): void => {
+export const addTrace = (desk: Desk): void => {
   const { target, integrations, lists } = desk;
   const ofMessage = async (id: string, options: { log: boolean; signal: AbortSignal }): Promise<Html> => {
     const trace = await traceOf(target, id, { ...options, functions: [...integrations.keys()] });
@@ -26,7 +26,7 @@ ${trace.messages.map((message) => {
 })}${timeline(trace)}`;
   };
 
-  addScreen(app, desk, ['/trace', 'Trace'], async (query, context) => {
+  addScreen(desk, ['/trace', 'Trace'], async (query, context) => {
     const { signal } = context.req.raw;
     const id = query.get('id')?.trim() ?? '';
     const log = query.get('log') === 'yes';
@@ -42,12 +42,12 @@ ${trace.messages.map((message) => {
         isWhole ? '' : html`<p class="quiet">These are the newest ${numberOf(messages.length)}.</p>`
       }`;
     };
-    return html`<form method="get" class="filter" role="search">${textField('id', 'Message, letter, event or resource', id, 'grade/2001/5001/301')}
-${textField('user', 'or user', user, 'id')}${textField('orgUnit', 'and course', orgUnit, 'id')}${checkbox('log', 'The functions’ log, too', { isChecked: log })}
+    return html`<form method="get" class="filter" role="search">${textField('id', 'Message, letter, event or resource', { value: id, hint: 'grade/2001/5001/301' })}
+${textField('user', 'or user', { value: user, hint: 'id' })}${textField('orgUnit', 'and course', { value: orgUnit, hint: 'id' })}${checkbox('log', 'The functions’ log, too', { isChecked: log })}
 <button>Trace</button></form>${await found()}`;
   });
 
-  addScreen(app, desk, ['/waiting', 'Waiting'], async (query) => {
+  addScreen(desk, ['/waiting', 'Waiting'], async (query) => {
     const { filter } = filterFrom(query);
     const { value } = await lists.waiting.get();
     const found = value.filter((record) => matches(filter, record));

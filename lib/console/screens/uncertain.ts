@@ -5,7 +5,7 @@ import { button, hiddenFields, reasonField } from '../../markup/forms.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { countOf } from '../../wording/amounts.ts';
-import { type App, addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
+import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import { about, groupTable, letterLink, origin } from './cells.ts';
 import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
@@ -13,9 +13,9 @@ import { beginReplay } from './replay.ts';
 const reasons = { found: 'looked up: found on the platform', absent: 'looked up: not found on the platform' };
 const maxShown = 100;
 
-export const addUncertain = (app: App, desk: Desk): void => {
+export const addUncertain = (desk: Desk): void => {
   const { target, runs, lists, readOnly } = desk;
-  addScreen(app, desk, ['/uncertain', 'Uncertain'], async (query) => {
+  addScreen(desk, ['/uncertain', 'Uncertain'], async (query) => {
     const { filter, given } = filterFrom(query);
     const { value } = await lists.letters.get();
     const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
@@ -28,7 +28,7 @@ ${table('Letters that need a decision', letters.slice(0, maxShown), { Letter: ({
 ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxShown}.</p>` : ''}`;
   });
 
-  addVerb(app, '/uncertain', async (form) => {
+  addVerb(desk, '/uncertain', async (form) => {
     const { filter } = filterFrom(form);
     const { value } = await lists.letters.get();
     const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
@@ -41,7 +41,7 @@ ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxSh
   });
 
   // A person has seen these letters and chosen: what is asked for is done, after the plan of a replay.
-  addVerb(app, '/decide', (form) => {
+  addVerb(desk, '/decide', (form) => {
     const reason = reasonIn(form);
     if (form.getAll('id').length === 0) throw new UsageError('No letter was named.');
     return form.get('decision') === 'discard'
