@@ -221,6 +221,14 @@ describe('imports', () => {
   });
 });
 
+test('the console stays small: a room of 1,800 lines, and a script of 20 KB', () => {
+  const lines = filesIn('lib/console', '').flatMap((file) =>
+    /\.\w+$/.test(file) ? read(file).trimEnd().split('\n') : [],
+  );
+  expect(lines.length).toBeLessThanOrEqual(1_800);
+  expect(Buffer.byteLength(read('lib/markup/console.js'))).toBeLessThanOrEqual(20 * 1024);
+});
+
 describe('files', () => {
   test.each(sources)('%s is not a drawer for anything', (file) =>
     expect(file).not.toMatch(/\b(utils?|helpers?|common|types|index)\.ts$/),
