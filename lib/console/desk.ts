@@ -64,11 +64,11 @@ export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Giv
       .getAll(name)
       .map((each) => each.trim())
       .filter((each) => each !== '');
-    if (values.length > 0) given[name] = values;
+    if (values.length > 0) given[name] = listed.has(name) ? values : values.slice(-1);
   }
   const parsed = filterSchema.safeParse(
     Object.fromEntries(
-      Object.entries(given).map(([name, values]) => [name, listed.has(name) ? values : values.at(-1)]),
+      Object.entries(given).map(([name, values]) => [name, listed.has(name) ? values : values[0]]),
     ),
   );
   if (parsed.success) return { filter: parsed.data, given };

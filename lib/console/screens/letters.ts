@@ -95,7 +95,7 @@ const orders = new WeakMap<Letters, Map<string, LetterRecord[]>>();
 const sorted = (letters: Letters, filter: Filter, sort: string): LetterRecord[] => {
   const found = letters.matching(filter);
   if (sort === 'newest') return found.toReversed();
-  const keyOf = by[sort];
+  const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
   if (keyOf === undefined) return found;
   const isWhole = found === letters.all;
   const known = orders.get(letters) ?? new Map<string, LetterRecord[]>();
