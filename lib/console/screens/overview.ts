@@ -82,7 +82,8 @@ export const addOverview = (app: App, desk: Desk): void => {
       const [functions, reason] = [form.getAll('function'), form.get('reason')?.trim() || undefined];
       if (path === '/pause' && reason === undefined) throw new UsageError('A pause needs a reason.');
       const known = [...integrations.keys()];
-      const run = runs.begin(`${title} ${functions.join(', ')}`, async (at) => {
+      const named = known.filter((each) => functions.includes(each)).join(', ');
+      const run = runs.begin(`${title} ${named}`, async (at) => {
         const changes = await verb(target, { functions, known, reason, audit, signal: at.signal });
         at.show(
           'result',

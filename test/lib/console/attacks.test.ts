@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorSentence } from '../../../lib/cli/print/error-sentence.ts';
@@ -15,6 +15,8 @@ import { eventBody, failureOf, functionNames, type Office, officesForTests } fro
 import { type Answer, type Opened, openConsole, read, send, sendRaw } from './attacker.ts';
 
 const offices = officesForTests();
+
+const boundary = '----WebKitFormBoundary0123456789abcdef';
 
 /** Every route that the console has, so that a new one is attacked, too. */
 const routes = createApp({ integrations: new Map() } as unknown as Desk, {
@@ -49,29 +51,31 @@ const wholeForm = (): Record<string, string> => ({
 const wholeBody = (): string => new URLSearchParams(wholeForm()).toString();
 
 /** All that an attack could change: queues, lists, and what lies in the bucket, the audit log first of all. */
-const everything = async ({ target, queueOf, deadLetters, objects }: Office) => {
-  const sqs = await target.sqs();
+const everything = async ({ target, queueOf, deadLetters, bucket }: Office) => {
+  const [sqs, s3] = await Promise.all([target.sqs(), target.s3()]);
   const names = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const;
   const urls = [deadLetters.url, ...functionNames.map((name) => queueOf(name).url)];
-  return {
-    queues: await Promise.all(
+  const [queues, records, { Contents = [] }] = await Promise.all([
+    Promise.all(
       urls.map(async (QueueUrl) => {
         const asked = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...names] });
         return (await sqs.send(asked)).Attributes;
       }),
     ),
-    records: await target.dynamodb?.call('Scan', { TableName: target.deskTable }),
-    objects: [...(await objects('')).keys()],
-  };
+    target.dynamodb?.call('Scan', { TableName: target.deskTable }),
+    s3.send(new ListObjectsV2Command({ Bucket: bucket })),
+  ]);
+  return { queues, records, objects: Contents.map(({ Key, ETag }) => [Key, ETag]) };
 };
 
 /** Makes an attack, and proves that it changed nothing and began nothing. */
 const attack = async <Told>(make: () => Promise<Told>, { at = ours, of = office } = {}): Promise<Told> => {
+  const saidBefore = at.said.length;
   const before = await everything(of);
   const told = await make();
   expect((await at.get('/runs')).text).toContain('Nothing was begun in this console yet.');
   expect(await everything(of)).toEqual(before);
-  expect(at.said).toEqual([]);
+  expect(at.said.slice(saidBefore)).toEqual([]);
   return told;
 };
 
@@ -224,15 +228,18 @@ describe('cross-site request forgery, by a browser that has signed in', () => {
   };
   const multipart = (fields: Record<string, string>): string =>
     `${Object.entries(fields)
-      .map(([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
-      .join('')}--b--\r\n`;
+      .map(
+        ([name, value]) =>
+          `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+      )
+      .join('')}--${boundary}--\r\n`;
   const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
   const forged: [name: string, Forged][] = [
     ['a form of another site', { headers: evil, statuses: [403] }],
     [
       'a form with files of another site',
       {
-        ...{ headers: { ...evil, 'content-type': 'multipart/form-data; boundary=b' } },
+        ...{ headers: { ...evil, 'content-type': `multipart/form-data; boundary=${boundary}` } },
         ...{ body: () => multipart(wholeForm()), statuses: [403] },
       },
     ],
@@ -566,11 +573,12 @@ describe('what comes with every kind of answer', () => {
   });
   test('what AWS refuses: 502, and its page tells no stack', async () => {
     const { target } = await offices.open();
+    const defect = 'a defect, secret_key=AKIAIOSFODNN7EXAMPLEKEY';
     const broken = await openConsole(
       {
         ...target,
-        deskTable: 'no-such-table',
-        bucket: () => Promise.reject(new TypeError('a defect, secret_key=AKIAIOSFODNN7EXAMPLEKEY')),
+        dynamodb: { ...target.dynamodb, call: () => Promise.reject(new TypeError(defect)) },
+        bucket: () => Promise.reject(new TypeError(defect)),
       },
       { sentence: (error) => errorSentence(error, {}) },
     );
@@ -615,5 +623,644 @@ describe('what comes with every kind of answer', () => {
         if (name === 'script') expect(attributes.get('src')).toBe('/console.js');
       }
     }
+  });
+});
+
+/** Each of them breaks out of another place: a text, an attribute, a script, a comment, a template of the page, or a line. */
+const evil = (field: string): string =>
+  `${field}"'><script>alert(1)</script><img src=x onerror=alert(1)>\u202E</title></textarea></select>--><a href="javascript:alert(1)">\${1}&#60;b&#62;`;
+
+describe('script in what others write', () => {
+  let hostile: Office;
+  let at: Opened;
+  let id: string;
+  let other: string;
+  let pages: Map<string, string>;
+  const archived = `discarded/${new Date().toISOString().slice(0, 10)}-${encodeURIComponent('x').slice(0, 1)}`;
+  const put = async (Key: string, Body: string) =>
+    (await hostile.target.s3()).send(new PutObjectCommand({ Bucket: hostile.bucket, Key, Body }));
+  const failure = (kind: 'rejected' | 'uncertain') => ({
+    ...failureOf(evil('failureFunction'), 'rejected'),
+    ...{ kind, message: evil('failureMessage'), remedy: evil('remedy'), title: evil('title') },
+    ...{ detail: evil('detail'), operation: evil('operation'), required: evil('required') },
+    ...{ firstAt: evil('firstAt'), lastAt: evil('lastAt') },
+  });
+  const history = JSON.stringify({
+    deeds: [
+      {
+        ...{ what: 'edited', at: evil('deedAt'), by: evil('deedBy'), why: evil('deedWhy') },
+        ...{ letter: evil('deedLetter'), kind: evil('deedKind'), original: evil('original') },
+      },
+    ],
+  });
+  const facts = (kind: string) => ({
+    ...{ function: evil('recordFunction'), kind, error: evil('error'), words: evil('words') },
+    ...{ remedy: evil('recordRemedy'), required: evil('recordRequired'), operation: evil('recordOperation') },
+    ...{ eventId: evil('eventId'), user: evil('user'), orgUnit: evil('orgUnit'), thing: evil('thing') },
+    ...{ resource: evil('resource'), history, by: evil('by'), why: evil('why'), as: evil('as') },
+    ...{ writtenMs: Date.now(), atMs: Date.now(), firstMs: Date.now(), nextMs: Date.now(), replays: 9 },
+    ...{ attempts: 1, handle: evil('handle') },
+  });
+
+  beforeAll(async () => {
+    hostile = await offices.open();
+    const body = eventBody(
+      'grade-push',
+      { comments: evil('comments'), [evil('fieldName')]: evil('fieldValue') },
+      { id: evil('bodyId'), source: evil('bodySource'), subject: evil('subject') },
+    );
+    const attributes = {
+      history: { DataType: 'String', StringValue: history },
+      evil: { DataType: 'String', StringValue: evil('attribute') },
+    };
+    [id = '', other = ''] = await hostile.park([
+      { body, attributes, failure: failure('rejected'), source: `arn:aws:sqs:us-east-1:0:${evil('arn')}` },
+      { body, attributes, failure: failure('rejected') },
+      { body: evil('wholeBody'), failure: null },
+      { body, failure: failure('uncertain') },
+    ]);
+    const desk = hostile.desk;
+    await writeRecord(desk, randomUUID(), { state: 'letter', facts: facts('rejected') });
+    await writeRecord(desk, `${evil('messageId')}`, { state: 'letter', facts: facts('uncertain') });
+    await writeRecord(desk, randomUUID(), { state: 'letter', facts: facts(evil('kind')) });
+    await writeRecord(desk, randomUUID(), { state: 'waiting', facts: facts('unavailable'), waits: true });
+    await writeRecord(desk, randomUUID(), { state: 'waiting', facts: facts(evil('waitKind')), waits: true });
+    await writeRecord(desk, 'ended-message', { state: 'discarded', facts: facts('rejected') });
+    const now = new Date().toISOString();
+    const line = {
+      ...{ audit: 'begin', id: evil('auditId'), at: now, who: evil('who'), command: evil('command') },
+      ...{ reason: evil('reason'), filter: { [evil('filter')]: evil('filterValue') } },
+      ...{ counts: { [evil('count')]: 1 }, letters: [evil('auditLetter'), 'ended-message', id] },
+    };
+    await put(`audit/${now.slice(0, 10).replaceAll('-', '/')}/x-begin.json`, JSON.stringify(line));
+    await put(`${archived}/${evil('key')}.jsonl`, JSON.stringify({ letter: evil('archived') }));
+    await put(`${archived}-good.jsonl`, `${JSON.stringify({ [evil('lineField')]: 1 })}\n${evil('line')}\n`);
+
+    at = await openConsole(
+      { ...hostile.target, who: evil('operator') },
+      {
+        sentence: (error) => errorSentence(error, {}),
+      },
+    );
+    pages = new Map();
+    const keep = async (name: string, answer: Promise<Answer>): Promise<string> => {
+      const { status, text, headers } = await answer;
+      const { location } = headers;
+      if (status !== 303) pages.set(`${name}: ${status}`, text);
+      return location ?? '';
+    };
+    const [q, found] = [encodeURIComponent(evil('query')), `/letters/${id}`];
+    for (const path of [
+      ...[
+        '/',
+        '/trends',
+        '/causes',
+        '/letters',
+        '/letters?sort=subject',
+        '/uncertain',
+        '/publish',
+        '/waiting',
+        '/log',
+      ],
+      ...[found, `${found}/message`, `${found}/original`, `/replay?id=${id}`, `/edit?id=${id}`],
+      ...[`/discard?id=${id}`, '/discard', '/replay', '/edit', `/trace?id=${id}`, '/trace?id=ended-message'],
+      ...[
+        `/trace?id=${encodeURIComponent(evil('bodyId'))}`,
+        '/trace?user=301',
+        `/letters/${encodeURIComponent(evil('messageId'))}`,
+      ],
+      ...[`/${q}`, `/letters/${q}`, `/letters/${q}/message`, `/letters/${q}/original`, `/runs/${q}`],
+      ...[
+        `/trace?id=${q}`,
+        `/log?days=${q}`,
+        `/letters?page=${q}&sort=${q}`,
+        `/letters?id=${q}&function=${q}&error=${q}`,
+      ],
+      ...['kind', 'status', 'user', 'orgUnit', 'since', 'until', 'minReplays', 'cause'].map(
+        (name) => `/letters?${name}=${q}`,
+      ),
+      ...[`/replay?function=${q}`, `/edit?function=${q}`, `/discard?error=${q}`, `/waiting?function=${q}`],
+      ...[`/uncertain?function=${q}`, `/letters?unheld=${q}`],
+    ])
+      await keep(path.slice(0, 40), at.get(path));
+    await keep('reveal', at.post(`${found}/reveal`, { reason: evil('revealReason') }));
+    for (const headers of [{ host: at.host }, { host: at.host, 'sec-fetch-site': 'cross-site' }])
+      await keep(
+        JSON.stringify(headers),
+        send(at.port, { path: `/x?${q}&"'>`.replace(/["'>]/g, encodeURIComponent), headers }),
+      );
+    await keep(
+      'wrong token',
+      send(at.port, {
+        ...{ method: 'POST', path: '/session', headers: { ...at.own, cookie: '' } },
+        body: new URLSearchParams({ token: evil('token'), next: `/${evil('next')}` }).toString(),
+      }),
+    );
+    pages.set('/live', (await at.live('/live')).replace(/^[\s\S]*?\r\n\r\n|^[\da-f]*\r$/gm, ''));
+
+    const quoted = (field: string): string => `"${evil(field).replaceAll('"', '""')}"`;
+    const known = `orgUnitId,userId,comments,grade.type\n1,${quoted('cell')},${quoted('comment')},${quoted('type')}\n`;
+    const unknown = `userId;${quoted('column')}\n301;${quoted('otherCell')}\n`;
+    const upload = (name: string, content: string): string =>
+      `--${boundary}\r\nContent-Disposition: form-data; name="function"\r\n\r\ngrade-push\r\n--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name.replaceAll('"', '%22').replace('\u202E', '')}"\r\nContent-Type: text/csv\r\n\r\n${content}\r\n--${boundary}--\r\n`;
+    const publish = (name: string, content: string) =>
+      send(at.port, {
+        ...{ method: 'POST', path: '/publish', body: upload(name, content) },
+        headers: { ...at.own, 'content-type': `multipart/form-data; boundary=${boundary}` },
+      });
+    const address = `s3://${hostile.bucket}/${archived}-good.jsonl`;
+    const runs = [
+      await keep('known columns', publish(`${evil('csvName')}.csv`, known)),
+      await keep('unknown columns', publish(`${evil('csvName')}.csv`, unknown)),
+      await keep(
+        'json',
+        publish(
+          `${evil('jsonName')}.json`,
+          JSON.stringify([{ data: { [evil('jsonField')]: evil('jsonValue') } }]),
+        ),
+      ),
+      await keep('broken json', publish(`${evil('brokenName')}.json`, `{"a": ${evil('broken')}`)),
+      await keep('name', publish(evil('fileName'), known)),
+      await keep('discard', at.post('/discard', { all: 'yes', reason: evil('discardReason') })),
+      await keep(
+        'edit',
+        at.post('/edit', {
+          id: other,
+          function: 'grade-push',
+          reason: evil('editReason'),
+          'set:comments': evil('edited'),
+        }),
+      ),
+      await keep('replay', at.post('/replay', { includeUncertain: 'yes' })),
+      await keep('uncertain', at.post('/uncertain')),
+      await keep('restore', at.post('/restore', { address })),
+      await keep('restore elsewhere', at.post('/restore', { address: evil('address') })),
+      await keep('wake', at.post('/wake', { function: evil('wakeFunction'), reason: evil('wakeReason') })),
+      await keep(
+        'pause',
+        at.post('/pause', { function: evil('pauseFunction'), reason: evil('pauseReason') }),
+      ),
+      await keep('resume', at.post('/resume', { function: evil('resumeFunction') })),
+      await keep('decide', at.post('/decide', { id: evil('decideId'), reason: evil('decideReason') })),
+    ].filter((path) => path !== '');
+    expect(runs.length).toBeGreaterThan(8);
+    for (const run of runs) {
+      for (let tries = 0; tries < 50; tries += 1) {
+        if (!(await at.get(run)).text.includes('is at work')) break;
+        await sleep(20);
+      }
+      await keep(`${run} (${runs.indexOf(run)})`, at.get(run));
+      pages.set(
+        `${run}/live`,
+        (await at.live(`${run}/live`)).replace(/^[\s\S]*?\r\n\r\n|^[\da-f]*\r$/gm, ''),
+      );
+    }
+    await keep('/runs', at.get('/runs'));
+    await keep('/log', at.get('/log'));
+  }, 20_000);
+  afterAll(() => at.close());
+
+  const own = new Set(
+    'html head meta title link script body header footer main nav section article div p span a ul ol li dl dt dd h1 h2 h3 form input label select option button output fieldset legend table caption thead tbody tr th td code pre bdi time blockquote details summary noscript svg g rect figure figcaption meter progress strong del ins textarea'.split(
+      ' ',
+    ),
+  );
+  test('no element, handler or address in any page comes from there', () => {
+    expect(pages.size).toBeGreaterThan(70);
+    for (const [name, page] of pages)
+      for (const { name: element, attributes } of read(page).elements) {
+        expect(own, name).toContain(element);
+        for (const [attribute, value] of attributes) {
+          expect(attribute, name).not.toMatch(/^on|^style$|^srcdoc$|^formtarget$/);
+          if (/^(href|src|action|formaction|data-live|data-load)$/.test(attribute))
+            expect(value, name).toMatch(/^(\/(?![/\\])|#main$)/);
+        }
+      }
+  });
+  test('no page holds a control character, or turns the direction of what stands around it', () => {
+    const turned = [...pages].flatMap(([name, page]) =>
+      [...page.matchAll(/.{0,60}(?!\n)[\p{Cc}\p{Bidi_Control}].{0,20}/gu)].map(
+        ([found]) => `${name}: ${found}`,
+      ),
+    );
+    expect(turned).toEqual([]);
+  });
+  test('no title tells what others write: titles stay in the history', () => {
+    for (const [name, page] of pages)
+      for (const [, title = ''] of page.matchAll(/<title>([^<]*)<\/title>/g))
+        expect(title, name).not.toMatch(/script|alert|&/);
+  });
+  test('all that others write was shown as text, so that this proves something', () => {
+    const all = [...pages.values()].map((page) => read(page).text).join('\n');
+    const shown = [
+      ...['failureFunction', 'remedy', 'title', 'detail', 'attribute', 'comments', 'fieldName'],
+      ...[
+        'bodyId',
+        'deedBy',
+        'deedWhy',
+        'error',
+        'words',
+        'recordFunction',
+        'recordRemedy',
+        'user',
+        'orgUnit',
+      ],
+      ...['thing', 'by', 'why', 'who', 'command', 'reason', 'count', 'key', 'operator', 'discardReason'],
+      ...['editReason', 'column', 'cell', 'jsonField', 'kind', 'waitKind', 'pauseFunction', 'query'],
+    ];
+    expect(shown.filter((field) => !new RegExp(`${field}\\\\?"`).test(all))).toEqual([]);
+  });
+});
+
+describe('other objects and screens than those that are shown', () => {
+  test.each([
+    ...['..', '../..', '..%2f..%2faudit', '%2e%2e', '%2e%2e%2f%2e%2e', '..%5c..%5caudit', '....//....//x'],
+    ...['%00%00', '%0d%0aSet-Cookie:%20a=b', '__proto__', 'constructor', '%E0%A4%A', `${'a'.repeat(2_000)}`],
+    ...['s3:%2F%2Fother%2Fx', '*', '%', "'%20or%201=1", '{"S":"x"}'],
+  ])('a letter or run called %s', async (name) => {
+    await attack(async () => {
+      for (const path of [
+        `/letters/${name}`,
+        `/letters/${name}/message`,
+        `/letters/${name}/original`,
+        `/runs/${name}`,
+      ]) {
+        const told = await sendRaw(
+          ours.port,
+          `GET ${path} HTTP/1.1\r\nHost: ${ours.host}\r\nCookie: ${ours.cookie}\r\nConnection: close\r\n\r\n`,
+        );
+        const [, status = ''] = /^HTTP\/1\.1 (\d+)/.exec(told) ?? [];
+        // `/letters/..` is the overview.
+        expect([path, status]).toEqual([
+          path,
+          expect.stringMatching(name.includes('..') || name.includes('%2e') ? /^(200|40[04])$/ : /^40[04]$/),
+        ]);
+        expect(told).not.toMatch(/^Set-Cookie:|Jane|^\s+at /m);
+      }
+      for (const path of [`/runs/${name}/answer`, `/runs/${name}/stop`]) {
+        const told = await sendRaw(
+          ours.port,
+          `POST ${path} HTTP/1.1\r\n${Object.entries(ours.own)
+            .map((each) => each.join(': '))
+            .join('\r\n')}\r\nContent-Length: 8\r\nConnection: close\r\n\r\nreason=x`,
+        );
+        expect(told).toMatch(/^HTTP\/1\.1 40[04]/);
+      }
+    });
+  });
+  const addresses: [name: string, address: (bucket: string) => string][] = [
+    ['the audit log', (bucket) => `s3://${bucket}/audit/2026/01/01/x.json`],
+    ['originals of edited letters', (bucket) => `s3://${bucket}/edited/2026-01-01/x.jsonl`],
+    ['letters kept whole', (bucket) => `s3://${bucket}/letters/x/x.jsonl`],
+    ['another bucket', () => 's3://another-bucket/discarded/x.jsonl'],
+    ['a bucket whose name begins so', (bucket) => `s3://${bucket}-evil/discarded/x.jsonl`],
+    ['a folder whose name begins so', (bucket) => `s3://${bucket}/discarded-evil/x.jsonl`],
+    ['a way up', (bucket) => `s3://${bucket}/../${bucket}/audit/x.json`],
+    ['upper case', (bucket) => `S3://${bucket.toUpperCase()}/discarded/x.jsonl`],
+    ['a file of this machine', () => 'file:///etc/passwd'],
+    ['a path of this machine', () => '/etc/passwd'],
+    ['a path of this folder', () => 'discarded/x.jsonl'],
+    ['the standard input', () => '-'],
+    ['an address of the network', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['space before it', (bucket) => ` s3://${bucket}/discarded/x.jsonl`],
+    ['nothing', () => ''],
+  ];
+  test.each(addresses)('restore from %s', async (_, addressOf) => {
+    await attack(async () => {
+      const answer = await ours.post('/restore', { address: addressOf(office.bucket) });
+      expect(answer.status).toBe(400);
+      expect(answer.headers.location).toBeUndefined();
+    });
+  });
+  test('an original that the history of a letter says to be elsewhere is not read', async () => {
+    const of = await offices.open();
+    const s3 = await of.target.s3();
+    await s3.send(
+      new PutObjectCommand({
+        ...{ Bucket: of.bucket, Key: 'audit/secret.json' },
+        Body: `${JSON.stringify({ body: eventBody('grade-push', { comments: 'top secret' }) })}\n`,
+      }),
+    );
+    const deed = { what: 'edited', at: '2026-01-01T00:00:00Z', by: 'x', letter: 'x', kind: 'rejected' };
+    const originals = [
+      ...[`s3://${of.bucket}/audit/secret.json`, `s3://${of.bucket}/edited/../audit/secret.json`],
+      ...['s3://other/edited/2026-01-01/x.jsonl', 'file:///etc/passwd', 'http://169.254.169.254/'],
+    ];
+    const ids = await of.park(
+      originals.map((original) => ({
+        attributes: {
+          history: { DataType: 'String', StringValue: JSON.stringify({ deeds: [{ ...deed, original }] }) },
+        },
+      })),
+    );
+    const at = await openConsole(of.target);
+    try {
+      for (const each of ids) {
+        const { text, status } = await at.get(`/letters/${each}/original`);
+        expect(status).toBe(200);
+        expect(text).toContain('The original cannot be read: it does not lie among');
+        expect(text).not.toMatch(/top secret|root:/);
+      }
+    } finally {
+      await at.close();
+    }
+  });
+  test.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
+    'a field, filter or order called %s',
+    async (name) => {
+      await attack(async () => {
+        for (const path of [
+          `/letters?sort=${name}`,
+          `/letters?${name}=x&${name}[polluted]=1`,
+          `/letters?function=${name}&page=${name}`,
+          `/trace?${name}=1`,
+          `/waiting?function=${name}`,
+          `/log?days=${name}`,
+          `/edit?function=${name}`,
+        ]) {
+          const { status, text } = await ours.get(path);
+          expect([path, status]).toEqual([path, 200]);
+          expect(text).not.toMatch(/native code|\[object/);
+        }
+        expect((await ours.get(`/letters?kind=${name}`)).status).toBe(400);
+        const form = `${name}=x&set:${name}=x&unset=${name}&reason=x&id=none&function=${name}`;
+        expect((await ours.post('/edit', form)).status).toBe(400);
+      });
+      expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+    },
+  );
+  test.each([
+    ...[
+      'since=yesterday',
+      'until=3',
+      'since=1h&until=2d',
+      'user=Jane',
+      'user=-1',
+      'user=1e400',
+      'orgUnit=0x',
+    ],
+    ...[
+      'status=999',
+      'status=5xx;',
+      'kind=all',
+      'minReplays=-1',
+      'minReplays=NaN',
+      'maxReplays=1.5',
+      'id=abc',
+    ],
+    ...['cause=..%2F..', 'cause=XYZ', 'since=99999999999999999999d'],
+  ])('a wrong filter: %s', async (query) => {
+    await attack(async () => {
+      for (const path of ['/letters', '/replay', '/discard', '/edit', '/uncertain', '/waiting']) {
+        const { status, text } = await ours.get(`${path}?${query}`);
+        expect([path, status]).toEqual([path, 400]);
+        expect(text).toContain('role="alert"');
+        expect(text).not.toMatch(/\n\s+at |ZodError|defect/);
+      }
+      for (const path of ['/letters/search', '/replay', '/uncertain', '/discard', '/wake'])
+        expect([path, (await ours.post(path, `${query}&reason=x`)).status]).toEqual([path, 400]);
+    });
+  });
+});
+
+describe('too much', () => {
+  const ids = (count: number): string =>
+    Array.from({ length: count }, (_, at) => `id=${at + 10_000}`).join('&');
+  const forms: [name: string, path: string, body: () => string, statuses: number[]][] = [
+    ['a form of 256 KB and more', '/discard', () => `all=yes&reason=${'x'.repeat(256 * 1024)}`, [413]],
+    ['100,000 ids', '/discard', () => `reason=x&${ids(100_000)}`, [413]],
+    ['a token of 1 MB', '/session', () => `token=${'x'.repeat(1024 * 1024)}`, [413]],
+    ['50,000 fields', '/letters/search', () => 'a=1&'.repeat(50_000), [303]],
+    ['20,000 ids', '/letters/search', () => ids(20_000), [303, 400]],
+    ['200,000 times the same separator', '/letters/search', () => '&'.repeat(200_000), [303]],
+    ['80,000 escapes', '/letters/search', () => `error=${'%41'.repeat(80_000)}`, [303]],
+    ['broken escapes', '/letters/search', () => `error=${'%zz'.repeat(80_000)}`, [303]],
+    ['a text of 10,000 characters', '/letters/search', () => `error=${'(a+)+$'.repeat(1_700)}`, [303]],
+    ['a long time', '/letters/search', () => `since=${'1'.repeat(100_000)}x`, [400]],
+  ];
+  test.each(forms)('%s', async (_, path, body, statuses) => {
+    const begunMs = performance.now();
+    await attack(async () => {
+      const answer = await ours.post(path, body());
+      expect(statuses).toContain(answer.status);
+      expectHeaders(answer);
+    });
+    expect(performance.now() - begunMs).toBeLessThan(2_000);
+  });
+  test('a form in chunks, which says nothing of its length', async () => {
+    await attack(async () => {
+      const answer = await send(ours.port, {
+        ...{ method: 'POST', path: '/discard', body: `all=yes&reason=${'x'.repeat(300 * 1024)}` },
+        headers: { ...ours.own, 'transfer-encoding': 'chunked' },
+      });
+      expect(answer.status).toBe(413);
+    });
+  });
+  test('a file of more than 20 MB, and one of very many parts', async () => {
+    const headers = { ...ours.own, 'content-type': `multipart/form-data; boundary=${boundary}` };
+    const part = `--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n`;
+    await attack(async () => {
+      const large = await send(ours.port, {
+        ...{ method: 'POST', path: '/publish', headers, body: Buffer.alloc(20 * 1024 * 1024 + 1) },
+      });
+      expect(large.status).toBe(413);
+      const begunMs = performance.now();
+      const many = await send(ours.port, {
+        ...{ method: 'POST', path: '/publish', headers },
+        body: `${part.repeat(10_000)}--${boundary}--\r\n`,
+      });
+      expect(many.status).toBe(400);
+      expect(performance.now() - begunMs).toBeLessThan(2_000);
+    });
+  });
+  test.each([
+    ['none', 'multipart/form-data'],
+    ['an empty one', 'multipart/form-data; boundary='],
+    ['one of 1,000 characters', `multipart/form-data; boundary=${'x'.repeat(1_000)}`],
+    ['another than in the form', 'multipart/form-data; boundary=----another-boundary-0123456789'],
+  ])('a form with files whose boundary is %s', async (_, type) => {
+    await attack(async () => {
+      for (const path of ['/publish', '/discard', '/session']) {
+        const answer = await send(ours.port, {
+          ...{ method: 'POST', path, body: `--${boundary}--\r\n` },
+          headers: { ...ours.own, 'content-type': type },
+        });
+        expect(answer.status).toBe(400);
+        expect(answer.text).not.toMatch(/TypeError|\n\s+at /);
+      }
+    });
+  });
+  test('whoever has no right is refused before the body is there', async () => {
+    const head = `POST /publish HTTP/1.1\r\nHost: ${ours.host}\r\nContent-Type: text/plain\r\nContent-Length: 100000000000\r\n\r\nx`;
+    const told = await attack(() => sendRaw(ours.port, head, (each) => each.includes('</html>')));
+    expect(told).toMatch(/^HTTP\/1\.1 403 /);
+  });
+  test('bodies that come slowly, or never, hold nobody up', async () => {
+    const headers = Object.entries(ours.own).map((each) => `${each.join(': ')}\r\n`);
+    await attack(async () => {
+      const slow = Array.from({ length: 100 }, () => {
+        const socket = connect(ours.port, '127.0.0.1');
+        socket.on('error', () => {});
+        socket.write(`POST /discard HTTP/1.1\r\n${headers.join('')}Content-Length: 100\r\n\r\nall=yes&rea`);
+        return socket;
+      });
+      const begunMs = performance.now();
+      expect((await ours.get('/letters')).status).toBe(200);
+      expect(performance.now() - begunMs).toBeLessThan(1_000);
+      for (const socket of slow) socket.destroy();
+    });
+  });
+  test('headers of 64 KB, and 3,000 of them', async () => {
+    for (const lines of [`X: ${'x'.repeat(65_536)}\r\n`, 'X: 1\r\n'.repeat(3_000)]) {
+      const told = await attack(() =>
+        sendRaw(
+          ours.port,
+          `GET /letters HTTP/1.1\r\n${lines}Host: ${ours.host}\r\nCookie: ${ours.cookie}\r\nConnection: close\r\n\r\n`,
+        ),
+      );
+      expect(told).toMatch(/^HTTP\/1\.1 4(00|31) /);
+      expectNothingTold(told);
+    }
+  });
+});
+
+describe('--read-only', () => {
+  let reader: Opened;
+  beforeAll(async () => {
+    reader = await openConsole(office.target, { readOnly: true });
+  });
+  afterAll(() => reader.close());
+  /** They plan, look or search, and a run of theirs ends without a change. */
+  const harmless = [
+    '/session',
+    '/letters/search',
+    '/replay',
+    '/uncertain',
+    '/publish',
+    '/runs/:id/answer',
+    '/runs/:id/stop',
+  ];
+  test.each(changing.filter((path) => !harmless.includes(path)))(
+    'POST %s by a form that no screen shows',
+    async (path) => {
+      await attack(
+        async () => {
+          for (const each of [
+            path,
+            `${path}/`,
+            path.toUpperCase(),
+            `/${path}`,
+            `${path}?x=/replay`,
+            `${path}%2F`,
+            `/./x/..${path}`,
+          ]) {
+            const answer = await reader.post(pathOf(each), wholeForm());
+            expect([403, 404]).toContain(answer.status);
+            expectHeaders(answer);
+          }
+        },
+        { at: reader },
+      );
+    },
+  );
+  test('what plans and looks changes nothing, and writes nothing into the audit log', async () => {
+    const before = await everything(office);
+    for (const path of ['/replay', '/uncertain']) {
+      const { headers } = await reader.post(path, wholeForm());
+      const run = headers.location ?? '';
+      expect(run).toMatch(/^\/runs\//);
+      for (let tries = 0; tries < 100 && (await reader.get(run)).text.includes('is at work'); tries += 1)
+        await sleep(20);
+      await reader.post(`${run}/answer`, { answer: 'yes' });
+      await reader.post(`${run}/stop`);
+      expect((await reader.get(run)).text).not.toMatch(/is at work|waits for your answer/);
+    }
+    expect(reader.said).toEqual([]);
+    expect((await everything(office)).objects).toEqual(before.objects);
+    expect((await everything(office)).records).toEqual(before.records);
+  });
+  test('no screen shows a form that changes something', async () => {
+    const pages = reading.filter((path) => !/live|\.|\/runs\/|message|original/.test(path));
+    for (const path of pages)
+      for (const { name, attributes } of read((await reader.get(pathOf(path))).text).elements) {
+        const action = attributes.get('action') ?? attributes.get('formaction');
+        if (action !== undefined && name !== 'a' && attributes.get('method') !== 'get')
+          expect([path, harmless]).toEqual([path, expect.arrayContaining([action])]);
+      }
+  });
+});
+
+describe('the end', () => {
+  test('a live stream, and requests of others, do not keep it open; then nothing answers', async () => {
+    const short = await openConsole(office.target, { idleMs: 300 });
+    await short.get('/runs');
+    let isOver = false;
+    short.ended.then(() => {
+      isOver = true;
+    });
+    const stream = sendRaw(
+      short.port,
+      `GET /live HTTP/1.1\r\nHost: ${short.host}\r\nCookie: ${short.cookie}\r\n\r\n`,
+    );
+    const refused = async (): Promise<void> => {
+      for (let tries = 0; tries < 100 && !isOver; tries += 1) {
+        for (const path of ['/console.css', '/console.js', '/letters', '/session', '/nowhere'])
+          await send(short.port, { path, headers: { host: short.host } }).catch(() => {});
+        await short.exchange('guess').catch(() => {});
+        await sleep(20);
+      }
+    };
+    const [why] = await Promise.all([
+      Promise.race([short.ended, sleep(1_500).then(() => 'still there')]),
+      refused(),
+    ]);
+    expect(why).toBe('unused');
+    expect(await stream).toContain('event-stream');
+    await expect(short.get('/runs')).rejects.toThrow('ECONNREFUSED');
+    await expect(short.exchange(short.token)).rejects.toThrow('ECONNREFUSED');
+  });
+  test('a connection that is kept open gets no answer after the end', async () => {
+    const short = await openConsole(office.target);
+    const socket = connect(short.port, '127.0.0.1');
+    const ask = `GET /runs HTTP/1.1\r\nHost: ${short.host}\r\nCookie: ${short.cookie}\r\n\r\n`;
+    let told = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      told += chunk;
+    });
+    socket.on('error', () => {});
+    socket.write(ask);
+    while (!told.includes('</html>')) await sleep(5);
+    told = '';
+    const ending = short.close();
+    socket.write(ask);
+    await ending;
+    await sleep(20);
+    expect(told).toBe('');
+    expect(socket.destroyed || socket.readableEnded).toBe(true);
+    socket.destroy();
+  });
+  test('it listens on 127.0.0.1 alone', async () => {
+    const others = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    const addresses = [...others.map(({ address }) => address), '::1', '127.0.0.2', '0.0.0.0'];
+    for (const address of new Set(addresses.filter((each) => each !== '127.0.0.1' && each !== '0.0.0.0'))) {
+      const told = await new Promise<string>((resolve) => {
+        const socket = connect(ours.port, address, () => resolve('connected'));
+        socket.on('error', () => resolve('refused')).setTimeout(500, () => resolve('refused'));
+        socket.on('connect', () => socket.destroy());
+      });
+      expect([address, told]).toEqual([address, 'refused']);
+    }
+  });
+  test('of all that was refused the console would have done much for its own browser', async () => {
+    const statuses = new Map<string, number>();
+    const of = await offices.open();
+    letters = await of.park([{}]);
+    const at = await openConsole(of.target);
+    for (const path of changing) statuses.set(path, (await at.post(pathOf(path), wholeForm())).status);
+    await at.close();
+    const refusals = [...statuses].filter(([, status]) => [401, 403, 405, 413, 415, 421].includes(status));
+    expect(refusals).toEqual([]);
+    expect([...statuses.values()].filter((status) => status === 303).length).toBeGreaterThan(8);
+    expect(at.said.length).toBeGreaterThan(0);
   });
 });
