@@ -17,11 +17,15 @@ export const addDiscard = (app: App, desk: Desk): void => {
       context,
       'Discard',
       html`<p>${countOf(count, 'letter matches', 'letters match')}. Each is archived first; the log restores it.</p>
-<form method="post" action="/discard">${hiddenFields(given)}${
+${
+  desk.readOnly
+    ? ''
+    : html`<form method="post" action="/discard">${hiddenFields(given)}${
         Object.keys(given).length > 0
           ? ''
           : html`<label class="check"><input type="checkbox" name="all" value="yes" required> Every letter there is</label>`
-      }${reasonField(true)}<button>Plan</button></form>
+      }${reasonField(true)}<button>Plan</button></form>`
+}
 ${groupTable('Letters by cause', groups, 'No letter matches.')}`,
     );
   });

@@ -1008,14 +1008,14 @@ describe('other objects and screens than those that are shown', () => {
       'maxReplays=1.5',
       'id=abc',
     ],
-    ...['cause=..%2F..', 'cause=XYZ', 'since=99999999999999999999d'],
+    ...['cause=..%2F..', 'cause=XYZ'],
   ])('a wrong filter: %s', async (query) => {
     await attack(async () => {
       for (const path of ['/letters', '/replay', '/discard', '/edit', '/uncertain', '/waiting']) {
         const { status, text } = await ours.get(`${path}?${query}`);
         expect([path, status]).toEqual([path, 400]);
         expect(text).toContain('role="alert"');
-        expect(text).not.toMatch(/\n\s+at |ZodError|defect/);
+        expect(text).not.toMatch(/\n\s+at |ZodError|[Aa] defect/);
       }
       for (const path of ['/letters/search', '/replay', '/uncertain', '/discard', '/wake'])
         expect([path, (await ours.post(path, `${query}&reason=x`)).status]).toEqual([path, 400]);
@@ -1031,7 +1031,7 @@ describe('too much', () => {
     ['100,000 ids', '/discard', () => `reason=x&${ids(100_000)}`, [413]],
     ['a token of 1 MB', '/session', () => `token=${'x'.repeat(1024 * 1024)}`, [413]],
     ['50,000 fields', '/letters/search', () => 'a=1&'.repeat(50_000), [303]],
-    ['20,000 ids', '/letters/search', () => ids(20_000), [303, 400]],
+    ['20,000 ids without a reason', '/discard', () => ids(20_000), [400]],
     ['200,000 times the same separator', '/letters/search', () => '&'.repeat(200_000), [303]],
     ['80,000 escapes', '/letters/search', () => `error=${'%41'.repeat(80_000)}`, [303]],
     ['broken escapes', '/letters/search', () => `error=${'%zz'.repeat(80_000)}`, [303]],
