@@ -73,8 +73,9 @@ export const createApp = (desk: Desk, { host, session, sentence, onUse }: AppOpt
   app.post('/session', async (context) => {
     const form = await formOf(context);
     const next = safeNext(form.get('next') ?? '/');
-    if (session.isSignedIn(context) || session.exchange(context, form.get('token') ?? ''))
-      return context.redirect(next, 303);
+    if (session.exchange(context, form.get('token') ?? '')) return context.redirect(next, 303);
+    // Another site may lead here, with any token behind the address of any screen.
+    if (session.isSignedIn(context)) return context.redirect('/', 303);
     return context.html(
       signIn(next, 'This token is not right, or was used before. Start the console again for a new one.'),
       403,

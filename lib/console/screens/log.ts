@@ -51,7 +51,7 @@ export const addLog = (app: App, desk: Desk): void => {
     const address = (await formOf(context)).get('address') ?? '';
     const bucket = await target.bucket();
     const input = objectInput(address, target);
-    if (input === undefined || !address.startsWith(`s3://${bucket}/discarded/`))
+    if (input === undefined || !address.startsWith(`s3://${bucket}/discarded/`) || address.includes('/../'))
       throw new RefusedError('Only what lies under discarded/ in the bucket of this deployment is restored.');
     const run = runs.begin('Restore', async (at) => {
       const importing = (dryRun: boolean) =>

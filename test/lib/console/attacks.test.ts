@@ -18,12 +18,25 @@ const offices = officesForTests();
 
 const boundary = '----WebKitFormBoundary0123456789abcdef';
 
+/** The console without what it shows: its routes, and how a browser signs in. */
+const signingIn = () => {
+  const session = createSession(1);
+  const host = '127.0.0.1:1';
+  const app = createApp({ integrations: new Map() } as unknown as Desk, {
+    ...{ host, session, sentence: String, onUse: () => {} },
+  });
+  const exchange = (token: string, next = '/') =>
+    app.request(`http://${host}/session`, {
+      method: 'POST',
+      headers: { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
+      body: new URLSearchParams({ token, next }),
+    });
+  return { session, app, exchange };
+};
+
 /** Every route that the console has, so that a new one is attacked, too. */
-const routes = createApp({ integrations: new Map() } as unknown as Desk, {
-  ...{ host: '127.0.0.1:1', session: createSession(1) },
-  ...{ sentence: String, onUse: () => {} },
-})
-  .routes.filter(({ method }) => method !== 'ALL')
+const routes = signingIn()
+  .app.routes.filter(({ method }) => method !== 'ALL')
   .map(({ method, path }) => ({ method, path }));
 const changing = routes.flatMap(({ method, path }) => (method === 'GET' ? [] : [path]));
 const reading = routes.flatMap(({ method, path }) => (method === 'GET' ? [path] : []));
@@ -199,6 +212,19 @@ describe('DNS rebinding: another name that leads here', () => {
     expect(told).toMatch(/^HTTP\/1\.1 400 /);
     expectNothingTold(told);
   });
+  test('a WebSocket, and HTTP/2 by the way of HTTP/1.1', async () => {
+    for (const upgrade of ['websocket', 'h2c']) {
+      const told = await attack(() =>
+        sendRaw(
+          ours.port,
+          `GET /live HTTP/1.1\r\nHost: ${ours.host}\r\nOrigin: https://evil.example\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+          (each) => each.includes('</html>'),
+        ),
+      );
+      expect(told).toMatch(/^HTTP\/1\.1 401 /);
+      expectNothingTold(told);
+    }
+  });
   test('a second request hidden in the body of a refused one', async () => {
     const hidden = `POST /discard HTTP/1.1\r\nHost: ${ours.host}\r\nOrigin: ${ours.origin}\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\nCookie: ${ours.cookie}\r\nContent-Length: ${wholeBody().length}\r\n\r\n${wholeBody()}`;
     const told = await attack(() =>
@@ -218,6 +244,8 @@ describe('DNS rebinding: another name that leads here', () => {
   });
 });
 
+const evilSite = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+
 describe('cross-site request forgery, by a browser that has signed in', () => {
   type Forged = {
     headers?: Record<string, string>;
@@ -233,28 +261,27 @@ describe('cross-site request forgery, by a browser that has signed in', () => {
           `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
       )
       .join('')}--${boundary}--\r\n`;
-  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
   const forged: [name: string, Forged][] = [
-    ['a form of another site', { headers: evil, statuses: [403] }],
+    ['a form of another site', { headers: evilSite, statuses: [403] }],
     [
       'a form with files of another site',
       {
-        ...{ headers: { ...evil, 'content-type': `multipart/form-data; boundary=${boundary}` } },
+        ...{ headers: { ...evilSite, 'content-type': `multipart/form-data; boundary=${boundary}` } },
         ...{ body: () => multipart(wholeForm()), statuses: [403] },
       },
     ],
     [
       'a form as text of another site',
-      { headers: { ...evil, 'content-type': 'text/plain' }, statuses: [403] },
+      { headers: { ...evilSite, 'content-type': 'text/plain' }, statuses: [403] },
     ],
     [
       'JSON of another site',
       {
-        ...{ headers: { ...evil, 'content-type': 'application/json' } },
+        ...{ headers: { ...evilSite, 'content-type': 'application/json' } },
         ...{ body: () => JSON.stringify(wholeForm()), statuses: [403] },
       },
     ],
-    ['a beacon without content type', { headers: evil, without: ['content-type'], statuses: [403] }],
+    ['a beacon without content type', { headers: evilSite, without: ['content-type'], statuses: [403] }],
     ['no Origin', { without: ['origin'], statuses: [403] }],
     ['an Origin that is null, as of a sandboxed frame', { headers: { origin: 'null' }, statuses: [403] }],
     ['an empty Origin', { headers: { origin: '' }, statuses: [403] }],
@@ -301,19 +328,19 @@ describe('cross-site request forgery, by a browser that has signed in', () => {
       'GET that says to be POST',
       {
         ...{ method: 'GET', body: () => '', statuses: [403, 404] },
-        headers: { ...evil, 'x-http-method-override': 'POST', 'x-method-override': 'POST' },
+        headers: { ...evilSite, 'x-http-method-override': 'POST', 'x-method-override': 'POST' },
       },
     ],
     [
       'a preflight',
       {
         ...{ method: 'OPTIONS', body: () => '', statuses: [405] },
-        headers: { ...evil, 'access-control-request-method': 'POST' },
+        headers: { ...evilSite, 'access-control-request-method': 'POST' },
       },
     ],
     [
       'a prefetch',
-      { method: 'GET', body: () => '', headers: { ...evil, purpose: 'prefetch' }, statuses: [403] },
+      { method: 'GET', body: () => '', headers: { ...evilSite, purpose: 'prefetch' }, statuses: [403] },
     ],
   ];
   test.each(forged)(
@@ -338,7 +365,7 @@ describe('cross-site request forgery, by a browser that has signed in', () => {
   test.each(changing)('POST %s of another site, of another port, and of no browser', async (path) => {
     await attack(async () => {
       for (const headers of [
-        { ...ours.own, ...evil },
+        { ...ours.own, ...evilSite },
         { ...ours.own, origin: `http://127.0.0.1:${ours.port + 1}`, 'sec-fetch-site': 'same-site' },
         { host: ours.host, cookie: ours.cookie, 'content-type': 'application/x-www-form-urlencoded' },
       ])
@@ -359,6 +386,32 @@ describe('cross-site request forgery, by a browser that has signed in', () => {
         expectHeaders(answer);
       }
     });
+  });
+  test('a run that waits for its answer, answered and stopped by another site', async () => {
+    const of = await offices.open();
+    const [id = ''] = await of.park([{}]);
+    const at = await openConsole(of.target);
+    try {
+      const { headers } = await at.post('/discard', { id, reason: 'a test' });
+      const run = headers.location ?? '';
+      const isAsking = async () => (await at.get(run)).text.includes('waits for your answer');
+      for (let tries = 0; tries < 100 && !(await isAsking()); tries += 1) await sleep(10);
+      const before = await everything(of);
+      for (const path of [`${run}/answer`, `${run}/stop`])
+        for (const each of [evilSite, { origin: at.origin, 'sec-fetch-site': 'none' }, { cookie: '' }]) {
+          const forged = { method: 'POST', path, headers: { ...at.own, ...each }, body: 'answer=yes' };
+          expect([401, 403]).toContain((await send(at.port, forged)).status);
+        }
+      expect((await at.get(`${run}/answer?answer=yes`)).status).toBe(404);
+      expect(await isAsking()).toBe(true);
+      expect(await everything(of)).toEqual(before);
+      await at.post(`${run}/answer`, { answer: 'no' });
+      await at.post(`${run}/answer`, { answer: 'yes' });
+      expect((await at.get(run)).text).toContain('This run ended');
+      expect((await of.list()).letters).toBe(1);
+    } finally {
+      await at.close();
+    }
   });
   test('pages read by another site, as images, frames or scripts', async () => {
     await attack(async () => {
@@ -428,27 +481,16 @@ describe('no right to come in', () => {
       for (let time = 0; time < 3; time += 1) expectRefused(await ours.exchange(ours.token), [403]);
     });
   });
-  test('the token while its browser signs in: of many at once, one comes in', async () => {
-    const ending = new AbortController();
-    const fresh = await openConsole(office.target, { signal: ending.signal });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => fresh.exchange(fresh.token)));
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 403));
-    ending.abort();
-    await fresh.ended;
+  test('the token by twenty at once: one comes in', async () => {
+    const { session, exchange } = signingIn();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(session.token)));
+    expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
+    expect(answers.filter((each) => each.headers.has('set-cookie'))).toHaveLength(1);
   });
   test.each(['', ' ', 'A'.repeat(43), 'undefined', '\0', '🦉', 'x'.repeat(100_000)])(
     'a guessed token: %j does not use the real one up',
     async (guess) => {
-      const session = createSession(1);
-      const app = createApp({ integrations: new Map() } as unknown as Desk, {
-        ...{ host: '127.0.0.1:1', session, sentence: String, onUse: () => {} },
-      });
-      const exchange = (token: string) =>
-        app.request('http://127.0.0.1:1/session', {
-          method: 'POST',
-          headers: { host: '127.0.0.1:1', origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-origin' },
-          body: new URLSearchParams({ token }),
-        });
+      const { session, exchange } = signingIn();
       const guessed = await exchange(guess);
       expect([guessed.status, guessed.headers.get('set-cookie')]).toEqual([403, null]);
       expect((await exchange(session.token)).status).toBe(303);
@@ -499,10 +541,19 @@ describe('sent away after signing in', () => {
     ...['/\u2028', '/ü', '@evil.example', '.evil.example', '', '/\u007F', '/a\\b', '/%5C\\evil.example'],
   ];
   test.each(elsewhere)('next is %j', async (next) => {
-    const answer = await ours.post('/session', { next });
-    expect([answer.status, answer.headers.location]).toEqual([303, '/']);
-    expectHeaders(answer);
+    const { session, exchange } = signingIn();
+    const { status, headers } = await exchange(session.token, next);
+    expect([status, headers.get('location')]).toEqual([303, '/']);
+    expect((await ours.post('/session', { next })).headers.location).toBe('/');
     expect(safeNext(next)).toBe('/');
+  });
+  test('next is a screen of ours, for whoever has the token alone', async () => {
+    const { session, exchange } = signingIn();
+    const next = '/letters?kind=rejected&error=a%20b';
+    expect((await exchange(session.token, next)).headers.get('location')).toBe(next);
+    // As where another site leads to a screen with a token behind its address: the script sends it.
+    const answer = await ours.post('/session', { token: 'x', next: `/letters/${letters[0]}/message` });
+    expect([answer.status, answer.headers.location]).toEqual([303, '/']);
   });
   test('a page that another site leads to names no other site', async () => {
     for (const path of [
@@ -653,10 +704,21 @@ describe('script in what others write', () => {
       },
     ],
   });
+  const controls = '\0\u0007\u001B[31m\u009B31m\u2066\u200F\u061C';
   const facts = (kind: string) => ({
-    ...{ function: evil('recordFunction'), kind, error: evil('error'), words: evil('words') },
+    ...{
+      function: evil('recordFunction') + controls,
+      kind: kind + (kind.length > 20 ? controls : ''),
+      error: evil('error'),
+      words: evil('words') + controls,
+    },
     ...{ remedy: evil('recordRemedy'), required: evil('recordRequired'), operation: evil('recordOperation') },
-    ...{ eventId: evil('eventId'), user: evil('user'), orgUnit: evil('orgUnit'), thing: evil('thing') },
+    ...{
+      eventId: evil('eventId'),
+      user: evil('user'),
+      orgUnit: evil('orgUnit'),
+      thing: evil('thing') + controls,
+    },
     ...{ resource: evil('resource'), history, by: evil('by'), why: evil('why'), as: evil('as') },
     ...{ writtenMs: Date.now(), atMs: Date.now(), firstMs: Date.now(), nextMs: Date.now(), replays: 9 },
     ...{ attempts: 1, handle: evil('handle') },
@@ -916,6 +978,7 @@ describe('other objects and screens than those that are shown', () => {
     ['a bucket whose name begins so', (bucket) => `s3://${bucket}-evil/discarded/x.jsonl`],
     ['a folder whose name begins so', (bucket) => `s3://${bucket}/discarded-evil/x.jsonl`],
     ['a way up', (bucket) => `s3://${bucket}/../${bucket}/audit/x.json`],
+    ['a way up from there', (bucket) => `s3://${bucket}/discarded/../audit/x.json`],
     ['upper case', (bucket) => `S3://${bucket.toUpperCase()}/discarded/x.jsonl`],
     ['a file of this machine', () => 'file:///etc/passwd'],
     ['a path of this machine', () => '/etc/passwd'],
