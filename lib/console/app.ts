@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { html, said } from '../markup/html.ts';
-import { type Desk, formOf, render } from './desk.ts';
+import { type Context, type Desk, formOf, render } from './desk.ts';
 import { guard, type Session, safeNext, signIn } from './guard.ts';
 import { addCauses } from './screens/causes.ts';
 import { addDiscard } from './screens/discard.ts';
@@ -30,19 +30,37 @@ const formBytes = 256 * 1024;
 /** Of a table or file of messages. */
 const fileBytes = 20 * 1024 * 1024;
 
+const titles = {
+  400: 'That cannot be done',
+  404: 'Not found',
+  413: 'That is too large',
+  502: 'It failed',
+} as const;
+
 /** The console: what a request must be, then its screens. */
 export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, onUse }: AppOptions): Hono => {
   const app = new Hono();
   const desk = { ...given, app };
   app.use(guard({ host, session, readOnly: desk.readOnly, onUse }));
+  const problem = (context: Context, status: keyof typeof titles, text: string) => {
+    context.status(status);
+    const content = html`<p class="problem" role="alert">${said(text)}</p>
+<p><a href="/">Overview</a></p>${status === 404 ? '' : html`<p class="quiet">Nothing is lost: letters lie in their queue, and messages go on.</p>`}`;
+    return render(desk, context, { title: titles[status], content });
+  };
   const limit = (maxSize: number) =>
     bodyLimit({
       maxSize,
-      onError: () => {
-        throw new UsageError(`A form may have ${maxSize / 1024} KB at most.`);
-      },
+      onError: (context) => problem(context, 413, `A form may have ${maxSize / 1024} KB at most.`),
     });
   app.use((context, next) => limit(context.req.path === '/publish' ? fileBytes : formBytes)(context, next));
+  app.use(async (context, next) => {
+    const form = context.req.method === 'POST' ? context.req.formData() : undefined;
+    await form?.catch(() => {
+      throw new UsageError('This form cannot be read.');
+    });
+    return next();
+  });
 
   const asset = (path: string, type: string, file: string): void =>
     void app.get(path, async (context) => {
@@ -56,8 +74,9 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, o
   app.post('/session', async (context) => {
     const form = await formOf(context);
     const next = safeNext(form.get('next') ?? '/');
-    if (session.isSignedIn(context) || session.exchange(context, form.get('token') ?? ''))
-      return context.redirect(next, 303);
+    if (session.exchange(context, form.get('token') ?? '')) return context.redirect(next, 303);
+    // Another site may lead here, with any token behind the address of any screen.
+    if (session.isSignedIn(context)) return context.redirect('/', 303);
     return context.html(
       signIn(next, 'This token is not right, or was used before. Start the console again for a new one.'),
       403,
@@ -69,20 +88,10 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, o
   ])
     add(desk);
 
-  const problem = (title: string, text: string) => html`<p class="problem" role="alert">${said(text)}</p>
-<p><a href="/">Overview</a></p>${title === 'Not found' ? '' : html`<p class="quiet">Nothing is lost: letters lie in their queue, and messages go on.</p>`}`;
-  app.notFound(async (context) => {
-    const answer = await render(desk, context, {
-      title: 'Not found',
-      content: problem('Not found', 'There is no such screen.'),
-    });
-    return new Response(answer.body, { status: 404, headers: answer.headers });
-  });
-  app.onError(async (error, context) => {
+  app.notFound((context) => problem(context, 404, 'There is no such screen.'));
+  app.onError((error, context) => {
     const isOurs = error instanceof UsageError || error instanceof RefusedError;
-    const title = isOurs ? 'That cannot be done' : 'It failed';
-    const answer = await render(desk, context, { title, content: problem(title, sentence(error)) });
-    return new Response(answer.body, { status: isOurs ? 400 : 502, headers: answer.headers });
+    return problem(context, isOurs ? 400 : 502, sentence(error));
   });
   return app;
 };

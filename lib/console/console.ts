@@ -9,7 +9,7 @@ import type { Target } from '../deployment/target.ts';
 import { waitingGroups } from '../waiting/waiting.ts';
 import { createApp } from './app.ts';
 import type { Desk } from './desk.ts';
-import { createSession } from './guard.ts';
+import { createSession, headers } from './guard.ts';
 import { createLists, type Lists } from './lists.ts';
 import { createRuns } from './runs.ts';
 
@@ -22,7 +22,7 @@ export type ConsoleOptions = {
   signal: AbortSignal;
   /** What went wrong, as the command says it. */
   sentence(error: unknown): string;
-  /** Gets each line of the audit log. */
+  /** Gets each line of the audit log, and where in the code a defect lies. */
   say(line: string): void;
 };
 
@@ -38,7 +38,14 @@ const address = '127.0.0.1';
 
 /** Serves the desk to browsers on this machine, with the rights of whoever started it. @throws RefusedError where the port is taken. */
 export const startConsole = async (target: Target, options: ConsoleOptions): Promise<Console> => {
-  const { readOnly, idleMs, sentence } = options;
+  const { readOnly, idleMs } = options;
+  // Where in the code a defect lies is for the terminal: pages are shown around.
+  const sentence = (error: unknown): string => {
+    const whole = options.sentence(error);
+    const told = whole.replace(/\s{4,}at .*/s, '');
+    if (told !== whole) options.say(whole);
+    return told;
+  };
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   const integrations = await loadIntegrations();
@@ -77,7 +84,8 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
       usedMs = Date.now();
     },
   });
-  server.on('request', getRequestListener(app.fetch));
+  const errorHandler = () => new Response('This is no request of a browser.', { status: 400, headers });
+  server.on('request', getRequestListener(app.fetch, { errorHandler }));
 
   // The first screen need not wait for what takes long.
   lists.letters.get().catch(() => {});
@@ -86,8 +94,9 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     const end = async (why: 'interrupted' | 'unused'): Promise<void> => {
       clearInterval(timer);
       ending.abort();
-      await runs.over();
+      server.removeAllListeners('request');
       server.close(() => resolve(why));
+      await runs.over();
       server.closeAllConnections();
     };
     const timer = setInterval(

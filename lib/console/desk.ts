@@ -82,9 +82,9 @@ export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Giv
   for (const name of Object.keys(filterSchema.shape)) {
     const texts = query.getAll(name).flatMap((each) => (listed.has(name) ? each.split(',') : each));
     const values = texts.map((each) => each.trim()).filter(Boolean);
-    if (values.length > 0) given[name] = values;
+    if (values.length > 0) given[name] = listed.has(name) ? values : values.slice(-1);
   }
-  const one = ([name, values]: [string, string[]]) => [name, listed.has(name) ? values : values.at(-1)];
+  const one = ([name, values]: [string, string[]]) => [name, listed.has(name) ? values : values[0]];
   const parsed = filterSchema.safeParse(Object.fromEntries(Object.entries(given).map(one)));
   if (parsed.success) return { filter: parsed.data, given };
   const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`);

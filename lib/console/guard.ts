@@ -35,7 +35,8 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 /** Takes the same time, whatever is given. */
 const isSame = (given: string, wanted: string): boolean => timingSafeEqual(digestOf(given), digestOf(wanted));
 
-const headers = {
+/** Of every answer. */
+export const headers = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'X-Frame-Options': 'DENY',
@@ -84,11 +85,14 @@ export const guard = ({ host, session, readOnly, onUse }: GuardOptions): Middlew
     return undefined;
   };
   return async (context, next) => {
-    for (const [name, value] of Object.entries(headers)) context.header(name, value);
     const problem = problemWith(context);
-    if (problem) return context.html(problem.page, problem.status);
-    if (!context.req.path.endsWith('/live')) onUse();
-    return next();
+    if (problem) context.res = await context.html(problem.page, problem.status);
+    else {
+      if (session.isSignedIn(context) && !context.req.path.endsWith('/live')) onUse();
+      await next();
+    }
+    // Last: a stream sets some of them itself.
+    for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
   };
 };
 
@@ -96,7 +100,7 @@ const typeOf = (context: Context): string => (context.req.header('content-type')
 
 const pathOf = (context: Context): string => {
   const { pathname, search } = new URL(context.req.url);
-  return context.req.method === 'GET' ? pathname + search : '/';
+  return context.req.method === 'GET' ? safeNext(pathname + search) : '/';
 };
 
 const refused = <Status extends number>(status: Status, why: string) => ({
@@ -124,5 +128,5 @@ export const signIn = (next: string, problem = ''): Html =>
 <label>Token <input name="token" type="password" autocomplete="off" required></label><button>Sign in</button></form></main>`,
   );
 
-/** A path of this console, and nothing that a browser takes for another site. */
-export const safeNext = (next: string): string => (/^\/(?![/\\])[^\\\s]*$/.test(next) ? next : '/');
+/** A path of this console, and nothing that a browser takes for another site, or a header cannot hold. */
+export const safeNext = (next: string): string => (/^\/(?!\/)[!-[\]-~]*$/.test(next) ? next : '/');

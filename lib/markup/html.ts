@@ -1,11 +1,20 @@
-import { html } from 'hono/html';
+import { html as escaped } from 'hono/html';
 import { plain } from '../redaction/printable.ts';
 import type { Note } from '../wording/notes.ts';
 
 /** Escaped markup, as hono's `html` makes it: every value in a template is escaped, unless it is such markup itself. */
-export type Html = ReturnType<typeof html>;
+export type Html = ReturnType<typeof escaped>;
 
-export { html };
+/** Of no value comes a control character, or one that turns the direction of what stands around it. */
+export const html = (strings: TemplateStringsArray, ...values: unknown[]): Html =>
+  escaped(strings, ...values.map(visible));
+
+const hidden = /(?![\t\n\r])[\p{Cc}\p{Bidi_Control}]/gu;
+
+const visible = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(visible);
+  return typeof value === 'string' ? value.replace(hidden, ' ') : value;
+};
 
 /** A text from outside: no control characters, and its direction changes nothing around it. */
 export const said = (text: string): Html => html`<bdi>${plain(text)}</bdi>`;

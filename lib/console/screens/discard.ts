@@ -14,8 +14,8 @@ export const addDiscard = (desk: Desk): void => {
     const { groups, count, given } = await chosenFrom(desk, query);
     const isAll = Object.keys(given).length === 0;
     return html`<p>${matchText(count)}. Each is archived first; the log restores it.</p>
-<form method="post" action="/discard">${hiddenFields(given)}${isAll ? checkbox('all', 'Every letter there is', { isRequired: true }) : ''}
-${reasonField(true)}<button>Plan</button></form>${groupTable('Letters by cause', groups, 'No letter matches.')}`;
+${desk.readOnly ? '' : html`<form method="post" action="/discard">${hiddenFields(given)}${isAll ? checkbox('all', 'Every letter there is', { isRequired: true }) : ''}${reasonField(true)}<button>Plan</button></form>`}
+${groupTable('Letters by cause', groups, 'No letter matches.')}`;
   });
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
 };

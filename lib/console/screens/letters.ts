@@ -86,7 +86,7 @@ const orders = new WeakMap<readonly LetterRecord[], Map<string, LetterRecord[]>>
 
 const sorted = (letters: Letters, filter: Filter, sort: string): LetterRecord[] => {
   const found = letters.matching(filter);
-  const keyOf = by[sort];
+  const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
   if (keyOf === undefined) return found;
   const known = orders.get(found) ?? new Map<string, LetterRecord[]>();
   orders.set(found, known);

@@ -30,7 +30,11 @@ export const addLog = (desk: Desk): void => {
   addVerb(desk, '/restore', async (form) => {
     const address = form.get('address') ?? '';
     const input = objectInput(address, target);
-    if (input === undefined || !address.startsWith(`s3://${await target.bucket()}/discarded/`))
+    if (
+      input === undefined ||
+      !address.startsWith(`s3://${await target.bucket()}/discarded/`) ||
+      address.includes('/../')
+    )
       throw new RefusedError('Only what lies under discarded/ in the bucket of this deployment is restored.');
     return runs.begin('Restore', async (at) => {
       let old = 0;

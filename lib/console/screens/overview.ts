@@ -76,7 +76,8 @@ export const addOverview = (desk: Desk): void => {
     void addVerb(desk, path, (form) => {
       const reason = verb === pauseFunctions ? reasonIn(form) : undefined;
       const [functions, known] = [form.getAll('function'), [...integrations.keys()]];
-      return runs.begin(`${title} ${functions.join(', ')}`, async (at) => {
+      const named = known.filter((each) => functions.includes(each)).join(', ');
+      return runs.begin(`${title} ${named}`, async (at) => {
         const changes = await verb(target, { functions, known, reason, audit, signal: at.signal });
         const told = changes.map(({ function: name, was, state, done }) => ({
           tone: done ? ('good' as const) : ('warn' as const),

@@ -1,0 +1,129 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { decodeHTML } from 'entities';
+import { type ConsoleOptions, startConsole } from '../../../lib/console/console.ts';
+import type { Target } from '../../../lib/deployment/target.ts';
+
+type Sent = {
+  method?: string;
+  path?: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+};
+
+export type Answer = { status: number; headers: IncomingHttpHeaders; text: string };
+
+/** A request with these headers and no others, but for the length of its body. */
+export const send = (port: number, { method = 'GET', path = '/', headers = {}, body }: Sent) =>
+  new Promise<Answer>((resolve, reject) => {
+    const length =
+      body === undefined || 'transfer-encoding' in headers
+        ? {}
+        : { 'content-length': String(Buffer.byteLength(body)) };
+    const sent = request(
+      {
+        ...{ host: '127.0.0.1', port, method, path, setHost: false, agent: false },
+        headers: { ...length, ...headers },
+      },
+      async (answer) => {
+        answer.on('error', reject);
+        const { statusCode: status = 0, headers: told } = answer;
+        resolve({ status, headers: told, text: await text(answer) });
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+
+/** What comes back for these bytes until the connection is closed, or `enough` of it is there. */
+export const sendRaw = (port: number, bytes: string, enough?: (told: string) => boolean) =>
+  new Promise<string>((resolve, reject) => {
+    let told = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      told += chunk;
+      if (enough?.(told)) socket.destroy();
+    });
+    socket.on('error', (error) => (told === '' ? reject(error) : socket.destroy()));
+    socket.on('close', () => resolve(told));
+  });
+
+export type Opened = Awaited<ReturnType<typeof openConsole>>;
+
+/** A console with one browser that has signed in. */
+export const openConsole = async (target: Target, options: Partial<ConsoleOptions> = {}) => {
+  const ending = new AbortController();
+  const said: string[] = [];
+  const { url, ended } = await startConsole(target, {
+    ...{ port: 0, readOnly: false, idleMs: 60_000, signal: ending.signal },
+    ...{ sentence: (error) => String(error), say: (line) => said.push(line) },
+    ...options,
+  });
+  const { host, port: portText, hash } = new URL(url);
+  const port = Number(portText);
+  const token = hash.slice('#token='.length);
+  const origin = `http://${host}`;
+  const from = { host, origin, 'sec-fetch-site': 'same-origin' };
+  const typed = { 'content-type': 'application/x-www-form-urlencoded' };
+  const exchange = (given: string, next = '/') =>
+    send(port, {
+      ...{ method: 'POST', path: '/session', headers: { ...from, ...typed } },
+      body: new URLSearchParams({ token: given, next }).toString(),
+    });
+  const signedIn = await exchange(token);
+  const setCookie = signedIn.headers['set-cookie'] ?? [];
+  const [cookie = ''] = setCookie[0]?.split(';') ?? [];
+  return {
+    ...{ port, host, origin, token, cookie, setCookie, signedIn, said, exchange, ended },
+    /** What the browser sends along with a form of these pages. */
+    own: { ...from, ...typed, cookie },
+    get: (path: string) => send(port, { path, headers: { host, cookie, 'sec-fetch-site': 'same-origin' } }),
+    post: (path: string, form: Record<string, string> | string = {}) =>
+      send(port, {
+        ...{ method: 'POST', path, headers: { ...from, ...typed, cookie } },
+        body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
+      }),
+    /** The beginning of a live stream. */
+    live: (path: string) =>
+      sendRaw(
+        port,
+        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\nSec-Fetch-Site: same-origin\r\n\r\n`,
+        (told) => /\ndata: [\s\S]*\n\n/.test(told),
+      ),
+    close: async () => {
+      ending.abort();
+      await ended;
+    },
+  };
+};
+
+type Element = { name: string; attributes: Map<string, string> };
+
+const piece =
+  /<!doctype html>|<\/([a-z][a-z0-9]*)>|<([a-z][a-z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"]*")?)*)\s*\/?>|[^<]+/y;
+
+/** The elements and the text of a page. Strict: a tag that is not as our templates write them has come from elsewhere. */
+export const read = (page: string): { elements: Element[]; text: string } => {
+  const elements: Element[] = [];
+  let told = '';
+  piece.lastIndex = 0;
+  while (piece.lastIndex < page.length) {
+    const at = piece.lastIndex;
+    const found = piece.exec(page);
+    if (found === null) throw new Error(`This is no markup of ours: ${page.slice(at, at + 80)}`);
+    const [whole, , name, attributes = ''] = found;
+    if (name !== undefined)
+      elements.push({
+        name,
+        attributes: new Map(
+          [...attributes.matchAll(/([a-zA-Z-]+)(?:="([^"]*)")?/g)].map(([, key = '', value = '']) => [
+            key,
+            decodeHTML(value),
+          ]),
+        ),
+      });
+    else if (!whole.startsWith('<')) told += decodeHTML(whole);
+  }
+  return { elements, text: told };
+};
