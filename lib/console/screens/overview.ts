@@ -56,22 +56,15 @@ export const addOverview = (desk: Desk): void => {
     ])}</div>`;
   });
 
-  addVerb(desk, '/wake', (form) =>
-    runs.begin('Wake what waits', async (at) => {
-      const woken = await wakeMessages(target, {
-        ...{
-          ...filterFrom(form),
-          reason: form.get('reason') || undefined,
-          dryRun: false,
-          audit,
-          signal: at.signal,
-        },
-        confirm: async () => true,
-        onWoken: at.progress('Woken'),
-      });
+  addVerb(desk, '/wake', (form) => {
+    const { filter } = filterFrom(form);
+    const reason = form.get('reason') || undefined;
+    return runs.begin('Wake what waits', async (at) => {
+      const options = { filter, reason, dryRun: false, audit, signal: at.signal, confirm: async () => true };
+      const woken = await wakeMessages(target, { ...options, onWoken: at.progress('Woken') });
       at.show('result', notes(wokenNotes(woken)));
-    }),
-  );
+    });
+  });
   const addPausing = (path: string, title: string, verb: typeof pauseFunctions): void =>
     void addVerb(desk, path, (form) => {
       const reason = verb === pauseFunctions ? reasonIn(form) : undefined;
