@@ -30,12 +30,7 @@ const formBytes = 256 * 1024;
 /** Of a table or file of messages. */
 const fileBytes = 20 * 1024 * 1024;
 
-const titles = {
-  400: 'That cannot be done',
-  404: 'Not found',
-  413: 'That is too large',
-  502: 'It failed',
-} as const;
+const titles = { 400: 'That cannot be done', 404: 'Not found', 413: 'Too large', 502: 'It failed' } as const;
 
 /** The console: what a request must be, then its screens. */
 export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, onUse }: AppOptions): Hono => {

@@ -1,4 +1,6 @@
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createKept } from '../aws/kept.ts';
 import { statusOf } from '../connection/status.ts';
@@ -118,19 +120,13 @@ const refusing: Audit = {
   },
 };
 
-const listening = async (server: ReturnType<typeof createServer>, port: number): Promise<number> => {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new RefusedError(`Port ${port} is taken, maybe by another console: give --port.`)
-          : error,
-      ),
-    );
-    server.listen(port, address, resolve);
+const listening = async (server: Server, asked: number): Promise<number> => {
+  server.listen(asked, address);
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new RefusedError(`Port ${asked} is taken, maybe by another console: give --port.`);
   });
-  const bound = server.address();
-  return typeof bound === 'object' && bound !== null ? bound.port : port;
+  return (server.address() as AddressInfo).port;
 };
 
 /** What the status tells of letters and of what waits, from what is kept. */

@@ -70,10 +70,7 @@ export const guard = ({ host, session, readOnly, onUse }: GuardOptions): Middlew
       return refused(421, `This console answers to http://${host} alone.`);
     if (!isRead && method !== 'POST') return refused(405, `There is nothing to ${method} here.`);
     if (isRead && from !== undefined && !['same-origin', 'none'].includes(from))
-      return {
-        status: 403,
-        page: bare('From elsewhere', elsewhere(context.req.url)),
-      };
+      return { status: 403, page: bare('From elsewhere', elsewhere(context.req.url)) };
     if (!isRead && (context.req.header('origin') !== `http://${host}` || from !== 'same-origin'))
       return refused(403, 'A change must come from a page of this console, in a browser of today.');
     if (!isRead && !/^(application\/x-www-form-urlencoded|multipart\/form-data)(;|$)/.test(typeOf(context)))

@@ -28,6 +28,13 @@ export const openInput = async (file: string, stdin: Readable): Promise<Input> =
   return { name: file, open: () => createReadStream(file), [Symbol.asyncDispose]: async () => {} };
 };
 
+/** What came from a form; it is in memory. */
+export const inputOf = (name: string, content: Uint8Array): Input => ({
+  name,
+  open: () => Readable.from([content], { objectMode: false }),
+  [Symbol.asyncDispose]: async () => {},
+});
+
 const spooled = async (stdin: Readable): Promise<Input> => {
   const path = join(tmpdir(), `sis-relay-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);

@@ -18,10 +18,8 @@ export const addLog = (desk: Desk): void => {
   addScreen(desk, ['/log', 'Log'], async (query, context) => {
     const days = Math.min(90, Math.max(1, Math.floor(Number(query.get('days')) || 7)));
     const options = { sinceMs: Date.now() - days * dayMs, signal: context.req.raw.signal };
-    const [log, { archives }] = await Promise.all([
-      readAuditLog(target, options),
-      listArchives(target, options),
-    ]);
+    const reads = [readAuditLog(target, options), listArchives(target, options)] as const;
+    const [log, { archives }] = await Promise.all(reads);
     return html`<form method="get" class="filter">${textField('days', 'Days back', { value: days })}<button>Show</button></form>
 <section><h2>What was done</h2>${log.isWhole ? '' : html`<p class="warn">The log is too long to be read whole: these are its newest days.</p>`}${commandTable(log.commands.slice(0, maxShown))}</section>
 <section><h2>Archives</h2><p>What was discarded, and what edited letters were before.</p>${archiveTable(archives.slice(0, maxShown), readOnly)}</section>`;
@@ -30,23 +28,16 @@ export const addLog = (desk: Desk): void => {
   addVerb(desk, '/restore', async (form) => {
     const address = form.get('address') ?? '';
     const input = objectInput(address, target);
-    if (
-      input === undefined ||
-      !address.startsWith(`s3://${await target.bucket()}/discarded/`) ||
-      address.includes('/../')
-    )
+    const isArchive =
+      address.startsWith(`s3://${await target.bucket()}/discarded/`) && !address.includes('/../');
+    if (input === undefined || !isArchive)
       throw new RefusedError('Only what lies under discarded/ in the bucket of this deployment is restored.');
     return runs.begin('Restore', async (at) => {
       let old = 0;
+      const onSent = at.progress('Restored');
       const importing = (dryRun: boolean): Promise<Imported> =>
         importLetters(target, {
-          ...{
-            lines: () => linesOf(input),
-            dryRun,
-            audit,
-            signal: at.signal,
-            onSent: at.progress('Restored'),
-          },
+          ...{ lines: () => linesOf(input), dryRun, audit, signal: at.signal, onSent },
           onOutdated: ({ length }) => {
             old = length;
           },
@@ -70,9 +61,7 @@ ${old > 0 ? html`<p class="warn">${countOf(old, 'message is', 'messages are')} s
 };
 
 const problemsOf = (problems: Imported['problems']): Html =>
-  notes(
-    problems.slice(0, 50).map(({ line, problem }) => ({ tone: 'bad', text: `line ${line}: ${problem}` })),
-  );
+  notes(problems.slice(0, 50).map(({ line, problem }) => ({ tone: 'bad', text: `${line}: ${problem}` })));
 
 const archiveTable = (archives: readonly Archive[], readOnly: boolean): Html =>
   table(

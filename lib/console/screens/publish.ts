@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream';
 import { deskOf } from '../../dead-letters/reading/records.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
 import { checkbox, choice } from '../../markup/forms.ts';
 import { type Html, html, notes, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { type BadRow, badRows } from '../../publish/bad-rows.ts';
+import { type Input, inputOf } from '../../publish/input.ts';
 import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { publishMessages } from '../../publish/publish.ts';
 import { countOf, numberOf } from '../../wording/amounts.ts';
@@ -31,7 +31,7 @@ ${checkbox('now', 'Each message counts as said now')}${checkbox('bulk', 'A large
   addVerb(desk, '/publish', async (form, context) => {
     const name = form.get('function') ?? '';
     const source = {
-      ...{ input: await inputOf(context), integrations, now: form.get('now') === 'yes' },
+      ...{ input: await fileIn(context), integrations, now: form.get('now') === 'yes' },
       ...(name !== '' && { function: name }),
     };
     return runs.begin('Publish', async (at) => {
@@ -60,15 +60,10 @@ ${checkbox('now', 'Each message counts as said now')}${checkbox('bulk', 'A large
   });
 };
 
-const inputOf = async (context: Context) => {
+const fileIn = async (context: Context): Promise<Input> => {
   const file = (await context.req.formData()).get('file');
   if (!(file instanceof File) || file.size === 0) throw new UsageError('Choose a file that is not empty.');
-  const content = Buffer.from(await file.arrayBuffer());
-  return {
-    name: file.name,
-    open: () => Readable.from([content], { objectMode: false }),
-    [Symbol.asyncDispose]: async () => {},
-  };
+  return inputOf(file.name, Buffer.from(await file.arrayBuffer()));
 };
 
 /** The rows that are not valid, as a table of the file's own columns; what is wrong stands at its cell. */
