@@ -71,7 +71,7 @@ ${Object.keys(attributes).length > 0 ? html`<h2>Attributes</h2>${json(attributes
       desk,
       context,
       'Original',
-      html`<div id="part" class="beside"><div><h3>As it was</h3>${json(before)}</div><div><h3>As it is</h3>${json(after)}</div>
+      html`<div id="part" class="beside"><div><h2>As it was</h2>${json(before)}</div><div><h2>As it is</h2>${json(after)}</div>
 <p class="wide">${difference.length === 0 ? 'They differ in nothing that may be shown.' : `They differ in ${difference.map(({ field }) => field).join(', ')}.`}</p></div>`,
     );
   });
