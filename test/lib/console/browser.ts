@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { typed } from '../cli/typed.ts';
+
+const usualPlaces = [
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  ...['PROGRAMFILES', 'PROGRAMFILES(X86)', 'LOCALAPPDATA'].flatMap((name) => {
+    const folder = process.env[name];
+    return folder === undefined ? [] : [join(folder, 'Google/Chrome/Application/chrome.exe')];
+  }),
+];
+
+/** The browser of this machine: the one that CHROMIUM names, one of the path, or one where they usually are. Undefined: there is none. */
+export const browserPath = (): string | undefined => {
+  const { CHROMIUM, PATH = '' } = process.env;
+  if (CHROMIUM) return existsSync(CHROMIUM) ? CHROMIUM : undefined;
+  const inPath = ['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) =>
+    PATH.split(delimiter).map((folder) => join(folder, name)),
+  );
+  return [...inPath, ...usualPlaces].find((path) => existsSync(path));
+};
+
+export const launch = (): Promise<Browser> =>
+  chromium.launch({
+    ...{ executablePath: browserPath() ?? '', headless: true },
+    // Its sandbox does not start for root, as in a container.
+    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  });
+
+export type ServedConsole = {
+  /** With the token. */
+  url: string;
+  /** Without it, and without a slash at the end. */
+  origin: string;
+  /** Ends it, as Ctrl-C does. */
+  stop(): Promise<void>;
+};
+
+/** The command serves a console, as a person starts it; `file` describes its stack. */
+export const serveConsole = async (file: string, options = ''): Promise<ServedConsole> => {
+  const ending = new AbortController();
+  const told = Promise.withResolvers<string>();
+  const ended = typed(`console --stack ${file} --as jane --port 0 --no-open --json ${options}`, {
+    signal: ending.signal,
+    onOut: (piece) => told.resolve(JSON.parse(piece).url),
+  });
+  ended.then(
+    ({ err }) => told.reject(new Error(err)),
+    (error) => told.reject(error),
+  );
+  const url = await told.promise;
+  return {
+    ...{ url, origin: new URL(url).origin },
+    stop: async () => {
+      ending.abort();
+      await ended;
+    },
+  };
+};
+
+/** What a page met that it must not: errors and refusals of the browser, requests that failed, scripts that ran. */
+export const watched = (page: Page): string[] => {
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => problems.push(`script: ${error.message}`));
+  page.on('requestfailed', (request) => {
+    // Whoever leaves a page breaks off what it still asked for.
+    const failure = request.failure()?.errorText ?? '';
+    if (failure !== 'net::ERR_ABORTED') problems.push(`request: ${request.url()} ${failure}`);
+  });
+  page.on('dialog', async (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    await dialog.dismiss();
+  });
+  return problems;
+};
+
+/** Opens a screen, and waits until what it fetches later is there. */
+export const openScreen = async (page: Page, url: string): Promise<void> => {
+  await page.goto(url);
+  await loaded(page);
+};
+
+export const loaded = async (page: Page): Promise<void> => {
+  await page.locator('[data-load]').first().waitFor({ state: 'detached' });
+};
+
+/** Signs in by the printed address: the browser of this context is the one that the console lets in. */
+export const signIn = async (context: BrowserContext, { url, origin }: ServedConsole): Promise<Page> => {
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.waitForURL(`${origin}/`);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  return page;
+};
