@@ -35,14 +35,19 @@ export const addOverview = (app: App, desk: Desk): void => {
     ),
   );
   app.get('/live', (context) =>
-    streamSSE(context, async (stream) => {
-      for (let before = ''; !stream.aborted && !desk.signal.aborted; ) {
-        const now = String(await content());
-        if (now !== before) await stream.writeSSE({ data: now });
-        before = now;
-        await stream.sleep(liveMs);
-      }
-    }),
+    streamSSE(
+      context,
+      async (stream) => {
+        for (let before = ''; !stream.aborted && !desk.signal.aborted; ) {
+          const now = String(await content());
+          if (now !== before) await stream.writeSSE({ data: now });
+          before = now;
+          await stream.sleep(liveMs);
+        }
+      },
+      // The page asks anew what is wrong, and tells it.
+      async () => {},
+    ),
   );
 
   const deeds = createKept(
