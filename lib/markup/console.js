@@ -12,33 +12,67 @@ if (token !== null) {
   form.submit();
 }
 
-/** Whoever types, or has opened something, keeps it. */
+const controls = 'a, button, summary, input, select, textarea';
+
+/** The same control before and after: by what it does, not by its place, which another one may take. */
+const keyOf = (control) => {
+  const form = control.form ?? control.closest('details')?.querySelector('form');
+  const fields = form ? [...form.querySelectorAll('[type=hidden]')].map(({ value }) => value) : [];
+  const own = control.name || control.getAttribute('href') || control.textContent;
+  return [control.tagName, own, form?.getAttribute('action'), ...fields].join('\n');
+};
+
+const isTyped = ({ type, value, defaultValue }) => type === 'text' && value !== defaultValue;
+
+/** What came while somebody typed, by the element that is to show it. */
+const held = new WeakMap();
+
+/** Whoever types, or has opened something, keeps it; and the focus stays where it was. */
 const replaceContent = (element, markup) => {
-  const open = [...element.querySelectorAll('details')].map((each) => each.open);
   const focused = element.contains(document.activeElement) ? document.activeElement : undefined;
-  if (focused?.matches('input, select, textarea')) return;
-  const controls = 'a, button, summary';
-  const at = focused ? [...element.querySelectorAll(controls)].indexOf(focused) : -1;
+  if (focused?.matches('input, select, textarea')) {
+    held.set(element, markup);
+    return;
+  }
+  held.delete(element);
+  const all = () => [...element.querySelectorAll(controls)];
+  const open = new Set([...element.querySelectorAll('details[open] > summary')].map(keyOf));
+  const typed = new Map(all().flatMap((each) => (isTyped(each) ? [[keyOf(each), each.value]] : [])));
+  const key = focused && keyOf(focused);
   element.innerHTML = markup;
-  element.querySelectorAll('details').forEach((each, index) => {
-    each.open = open[index] ?? false;
-  });
-  if (at >= 0) [...element.querySelectorAll(controls)].at(at)?.focus();
+  for (const each of all()) {
+    if (each.matches('summary')) each.parentElement.open = open.has(keyOf(each));
+    if (typed.has(keyOf(each))) each.value = typed.get(keyOf(each));
+  }
+  if (focused) (all().find((each) => keyOf(each) === key) ?? element).focus({ preventScroll: true });
   begin(element);
+};
+
+/** The page itself says what is wrong; where it does not come, the console has ended. */
+const tellTrouble = async (element) => {
+  const answer = await fetch(location.href).catch(() => undefined);
+  if (answer?.ok || document.querySelector('.lost')) return;
+  const page = new DOMParser().parseFromString((await answer?.text()) ?? '', 'text/html');
+  const text =
+    page.querySelector('[role=alert]')?.textContent ??
+    'The console does not answer: start it again, then open the address that it prints.';
+  const told = document.createElement('p');
+  Object.assign(told, { className: 'problem lost', role: 'alert', textContent: text });
+  element.before(told);
 };
 
 const live = (element) => {
   const source = new EventSource(element.dataset.live);
-  source.addEventListener('message', ({ data }) => replaceContent(element, data));
-  source.addEventListener('end', () => source.close());
-  source.addEventListener('error', () => {
-    if (document.querySelector('.lost')) return;
-    const text = 'The console does not answer: start it again, then open the address that it prints.';
-    element.before(
-      Object.assign(document.createElement('p'), { className: 'problem lost', textContent: text }),
-    );
+  element.tabIndex = -1;
+  source.addEventListener('message', ({ data }) => {
+    document.querySelector('.lost')?.remove();
+    replaceContent(element, data);
   });
-  source.addEventListener('open', () => document.querySelector('.lost')?.remove());
+  source.addEventListener('end', () => source.close());
+  source.addEventListener('error', () => tellTrouble(element));
+  element.addEventListener('focusout', ({ relatedTarget }) => {
+    if (held.has(element) && !element.contains(relatedTarget)) replaceContent(element, held.get(element));
+  });
   addEventListener('pagehide', () => source.close());
 };
 

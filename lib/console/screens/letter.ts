@@ -42,7 +42,7 @@ ${readOnly ? '' : html`<section><h2>Reveal</h2><form method="post" action="${pat
     const compared = await compareWithOriginal(target, asked(context));
     if ('missing' in compared) return html`<p id="part">${said(compared.missing)}</p>`;
     const fields = compared.difference.map(({ field }) => field).join(', ');
-    return html`<div id="part" class="beside"><div><h3>As it was</h3>${json(compared.before)}</div><div><h3>As it is</h3>${json(compared.after)}</div>
+    return html`<div id="part" class="beside"><div><h2>As it was</h2>${json(compared.before)}</div><div><h2>As it is</h2>${json(compared.after)}</div>
 <p class="wide">${fields === '' ? 'They do not differ.' : html`They differ in ${said(fields)}.`}</p></div>`;
   });
 

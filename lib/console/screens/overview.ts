@@ -1,4 +1,4 @@
-import { streamSSE } from 'hono/streaming';
+import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import { createKept } from '../../aws/kept.ts';
 import type { Status } from '../../connection/status.ts';
 import { readAuditLog } from '../../deployment/audit-log.ts';
@@ -32,13 +32,16 @@ export const addOverview = (desk: Desk): void => {
     async () => html`<div data-live="/live">${await content()}</div>
 <section><h2>The last day</h2>${later('/trends', 'Letters by hour, and what was put right')}</section>`,
   );
+  const tellNews = async (stream: SSEStreamingApi): Promise<void> => {
+    for (let before = ''; !stream.aborted && !desk.signal.aborted; await stream.sleep(liveMs)) {
+      const now = String(await content());
+      if (now !== before) await stream.writeSSE({ data: now });
+      before = now;
+    }
+  };
   app.get('/live', (context) =>
-    streamSSE(context, async (stream) => {
-      for (let before = ''; !stream.aborted && !desk.signal.aborted; await stream.sleep(liveMs)) {
-        const now = String(await content());
-        if (now !== before) await stream.writeSSE({ data: now });
-        before = now;
-      }
+    streamSSE(context, tellNews, async () => {
+      // The page asks anew what is wrong, and tells it.
     }),
   );
 
