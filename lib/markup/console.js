@@ -61,19 +61,36 @@ const tellTrouble = async (element) => {
   element.before(told);
 };
 
+/** Only a page that is seen is told news: a browser has six connections for all of them. */
 const live = (element) => {
-  const source = new EventSource(element.dataset.live);
+  let source;
+  let isOver = false;
   element.tabIndex = -1;
-  source.addEventListener('message', ({ data }) => {
-    document.querySelector('.lost')?.remove();
-    replaceContent(element, data);
-  });
-  source.addEventListener('end', () => source.close());
-  source.addEventListener('error', () => tellTrouble(element));
+  const leave = () => {
+    source?.close();
+    source = undefined;
+  };
+  const follow = () => {
+    if (document.hidden) leave();
+    if (document.hidden || source || isOver) return;
+    source = new EventSource(element.dataset.live);
+    source.addEventListener('message', ({ data }) => {
+      document.querySelector('.lost')?.remove();
+      replaceContent(element, data);
+    });
+    source.addEventListener('end', () => {
+      isOver = true;
+      leave();
+    });
+    source.addEventListener('error', () => tellTrouble(element));
+  };
+  follow();
+  document.addEventListener('visibilitychange', follow);
   element.addEventListener('focusout', ({ relatedTarget }) => {
     if (held.has(element) && !element.contains(relatedTarget)) replaceContent(element, held.get(element));
   });
-  addEventListener('pagehide', () => source.close());
+  addEventListener('pagehide', leave);
+  addEventListener('pageshow', follow);
 };
 
 const load = async (element) => {
