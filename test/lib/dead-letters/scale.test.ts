@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { officesForTests } from '../cli/office.ts';
+import { openConsole } from '../console/attacker.ts';
 
 /** `npm run measure-letters` asks for 100,000. */
 const letters = Number(process.env.SCALE_LETTERS ?? 1_000);
@@ -81,6 +82,26 @@ test(`${letters.toLocaleString('en-US')} letters are listed, grouped and planned
     // The function that reads the whole queue on schedule has 512 MB.
     expect(memoryMb).toBeLessThan(350);
   }
+  const served = await openConsole(office.target);
+  const shown = async (what: string, path: string) => {
+    const startedMs = performance.now();
+    const { status, text } = await served.get(path);
+    const ms = performance.now() - startedMs;
+    process.stdout.write(`console, ${what}: ${ms.toFixed(0)} ms, ${(text.length / 1024).toFixed(0)} KB\n`);
+    expect(status).toBe(200);
+    return text;
+  };
+  const all = `of ${letters.toLocaleString('en-US')}`;
+  expect(await shown('the first screen after its start', '/letters')).toContain(all);
+  expect(await shown('the first screen', '/letters')).toContain(all);
+  await shown('a kind', '/letters?kind=rejected');
+  await shown('a person', '/letters?user=302');
+  await shown('a text', '/letters?error=not+found');
+  await shown('sorted by kind', '/letters?sort=kind');
+  await shown('sorted by kind, page 500', '/letters?sort=kind&page=500');
+  await shown('causes', '/causes');
+  await shown('the overview', '/');
+  await served.close();
   const sqs = await office.target.sqs();
   expect(await countsOf({ sqs, url: office.deadLetters.url })).toEqual({
     visible: letters,
