@@ -10,7 +10,6 @@ import { loadIntegrations } from '../deployment/integrations.ts';
 import type { Target } from '../deployment/target.ts';
 import { waitingGroups } from '../waiting/waiting.ts';
 import { createApp } from './app.ts';
-import type { Desk } from './desk.ts';
 import { createSession, headers } from './guard.ts';
 import { createLists, type Lists } from './lists.ts';
 import { createRuns } from './runs.ts';
@@ -57,9 +56,8 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const session = createSession(port);
   const lists = createLists(target, signal);
   const functions = [...integrations.keys()];
-  const status = createKept(() => statusOf(target, { functions, signal, lists: listsOf(lists) }), {
-    freshMs: 15_000,
-  });
+  const readStatus = () => statusOf(target, { functions, signal, lists: listsOf(lists) });
+  const status = createKept(readStatus, { freshMs: 15_000 });
   const runs = createRuns({
     ...{ signal, sentence },
     onEnd: () => {
@@ -68,17 +66,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   });
   const audit = readOnly ? refusing : createAudit(target, options.say);
   const name = target.prefix.slice(0, -1);
-  const desk: Omit<Desk, 'app'> = {
-    target,
-    name,
-    readOnly,
-    integrations,
-    audit,
-    signal,
-    lists,
-    status,
-    runs,
-  };
+  const desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs };
   let usedMs = Date.now();
   const app = createApp(desk, {
     ...{ host, session, sentence },
@@ -101,13 +89,11 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
       await runs.over();
       server.closeAllConnections();
     };
-    const timer = setInterval(
-      () => {
-        if (runs.isBusy()) usedMs = Date.now();
-        if (Date.now() - usedMs > idleMs) end('unused');
-      },
-      Math.min(10_000, idleMs / 4),
-    );
+    const look = (): void => {
+      if (runs.isBusy()) usedMs = Date.now();
+      if (Date.now() - usedMs > idleMs) end('unused');
+    };
+    const timer = setInterval(look, Math.min(10_000, idleMs / 4));
     if (options.signal.aborted) end('interrupted');
     else options.signal.addEventListener('abort', () => end('interrupted'), { once: true });
   });
@@ -132,8 +118,7 @@ const listening = async (server: Server, asked: number): Promise<number> => {
 /** What the status tells of letters and of what waits, from what is kept. */
 const listsOf = ({ letters, waiting }: Lists) => ({
   letters: async () => {
-    const { value } = await letters.get();
-    const { all, groups, queued } = value;
+    const { all, groups, queued } = (await letters.get()).value;
     return { groups, queued, listed: all.length, matching: all.length };
   },
   waiting: async () => waitingGroups((await waiting.get()).value, Date.now()),

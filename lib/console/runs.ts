@@ -20,7 +20,8 @@ export type Run = {
   /** In the order in which they were first shown. */
   parts: Map<string, Html>;
   progress: { what: string; done: number; of: number } | undefined;
-  question: (Question & { answer(given: Answer | undefined): void }) | undefined;
+  /** By its id, an answer on an older page is not taken for one to this. */
+  question: (Question & { id: string; answer(given: Answer | undefined): void }) | undefined;
   /** Undefined: it goes on. */
   ended: 'done' | 'failed' | undefined;
   problem: string | undefined;
@@ -41,6 +42,8 @@ export type Runs = ReturnType<typeof createRuns>;
 /** Older ones that have ended are forgotten. */
 const maxRuns = 100;
 
+const newId = (): string => randomUUID().slice(0, 8);
+
 type RunsOptions = { signal: AbortSignal; sentence(error: unknown): string; onEnd(): void };
 
 export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
@@ -50,7 +53,7 @@ export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
   const begin = (title: string, work: (at: Work) => Promise<void>): Run => {
     const abort = new AbortController();
     const run: Run = {
-      ...{ id: randomUUID().slice(0, 8), title, startedMs: Date.now(), parts: new Map() },
+      ...{ id: newId(), title, startedMs: Date.now(), parts: new Map() },
       ...{ progress: undefined, question: undefined, ended: undefined, problem: undefined, stopped: false },
     };
     const tell = (news: Partial<Run>): void => void changes.emit(Object.assign(run, news).id);
@@ -68,7 +71,7 @@ export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
         };
         const decline = (): void => answer(undefined);
         at.signal.addEventListener('abort', decline);
-        tell({ progress: undefined, question: { ...question, answer } });
+        tell({ progress: undefined, question: { ...question, id: newId(), answer } });
         return promise;
       },
     };

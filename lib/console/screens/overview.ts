@@ -45,9 +45,8 @@ export const addOverview = (desk: Desk): void => {
     }),
   );
 
-  const deeds = createKept(() => readAuditLog(target, { sinceMs: Date.now() - dayMs, signal: desk.signal }), {
-    freshMs: 60_000,
-  });
+  const readDeeds = () => readAuditLog(target, { sinceMs: Date.now() - dayMs, signal: desk.signal });
+  const deeds = createKept(readDeeds, { freshMs: 60_000 });
   addScreen(desk, ['/trends', 'Trends'], async () => {
     const [{ value: letters }, { value: log }] = await Promise.all([lists.letters.get(), deeds.get()]);
     const right = log.commands.map(({ at, counts: { sent = 0, discarded = 0 }, command }) => ({
@@ -91,21 +90,20 @@ const sumOf = <Row>(rows: readonly Row[], countIn: (row: Row) => number): number
 
 const overview = (status: Status, desk: Desk): Html => {
   const { queues, letters, waiting, connection, pace, incidents = [], paused = [] } = status;
+  const all = [...queues, { function: 'dead-letters', ...letters.counts }];
   const total = sumOf(letters.groups, (group) => group.letters);
   const kinds = [...Map.groupBy(letters.groups, ({ kind }) => kind)].map(([kind, groups]) => ({
     ...{ label: kind, href: href('/letters', { kind }), tone: toneOf(kind) },
     value: sumOf(groups, (group) => group.letters),
   }));
+  kinds.sort((one, other) => other.value - one.value);
   const calls = (pace.calls ?? []).flatMap(({ function: name, priority, calls: count, refused }) => [
     { label: `${name} (${priority})`, value: count },
     ...(refused > 0 ? [{ label: `${name}: refused`, value: refused, tone: 'bad' }] : []),
   ]);
   return html`<section class="first"><h2>What to do first</h2>${firstOf(status)}</section><div class="cards">
 <section><h2>${countOf(total, 'letter')}</h2>${letters.unread === undefined ? '' : html`<p class="problem">${said(letters.unread)}</p>`}
-${bars(
-  'Letters by kind',
-  kinds.sort((one, other) => other.value - one.value),
-)}${total > 0 ? html`<p><a href="/causes">By cause, and what to do</a></p>` : ''}</section>
+${bars('Letters by kind', kinds)}${total > 0 ? html`<p><a href="/causes">By cause, and what to do</a></p>` : ''}</section>
 <section><h2>${waitText(sumOf(waiting, ({ messages }) => messages))}</h2>${bars(
     'What waits, by cause',
     waiting.map(({ messages: value, kind, function: name }) => ({
@@ -116,17 +114,13 @@ ${bars(
 ${connection?.scopes ? html`<p class="quiet">Scopes asked for: ${said(connection.scopes.join(' '))}</p>` : ''}</section>
 <section><h2>Pace</h2><p>${windowText(pace.window)}</p>${budgetOf(pace.window)}${bars('Calls of the platform', calls)}
 <p class="quiet">Calls since ${clock(pace.sinceMs)}.</p></section>
-<section class="wide"><h2>Queues</h2>${table(
-    'Queues',
-    [...queues, { function: 'dead-letters', ...letters.counts }],
-    {
-      Function: ({ function: name }) => name,
-      Visible: ({ visible }) => visible,
-      'In flight': ({ inFlight }) => inFlight,
-      Delayed: ({ delayed }) => delayed,
-      Deliveries: ({ function: name }) => (name === 'dead-letters' ? '' : deliveriesOf(name, paused, desk)),
-    },
-  )}</section></div>`;
+<section class="wide"><h2>Queues</h2>${table('Queues', all, {
+    Function: ({ function: name }) => name,
+    Visible: ({ visible }) => visible,
+    'In flight': ({ inFlight }) => inFlight,
+    Delayed: ({ delayed }) => delayed,
+    Deliveries: ({ function: name }) => (name === 'dead-letters' ? '' : deliveriesOf(name, paused, desk)),
+  })}</section></div>`;
 };
 
 const budgetOf = (window: Status['pace']['window']): Html => {
@@ -153,22 +147,19 @@ const deliveriesOf = (name: string, paused: readonly PausedFunction[], { readOnl
 /** What stops everything, then what only a person can decide, then the largest causes. */
 const firstOf = ({ connection, paused = [], letters: { groups }, incidents = [], waiting }: Status): Html => {
   const undecided = sumOf(groups, ({ kind, letters }) => (needsDecision(kind) ? letters : 0));
-  const todo = (what: string, remedy: string): Html => html`${said(what)} → ${said(remedy)}`;
+  const todo = (what: Html, remedy: string): Html => html`${what} → ${said(remedy)}`;
+  const causes = groups.filter(({ kind }) => !needsDecision(kind)).slice(0, 3);
   const all = [
-    ...(connection?.problems ?? []).map(({ what, remedy }) => todo(what, remedy)),
-    ...incidents.map(({ message, remedy }) => todo(message, remedy)),
+    ...(connection?.problems ?? []).map(({ what, remedy }) => todo(said(what), remedy)),
+    ...incidents.map(({ message, remedy }) => todo(said(message), remedy)),
     ...paused.map((each) => said(pausedText(each))),
-    ...(undecided === 0
-      ? []
-      : [html`<a href="/uncertain">${countOf(undecided, 'letter needs', 'letters need')} your decision</a>`]),
-    ...groups
-      .filter(({ kind }) => !needsDecision(kind))
-      .slice(0, 3)
-      .map(
-        ({ letters, kind, function: name, cause, remedy }) =>
-          html`<a href="/causes#${cause}">${countOf(letters, 'letter')} of ${said(name || 'no function')}</a> ${badge(kind)} → ${said(remedy)}`,
-      ),
-  ];
+    undecided > 0 &&
+      html`<a href="/uncertain">${countOf(undecided, 'letter needs', 'letters need')} your decision</a>`,
+    ...causes.map(({ letters, kind, function: name, cause, remedy }) => {
+      const what = html`<a href="/causes#${cause}">${countOf(letters, 'letter')} of ${said(name || 'no function')}</a> ${badge(kind)}`;
+      return todo(what, remedy);
+    }),
+  ].filter(Boolean);
   if (all.length > 0) return html`<ol>${all.map((each) => html`<li>${each}</li>`)}</ol>`;
   return waiting.length > 0
     ? html`<p>Nothing: what waits goes on by itself.</p>`

@@ -1,7 +1,7 @@
 import type { ConnectionReport } from '../../connection/check.ts';
 import type { Plan } from '../../dead-letters/replay/plan.ts';
 import { type ReplayResult, replayLetters } from '../../dead-letters/replay/replay.ts';
-import { checkbox, hiddenFields } from '../../markup/forms.ts';
+import { checkbox, hiddenFields, reasonField } from '../../markup/forms.ts';
 import { type Html, html, notes } from '../../markup/html.ts';
 import { countOf, numberOf } from '../../wording/amounts.ts';
 import { matchText } from '../../wording/letters.ts';
@@ -9,7 +9,7 @@ import { endNote, planSections, probeNotes, resultNotes, runSentence } from '../
 import { addScreen, addVerb, chosenFrom, type Desk, filterFrom } from '../desk.ts';
 import type { Run } from '../runs.ts';
 import { groupTable } from './cells.ts';
-import { countsOf, optionalReason, rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
+import { countsOf, rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 
 export const lookedText = 'Also those that are uncertain or outdated: I have looked what the platform holds';
 
@@ -39,7 +39,7 @@ export const beginReplay = (
         at.show('plan', planOf(plan, report));
         const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
         if (readOnly || count === 0) return false;
-        const fields = sendingFields(options, optionalReason(options.reason));
+        const fields = sendingFields(options, reasonField(false, options.reason));
         const act = `Send ${countOf(count, 'letter')}`;
         const answer = await at.ask({ text: runSentence(plan, options), act, fields });
         if (answer === undefined) return false;

@@ -1,5 +1,6 @@
 import { streamSSE } from 'hono/streaming';
 import { RefusedError } from '../../deployment/command-errors.ts';
+import { hiddenFields } from '../../markup/forms.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { numberOf } from '../../wording/amounts.ts';
@@ -33,9 +34,8 @@ export const addRuns = (desk: Desk): void => {
   );
   addScreen(desk, ['/runs/:id', 'Run'], (_, context) => {
     const run = runOf(context);
-    const again =
-      run.ended || run.question ? '' : html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
-    return html`${again}<h2>${run.title}</h2><div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`;
+    const again = html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
+    return html`${run.ended || run.question ? '' : again}<h2>${run.title}</h2><div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`;
   });
   app.get('/runs/:id/live', (context) => {
     const run = runOf(context);
@@ -64,7 +64,9 @@ export const addRuns = (desk: Desk): void => {
 
   addVerb(desk, '/runs/:id/answer', (form, context) => {
     const run = runOf(context);
-    run.question?.answer(form.get('answer') === 'yes' ? Object.fromEntries(form) : undefined);
+    const { question } = run;
+    if (question?.id !== form.get('question')) throw new RefusedError('This was answered already.');
+    question?.answer(form.get('answer') === 'yes' ? Object.fromEntries(form) : undefined);
     return run;
   });
   addVerb(desk, '/runs/:id/stop', (_, context) => {
@@ -90,6 +92,6 @@ ${question ? questionOf(id, question) : ''}${[...parts.values()].toReversed().ma
 ${ended ? html`<p><a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
 
-const questionOf = (id: string, { text, act, fields }: NonNullable<Run['question']>): Html =>
-  html`<form method="post" action="/runs/${id}/answer" class="question"><p>${said(text)}</p>${fields ?? ''}
+const questionOf = (run: string, { id, text, act, fields }: NonNullable<Run['question']>): Html =>
+  html`<form method="post" action="/runs/${run}/answer" class="question">${hiddenFields({ question: id })}<p>${said(text)}</p>${fields ?? ''}
 <div class="actions"><button name="answer" value="yes" class="main">${act}</button> <button name="answer" value="no">Do nothing</button></div></form>`;

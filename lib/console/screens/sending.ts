@@ -6,7 +6,7 @@ import type {
   RunHooks,
   RunOptions,
 } from '../../dead-letters/replay/run.ts';
-import { choice, reasonField } from '../../markup/forms.ts';
+import { choice } from '../../markup/forms.ts';
 import { type Html, href, html, notes } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { canarySentence } from '../../wording/plan.ts';
@@ -24,8 +24,6 @@ export const sendingFields = ({ rate }: RunOptions, reason?: Html): Html =>
   html`${choice('rate', 'Messages a second', { options: rates.map(String), chosen: [String(rate)] })}${reason ?? ''}`;
 
 export const rateIn = ({ rate }: Answer): number => rates.find((each) => String(each) === rate) ?? 5;
-
-export const optionalReason = (reason: string | undefined): Html => reasonField(false, reason);
 
 /** Shows what a run of letters tells. */
 export const sendingHooks = (at: Work): RunHooks & { onProgress(done: number, of: number): void } => ({
