@@ -52,7 +52,9 @@ describe.skipIf(browserPath() === undefined)('in the browser', () => {
   afterAll(() => close());
 
   test(`an operator’s Monday: ${each * kinds.length} letters of ten kinds are put right by clicks`, async () => {
+    const say = (text: string) => process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
     await monday.befall();
+    say('they are letters');
     // What no console can do: the key is set right, scopes and permissions are granted, the bug is mended.
     await monday.restoreKey();
     await monday.removeCauses();
