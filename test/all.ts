@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { browserPath } from './lib/console/browser-path.ts';
 
 /** Everything that must hold, each part counted as a test; the closing line says how many passed and how many failed. */
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-test-'));
@@ -40,6 +41,10 @@ const readReport = (): Report => {
 const { numPassedTests, numFailedTests, numPendingTests } = readReport();
 rmSync(folder, { recursive: true, force: true });
 
+if (browserPath() === undefined)
+  process.stdout.write(
+    '\nThere is no browser here, so the console was not tested in one: install Chromium, or name one by CHROMIUM.\n',
+  );
 const passed = checks.filter(Boolean).length + numPassedTests;
 const failed = checks.length - checks.filter(Boolean).length + numFailedTests;
 process.stdout.write(

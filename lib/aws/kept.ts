@@ -8,9 +8,11 @@ export type Kept<Value> = {
 
 /** Read within this time, in milliseconds, it is worth the wait. */
 const shortMs = 300;
+/** However long it takes to read, it is read again after so many milliseconds: that AWS is away must be seen. */
+const maxRestMs = 10_000;
 
 /**
- * What is older than `freshMs`, or than twenty times as long as it takes to read, is read again: whoever asks gets what was read before
+ * What is older than `freshMs`, or than twenty times as long as it takes to read (10 s at most), is read again: whoever asks gets what was read before
  * where that takes long, and the time of it. A reading that fails is told, never the old in its place.
  */
 export const createKept = <Value>(
@@ -39,7 +41,8 @@ export const createKept = <Value>(
   return {
     get: () => {
       if (kept === undefined) return reading ?? readAnew();
-      if (Date.now() - kept.atMs <= Math.max(freshMs, 20 * kept.tookMs)) return Promise.resolve(kept);
+      if (Date.now() - kept.atMs <= Math.max(freshMs, Math.min(20 * kept.tookMs, maxRestMs)))
+        return Promise.resolve(kept);
       const anew = reading ?? readAnew();
       return kept.tookMs < shortMs ? anew : Promise.resolve(kept);
     },

@@ -121,7 +121,13 @@ const followed = async (command: string) => {
     .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl)/, (name) => join(office.folder, name))
     // Here no letter is twelve days old.
     .replace('--until 12d', '--until 0m');
-  const said = await typed(`${line} --stack ${office.file}`, { answers: ['y', 'y'] });
+  const ending = new AbortController();
+  const serves = line.startsWith('console');
+  const said = await typed(`${line} --stack ${office.file}${serves ? ' --no-open --port 0' : ''}`, {
+    answers: ['y', 'y'],
+    // It serves until Ctrl-C.
+    ...(serves && { signal: ending.signal, onOut: () => ending.abort() }),
+  });
   archives.push(...(said.out.match(/s3:\/\/\S+discarded\S+/g) ?? []));
   return said;
 };

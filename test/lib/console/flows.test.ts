@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { never } from '../cli/office.ts';
-import { browserPath, launch, loaded, type ServedConsole, serveConsole, watched } from './browser.ts';
+import { launch, loaded, type ServedConsole, serveConsole, watched } from './browser.ts';
+import { browserPath } from './browser-path.ts';
 import { type Parked, park } from './played.ts';
 
 const enrollment = (userId: number): Parked => ({ function: 'enrollment-create', data: { userId } });
