@@ -9,11 +9,11 @@ export type Kept<Value> = {
 /** Read within this time, in milliseconds, it is worth the wait. */
 const shortMs = 300;
 /** However long it takes to read, it is read again after so many milliseconds: that AWS is away must be seen. */
-const maxRestMs = 10_000;
+const maxRestMs = 30_000;
 
 /**
- * What is older than `freshMs`, or than twenty times as long as it takes to read (10 s at most), is read again: whoever asks gets what was read before
- * where that takes long, and the time of it. A reading that fails is told, never the old in its place.
+ * What is older than `freshMs`, or than ten times as long as it takes to read (30 s at most), is read again: whoever asks gets what was
+ * read before where that takes long, and the time of it. A reading that fails is told, never the old in its place.
  */
 export const createKept = <Value>(
   read: () => Promise<Value>,
@@ -41,7 +41,7 @@ export const createKept = <Value>(
   return {
     get: () => {
       if (kept === undefined) return reading ?? readAnew();
-      if (Date.now() - kept.atMs <= Math.max(freshMs, Math.min(20 * kept.tookMs, maxRestMs)))
+      if (Date.now() - kept.atMs <= Math.max(freshMs, Math.min(10 * kept.tookMs, maxRestMs)))
         return Promise.resolve(kept);
       const anew = reading ?? readAnew();
       return kept.tookMs < shortMs ? anew : Promise.resolve(kept);

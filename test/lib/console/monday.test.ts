@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, mondayOffice } from '../dead-letters/monday-office.ts';
-import { browserPath, launch, serveConsole, signIn } from './browser.ts';
+import { launch, serveConsole, signIn } from './browser.ts';
+import { browserPath } from './browser-path.ts';
 
 /** Letters of each kind; `npm run monday` asks for 300. */
 const each = Number(process.env.LETTERS_PER_KIND ?? 2);
