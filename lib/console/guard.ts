@@ -64,7 +64,7 @@ type GuardOptions = { host: string; session: Session; readOnly: boolean; onUse()
 export const guard = ({ host, session, readOnly, onUse }: GuardOptions): MiddlewareHandler => {
   const problemWith = (context: Context): { status: 401 | 403 | 405 | 415 | 421; page: Html } | undefined => {
     const { method, path } = context.req;
-    const isRead = method === 'GET' || method === 'HEAD';
+    const isRead = method === 'GET';
     const from = context.req.header('sec-fetch-site');
     if (context.req.header('host') !== host || new URL(context.req.url).host !== host)
       return refused(421, `This console answers to http://${host} alone.`);
