@@ -1,4 +1,5 @@
 import type { Filter } from '../../dead-letters/reading/filter.ts';
+import { UsageError } from '../../deployment/command-errors.ts';
 import { letterKinds, replayedOften } from '../../desk/letter-words.ts';
 import type { LetterRecord } from '../../desk/record.ts';
 import { choice, hiddenFields, textField } from '../../markup/forms.ts';
@@ -11,6 +12,8 @@ import type { Letters } from '../lists.ts';
 import { about, clock, failed, letterLink, origin } from './cells.ts';
 
 const perPage = 100;
+/** A request has 16 KB for all its headers. */
+const maxAddress = 8_000;
 
 export const addLetters = (desk: Desk): void => {
   const { app } = desk;
@@ -69,7 +72,9 @@ ${
     const { value } = await desk.lists.letters.get();
     const isHeld = filter.error === undefined || value.matching({ error: filter.error }).length > 0;
     const to = isHeld ? given : { ...others, unheld: 'yes' };
-    return context.redirect(href('/letters', to), 303);
+    const address = href('/letters', to);
+    if (address.length > maxAddress) throw new UsageError('That is too much for one filter: give less ids.');
+    return context.redirect(address, 303);
   });
 };
 
