@@ -50,9 +50,11 @@ const replaceContent = (element, markup) => {
 
 /** The page itself says what is wrong; where it does not come, the console has ended. */
 const tellTrouble = async (element) => {
+  // Told once: to ask again and again would count as use, and the console would not end by itself.
+  if (document.querySelector('.lost')) return;
   const answer = await fetch(location.href).catch(() => undefined);
-  if (answer?.ok || document.querySelector('.lost')) return;
   const page = new DOMParser().parseFromString((await answer?.text()) ?? '', 'text/html');
+  if (answer?.ok || document.querySelector('.lost')) return;
   const text =
     page.querySelector('[role=alert]')?.textContent ??
     'The console does not answer: start it again, then open the address that it prints.';

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { localOffice } from '../cli/local-office.ts';
 import { typed } from '../cli/typed.ts';
 import { launch, openScreen, type ServedConsole, serveConsole, signIn, watched } from './browser.ts';
@@ -324,7 +324,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       expect(problems).toEqual([]);
     });
 
-    test('AWS away: each screen says so in plain words, and works again when it is back', async () => {
+    test('AWS away: each screen says so in plain words within 15 s, and works again when it is back', async () => {
       const { own, open, gates, told } = await away;
       expect(await told, 'the overview that was open says so by itself').toBeLessThan(25_000);
       const other = await open.context().newPage();
@@ -337,12 +337,16 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
         `/letters/${edited}/message`,
         '/replay',
       ].concat(['/edit', '/discard', '/uncertain', `/trace?id=${edited}`, '/waiting', '/log']);
-      for (const path of paths) {
-        // Within 15 s, as the context has it.
-        await other.goto(own.origin + path);
-        const [said] = await other.locator('.problem, .warn').allTextContents();
-        expect(said, path).toMatch(/(does not|no) answer \(ECONNREFUSED\)/);
-      }
+      // What takes long to read may be shown once more as it was.
+      for (const path of paths)
+        await vi.waitFor(
+          async () => {
+            await other.goto(own.origin + path);
+            const [said] = await other.locator('.problem, .warn').allTextContents();
+            expect(said, path).toMatch(/(does not|no) answer \(ECONNREFUSED\)/);
+          },
+          { timeout: 15_000, interval: 500 },
+        );
       await gates.reopen();
       for (const path of paths) {
         await other.goto(own.origin + path);
