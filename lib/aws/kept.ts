@@ -10,9 +10,11 @@ export type Kept<Value> = {
 const shortMs = 300;
 /** However long it takes to read, it is read again after so many milliseconds: that AWS is away must be seen. */
 const maxRestMs = 30_000;
+/** Nobody is shown what is older. */
+const maxAgeMs = 60_000;
 
 /**
- * What is older than `freshMs`, or than ten times as long as it takes to read (30 s at most), is read again: whoever asks gets what was
+ * What is older than `freshMs`, or than five times as long as it takes to read (30 s at most), is read again: whoever asks gets what was
  * read before where that takes long, and the time of it. A reading that fails is told, never the old in its place.
  */
 export const createKept = <Value>(
@@ -41,10 +43,10 @@ export const createKept = <Value>(
   return {
     get: () => {
       if (kept === undefined) return reading ?? readAnew();
-      if (Date.now() - kept.atMs <= Math.max(freshMs, Math.min(10 * kept.tookMs, maxRestMs)))
-        return Promise.resolve(kept);
+      const ageMs = Date.now() - kept.atMs;
+      if (ageMs <= Math.max(freshMs, Math.min(5 * kept.tookMs, maxRestMs))) return Promise.resolve(kept);
       const anew = reading ?? readAnew();
-      return kept.tookMs < shortMs ? anew : Promise.resolve(kept);
+      return kept.tookMs < shortMs || ageMs > maxAgeMs ? anew : Promise.resolve(kept);
     },
     changed: () => {
       kept = undefined;

@@ -57,7 +57,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const lists = createLists(target, signal);
   const functions = [...integrations.keys()];
   const readStatus = () => statusOf(target, { functions, signal, lists: listsOf(lists) });
-  const status = createKept(readStatus, { freshMs: 15_000 });
+  const status = createKept(readStatus, { freshMs: 10_000 });
   const runs = createRuns({
     ...{ signal, sentence },
     onEnd: () => {

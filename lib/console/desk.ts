@@ -37,11 +37,13 @@ export const render = (
   { title, content }: { title: string; content: Html },
 ) => context.html(page({ title, path: context.req.path, name, who, readOnly }, content));
 
+type Title = string | ((context: Context) => string);
 type Content = (query: URLSearchParams, context: Context) => Html | Promise<Html>;
 
 /** A screen: what it shows is told by its address alone. */
-export const addScreen = (desk: Desk, [path, title]: [path: string, title: string], content: Content): void =>
+export const addScreen = (desk: Desk, [path, titled]: [path: string, Title], content: Content): void =>
   void desk.app.get(path, async (context) => {
+    const title = typeof titled === 'string' ? titled : titled(context);
     const { searchParams } = new URL(context.req.url);
     return render(desk, context, { title, content: await content(searchParams, context) });
   });

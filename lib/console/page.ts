@@ -1,16 +1,7 @@
 import { type Html, html } from '../markup/html.ts';
 
-/** The screens that the head of every page names. */
-const screens = [
-  ['/', 'Overview'],
-  ['/causes', 'Causes'],
-  ['/letters', 'Letters'],
-  ['/uncertain', 'Uncertain'],
-  ['/publish', 'Publish'],
-  ['/trace', 'Trace'],
-  ['/log', 'Log'],
-  ['/runs', 'Runs'],
-] as const;
+/** The screens that the head of every page names, the first at `/`, the others at their names. */
+const screens = ['Overview', 'Causes', 'Letters', 'Uncertain', 'Publish', 'Trace', 'Log', 'Runs'];
 
 export type Frame = { title: string; path: string; name: string; who: string; readOnly: boolean };
 
@@ -20,10 +11,7 @@ export const page = ({ title, path, name, who, readOnly }: Frame, content: Html)
     `${title} · ${name}`,
     html`<header class="head"><a class="skip" href="#main">To the content</a>
 <p class="stage"><span class="unseen">Stage </span>${name}${readOnly ? html` <span class="badge warn">read only</span>` : ''}</p>
-<nav aria-label="Screens"><ul>${screens.map(
-      ([to, text]) =>
-        html`<li><a href="${to}"${isHere(path, to) ? html` aria-current="page"` : ''}>${text}</a></li>`,
-    )}</ul></nav></header>
+<nav aria-label="Screens"><ul>${screens.map((screen, at) => tab(screen, { to: at === 0 ? '/' : `/${screen.toLowerCase()}`, path }))}</ul></nav></header>
 <main id="main" tabindex="-1"><h1>${title}</h1>${content}</main>
 <footer><p>You are ${who}; every change is written to the audit log. The console ends by itself when it is not used.</p></footer>`,
   );
@@ -35,9 +23,7 @@ export const bare = (title: string, body: Html): Html => html`<!doctype html>
 <link rel="stylesheet" href="/console.css"><link rel="icon" href="/icon.svg"><script type="module" src="/console.js"></script></head>
 <body>${body}</body></html>`;
 
-const isHere = (path: string, to: string): boolean =>
-  to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`);
-
-/** What takes long has a page of its own; the script puts the part of that page here. */
-export const later = (to: string, text: string): Html =>
-  html`<p data-load="${to}"><a href="${to}">${text}</a></p>`;
+const tab = (screen: string, { to, path }: { to: string; path: string }): Html => {
+  const isHere = path === to || (to !== '/' && path.startsWith(`${to}/`));
+  return html`<li><a href="${to}"${isHere ? html` aria-current="page"` : ''}>${screen}</a></li>`;
+};

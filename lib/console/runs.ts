@@ -17,7 +17,7 @@ export type Run = {
   id: string;
   title: string;
   startedMs: number;
-  /** In the order in which they were first shown. */
+  /** By their titles, in the order in which they were first shown. */
   parts: Map<string, Html>;
   progress: { what: string; done: number; of: number } | undefined;
   /** By its id, an answer on an older page is not taken for one to this. */
@@ -31,7 +31,7 @@ export type Run = {
 /** What a verb tells while it works. */
 export type Work = {
   signal: AbortSignal;
-  show(part: string, content: Html): void;
+  show(title: string, content: Html): void;
   progress(what: string): (done: number, of: number) => void;
   /** Undefined: it was declined. */
   ask(question: Question): Promise<Answer | undefined>;
@@ -59,7 +59,7 @@ export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
     const tell = (news: Partial<Run>): void => void changes.emit(Object.assign(run, news).id);
     const at: Work = {
       signal: AbortSignal.any([signal, abort.signal]),
-      show: (part, content) => tell({ parts: run.parts.set(part, content) }),
+      show: (title, content) => tell({ parts: run.parts.set(title, content) }),
       progress: (what) => (done, of) => tell({ progress: { what, done, of } }),
       ask: (question) => {
         if (at.signal.aborted) return Promise.resolve(undefined);

@@ -51,3 +51,7 @@ export const toneOf = (kind: string): string =>
   /^(credentials|throttled|unavailable)$/.test(kind) ? 'warn' : 'bad';
 
 export const badge = (kind: string): Html => html`<span class="badge ${toneOf(kind)}">${kind}</span>`;
+
+/** What takes long has a page of its own; the script puts the part of that page here. */
+export const later = (to: string, text: string): Html =>
+  html`<p data-load="${to}"><a href="${to}">${text}</a></p>`;

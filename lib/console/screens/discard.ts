@@ -32,15 +32,12 @@ export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParam
       onProgress: at.progress('Taking letters'),
       onDiscarded: at.progress('Discarded'),
       confirm: async (plan) => {
-        at.show(
-          'plan',
-          html`<h2>Plan</h2>${groupTable('What is discarded', plan.groups, 'No letter matches.')}`,
-        );
+        at.show('Plan', groupTable('What is discarded', plan.groups, 'No letter matches.'));
         if (plan.letters === 0 || isAgreed) return isAgreed;
         const text = `They leave the queue, and are archived. Reason: ${reason}`;
         return (await at.ask({ text, act: `Discard ${countOf(plan.letters, 'letter')}` })) !== undefined;
       },
     });
-    at.show('result', html`<h2>Result</h2>${notes(discardNotes(discarded))}`);
+    at.show('Result', notes(discardNotes(discarded)));
   });
 };

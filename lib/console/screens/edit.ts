@@ -52,14 +52,14 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
           return changed(body, changes);
         },
         confirm: async (plan) => {
-          at.show('plan', planOf(plan));
+          at.show('Difference', planOf(plan));
           const act = `Send ${countOf(plan.letters, 'letter')} so`;
           const answer = await at.ask({ text: `Reason: ${reason}`, act, fields: sendingFields(options) });
           if (answer !== undefined) options.rate = rateIn(answer);
           return answer !== undefined;
         },
       };
-      at.show('result', resultOf(await editLetters(target, options)));
+      at.show('Result', resultOf(await editLetters(target, options)));
     });
   });
 };
@@ -84,7 +84,7 @@ const changesIn = (form: URLSearchParams, fields: Columns): Change[] => {
 
 const planOf = (plan: EditPlan): Html => {
   const shown = (value: unknown) => (value === undefined ? '–' : said(valueText(value)));
-  return html`<h2>Difference</h2>${table('What is changed', plan.difference, {
+  return html`${table('What is changed', plan.difference, {
     Field: ({ field }) => said(field),
     Before: ({ before }) => html`<del>${shown(before)}</del>`,
     After: ({ after }) => html`<ins>${shown(after)}</ins>`,

@@ -4,14 +4,13 @@ import { showLetter } from '../../dead-letters/reading/show.ts';
 import { historyIn } from '../../desk/history.ts';
 import { needsDecision } from '../../failure.ts';
 import { button, reasonField } from '../../markup/forms.ts';
-import { badge, type Html, href, html, said } from '../../markup/html.ts';
+import { badge, type Html, href, html, later, said } from '../../markup/html.ts';
 import { plain } from '../../redaction/printable.ts';
 import { type Trace, traceOf } from '../../trace/trace.ts';
 import { ageOf } from '../../wording/amounts.ts';
 import { subjectOf } from '../../wording/letters.ts';
 import { eventText, timeText } from '../../wording/trace.ts';
 import { addScreen, type Context, type Desk, formOf, reasonIn, render } from '../desk.ts';
-import { later } from '../page.ts';
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });
 
@@ -36,13 +35,13 @@ ${readOnly ? '' : html`<section><h2>Reveal</h2><form method="post" action="${pat
 
   addScreen(desk, ['/letters/:id/message', 'Message'], async (_, context) => {
     const { message } = await showLetter(target, { ...asked(context), reveal: false, audit });
-    return html`<div id="part">${json(message)}</div>`;
+    return html`<div id="part">${json('Message', message)}</div>`;
   });
   addScreen(desk, ['/letters/:id/original', 'Original'], async (_, context) => {
     const compared = await compareWithOriginal(target, asked(context));
     if ('missing' in compared) return html`<p id="part">${said(compared.missing)}</p>`;
     const fields = compared.difference.map(({ field }) => field).join(', ');
-    return html`<div id="part" class="beside"><div><h2>As it was</h2>${json(compared.before)}</div><div><h2>As it is</h2>${json(compared.after)}</div>
+    return html`<div id="part" class="beside"><div><h2>As it was</h2>${json('As it was', compared.before)}</div><div><h2>As it is</h2>${json('As it is', compared.after)}</div>
 <p class="wide">${fields === '' ? 'They do not differ.' : html`They differ in ${said(fields)}.`}</p></div>`;
   });
 
@@ -50,8 +49,8 @@ ${readOnly ? '' : html`<section><h2>Reveal</h2><form method="post" action="${pat
     const reason = reasonIn(await formOf(context));
     const details = await showLetter(target, { ...asked(context), reveal: true, reason, audit });
     const { id, message, failure, attributes } = details;
-    const content = html`${json(message)}${failure?.detail ? html`<h2>In the platform’s words</h2><blockquote>${said(failure.detail)}</blockquote>` : ''}
-${Object.keys(attributes).length > 0 ? html`<h2>Attributes</h2>${json(attributes)}` : ''}<p><a href="/letters/${encodeURIComponent(id)}">Back to the letter</a></p>`;
+    const content = html`${json('Message', message)}${failure?.detail ? html`<h2>In the platform’s words</h2><blockquote>${said(failure.detail)}</blockquote>` : ''}
+${Object.keys(attributes).length > 0 ? html`<h2>Attributes</h2>${json('Attributes', attributes)}` : ''}<p><a href="/letters/${encodeURIComponent(id)}">Back to the letter</a></p>`;
     return render(desk, context, { title: 'Letter, revealed', content });
   });
 };
@@ -69,7 +68,7 @@ export const timeline = ({ events, unread }: Pick<Trace, 'events' | 'unread'>): 
       html`<li class="${event.what}"><time datetime="${event.at}">${timeText(event.at)}</time> ${said(eventText(event))}</li>`,
   )}</ol>${unread.map(({ source, why }) => html`<p class="warn">Not read: ${source}: ${said(why)}</p>`)}`;
 
-const json = (value: unknown): Html => {
+const json = (label: string, value: unknown): Html => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'nothing');
-  return html`<pre tabindex="0" role="region" aria-label="JSON"><bdi>${text.split('\n').map(plain).join('\n')}</bdi></pre>`;
+  return html`<pre tabindex="0" role="region" aria-label="${label}"><bdi>${text.split('\n').map(plain).join('\n')}</bdi></pre>`;
 };

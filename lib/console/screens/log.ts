@@ -45,17 +45,14 @@ export const addLog = (desk: Desk): void => {
       const { letters, stillLetters = 0, problems } = await importing(true);
       const left = letters - stillLetters;
       at.show(
-        'plan',
-        html`<h2>Plan</h2><p>${countOf(letters, 'letter')}; ${numberOf(stillLetters)} of them are letters still, or again, and are left out.</p>
+        'Plan',
+        html`<p>${countOf(letters, 'letter')}; ${numberOf(stillLetters)} of them are letters still, or again, and are left out.</p>
 ${old > 0 ? html`<p class="warn">${countOf(old, 'message is', 'messages are')} so old that a replay could put the old in the place of what is newer. Look on the platform before you replay them.</p>` : ''}${problemsOf(problems)}`,
       );
       if (left === 0 || problems.length > 0) return;
       if (!(await at.ask({ text: 'Put them back?', act: `Restore ${countOf(left, 'letter')}` }))) return;
       const { imported, problems: failed } = await importing(false);
-      at.show(
-        'result',
-        html`<h2>Result</h2><p>${countOf(imported, 'letter')} restored.</p>${problemsOf(failed)}`,
-      );
+      at.show('Result', html`<p>${countOf(imported, 'letter')} restored.</p>${problemsOf(failed)}`);
     });
   });
 };

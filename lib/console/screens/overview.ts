@@ -6,7 +6,7 @@ import { type PausedFunction, pauseFunctions, resumeFunctions } from '../../depl
 import { needsDecision } from '../../failure.ts';
 import { bars, hourly } from '../../markup/chart.ts';
 import { button, hiddenFields, reasonField } from '../../markup/forms.ts';
-import { badge, type Html, href, html, notes, said, toneOf } from '../../markup/html.ts';
+import { badge, type Html, href, html, later, notes, said, toneOf } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import type { WaitingGroup } from '../../waiting/waiting.ts';
 import { wakeMessages } from '../../waiting/wake.ts';
@@ -14,7 +14,6 @@ import { ageOf, countOf } from '../../wording/amounts.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
 import { nextOfGroup, waitText, wokenNotes } from '../../wording/waiting.ts';
 import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
-import { later } from '../page.ts';
 import { clock } from './cells.ts';
 
 const liveMs = 5_000;
@@ -64,7 +63,7 @@ export const addOverview = (desk: Desk): void => {
     return runs.begin('Wake what waits', async (at) => {
       const options = { filter, reason, dryRun: false, audit, signal: at.signal, confirm: async () => true };
       const woken = await wakeMessages(target, { ...options, onWoken: at.progress('Woken') });
-      at.show('result', notes(wokenNotes(woken)));
+      at.show('Result', notes(wokenNotes(woken)));
     });
   });
   const addPausing = (path: string, title: string, verb: typeof pauseFunctions): void =>
@@ -78,7 +77,7 @@ export const addOverview = (desk: Desk): void => {
           tone: done ? ('good' as const) : ('warn' as const),
           text: `${name}: its event-source mapping was ${was} and is ${state}${done ? '.' : ': AWS has not done it yet.'}`,
         }));
-        at.show('result', notes(told));
+        at.show('Result', notes(told));
       });
     });
   addPausing('/pause', 'Pause', pauseFunctions);

@@ -39,10 +39,7 @@ ${checkbox('now', 'Each message counts as said now')}${checkbox('bulk', 'A large
       const options = { ...source, validOnly: true, bulk: form.get('bulk') === 'yes', audit, signal };
       const { valid, invalid, ...checked } = await publishMessages(target, { ...options, dryRun: true });
       const bad = await badRows(source, { ...checked, limit: maxRows, integrations });
-      at.show(
-        'check',
-        html`<h2>Check</h2>${notes(publishedNotes({ valid, invalid, ...checked }))}${gridOf(bad, invalid)}`,
-      );
+      at.show('Check', html`${notes(publishedNotes({ valid, invalid, ...checked }))}${gridOf(bad, invalid)}`);
       if (valid === 0 || readOnly) return;
       const left = invalid > 0 ? `, and leave ${numberOf(invalid)} out` : '';
       const answer = await at.ask({
@@ -52,10 +49,10 @@ ${checkbox('now', 'Each message counts as said now')}${checkbox('bulk', 'A large
       if (answer === undefined) return;
       const onSent = at.progress('Sent');
       const published = await publishMessages(target, { ...options, dryRun: false, receipts: true, onSent });
-      at.show('sent', html`<h2>Sent</h2>${notes(publishedNotes(published))}`);
+      at.show('Sent', notes(publishedNotes(published)));
       at.progress('Waiting for what becomes of them:')(0, published.sent);
       const awaited = await awaitOutcomes(deskOf(target), published.messages, { waitSeconds, signal });
-      at.show('outcome', outcomesOf(awaited));
+      at.show('Outcomes', outcomesOf(awaited));
     });
   });
 };
@@ -86,7 +83,7 @@ const gridOf = (rows: readonly BadRow[], invalid: number): Html => {
 
 const outcomesOf = ({ messages, outcomes, unread }: Awaited): Html => {
   const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
-  return html`<h2>Outcomes</h2><p>${outcomesText(outcomes)}</p>${unread ? html`<p class="warn">What became of the others could not be read.</p>` : ''}
+  return html`<p>${outcomesText(outcomes)}</p>${unread ? html`<p class="warn">What became of the others could not be read.</p>` : ''}
 ${table(
   'What was not done',
   open.slice(0, maxRows),

@@ -36,7 +36,7 @@ export const beginReplay = (
       ...sendingHooks(at),
       audit,
       confirm: async (plan, report) => {
-        at.show('plan', planOf(plan, report));
+        at.show('Plan', planOf(plan, report));
         const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
         if (readOnly || count === 0) return false;
         const fields = sendingFields(options, reasonField(false, options.reason));
@@ -49,12 +49,12 @@ export const beginReplay = (
         return true;
       },
     });
-    at.show('result', resultOf(result));
+    at.show('Result', resultOf(result));
   });
 };
 
 const planOf = (plan: Plan, report: ConnectionReport | undefined): Html =>
-  html`<h2>Plan</h2><p>${matchText(plan.matching)}.</p>${planSections(plan, report).map(
+  html`<p>${matchText(plan.matching)}.</p>${planSections(plan, report).map(
     ({ count, title, groups, notes: told }) =>
       html`<h3><span class="count">${numberOf(count)}</span> ${title}</h3>${groupTable(title, groups)}${notes(told)}`,
   )}${notes(probeNotes(report))}`;
@@ -68,9 +68,9 @@ const unsent: Record<string, string> = {
 type Ended = Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>;
 
 export const resultOf = ({ counts, ended, ...more }: Ended): Html => {
-  if (counts === undefined) return html`<h2>Result</h2><p>${unsent[ended]}</p>`;
+  if (counts === undefined) return html`<p>${unsent[ended]}</p>`;
   const told = resultNotes({ counts, ...more }).map(({ count, tone, text }) => ({
     ...{ tone, text: `${numberOf(count)} ${text}` },
   }));
-  return html`<h2>Result</h2>${notes([endNote({ counts, ...more }), ...told])}${countsOf(counts)}`;
+  return html`${notes([endNote({ counts, ...more }), ...told])}${countsOf(counts)}`;
 };

@@ -32,10 +32,10 @@ export const addRuns = (desk: Desk): void => {
       { empty: 'Nothing was begun in this console yet.' },
     ),
   );
-  addScreen(desk, ['/runs/:id', 'Run'], (_, context) => {
+  addScreen(desk, ['/runs/:id', (context) => runOf(context).title], (_, context) => {
     const run = runOf(context);
     const again = html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
-    return html`${run.ended || run.question ? '' : again}<h2>${run.title}</h2><div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`;
+    return html`${run.ended || run.question ? '' : again}<div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`;
   });
   app.get('/runs/:id/live', (context) => {
     const run = runOf(context);
@@ -88,7 +88,7 @@ const contentOf = (run: Run): Html => {
     progress ? html` ${progress.what} ${numberOf(progress.done)} of about ${numberOf(progress.of)}` : ''
   }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
 ${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}
-${question ? questionOf(id, question) : ''}${[...parts.values()].toReversed().map((part) => html`<section>${part}</section>`)}
+${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => html`<section><h2>${title}</h2>${part}</section>`)}
 ${ended ? html`<p><a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
 

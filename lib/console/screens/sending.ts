@@ -30,7 +30,7 @@ export const sendingHooks = (at: Work): RunHooks & { onProgress(done: number, of
   signal: at.signal,
   onProgress: at.progress('Taking letters'),
   onSent: at.progress('Sent'),
-  onCanary: (canary) => at.show('canary', canaryOf(canary)),
+  onCanary: (canary) => at.show('Canary', canaryOf(canary)),
   continueUndecided: async () => {
     const text = 'Of some of the canary nothing is known yet. Send the rest of their causes all the same?';
     return (await at.ask({ text, act: 'Send them' })) !== undefined;
@@ -38,7 +38,7 @@ export const sendingHooks = (at: Work): RunHooks & { onProgress(done: number, of
 });
 
 const canaryOf = (canary: Canary): Html =>
-  html`<h2>Canary</h2><p>${canarySentence(canary)}</p>${groupTable('What came back or waits', [...canary.cameBack, ...canary.waits])}`;
+  html`<p>${canarySentence(canary)}</p>${groupTable('What came back or waits', [...canary.cameBack, ...canary.waits])}`;
 
 /** Per cause what was sent, went through, came back and was not tried, and where to go next. */
 export const countsOf = ({ byCause, cameBackAs, waitFor }: ReplayCounts): Html =>

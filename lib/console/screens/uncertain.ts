@@ -36,7 +36,7 @@ ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxSh
     return runs.begin('Look for what is uncertain', async (at) => {
       const onLooked = at.progress('Looked up');
       const verified = await verifyLetters(target, { filter: { id }, signal: at.signal, onLooked });
-      at.show('result', verifiedOf(verified, readOnly));
+      at.show('What is there', verifiedOf(verified, readOnly));
     });
   });
 
@@ -62,7 +62,7 @@ const verifiedOf = ({ letters, ...counts }: Verified, readOnly: boolean): Html =
     if (id.length === 0 || readOnly) return html``;
     return button('/decide', text, { id, reason: reasons[wanted], decision });
   };
-  return html`<h2>What is there</h2><p>${counts.found} found, ${counts.absent} absent, ${counts.unclear} unclear.</p>
+  return html`<p>${counts.found} found, ${counts.absent} absent, ${counts.unclear} unclear.</p>
 <div class="actions">${all('found', 'discard', `Discard ${countOf(counts.found, 'letter')} found`)}
 ${all('absent', 'send', `Send ${countOf(counts.absent, 'letter')} not found`)}</div>
 ${table(

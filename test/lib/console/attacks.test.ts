@@ -430,8 +430,12 @@ describe('cross-site request forgery, by a browser that has signed in', () => {
       expect((await at.get(`${run}/answer?answer=yes`)).status).toBe(404);
       expect(await isAsking()).toBe(true);
       expect(await everything(of)).toEqual(before);
-      await at.post(`${run}/answer`, { answer: 'no' });
-      await at.post(`${run}/answer`, { answer: 'yes' });
+      // Nor is an answer to another question, or a second one, taken for one to this.
+      const [, question = ''] = /name="question" value="(\w+)"/.exec((await at.get(run)).text) ?? [];
+      await at.post(`${run}/answer`, { answer: 'yes', question: 'deadbeef' });
+      expect(await isAsking()).toBe(true);
+      await at.post(`${run}/answer`, { answer: 'no', question });
+      await at.post(`${run}/answer`, { answer: 'yes', question });
       expect((await at.get(run)).text).toContain('This run ended');
       expect((await of.list()).letters).toBe(1);
     } finally {

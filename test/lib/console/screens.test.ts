@@ -266,7 +266,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       await still.getByText('"specversion"').waitFor();
       await still.goto(`${own.origin}/letters?user=10005`);
       await still.getByRole('checkbox').first().check();
-      await still.getByLabel('the selected').check();
+      await still.getByLabel('those ticked').check();
       await still.getByRole('button', { name: 'Replay' }).click();
       await still.getByRole('button', { name: 'Make the plan' }).click();
       // The page fetches itself anew until there is something to answer.
@@ -375,7 +375,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       await fresh.close();
       await own.stop();
     };
-    await whole(/no dead letters|0 letters/);
+    await whole(/no dead letters|0 letters|nothing to decide/);
     await park(office, [{ failure: { kind: 'outdated' } }]);
     await whole(/1 letter\b/);
   });
