@@ -37,9 +37,13 @@ export const mondayOffice = (each: number) => {
     onLog: (_, line) => attempts.push(...attemptsIn(line)),
   });
 
-  // After a 429 no call is made for a while: more of them would take a day.
-  const throttled = Math.min(each, 20);
-  const counts: Partial<Record<Kind, number>> = { throttled, rejected: 2 * each - throttled };
+  // After a 429, or with a key that is refused, no call is made for a while: more of them would take a day.
+  const few = Math.min(each, 20);
+  const counts: Partial<Record<Kind, number>> = {
+    throttled: few,
+    credentials: few,
+    rejected: 3 * each - 2 * few,
+  };
   const usersOf = (kind: Kind): number[] =>
     Array.from({ length: counts[kind] ?? each }, (_, at) => 10_000 * (1 + kinds.indexOf(kind)) + at);
   const pathOf = (kind: Kind): string => `values/${1 + kinds.indexOf(kind)}\\d{4}$`;
@@ -139,8 +143,10 @@ export const mondayOffice = (each: number) => {
       const uploads = { method: 'POST', path: 'folders/7001' };
       await controls.fault({ status: 502 }, { ...uploads, times: Math.ceil(each / 2) });
       await controls.fault({ reset: 'after' }, { ...uploads, times: Math.floor(each / 2) });
-      await sow(kinds.filter((kind) => kind !== 'credentials' && kind !== 'throttled'));
-      // After a 429 no call is made for a while: a message that is at its second one would be throttled, too.
+      const apart: readonly Kind[] = ['unavailable', 'throttled', 'credentials'];
+      await sow(kinds.filter((kind) => !apart.includes(kind)));
+      // When the platform is down, or after a 429, no call is made for a while: what is at its second one then would be of that kind, too.
+      await sow(['unavailable']);
       await sow(['throttled']);
       await controls.key(100, 'rotated');
       await sow(['credentials']);
