@@ -9,9 +9,12 @@ import { functionNames } from '../../esbuild.config.ts';
 import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
 import { run } from '../../lib/cli/cli.ts';
 import { sqsMessageOf } from '../../lib/dead-letter.ts';
+import { readStack } from '../../lib/deployment/stack-outputs.ts';
+import { targetFrom } from '../../lib/deployment/target.ts';
 import { writeRecord } from '../../lib/desk/write.ts';
 import type { Failure } from '../../lib/failure.ts';
 import { quietTerminal } from '../lib/cli/typed.ts';
+import { openConsole } from '../lib/console/attacker.ts';
 import { startStackServer } from '../lib/deployment/stack-server.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
@@ -282,6 +285,7 @@ async function operate(): Promise<AwsCall[]> {
     await sendLetter('submission-upload', 'uncertain');
     await command('letters reindex');
     await command('letters verify');
+    await lookAround();
     const discarded = await command('letters discard --kind invalid --yes', '--reason', 'not ours');
     // One who has a secret already, and one who has none.
     for (const userId of [301, 302]) {
@@ -310,6 +314,16 @@ async function operate(): Promise<AwsCall[]> {
     return { action: `cloudformation:${operation}`, resource };
   });
   return [...recorder.calls, ...described];
+}
+
+/** The screens of the console that read more than the commands do. */
+async function lookAround(): Promise<void> {
+  const served = await openConsole(targetFrom({ readStack }));
+  for (const path of ['/', '/trends', '/log', '/trace?user=301']) {
+    const { status, text } = await served.get(path);
+    expect(status, text).toBe(200);
+  }
+  await served.close();
 }
 
 /** A message that waits for a minute, unless it is woken. */
