@@ -10,6 +10,7 @@ const slow = [
     'functions/course-export',
     'local/chaos',
   ],
+  ...['lib/console/screens', 'lib/console/flows', 'package/permissions'],
   ...['functions/submission-upload', 'package/scenarios', 'package/template', 'package/durable'],
 ];
 
@@ -33,7 +34,7 @@ const ownProcess = [
 ];
 
 /** Proofs that take long, each a command of its own: what asks for it sets this. */
-const longProofs = process.env.LETTERS_PER_KIND === undefined ? ['test/lib/console/monday.test.ts'] : [];
+const longProofs = process.env.LETTERS_PER_KIND === undefined ? ['test/**/monday.test.ts'] : [];
 
 export default defineConfig({
   test: {

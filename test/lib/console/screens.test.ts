@@ -261,9 +261,15 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
         await still.getByRole('link', { name, exact: true }).first().click();
         expect(await heading.textContent()).toBe(name);
       }
-      await still.goto(`${own.origin}/letters/${played.edited}`);
-      await still.getByRole('link', { name: 'Take it from the queue' }).click();
-      await still.getByText('"specversion"').waitFor();
+      // Whoever looks at another letter meanwhile has this one in hand, too.
+      await vi.waitFor(
+        async () => {
+          await still.goto(`${own.origin}/letters/${played.edited}`);
+          await still.getByRole('link', { name: 'Take it from the queue' }).click();
+          expect(await still.locator('main').textContent()).toContain('"specversion"');
+        },
+        { timeout: 60_000 },
+      );
       await still.goto(`${own.origin}/letters?user=10005`);
       await still.getByRole('checkbox').first().check();
       await still.getByLabel('those ticked').check();
