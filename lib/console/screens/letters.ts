@@ -73,7 +73,7 @@ ${
     const isHeld = filter.error === undefined || value.matching({ error: filter.error }).length > 0;
     const to = isHeld ? given : { ...others, unheld: 'yes' };
     const address = href('/letters', to);
-    if (address.length > maxAddress) throw new UsageError('That is too much for one filter: give less ids.');
+    if (address.length > maxAddress) throw new UsageError('That is too much for one filter: give fewer ids.');
     return context.redirect(address, 303);
   });
 };
