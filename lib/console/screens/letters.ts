@@ -107,8 +107,8 @@ const ordered = (letters: LetterRecord[], keyOf: (letter: LetterRecord) => strin
     .map(({ letter }) => letter);
 
 const actions = (matching: number): Html => html`<fieldset class="actions"><legend>Do with</legend>
-<label><input type="radio" name="of" value="selected"> those ticked <output data-selected></output></label>
-<label><input type="radio" name="of" value="matching" checked> all ${numberOf(matching)} that match</label>
+<label><input type="radio" name="of" value="selected" required> those ticked <output data-selected></output></label>
+<label><input type="radio" name="of" value="matching" required> all ${numberOf(matching)} that match</label>
 <button formaction="/replay">Replay</button> <button formaction="/edit">Edit</button> <button formaction="/discard">Discard</button></fieldset>`;
 
 const filterForm = (given: Given, { integrations }: Desk): Html => {
