@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { createKept } from '../aws/kept.ts';
 import { statusOf } from '../connection/status.ts';
@@ -36,6 +37,8 @@ export type Console = {
 
 /** It answers on this machine alone. */
 const address = '127.0.0.1';
+/** So long, open pages get what became of their runs when the console ends. */
+const lastNewsMs = 500;
 
 /** Serves the desk to browsers on this machine, with the rights of whoever started it. @throws RefusedError where the port is taken. */
 export const startConsole = async (target: Target, options: ConsoleOptions): Promise<Console> => {
@@ -87,6 +90,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
       server.removeAllListeners('request');
       server.close(() => resolve(why));
       await runs.over();
+      await setTimeout(lastNewsMs);
       server.closeAllConnections();
     };
     const look = (): void => {

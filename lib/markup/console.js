@@ -22,12 +22,13 @@ const keyOf = (control) => {
   return [control.tagName, own, form?.getAttribute('action'), ...fields].join('\n');
 };
 
-const isTyped = ({ type, value, defaultValue }) => type === 'text' && value !== defaultValue;
+const isGiven = ({ type, value, defaultValue, selectedOptions }) =>
+  type === 'select-one' ? !selectedOptions[0]?.defaultSelected : type === 'text' && value !== defaultValue;
 
 /** What came while somebody typed, by the element that is to show it. */
 const held = new WeakMap();
 
-/** Whoever types, or has opened something, keeps it; and the focus stays where it was. */
+/** Whoever types, chooses, or has opened something, keeps it; and the focus stays where it was. */
 const replaceContent = (element, markup) => {
   const focused = element.contains(document.activeElement) ? document.activeElement : undefined;
   if (focused?.matches('input, select, textarea')) {
@@ -37,7 +38,7 @@ const replaceContent = (element, markup) => {
   held.delete(element);
   const all = () => [...element.querySelectorAll(controls)];
   const open = new Set([...element.querySelectorAll('details[open] > summary')].map(keyOf));
-  const typed = new Map(all().flatMap((each) => (isTyped(each) ? [[keyOf(each), each.value]] : [])));
+  const typed = new Map(all().flatMap((each) => (isGiven(each) ? [[keyOf(each), each.value]] : [])));
   const key = focused && keyOf(focused);
   element.innerHTML = markup;
   for (const each of all()) {

@@ -73,7 +73,7 @@ ${
     const isHeld = filter.error === undefined || value.matching({ error: filter.error }).length > 0;
     const to = isHeld ? given : { ...others, unheld: 'yes' };
     const address = href('/letters', to);
-    if (address.length > maxAddress) throw new UsageError('That is too much for one filter: give less ids.');
+    if (address.length > maxAddress) throw new UsageError('That is too much for one filter: give fewer ids.');
     return context.redirect(address, 303);
   });
 };
@@ -107,8 +107,8 @@ const ordered = (letters: LetterRecord[], keyOf: (letter: LetterRecord) => strin
     .map(({ letter }) => letter);
 
 const actions = (matching: number): Html => html`<fieldset class="actions"><legend>Do with</legend>
-<label><input type="radio" name="of" value="selected"> those ticked <output data-selected></output></label>
-<label><input type="radio" name="of" value="matching" checked> all ${numberOf(matching)} that match</label>
+<label><input type="radio" name="of" value="selected" required> those ticked <output data-selected></output></label>
+<label><input type="radio" name="of" value="matching" required> all ${numberOf(matching)} that match</label>
 <button formaction="/replay">Replay</button> <button formaction="/edit">Edit</button> <button formaction="/discard">Discard</button></fieldset>`;
 
 const filterForm = (given: Given, { integrations }: Desk): Html => {

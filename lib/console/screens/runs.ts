@@ -43,10 +43,10 @@ export const addRuns = (desk: Desk): void => {
       let changed = Promise.withResolvers<void>();
       const onChange = (): void => changed.resolve();
       runs.changes.on(run.id, onChange);
-      desk.signal.addEventListener('abort', onChange, { once: true });
       stream.onAbort(onChange);
       try {
-        while (!stream.aborted && !desk.signal.aborted) {
+        // Also while the console ends: whoever looks sees what became of the run.
+        while (!stream.aborted) {
           await stream.writeSSE({ data: String(await contentOf(run)) });
           if (run.ended) break;
           await changed.promise;
@@ -57,7 +57,6 @@ export const addRuns = (desk: Desk): void => {
         await stream.writeSSE({ event: 'end', data: '' });
       } finally {
         runs.changes.off(run.id, onChange);
-        desk.signal.removeEventListener('abort', onChange);
       }
     });
   });

@@ -232,6 +232,33 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     expect(await isFocused(row.getByRole('button'))).toBe(true);
     expect(await row.getByLabel('Reason').inputValue()).toBe('a new key');
   });
+
+  test('what is chosen stays while its tab is hidden, and a run tells what became of it when its console ends', async () => {
+    await park(office, [enrollment(414)]);
+    const own = await serveConsole(office.file);
+    const other = await (await browser.newContext()).newPage();
+    await other.goto(own.url);
+    await other.getByRole('heading', { name: 'Overview' }).waitFor();
+    await other.goto(`${own.origin}/replay?user=414`);
+    await button('Make the plan', other).click();
+    await other.getByLabel('Messages a second').selectOption('5');
+    const was = await button('Send 1 letter', other).elementHandle();
+    await other.evaluate(`
+      document.activeElement.blur();
+      for (const value of [true, false]) {
+        Object.defineProperty(document, 'hidden', { value, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }`);
+    await was?.waitForElementState('hidden');
+    expect(await other.getByLabel('Messages a second').inputValue()).toBe('5');
+    await button('Send 1 letter', other).click();
+    // Its function is not at work, so that the canary is waited for.
+    await button('Stop', other).waitFor();
+    await own.stop();
+    await other.getByText('This run ended').waitFor();
+    await other.getByText('it was interrupted').waitFor();
+    await other.context().close();
+  });
 });
 
 const grades = [

@@ -272,6 +272,8 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       );
       await still.goto(`${own.origin}/letters?user=10005`);
       await still.getByRole('checkbox').first().check();
+      // Nothing is preset: without the script, ticks do not choose.
+      expect(await still.getByLabel('that match').isChecked()).toBe(false);
       await still.getByLabel('those ticked').check();
       await still.getByRole('button', { name: 'Replay' }).click();
       await still.getByRole('button', { name: 'Make the plan' }).click();
