@@ -40,7 +40,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, o
   const problem = (context: Context, status: keyof typeof titles, text: string) => {
     context.status(status);
     const content = html`<p class="problem" role="alert">${said(text)}</p>
-<p><a href="/">Overview</a></p>${status === 404 ? '' : html`<p class="quiet">Nothing is lost: letters lie in their queue, and messages go on.</p>`}`;
+<p><a href="/">Overview</a></p>${status === 502 ? html`<p class="quiet">Nothing is lost: letters lie in their queue, and messages go on.</p>` : status === 404 ? '' : html`<p>Go back, correct it, and try again.</p>`}`;
     return render(desk, context, { title: titles[status], content });
   };
   const limit = (maxSize: number) =>

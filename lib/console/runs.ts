@@ -97,6 +97,7 @@ export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
       const run = runs.get(id);
       if (run === undefined || run.ended) return;
       run.stopped = true;
+      changes.emit(id);
       run.abort.abort();
     },
     /** A run that asks may wait for ever. */

@@ -187,16 +187,18 @@ const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: 
   );
   const tail = tailOf(chain);
   const last = tail?.as ?? tail?.message ?? ids.at(-1) ?? '';
-  const first = chain.records.find(({ eventId }) => eventId !== undefined) ?? tail;
+  const told = [tail, ...chain.records].find((record) => record?.eventId !== undefined) ?? tail;
+  // An edit may have made it one about somebody else; what it was before is told by its events.
+  const about = tail?.state === 'edited' ? undefined : told;
   const known = theirs.toReversed();
   return {
     message: last,
     ids,
     ...endOf(tail, last, evidence),
-    function: first?.function ?? known.find((event) => event.function !== undefined)?.function ?? '',
-    eventId: first?.eventId ?? known.find(({ eventId }) => eventId !== undefined)?.eventId,
-    resource: first?.resource ?? known.find(({ resource }) => resource !== undefined)?.resource,
-    ...{ user: first?.user, orgUnit: first?.orgUnit, thing: first?.thing },
+    function: told?.function ?? known.find((event) => event.function !== undefined)?.function ?? '',
+    eventId: told?.eventId ?? known.find(({ eventId }) => eventId !== undefined)?.eventId,
+    resource: about?.resource ?? known.find(({ resource }) => resource !== undefined)?.resource,
+    ...{ user: about?.user, orgUnit: about?.orgUnit, thing: about?.thing },
     lastAt: theirs.at(-1)?.at ?? '',
   };
 };

@@ -100,7 +100,7 @@ export const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefine
 
 export const runSentence = (
   { send }: Pick<Plan, 'send'>,
-  { canary: asked, waitSeconds, rate, stopAfter }: RunOptions,
+  { canary: asked, waitSeconds, rate, stopAfter }: Omit<RunOptions, 'rate'> & { rate?: number },
 ): string => {
   const letters = sum(send);
   const canary = asked === 0 ? 0 : Math.max(asked, send.length);
@@ -111,7 +111,7 @@ export const runSentence = (
       : '';
   const then =
     left > 0
-      ? `${canary > 0 ? 'then ' : ''}${numberOf(left)} at ${rate} a second (${durationOf(left / rate)})`
+      ? `${canary > 0 ? 'then ' : ''}${numberOf(left)}${rate === undefined ? '' : ` at ${rate} a second (${durationOf(left / rate)})`}`
       : '';
   return `${[first, then].filter(Boolean).join(', ')}; it stops when ${stopAfter} in a row come back with the same error.`;
 };

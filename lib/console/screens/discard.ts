@@ -20,7 +20,7 @@ ${groupTable('Letters by cause', groups, 'No letter matches.')}`;
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
 };
 
-/** `isAgreed`: the letters were shown one by one, and chosen. */
+/** `isAgreed`: it is one letter, which was looked at and chosen. */
 export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParams, isAgreed = false): Run => {
   const { filter } = filterFrom(form);
   const reason = reasonIn(form);

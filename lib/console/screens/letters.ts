@@ -1,4 +1,5 @@
 import type { Filter } from '../../dead-letters/reading/filter.ts';
+import type { Snapshot } from '../../dead-letters/reading/snapshot.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
 import { letterKinds, replayedOften } from '../../desk/letter-words.ts';
 import type { LetterRecord } from '../../desk/record.ts';
@@ -8,7 +9,6 @@ import { table } from '../../markup/table.ts';
 import { ageOf, numberOf } from '../../wording/amounts.ts';
 import { matchText, subjectOf } from '../../wording/letters.ts';
 import { addScreen, type Desk, filterFrom, formOf, type Given } from '../desk.ts';
-import type { Letters } from '../lists.ts';
 import { about, clock, failed, letterLink, origin } from './cells.ts';
 
 const perPage = 100;
@@ -89,7 +89,7 @@ const by: Record<string, (letter: LetterRecord) => string | number> = {
 /** Pages of one list ask for the same order again and again. */
 const orders = new WeakMap<readonly LetterRecord[], Map<string, LetterRecord[]>>();
 
-const sorted = (letters: Letters, filter: Filter, sort: string): LetterRecord[] => {
+const sorted = (letters: Snapshot, filter: Filter, sort: string): LetterRecord[] => {
   const found = letters.matching(filter);
   const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
   if (keyOf === undefined) return found;

@@ -46,7 +46,7 @@ export const addLog = (desk: Desk): void => {
       const left = letters - stillLetters;
       at.show(
         'Plan',
-        html`<p>${countOf(letters, 'letter')}; ${numberOf(stillLetters)} of them are letters still, or again, and are left out.</p>
+        html`<p>${countOf(letters, 'letter')}; ${stillLetters > 0 ? `${numberOf(stillLetters)} of them are in the queue already, and are left out.` : ''} ${left === 0 ? 'There is nothing to restore.' : ''}</p>
 ${old > 0 ? html`<p class="warn">${countOf(old, 'message is', 'messages are')} so old that a replay could put the old in the place of what is newer. Look on the platform before you replay them.</p>` : ''}${problemsOf(problems)}`,
       );
       if (left === 0 || problems.length > 0) return;

@@ -2,6 +2,7 @@ import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import { createKept } from '../../aws/kept.ts';
 import type { Status } from '../../connection/status.ts';
 import { readAuditLog } from '../../deployment/audit-log.ts';
+import { UsageError } from '../../deployment/command-errors.ts';
 import { type PausedFunction, pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
 import { needsDecision } from '../../failure.ts';
 import { bars, hourly } from '../../markup/chart.ts';
@@ -9,12 +10,13 @@ import { button, hiddenFields, reasonField } from '../../markup/forms.ts';
 import { badge, type Html, href, html, later, notes, said, toneOf } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import type { WaitingGroup } from '../../waiting/waiting.ts';
-import { wakeMessages } from '../../waiting/wake.ts';
+import { type WakePlan, wakeMessages } from '../../waiting/wake.ts';
 import { ageOf, countOf } from '../../wording/amounts.ts';
+import { causeText } from '../../wording/letters.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
-import { nextOfGroup, waitText, wokenNotes } from '../../wording/waiting.ts';
+import { nextOfGroup, waitText, wakePlanNotes, wokenNotes } from '../../wording/waiting.ts';
 import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
-import { clock } from './cells.ts';
+import { clock, origin } from './cells.ts';
 
 const liveMs = 5_000;
 const dayMs = 24 * 3_600_000;
@@ -61,7 +63,13 @@ export const addOverview = (desk: Desk): void => {
     const { filter } = filterFrom(form);
     const reason = form.get('reason') || undefined;
     return runs.begin('Wake what waits', async (at) => {
-      const options = { filter, reason, dryRun: false, audit, signal: at.signal, confirm: async () => true };
+      const confirm = async (plan: WakePlan): Promise<boolean> => {
+        at.show('Plan', html`${wakeTable(plan.groups)}${notes(wakePlanNotes(plan))}`);
+        const act = `Wake ${countOf(plan.messages, 'message')}`;
+        const text = 'Their functions take them at once. One whose cause is not gone waits again.';
+        return plan.messages > 0 && (await at.ask({ text, act })) !== undefined;
+      };
+      const options = { filter, reason, dryRun: false, audit, signal: at.signal, confirm };
       const woken = await wakeMessages(target, { ...options, onWoken: at.progress('Woken') });
       at.show('Result', notes(wokenNotes(woken)));
     });
@@ -70,6 +78,7 @@ export const addOverview = (desk: Desk): void => {
     void addVerb(desk, path, (form) => {
       const reason = verb === pauseFunctions ? reasonIn(form) : undefined;
       const [functions, known] = [form.getAll('function'), [...integrations.keys()]];
+      if (functions.length === 0) throw new UsageError('Which function?');
       const named = known.filter((each) => functions.includes(each)).join(', ');
       return runs.begin(`${title} ${named}`, async (at) => {
         const changes = await verb(target, { functions, known, reason, audit, signal: at.signal });
@@ -83,6 +92,13 @@ export const addOverview = (desk: Desk): void => {
   addPausing('/pause', 'Pause', pauseFunctions);
   addPausing('/resume', 'Resume', resumeFunctions);
 };
+
+const wakeTable = (groups: readonly WaitingGroup[]): Html =>
+  table('What is woken', groups, {
+    Messages: ({ messages }) => messages,
+    ...origin,
+    Error: ({ error }) => said(error),
+  });
 
 const sumOf = <Row>(rows: readonly Row[], countIn: (row: Row) => number): number =>
   rows.reduce((sum, row) => sum + countIn(row), 0);
@@ -111,8 +127,7 @@ ${bars('Letters by kind', kinds)}${total > 0 ? html`<p><a href="/causes">By caus
   )}${waiting.map((group) => waitingOf(group, desk))}</section>
 <section><h2>Platform</h2>${notes([...connectionNotes(connection), ...incidents.flatMap(incidentNotes)])}
 ${connection?.scopes ? html`<p class="quiet">Scopes asked for: ${said(connection.scopes.join(' '))}</p>` : ''}</section>
-<section><h2>Pace</h2><p>${windowText(pace.window)}</p>${budgetOf(pace.window)}${bars('Calls of the platform', calls)}
-<p class="quiet">Calls since ${clock(pace.sinceMs)}.</p></section>
+<section><h2>Pace</h2><p>${windowText(pace.window)}</p>${budgetOf(pace.window)}<p>Calls since ${clock(pace.sinceMs)}:</p>${bars('Calls of the platform', calls)}</section>
 <section class="wide"><h2>Queues</h2>${table('Queues', all, {
     Function: ({ function: name }) => name,
     Visible: ({ visible }) => visible,
@@ -131,7 +146,7 @@ const waitingOf = (group: WaitingGroup, { readOnly }: Desk): Html => {
   const { kind, function: name, error, remedy, oldestMs } = group;
   return html`<details><summary>${badge(kind)} ${said(name)}</summary><p>${said(error)}</p>${remedy ? html`<p class="todo">→ ${said(remedy)}</p>` : ''}
 <p class="quiet">The oldest since ${ageOf(oldestMs)}; ${nextOfGroup(group)}.</p>
-${readOnly ? '' : html`<form method="post" action="/wake">${hiddenFields({ function: name, kind })}${reasonField(false)}<button>Wake them now</button></form>`}</details>`;
+${readOnly ? '' : html`<form method="post" action="/wake">${hiddenFields({ function: name, kind })}${reasonField(false)}<button>Wake all of ${name} that wait for this kind</button></form>`}</details>`;
 };
 
 const deliveriesOf = (name: string, paused: readonly PausedFunction[], { readOnly }: Desk): Html => {
@@ -154,8 +169,8 @@ const firstOf = ({ connection, paused = [], letters: { groups }, incidents = [],
     ...paused.map((each) => said(pausedText(each))),
     undecided > 0 &&
       html`<a href="/uncertain">${countOf(undecided, 'letter needs', 'letters need')} your decision</a>`,
-    ...causes.map(({ letters, kind, function: name, cause, remedy }) => {
-      const what = html`<a href="/causes#${cause}">${countOf(letters, 'letter')} of ${said(name || 'no function')}</a> ${badge(kind)}`;
+    ...causes.map(({ letters, kind, function: name, cause, remedy, ...why }) => {
+      const what = html`<a href="/causes#${cause}">${countOf(letters, 'letter')} of ${said(name || 'no function')}</a> ${badge(kind)} ${said(causeText(why))}`;
       return todo(what, remedy);
     }),
   ].filter(Boolean);

@@ -41,7 +41,8 @@ export const beginReplay = (
         if (readOnly || count === 0) return false;
         const fields = sendingFields(options, reasonField(false, options.reason));
         const act = `Send ${countOf(count, 'letter')}`;
-        const answer = await at.ask({ text: runSentence(plan, options), act, fields });
+        const { rate: _, ...others } = options;
+        const answer = await at.ask({ text: runSentence(plan, others), act, fields });
         if (answer === undefined) return false;
         // The verb reads them when it begins to send.
         options.rate = rateIn(answer);

@@ -30,7 +30,7 @@ export const sendingHooks = (at: Work): RunHooks & { onProgress(done: number, of
   signal: at.signal,
   onProgress: at.progress('Taking letters'),
   onSent: at.progress('Sent'),
-  onCanary: (canary) => at.show('Canary', canaryOf(canary)),
+  onCanary: (canary) => canary.letters > 0 && at.show('Canary', canaryOf(canary)),
   continueUndecided: async () => {
     const text = 'Of some of the canary nothing is known yet. Send the rest of their causes all the same?';
     return (await at.ask({ text, act: 'Send them' })) !== undefined;
@@ -61,7 +61,7 @@ const comeBack = (title: string, groups: readonly Group[]): Html =>
 
 const nextOf = ({
   function: name,
-  kind,
+  cause,
   cameBack,
   waits,
   unknown,
@@ -70,8 +70,7 @@ const nextOf = ({
 }: CauseCounts): Html => {
   if (cameBack + setAside > 0) return html`<a href="/causes">Look at the causes</a>`;
   if (waits > 0) return html`<a href="${href('/waiting', { function: name })}">What waits</a>`;
-  if (unknown > 0) return html`<a href="/">Is its function paused?</a>`;
-  return notTried > 0
-    ? html`<a href="${href('/letters', { function: name, kind })}">Those left</a>`
-    : html`<span class="good">✓</span>`;
+  const left = notTried > 0 ? html`<a href="${href('/letters', { cause })}">Those left</a>` : html``;
+  if (unknown > 0) return html`<a href="/">Is its function paused?</a> ${left}`;
+  return notTried > 0 ? left : html`<span class="good">✓</span>`;
 };

@@ -11,6 +11,8 @@ import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
 
 const reasons = { found: 'looked up: found on the platform', absent: 'looked up: not found on the platform' };
+/** A screen may be old: of a letter that has become another kind nothing is decided by it. */
+const undecided = ['uncertain', 'outdated'];
 const maxShown = 100;
 
 export const addUncertain = (desk: Desk): void => {
@@ -43,9 +45,10 @@ ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxSh
   // A person has seen these letters and chosen: what is asked for is done, after the plan of a replay.
   addVerb(desk, '/decide', (form) => {
     const reason = reasonIn(form);
-    if (form.getAll('id').length === 0) throw new UsageError('No letter was named.');
+    const count = form.getAll('id').length;
+    if (count === 0) throw new UsageError('No letter was named.');
     return form.get('decision') === 'discard'
-      ? beginDiscard(desk, form, true)
+      ? beginDiscard(desk, form, count === 1)
       : beginReplay(desk, form, { includeUncertain: true, reason });
   });
 };
@@ -53,18 +56,18 @@ ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxSh
 const decide = (id: string, reason: string, readOnly: boolean): Html =>
   readOnly
     ? html``
-    : html`<form method="post" action="/decide" class="inline">${hiddenFields({ id })}${reasonField(true, reason)}
+    : html`<form method="post" action="/decide" class="inline">${hiddenFields({ id, kind: undecided })}${reasonField(true, reason)}
 <button name="decision" value="discard">Discard: it was done</button> <button name="decision" value="send">Send: it was not</button></form>`;
 
 const verifiedOf = ({ letters, ...counts }: Verified, readOnly: boolean): Html => {
-  const all = (wanted: 'found' | 'absent', decision: string, text: string): Html => {
+  const all = (wanted: 'found' | 'absent', action: string, text: string): Html => {
     const id = letters.flatMap((letter) => (letter.found === wanted ? [letter.id] : []));
     if (id.length === 0 || readOnly) return html``;
-    return button('/decide', text, { id, reason: reasons[wanted], decision });
+    return button(action, text, { id, kind: undecided, reason: reasons[wanted], decision: 'send' });
   };
   return html`<p>${counts.found} found, ${counts.absent} absent, ${counts.unclear} unclear.</p>
-<div class="actions">${all('found', 'discard', `Discard ${countOf(counts.found, 'letter')} found`)}
-${all('absent', 'send', `Send ${countOf(counts.absent, 'letter')} not found`)}</div>
+<div class="actions">${all('found', '/discard', `Discard ${countOf(counts.found, 'letter')} found`)}
+${all('absent', '/decide', `Send ${countOf(counts.absent, 'letter')} not found`)}</div>
 ${table(
   'What was looked up',
   letters,

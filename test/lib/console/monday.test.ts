@@ -82,8 +82,10 @@ describe.skipIf(browserPath() === undefined)('in the browser', () => {
     await operator.click('button', 'Look for them on the platform');
     await operator.ended();
     await operator.click('button', /^Discard .* found$/);
+    await operator.click('button', /^Discard \d+ letters?$/);
     await operator.ended();
-    await page.goBack();
+    await operator.click('link', 'Runs');
+    await operator.click('link', 'Look for what is uncertain');
     await operator.click('button', /^Send .* not found$/);
     await page.getByLabel('Messages a second').selectOption('500');
     await operator.click('button', /^Send \d/);

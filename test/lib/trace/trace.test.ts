@@ -90,6 +90,8 @@ describe('a letter', () => {
     const second = again.messages[0]?.message ?? '';
     await command(`letters edit ${second} --set data.gradeObjectId=5001 --reason typo --yes --as joe`);
     const done = await traced(first, { outcome: 'done', messages: [{ ids: { length: 3 } }] });
+    // What it is about is told as it is now, not as it was before the edit.
+    expect(done.messages[0]).toMatchObject({ thing: 'grade object 5001' });
     const third = done.messages[0]?.message ?? '';
     const told = done.events.filter(({ what }) => what !== 'claimed');
     expect(told.map(({ what, message }) => [what, message])).toEqual([
