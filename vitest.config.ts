@@ -4,14 +4,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
   ...[
+    'local/chaos',
     'package/contributing',
     'package/deploy',
     'local/misfortunes',
     'functions/course-export',
-    'local/chaos',
   ],
-  ...['lib/console/screens', 'lib/console/flows', 'package/permissions'],
-  ...['functions/submission-upload', 'package/scenarios', 'package/template', 'package/durable'],
+  ...['functions/submission-upload', 'package/scenarios', 'lib/console/screens', 'package/permissions'],
+  ...['lib/console/flows', 'package/template', 'package/durable'],
 ];
 
 class SlowestFirst extends BaseSequencer {

@@ -144,7 +144,7 @@ const budgetOf = (window: Status['pace']['window']): Html => {
 
 const waitingOf = (group: WaitingGroup, { readOnly }: Desk): Html => {
   const { kind, function: name, error, remedy, oldestMs } = group;
-  return html`<details><summary>${badge(kind)} ${said(name)}</summary><p>${said(error)}</p>${remedy ? html`<p class="todo">→ ${said(remedy)}</p>` : ''}
+  return html`<details><summary>${badge(kind)} ${said(name)}: ${said(error)}</summary>${remedy ? html`<p class="todo">→ ${said(remedy)}</p>` : ''}
 <p class="quiet">The oldest since ${ageOf(oldestMs)}; ${nextOfGroup(group)}.</p>
 ${readOnly ? '' : html`<form method="post" action="/wake">${hiddenFields({ function: name, kind })}${reasonField(false)}<button>Wake all of ${name} that wait for this kind</button></form>`}</details>`;
 };
