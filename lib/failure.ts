@@ -32,8 +32,10 @@ export const dispositions = {
 export type FailureKind = keyof typeof dispositions;
 
 /** Letters that only a person replays who has looked what the platform holds: sent blindly they would do harm. */
+export const undecidedKinds = ['uncertain', 'outdated'] as const satisfies FailureKind[];
+
 export const needsDecision = (kind: string | undefined): boolean =>
-  kind === 'uncertain' || kind === 'outdated';
+  undecidedKinds.some((each) => each === kind);
 
 /** What waits, and yet no waiting heals it: somebody is called at once. */
 export const needsPerson = (kind: FailureKind | undefined): boolean =>

@@ -1,3 +1,4 @@
+import { numberOf } from '../wording/amounts.ts';
 import { type Html, html } from './html.ts';
 
 export type Bar = { label: string; value: number; tone?: string; href?: string };
@@ -9,7 +10,7 @@ export const bars = (title: string, all: readonly Bar[]): Html => {
     ({ label, value, tone = 'plain', href }) => html`<div>
     <dt>${href === undefined ? label : html`<a href="${href}">${label}</a>`}</dt>
     <dd><svg class="bar ${tone}" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(0.5, (100 * value) / most)}" height="1"/></svg>
-    <span>${value.toLocaleString('en-US')}</span></dd></div>`,
+    <span>${numberOf(value)}</span></dd></div>`,
   )}</dl>`;
 };
 
@@ -50,7 +51,7 @@ const columns = (title: string, labels: readonly string[], series: readonly Seri
   const width = (step - 2) / series.length;
   return html`<figure class="columns"><figcaption>${title}: ${series.map(
     ({ name, tone }) => html`<span class="key ${tone}">${name}</span> `,
-  )}<span class="quiet">most: ${most.toLocaleString('en-US')}</span></figcaption>
+  )}<span class="quiet">most: ${numberOf(most)}</span></figcaption>
   <svg viewBox="0 0 ${labels.length * step} ${height}" role="img" aria-label="${title}">${labels.map(
     (label, at) =>
       html`<g><title>${label}: ${series.map(({ name, values }) => `${values[at] ?? 0} ${name}`).join(', ')}</title>

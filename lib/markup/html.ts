@@ -1,5 +1,6 @@
 import { html as escaped } from 'hono/html';
 import { plain } from '../redaction/printable.ts';
+import { kindTone } from '../wording/letters.ts';
 import type { Note } from '../wording/notes.ts';
 
 /** Escaped markup, as hono's `html` makes it: every value in a template is escaped, unless it is such markup itself. */
@@ -46,11 +47,7 @@ export const notes = (all: readonly Note[]): Html =>
           html`<li class="${tone}"><span aria-hidden="true">${marks[tone]}</span> ${said(text)}</li>`,
       )}</ul>`;
 
-/** Yellow: it may go away by itself. Red: a person must act. */
-export const toneOf = (kind: string): string =>
-  /^(credentials|throttled|unavailable)$/.test(kind) ? 'warn' : 'bad';
-
-export const badge = (kind: string): Html => html`<span class="badge ${toneOf(kind)}">${kind}</span>`;
+export const badge = (kind: string): Html => html`<span class="badge ${kindTone(kind)}">${kind}</span>`;
 
 /** What takes long has a page of its own; the script puts the part of that page here. */
 export const later = (to: string, text: string): Html =>

@@ -60,3 +60,7 @@ export const differText = ({ listed, queued }: Counted): string | undefined =>
   listed === undefined || listed === queued
     ? undefined
     : `SQS counts about ${countOf(queued, 'letter')}, the lists have ${numberOf(listed)}. They are made equal every 15 minutes`;
+
+/** `warn`: it may go away by itself. `bad`: a person must act. */
+export const kindTone = (kind: string): 'warn' | 'bad' =>
+  /^(credentials|throttled|unavailable)$/.test(kind) ? 'warn' : 'bad';

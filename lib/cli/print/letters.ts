@@ -11,10 +11,11 @@ import {
   causeText,
   differText,
   groupsText,
+  kindTone,
   nothingText,
   subjectOf,
 } from '../../wording/letters.ts';
-import { noteLines } from './notes.ts';
+import { noteLines, toned } from './notes.ts';
 import { rest, right, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -113,11 +114,8 @@ export const groupTable = <Row extends PlannedGroup>(
   return { header, rows: new Map(rows) };
 };
 
-/** Red: a person must act. Yellow: it may go away by itself. */
-const coloured = (text: string, kind: string, { style }: Pick<Terminal, 'style'>): string =>
-  text.replace(` ${kind} `, (each) =>
-    style(/^(credentials|throttled|unavailable)$/.test(kind) ? 'yellow' : 'red', each),
-  );
+const coloured = (text: string, kind: string, terminal: Pick<Terminal, 'style'>): string =>
+  text.replace(` ${kind} `, (each) => toned(kindTone(kind), each, terminal));
 
 export const listLines = (found: Listed, { target, terminal }: Print): string[] => {
   const { letters, matching } = found;

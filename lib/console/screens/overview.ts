@@ -7,12 +7,12 @@ import { type PausedFunction, pauseFunctions, resumeFunctions } from '../../depl
 import { needsDecision } from '../../failure.ts';
 import { bars, hourly } from '../../markup/chart.ts';
 import { button, hiddenFields, reasonField } from '../../markup/forms.ts';
-import { badge, type Html, href, html, later, notes, said, toneOf } from '../../markup/html.ts';
+import { badge, type Html, href, html, later, notes, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import type { WaitingGroup } from '../../waiting/waiting.ts';
 import { type WakePlan, wakeMessages } from '../../waiting/wake.ts';
 import { ageOf, countOf } from '../../wording/amounts.ts';
-import { causeText } from '../../wording/letters.ts';
+import { causeText, kindTone } from '../../wording/letters.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
 import { nextOfGroup, waitText, wakePlanNotes, wokenNotes } from '../../wording/waiting.ts';
 import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
@@ -108,7 +108,7 @@ const overview = (status: Status, desk: Desk): Html => {
   const all = [...queues, { function: 'dead-letters', ...letters.counts }];
   const total = sumOf(letters.groups, (group) => group.letters);
   const kinds = [...Map.groupBy(letters.groups, ({ kind }) => kind)].map(([kind, groups]) => ({
-    ...{ label: kind, href: href('/letters', { kind }), tone: toneOf(kind) },
+    ...{ label: kind, href: href('/letters', { kind }), tone: kindTone(kind) },
     value: sumOf(groups, (group) => group.letters),
   }));
   kinds.sort((one, other) => other.value - one.value);

@@ -5,7 +5,7 @@ import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import { integrationNamed } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
 import type { LetterRecord } from '../../desk/record.ts';
-import { needsDecision } from '../../failure.ts';
+import { needsDecision, undecidedKinds } from '../../failure.ts';
 import { createFiles } from '../../files/files.ts';
 import type { Integration } from '../../integration.ts';
 import { createLedgerTable } from '../../ledger/table.ts';
@@ -76,7 +76,7 @@ const decidable = (filter: Filter): Filter => {
     throw new UsageError(
       '--kind must be uncertain or outdated: of other letters it is known what became of them',
     );
-  return { ...filter, kind: filter.kind ?? (filter.id ? ['uncertain', 'outdated'] : ['uncertain']) };
+  return { ...filter, kind: filter.kind ?? (filter.id ? [...undecidedKinds] : ['uncertain']) };
 };
 
 /** @throws RefusedError where the platform is down: each look would only tell the same. */
