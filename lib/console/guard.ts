@@ -121,7 +121,7 @@ export const signIn = (next: string, problem = ''): Html =>
     'Sign in',
     html`<main class="sign-in"><h1>Sign in</h1>${problem === '' ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 <p>Open the address that <code>sis-relay console</code> printed. It lets one browser in, once; started anew, it prints another.</p>
-<form method="post" action="/session" data-sign-in><input type="hidden" name="next" value="${next}">
+<form method="post" action="/session"><input type="hidden" name="next" value="${next}">
 <label>Token <input name="token" type="password" autocomplete="off" required></label><button>Sign in</button></form></main>`,
   );
 

@@ -1,11 +1,9 @@
 import type { Group } from '../../dead-letters/reading/groups.ts';
-import { needsDecision } from '../../failure.ts';
-import { button } from '../../markup/forms.ts';
-import { badge, type Html, href, html, notes, said } from '../../markup/html.ts';
+import { badge, type Html, html, notes, said } from '../../markup/html.ts';
 import { ageOf, countOf, numberOf } from '../../wording/amounts.ts';
 import { adviceNotes, differText } from '../../wording/letters.ts';
 import { addScreen, type Desk } from '../desk.ts';
-import { clock } from './cells.ts';
+import { actionLink, clock, firstAction } from './cells.ts';
 
 export const addCauses = (desk: Desk): void => {
   addScreen(desk, ['/causes', 'Causes'], async () => {
@@ -19,11 +17,10 @@ ${groups.length === 0 ? html`<p class="good">There are no dead letters.</p>` : g
 
 const causeOf = (group: Group, { readOnly }: Desk): Html => {
   const { cause, function: name, kind, error, words, letters, oldestMs, newestMs } = group;
-  const link = (path: string, text: string): Html =>
-    html`<a class="button" href="${href(path, { cause })}">${text}</a>`;
+  const link = (path: string, text: string): Html => actionLink(path, text, { cause });
   return html`<article class="cause" id="${cause}"><h2><span class="count">${numberOf(letters)}</span> ${said(name || '–')} ${badge(kind)}</h2>
 <p>${said(error)}</p>${words.map((each) => html`<blockquote>${said(each)}</blockquote>`)}${notes(adviceNotes(group))}
 <p class="quiet">The oldest ${ageOf(oldestMs)}, the newest ${ageOf(newestMs)} old.</p>
-<div class="actions">${needsDecision(kind) ? link('/uncertain', 'Look, then decide') : kind === 'unknown-source' ? '' : button('/replay', 'Plan a replay', { cause })}
+<div class="actions">${firstAction(kind, { cause })}
 ${link('/letters', 'Letters')} ${readOnly ? '' : html`${link('/edit', 'Edit')} ${link('/discard', 'Discard')}`}</div></article>`;
 };

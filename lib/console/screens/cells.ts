@@ -1,4 +1,6 @@
 import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
+import { needsDecision } from '../../failure.ts';
+import { button } from '../../markup/forms.ts';
 import { badge, type Html, href, html, said } from '../../markup/html.ts';
 import { type Columns, table } from '../../markup/table.ts';
 import { causeText, subjectOf } from '../../wording/letters.ts';
@@ -22,6 +24,18 @@ export const about: Columns<Parameters<typeof subjectOf>[0]> = {
 
 export const failed: Columns<Parameters<typeof causeText>[0]> = {
   'What failed': (each) => said(causeText(each)),
+};
+
+/** Letters whom their cause or their ids name. */
+type Which = { cause: string } | { id: string };
+
+export const actionLink = (path: string, text: string, which: Which): Html =>
+  html`<a class="button" href="${href(path, which)}">${text}</a>`;
+
+/** What comes first with letters of a kind; with some, nothing does. */
+export const firstAction = (kind: string, which: Which): Html => {
+  if (needsDecision(kind)) return actionLink('/uncertain', 'Look, then decide', which);
+  return kind === 'unknown-source' ? html`` : button('/replay', 'Plan a replay', which);
 };
 
 export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Html =>

@@ -2,15 +2,15 @@ import { compareWithOriginal } from '../../dead-letters/edit/original.ts';
 import { findLetter } from '../../dead-letters/reading/find.ts';
 import { showLetter } from '../../dead-letters/reading/show.ts';
 import { historyIn } from '../../desk/history.ts';
-import { needsDecision } from '../../failure.ts';
-import { button, reasonField } from '../../markup/forms.ts';
-import { badge, type Html, href, html, later, said } from '../../markup/html.ts';
+import { reasonField } from '../../markup/forms.ts';
+import { badge, type Html, html, later, said } from '../../markup/html.ts';
 import { plain } from '../../redaction/printable.ts';
 import { type Trace, traceOf } from '../../trace/trace.ts';
 import { ageOf } from '../../wording/amounts.ts';
 import { subjectOf } from '../../wording/letters.ts';
 import { eventText, timeText } from '../../wording/trace.ts';
 import { addScreen, type Context, type Desk, formOf, reasonIn, render } from '../desk.ts';
+import { actionLink, firstAction } from './cells.ts';
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });
 
@@ -55,12 +55,9 @@ ${Object.keys(attributes).length > 0 ? html`<h2>Attributes</h2>${json('Attribute
   });
 };
 
-const actionsOf = (id: string, kind: string): Html => {
-  const link = (path: string, text: string): Html =>
-    html`<a class="button" href="${href(path, { id })}">${text}</a>`;
-  return html`<div class="actions">${needsDecision(kind) ? link('/uncertain', 'Look, then decide') : kind === 'unknown-source' ? '' : button('/replay', 'Plan a replay', { id })}
-${link('/edit', 'Edit')} ${link('/discard', 'Discard')} ${link('/trace', 'Trace')}</div>`;
-};
+const actionsOf = (id: string, kind: string): Html =>
+  html`<div class="actions">${firstAction(kind, { id })}
+${actionLink('/edit', 'Edit', { id })} ${actionLink('/discard', 'Discard', { id })} ${actionLink('/trace', 'Trace', { id })}</div>`;
 
 export const timeline = ({ events, unread }: Pick<Trace, 'events' | 'unread'>): Html =>
   html`<ol class="timeline">${events.map(

@@ -4,12 +4,12 @@ import { UsageError } from '../../deployment/command-errors.ts';
 import { letterKinds, replayedOften } from '../../desk/letter-words.ts';
 import type { LetterRecord } from '../../desk/record.ts';
 import { choice, hiddenFields, textField } from '../../markup/forms.ts';
-import { type Html, href, html } from '../../markup/html.ts';
+import { type Html, href, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { ageOf, numberOf } from '../../wording/amounts.ts';
-import { matchText, subjectOf } from '../../wording/letters.ts';
+import { causeText, matchText, subjectOf } from '../../wording/letters.ts';
 import { addScreen, type Desk, filterFrom, formOf, type Given } from '../desk.ts';
-import { about, clock, failed, letterLink, origin } from './cells.ts';
+import { about, clock, letterLink, origin } from './cells.ts';
 
 const perPage = 100;
 /** A request has 16 KB for all its headers. */
@@ -43,7 +43,7 @@ ${table(
     ...origin,
     ...about,
     Replays: ({ replays }) => `${replays || ''}${replays >= replayedOften ? '!' : ''}`,
-    'What failed': ({ error, words = [] }) => failed['What failed']?.({ error, words: [words].flat() }),
+    'What failed': ({ error, words = [] }) => said(causeText({ error, words: [words].flat() })),
   },
   {
     empty: 'No letter matches.',

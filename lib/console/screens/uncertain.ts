@@ -1,6 +1,6 @@
 import { type Verified, verifyLetters } from '../../dead-letters/verify/verify.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
-import { needsDecision } from '../../failure.ts';
+import { needsDecision, undecidedKinds } from '../../failure.ts';
 import { button, hiddenFields, reasonField } from '../../markup/forms.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
@@ -11,29 +11,29 @@ import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
 
 const reasons = { found: 'looked up: found on the platform', absent: 'looked up: not found on the platform' };
-/** A screen may be old: of a letter that has become another kind nothing is decided by it. */
-const undecided = ['uncertain', 'outdated'];
 const maxShown = 100;
 
 export const addUncertain = (desk: Desk): void => {
   const { target, runs, lists, readOnly } = desk;
-  addScreen(desk, ['/uncertain', 'Uncertain'], async (query) => {
+  const undecidedAmong = async (query: URLSearchParams) => {
     const { filter, given } = filterFrom(query);
     const { value } = await lists.letters.get();
     const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
+    return { letters, groups: value.groupsOf(letters), given };
+  };
+  addScreen(desk, ['/uncertain', 'Uncertain'], async (query) => {
+    const { letters, groups, given } = await undecidedAmong(query);
     if (letters.length === 0) return html`<p class="good">There is nothing to decide.</p>`;
     return html`<p>Of ${countOf(letters.length, 'letter')} only a person can decide. Of the uncertain ones nobody knows whether they were done, and doing them twice does harm; since the outdated ones something newer may have been done.</p>
 ${button('/uncertain', 'Look for them on the platform', given)}
 <p class="quiet">This changes nothing. What is outdated cannot be looked up: compare it with what the platform holds.</p>
-${groupTable('What needs a decision', value.groupsOf(letters))}
+${groupTable('What needs a decision', groups)}
 ${table('Letters that need a decision', letters.slice(0, maxShown), { Letter: ({ message }) => letterLink(message), ...origin, ...about, Decide: ({ message }) => decide(message, '', readOnly) })}
 ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxShown}.</p>` : ''}`;
   });
 
   addVerb(desk, '/uncertain', async (form) => {
-    const { filter } = filterFrom(form);
-    const { value } = await lists.letters.get();
-    const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
+    const { letters } = await undecidedAmong(form);
     const id = letters.map(({ message }) => message);
     return runs.begin('Look for what is uncertain', async (at) => {
       const onLooked = at.progress('Looked up');
@@ -53,17 +53,18 @@ ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxSh
   });
 };
 
+/** It names the kinds: of a letter that has become another one meanwhile, nothing is decided by an old screen. */
 const decide = (id: string, reason: string, readOnly: boolean): Html =>
   readOnly
     ? html``
-    : html`<form method="post" action="/decide" class="inline">${hiddenFields({ id, kind: undecided })}${reasonField(true, reason)}
+    : html`<form method="post" action="/decide" class="inline">${hiddenFields({ id, kind: undecidedKinds })}${reasonField(true, reason)}
 <button name="decision" value="discard">Discard: it was done</button> <button name="decision" value="send">Send: it was not</button></form>`;
 
 const verifiedOf = ({ letters, ...counts }: Verified, readOnly: boolean): Html => {
   const all = (wanted: 'found' | 'absent', action: string, text: string): Html => {
     const id = letters.flatMap((letter) => (letter.found === wanted ? [letter.id] : []));
     if (id.length === 0 || readOnly) return html``;
-    return button(action, text, { id, kind: undecided, reason: reasons[wanted], decision: 'send' });
+    return button(action, text, { id, kind: undecidedKinds, reason: reasons[wanted], decision: 'send' });
   };
   return html`<p>${counts.found} found, ${counts.absent} absent, ${counts.unclear} unclear.</p>
 <div class="actions">${all('found', '/discard', `Discard ${countOf(counts.found, 'letter')} found`)}
