@@ -116,7 +116,7 @@ describe('an entry that is missing in serverless.yml is named:', () => {
 
 /**
  * The rooms from the top down, each with the rooms that it may see: imports run downwards only. A room is a folder of `lib` or a
- * file that lies in it; `platform` and `dead-letters` have rooms within.
+ * file that lies in it; `platform`, `dead-letters` and `crosswalk` have rooms within.
  */
 const rooms: Record<string, string> = {
   cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
@@ -157,6 +157,7 @@ const rooms: Record<string, string> = {
   message: 'failure redaction json',
   credentials: 'failure platform/auth redaction aws json',
   files: 'failure redaction aws',
+  crosswalk: 'aws json',
   ledger: 'aws',
   failure: 'platform/core aws',
   'platform/resources': 'platform platform/core',
@@ -171,7 +172,7 @@ const rooms: Record<string, string> = {
 
 const roomOf = (file: string): string => {
   const path = file.replace(/^lib\//, '').replace(/\.\w+$/, '');
-  const within = /^(?:platform|dead-letters)\/[^/]+(?=\/)/.exec(path);
+  const within = /^(?:platform|dead-letters|crosswalk)\/[^/]+(?=\/)/.exec(path);
   return within?.[0] ?? path.replace(/\/.*/, '');
 };
 
