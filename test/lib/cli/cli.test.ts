@@ -118,7 +118,7 @@ describe('scopes', () => {
     expect(out).toMatch(/^submission-upload {2}signed by the user whom it is about$/m);
     expect(out).toMatch(/^token-refresh\n {2}none/m);
     expect(out).toMatch(
-      /for all of these\n {2}grades:gradevalues:read grades:gradevalues:write\n.*single users\n {2}dropbox:folders:read /,
+      /for all of these\n {2}grades:gradeobjects:read grades:gradevalues:read grades:gradevalues:write\n.*single users\n {2}dropbox:folders:read /,
     );
   });
 
