@@ -150,7 +150,7 @@ const rooms: Record<string, string> = {
     'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws json',
   'message-fields': 'integration message files platform/resources platform/core',
   integration: 'message credentials files platform platform/auth platform/core pace',
-  desk: 'dead-letter telemetry message failure redaction aws json',
+  desk: 'dead-letter telemetry message failure redaction aws envelope json',
   'dead-letter': 'message failure aws json',
   config: 'files platform aws json',
   telemetry: 'failure platform pace redaction aws',
@@ -164,8 +164,9 @@ const rooms: Record<string, string> = {
   'platform/auth': 'platform/core redaction json',
   'platform/core': 'pace redaction json',
   pace: '',
-  redaction: 'aws json',
+  redaction: 'aws envelope json',
   aws: '',
+  envelope: 'json',
   json: '',
 };
 

@@ -1,4 +1,4 @@
-import { jsonIn } from '../json.ts';
+import { eventIn } from '../envelope.ts';
 
 /** Whom and what a message is about, by the platform's ids; each undefined where the message has none that is usable. */
 export type Subject = { user: string | undefined; orgUnit: string | undefined; thing: string | undefined };
@@ -17,7 +17,7 @@ export const subjectIn = (body: string): Subject => {
 };
 
 const dataIn = (body: string): Record<string, unknown> => {
-  const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;
+  const data = (eventIn(body) as { data?: unknown } | null | undefined)?.data;
   return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
 };
 
