@@ -171,8 +171,10 @@ export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: numb
   };
 };
 
-const orgUnitIdIn = (data: object = {}): number | undefined =>
-  'orgUnitId' in data && typeof data.orgUnitId === 'number' ? data.orgUnitId : undefined;
+const orgUnitIdIn = (data: unknown): number | undefined => {
+  const { orgUnitId } = (data ?? {}) as { orgUnitId?: unknown };
+  return typeof orgUnitId === 'number' ? orgUnitId : undefined;
+};
 
 /** Ids of the platform are far from it: where one shows, it is a stand-in. */
 const standInFrom = Number.MAX_SAFE_INTEGER - 100;

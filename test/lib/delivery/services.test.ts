@@ -68,6 +68,7 @@ describe('the settings of a function', () => {
       WAIT_MINIMUM_SECONDS: 5,
       WAIT_MAXIMUM_SECONDS: 1_800,
       WAIT_LONGEST_HOURS: 24,
+      WAIT_UNKNOWN_ID_HOURS: 3,
       METRIC_NAMESPACE: 'sis-relay',
       LOG_LEVEL: 'info',
     });
