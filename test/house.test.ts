@@ -129,7 +129,7 @@ const rooms: Record<string, string> = {
   functions:
     'dead-letters/replay connection dead-letters/reading deployment course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
-    'dead-letters/replay dead-letters/reading deployment desk message failure redaction json',
+    'dead-letters/replay dead-letters/reading deployment desk message failure redaction json envelope',
   'dead-letters/verify':
     'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure aws platform/resources',
   'user-authorization': 'connection deployment failure platform/resources platform/auth',
@@ -140,7 +140,7 @@ const rooms: Record<string, string> = {
     'waiting dead-letters/reading deployment config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
   waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
-  publish: 'deployment integration desk dead-letter message ledger failure aws json sis-ids',
+  publish: 'deployment integration desk dead-letter message ledger failure aws json sis-ids envelope',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
     'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
