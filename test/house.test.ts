@@ -129,7 +129,7 @@ const rooms: Record<string, string> = {
   functions:
     'dead-letters/replay connection dead-letters/reading deployment course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
-    'dead-letters/replay dead-letters/reading deployment desk message failure redaction json',
+    'dead-letters/replay dead-letters/reading deployment desk message failure redaction json envelope',
   'dead-letters/verify':
     'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure aws platform/resources',
   'user-authorization': 'connection deployment failure platform/resources platform/auth',
@@ -140,21 +140,21 @@ const rooms: Record<string, string> = {
     'waiting dead-letters/reading deployment config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
   waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
-  publish: 'deployment integration desk dead-letter message ledger failure aws json sis-ids',
+  publish: 'deployment integration desk dead-letter message ledger failure aws json sis-ids envelope',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
     'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
   durable: 'delivery failure aws',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
-    'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws json sis-ids crosswalk',
+    'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws envelope json sis-ids crosswalk',
   'message-fields': 'integration message files platform/resources platform/core',
   integration: 'message credentials files platform platform/auth platform/core pace platform/resources',
-  desk: 'dead-letter telemetry message failure redaction aws json sis-ids',
+  desk: 'dead-letter telemetry message failure redaction aws envelope json sis-ids',
   'dead-letter': 'message failure aws json',
   config: 'files platform aws json',
   telemetry: 'failure platform pace redaction aws',
-  message: 'failure redaction json sis-ids',
+  message: 'failure redaction json sis-ids envelope',
   credentials: 'failure platform/auth redaction aws json',
   files: 'failure redaction aws',
   crosswalk: 'failure platform/resources platform sis-ids aws json',
@@ -166,8 +166,9 @@ const rooms: Record<string, string> = {
   'platform/core': 'pace redaction json',
   pace: '',
   'sis-ids': '',
-  redaction: 'aws json',
+  redaction: 'aws envelope json',
   aws: '',
+  envelope: 'json',
   json: '',
 };
 

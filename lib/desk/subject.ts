@@ -1,4 +1,4 @@
-import { jsonIn } from '../json.ts';
+import { eventIn } from '../envelope.ts';
 import { plain } from '../redaction/printable.ts';
 import { type PlatformIds, sisIdsIn } from '../sis-ids.ts';
 
@@ -43,7 +43,7 @@ export const isNamed = (id: string, named: string | undefined): boolean =>
 const namesFirst = ['userName', 'orgDefinedId', 'orgUnitCode', 'gradeObjectName'];
 
 const dataIn = (body: string): Record<string, unknown> => {
-  const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;
+  const data = (eventIn(body) as { data?: unknown } | null | undefined)?.data;
   return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
 };
 

@@ -11,6 +11,7 @@ import { MessageFailure } from '../../lib/failure.ts';
 import {
   draftOf,
   eventIdIn,
+  FileNotice,
   fieldOf,
   identityOf,
   type Message,
@@ -19,6 +20,8 @@ import {
   platformId,
   versionOf,
 } from '../../lib/message.ts';
+
+import { inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts';
 
 const now = '2026-06-01T12:00:00Z';
 
@@ -821,5 +824,42 @@ describe('a message that gives ids of the SIS', () => {
   });
   test.each([[null], ['text'], [7], [[]]])('is refused where its data is %j', (given) => {
     expect(problemOf(given as never)).toMatch(/^data: /);
+  });
+});
+
+describe('a message in an envelope', () => {
+  test.each(proper)('of $name is the event that it holds', (integration, data) => {
+    const event = eventOf(integration, data);
+    const text = typeof event === 'string' ? event : JSON.stringify(event);
+    const plain = parsed(integration, text);
+    for (const body of [inTopic(text), onBus(JSON.parse(text)), inTopic(onBus(JSON.parse(text)))]) {
+      expect(parsed(integration, body)).toEqual(plain);
+      expect(eventIdIn(body)).toBe(plain.id);
+    }
+  });
+  test('names the fields of the event where they are wrong', () => {
+    const event = eventOf(enrollmentCreate, { ...enrollment, roleId: 'Ann Lee' });
+    const text = typeof event === 'string' ? event : JSON.stringify(event);
+    expect(problems(enrollmentCreate, inTopic(text))).toBe(problems(enrollmentCreate, text));
+  });
+  test('is none where S3 names files, or tries whether it may send', () => {
+    for (const [body, objects] of [
+      [noticeOf({ key: 'a' }), [{ bucket: 'files', key: 'a', versionId: undefined }]],
+      [testOfS3, []],
+    ] as const) {
+      let thrown: unknown;
+      try {
+        parsed(enrollmentCreate, body);
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toBeInstanceOf(FileNotice);
+      expect(thrown).toMatchObject({ objects });
+      expect(eventIdIn(body)).toBeUndefined();
+    }
+  });
+  test('has the id of its event alone', () => {
+    expect(eventIdIn(onBus({ no: 'event' }))).toBeUndefined();
+    expect(eventIdIn(inTopic('no event'))).toBeUndefined();
   });
 });

@@ -58,6 +58,8 @@ describe('the settings of a function', () => {
       LEDGER_GRACE_SECONDS: 60,
       QUEUE_VISIBILITY_SECONDS: 720,
       QUEUE_BACKLOG_SECONDS: 2_700,
+      EVENTS_FILE_MAXIMUM_BYTES: 268_435_456,
+      EVENTS_FILE_MAXIMUM: 500_000,
       FILE_HOSTS: [],
       FILE_LOOPBACK: false,
       FILE_TIMEOUT_MS: 10_000,
