@@ -7,8 +7,8 @@ import type { Integrations } from '../deployment/integrations.ts';
 import { unknownName } from '../deployment/nearest.ts';
 import type { Integration } from '../integration.ts';
 import { jsonIn, readJson } from '../json.ts';
+import { type Cell, columnsOf, eventOf, unknownColumns } from '../mapping/columns.ts';
 import { messageType } from '../message.ts';
-import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
 import type { Input } from './input.ts';
 import { linesIn, withoutMark } from './lines.ts';
 
