@@ -121,7 +121,7 @@ describe('an entry that is missing in serverless.yml is named:', () => {
 const rooms: Record<string, string> = {
   cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
   console:
-    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk failure redaction aws',
+    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment mapping desk failure redaction aws',
   markup: 'wording redaction',
   wording:
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
@@ -140,11 +140,13 @@ const rooms: Record<string, string> = {
     'waiting dead-letters/reading deployment config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
   waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
-  publish: 'deployment integration desk dead-letter message ledger failure aws json sis-ids envelope',
+  publish: 'deployment mapping integration desk dead-letter message ledger failure aws json envelope',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
     'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
-  durable: 'delivery failure aws',
+  snapshots: '',
+  mapping: 'integration json sis-ids',
+  durable: 'delivery failure aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
     'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws envelope json sis-ids crosswalk',
@@ -188,7 +190,7 @@ describe('rooms', () => {
   test('are few enough to be known by name', () => {
     const folders = new Set(names.map((name) => name.replace(/\/.*/, '')));
     // With that of the configuration, which is the root.
-    expect(folders.size + 1).toBeLessThanOrEqual(36);
+    expect(folders.size + 1).toBeLessThanOrEqual(40);
   });
   test.each(names)('%s sees only what is below it', (room) => {
     const upwards = seenFrom(room).filter((each) => !(names.indexOf(each) > names.indexOf(room)));

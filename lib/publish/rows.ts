@@ -8,8 +8,8 @@ import { unknownName } from '../deployment/nearest.ts';
 import { eventIn, type Unwrapped, unwrapped } from '../envelope.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
+import { type Cell, columnsOf, eventOf, unknownColumns } from '../mapping/columns.ts';
 import { messageType } from '../message.ts';
-import { type Cell, columnsOf, eventOf, unknownColumns } from './columns.ts';
 import type { Input } from './input.ts';
 import { linesIn, withoutMark } from './lines.ts';
 
