@@ -121,7 +121,7 @@ describe('an entry that is missing in serverless.yml is named:', () => {
 const rooms: Record<string, string> = {
   cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction snapshots/desk snapshots',
   console:
-    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment mapping desk failure redaction aws',
+    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots mapping desk failure redaction aws',
   markup: 'wording redaction',
   wording:
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction snapshots/desk snapshots',
@@ -226,11 +226,12 @@ describe('imports', () => {
   });
 });
 
-test('the console stays small: a room of 1,800 lines, and a script of 20 KB', () => {
+test('the console stays small: a room of 1,900 lines, and a script of 20 KB', () => {
   const lines = filesIn('lib/console', '').flatMap((file) =>
     /\.\w+$/.test(file) ? read(file).trimEnd().split('\n') : [],
   );
-  expect(lines.length).toBeLessThanOrEqual(1_800);
+  // 1,800 until the screen Snapshots, which has the rest.
+  expect(lines.length).toBeLessThanOrEqual(1_900);
   expect(Buffer.byteLength(read('lib/markup/console.js'))).toBeLessThanOrEqual(20 * 1024);
 });
 

@@ -1,4 +1,3 @@
-import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Target } from '../../../../lib/deployment/target.ts';
 import { decideSnapshot } from '../../../../lib/snapshots/desk/decide.ts';
@@ -7,6 +6,7 @@ import { acceptedKey, recordKey, reportKey, type SnapshotRecord } from '../../..
 import { localClient } from '../../../local/aws.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../../local/durable-executions.ts';
 import { never, type Office, officesForTests } from '../../cli/office.ts';
+import { type Bucket, putText, recordOf, waitingImport, writeRecord } from './waiting-import.ts';
 
 const offices = officesForTests();
 let executions: DurableExecutions;
@@ -19,69 +19,22 @@ beforeAll(async () => {
 });
 afterAll(() => executions.close());
 
-const counts = { created: 1, updated: 2, removed: 60, unchanged: 900, refused: 3 };
-let hour = 10;
-const recordOf = (changes: Partial<SnapshotRecord> = {}): SnapshotRecord => {
-  hour += 1;
-  return {
-    ...{ id: `20261123T${hour}0000Z-0a1b2c3d`, key: 'snapshots/night.zip', state: 'accepted' },
-    ...{ droppedAt: '2026-11-23T02:00:00Z', startedAt: '2026-11-23T02:00:01Z' },
-    ...{ counts, byKind: { enrollments: counts }, sent: 0, of: 63 },
-    ...changes,
-  };
-};
-const put = async (Key: string, Body: string) =>
-  (await target.s3()).send(new PutObjectCommand({ Bucket: office.bucket, Key, Body }));
-const write = async (record: SnapshotRecord): Promise<SnapshotRecord> => {
-  await put(recordKey(record.id), JSON.stringify(record));
-  return record;
-};
+const put = async (key: string, text: string) => putText(await bucketOf(), key, text);
+const bucketOf = async (): Promise<Bucket> => ({ s3: await target.s3(), bucket: office.bucket });
+const write = async (record: SnapshotRecord) => writeRecord(await bucketOf(), record);
 
 const agreeing = { confirm: async () => true, signal: never, patienceMs: 3_000 };
 const approved = { ...agreeing, decision: 'approved' as const };
 const decide = (id: string, options: Partial<Parameters<typeof decideSnapshot>[2]> = {}) =>
   decideSnapshot(target, id, { ...approved, audit: office.audit, ...options });
 
-/** An import that waits, and writes down what it is told. */
-const waiting = async ({ hears = true } = {}) => {
-  const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:snapshot-import';
-  const record = recordOf({ state: 'waiting-for-approval', why: '6.2 % would be removed' });
-  const asked = Promise.withResolvers<string>();
-  const ended = executions.run({}, { functionArn, executionTimeoutMs: 60_000 }, async (payload) => {
-    const { DurableExecutionArn, CheckpointToken, InitialExecutionState } = payload as {
-      DurableExecutionArn: string;
-      CheckpointToken: string;
-      InitialExecutionState: { Operations: { Type: string; CallbackDetails?: { Result?: string } }[] };
-    };
-    const callback = InitialExecutionState.Operations.find(({ Type }) => Type === 'CALLBACK');
-    if (callback) {
-      const decided = JSON.parse(callback.CallbackDetails?.Result ?? '{}');
-      const state = decided.decision === 'approved' ? ('sending' as const) : ('rejected' as const);
-      if (hears) await write({ ...record, state, decided });
-      return { ok: true, payload: { Status: 'SUCCEEDED', Result: JSON.stringify(decided) } };
-    }
-    const answer = await fetch(
-      `${executions.url}/2025-12-01/durable-executions/${encodeURIComponent(DurableExecutionArn)}/checkpoint`,
-      {
-        method: 'POST',
-        body: JSON.stringify({ CheckpointToken, Updates: [{ Id: '1', Type: 'CALLBACK', Action: 'START' }] }),
-      },
-    );
-    const { NewExecutionState } = Object(await answer.json());
-    asked.resolve(NewExecutionState.Operations[0].CallbackDetails.CallbackId);
-    return { ok: true, payload: { Status: 'PENDING' } };
-  });
-  const callbackId = await asked.promise;
-  const { arn = '' } = executions.of(functionArn).at(-1) ?? {};
-  await write({ ...record, callbackId });
-  return { record, ended, stop: () => executions.stop(arn) };
-};
+const waiting = async (options = {}) => waitingImport(executions, await bucketOf(), options);
 
 describe('the list', () => {
   test('has the newest first, says which was accepted last, and names those that wait', async () => {
     const older = await write(recordOf());
     const newer = await write(recordOf({ state: 'waiting-for-approval' }));
-    await put(recordKey(`20261123T${hour}3000Z-00000000`), 'of a version to come');
+    await put(recordKey('20261123T235900Z-00000000'), 'of a version to come');
     await put(acceptedKey, JSON.stringify({ id: older.id }));
     const { snapshots, accepted, all } = await listSnapshots(target, { limit: 3, signal: never });
     expect(snapshots).toEqual([newer, older]);
@@ -93,10 +46,10 @@ describe('the list', () => {
 
 describe('one snapshot', () => {
   test('is shown with the first rows that were not used', async () => {
-    const record = await write(recordOf({ counts: { ...counts, refused: 12 } }));
+    const record = await write(recordOf());
     const rows = Array.from({ length: 12 }, (_, at) => `"users.csv","${at + 2}","username","is ""empty"""`);
     await put(reportKey(record.id), `file,line,column,problem\n${rows.join('\n')}\n`);
-    const shown = await showSnapshot(target, record.id.slice(0, 13), never);
+    const shown = await showSnapshot(target, record.id.slice(0, -3), never);
     expect(shown).toMatchObject({ ...record, isAccepted: false });
     expect(shown.refusedRows).toHaveLength(10);
     expect(shown.refusedRows[0]).toEqual({
