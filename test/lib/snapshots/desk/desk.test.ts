@@ -6,7 +6,7 @@ import { acceptedKey, recordKey, reportKey, type SnapshotRecord } from '../../..
 import { localClient } from '../../../local/aws.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../../local/durable-executions.ts';
 import { never, type Office, officesForTests } from '../../cli/office.ts';
-import { type Bucket, putText, recordOf, waitingImport, writeRecord } from './waiting-import.ts';
+import { type Bucket, putText, recordOf, waitingImport, writeSnapshot } from './waiting-import.ts';
 
 const offices = officesForTests();
 let executions: DurableExecutions;
@@ -21,7 +21,7 @@ afterAll(() => executions.close());
 
 const put = async (key: string, text: string) => putText(await bucketOf(), key, text);
 const bucketOf = async (): Promise<Bucket> => ({ s3: await target.s3(), bucket: office.bucket });
-const write = async (record: SnapshotRecord) => writeRecord(await bucketOf(), record);
+const write = async (record: SnapshotRecord) => writeSnapshot(await bucketOf(), record);
 
 const agreeing = { confirm: async () => true, signal: never, patienceMs: 3_000 };
 const approved = { ...agreeing, decision: 'approved' as const };

@@ -22,7 +22,7 @@ export type Bucket = { s3: S3Client; bucket: string };
 export const putText = ({ s3, bucket: Bucket }: Bucket, Key: string, Body: string) =>
   s3.send(new PutObjectCommand({ Bucket, Key, Body }));
 
-export const writeRecord = async (bucket: Bucket, record: SnapshotRecord): Promise<SnapshotRecord> => {
+export const writeSnapshot = async (bucket: Bucket, record: SnapshotRecord): Promise<SnapshotRecord> => {
   await putText(bucket, recordKey(record.id), JSON.stringify(record));
   return record;
 };
@@ -49,7 +49,7 @@ export const waitingImport = async (executions: DurableExecutions, bucket: Bucke
     if (callback) {
       const decided = JSON.parse(callback.CallbackDetails?.Result ?? '{}');
       const state = decided.decision === 'approved' ? ('sending' as const) : ('rejected' as const);
-      if (hears) await writeRecord(bucket, { ...record, state, decided });
+      if (hears) await writeSnapshot(bucket, { ...record, state, decided });
       return { ok: true, payload: { Status: 'SUCCEEDED', Result: JSON.stringify(decided) } };
     }
     const answer = await fetch(
@@ -65,7 +65,7 @@ export const waitingImport = async (executions: DurableExecutions, bucket: Bucke
   });
   const callbackId = await asked.promise;
   const { arn = '' } = executions.of(functionArn).at(-1) ?? {};
-  await writeRecord(bucket, { ...record, callbackId });
+  await writeSnapshot(bucket, { ...record, callbackId });
   await putText(
     bucket,
     reportKey(record.id),
