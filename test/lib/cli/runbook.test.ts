@@ -129,7 +129,7 @@ const followed = async (command: string) => {
     .replace('npx sis-relay ', '')
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
-    .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json)/, (name) =>
+    .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json)/g, (name) =>
       join(office.folder, name),
     )
     // Here no letter is twelve days old.
