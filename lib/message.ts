@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type NamedObject, unwrapped } from './envelope.ts';
 import { MessageFailure } from './failure.ts';
 import { readJson, shallowJsonIn } from './json.ts';
 import { fieldName } from './redaction/hidden.ts';
@@ -116,22 +117,37 @@ export type Draft<Data> = {
   message(ids?: PlatformIds): Message<Data>;
 };
 
+/** The body holds no event, but S3 names files in it that do. Of a try of S3 there is none. */
+export class FileNotice extends MessageFailure {
+  override name = 'FileNotice';
+  readonly objects: readonly NamedObject[];
+
+  constructor(objects: readonly NamedObject[]) {
+    super('rejected', 'The message is a notice of S3, and no event', {
+      remedy: 'Only a function takes it, from its queue: replay it.',
+    });
+    this.objects = objects;
+  }
+}
+
 /**
- * Reads the body of an SQS message.
- * @throws MessageFailure of kind `invalid`, naming each field and never its value.
+ * Reads the body of an SQS message: an event, or what holds one.
+ * @throws MessageFailure of kind `invalid`, naming each field and never its value; `FileNotice` of such a one.
  */
 export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: number): Draft<Data> => {
   const read = readJson(body);
   if ('problem' in read) throw invalid([`the body ${read.problem}`]);
-  const { data } = (read.json ?? {}) as { data?: object };
+  const held = unwrapped(read.json);
+  if ('problem' in held) throw invalid([`the body ${held.problem}`]);
+  if (!('event' in held)) throw new FileNotice('objects' in held ? held.objects : []);
+  const { event } = held;
+  const { data } = (event ?? {}) as { data?: object };
   const { sisIds, problems } = sisIdsIn(data);
   if (problems.length > 0) throw invalid(problems.map(([field, problem]) => `data.${field}: ${problem}`));
   // Ids that differ, as what is wrong with them together is known only later.
   const standIn = (sisId: SisId): number => sisIds.indexOf(sisId) + standInFrom;
   const given = (idOf: (sisId: SisId) => number): unknown =>
-    sisIds.length === 0
-      ? read.json
-      : { ...(read.json as object), data: withPlatformIds(data ?? {}, sisIds, idOf) };
+    sisIds.length === 0 ? event : { ...(event as object), data: withPlatformIds(data ?? {}, sisIds, idOf) };
   const parsed = schemaOf(integration).safeParse(given(standIn), reporting);
   if (!parsed.success) throw invalid(problemsOf(parsed.error, sisIds));
   const { id, source, time, sequence } = parsed.data;
@@ -155,8 +171,10 @@ export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: numb
   };
 };
 
-const orgUnitIdIn = (data: object = {}): number | undefined =>
-  'orgUnitId' in data && typeof data.orgUnitId === 'number' ? data.orgUnitId : undefined;
+const orgUnitIdIn = (data: unknown): number | undefined => {
+  const { orgUnitId } = (data ?? {}) as { orgUnitId?: unknown };
+  return typeof orgUnitId === 'number' ? orgUnitId : undefined;
+};
 
 /** Ids of the platform are far from it: where one shows, it is a stand-in. */
 const standInFrom = Number.MAX_SAFE_INTEGER - 100;
@@ -175,7 +193,12 @@ const identified = z.object({ id: eventId });
 
 /** The id of a message that may be anything; undefined where it has none that is usable. */
 export const eventIdIn = (body: string): string | undefined =>
-  identified.safeParse(shallowJsonIn(body)).data?.id;
+  identified.safeParse(eventOf(shallowJsonIn(body))).data?.id;
+
+const eventOf = (json: unknown): unknown => {
+  const held = unwrapped(json);
+  return 'event' in held ? held.event : undefined;
+};
 
 const invalid = (problems: string[]): MessageFailure =>
   new MessageFailure('invalid', `The message is not valid: ${problems.join('; ')}`);

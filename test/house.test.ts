@@ -129,9 +129,9 @@ const rooms: Record<string, string> = {
   functions:
     'dead-letters/replay connection dead-letters/reading deployment course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
-    'dead-letters/replay dead-letters/reading deployment desk message failure redaction json',
+    'dead-letters/replay dead-letters/reading deployment desk message failure redaction envelope json',
   'dead-letters/verify':
-    'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure aws platform/resources',
+    'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure platform/resources aws',
   'user-authorization': 'connection deployment failure platform/resources platform/auth',
   'dead-letters/replay':
     'connection dead-letters/reading deployment desk dead-letter message failure platform/core aws',
@@ -140,7 +140,7 @@ const rooms: Record<string, string> = {
     'waiting dead-letters/reading deployment config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json snapshots/desk snapshots',
   waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
-  publish: 'deployment mapping integration desk dead-letter message ledger failure aws json',
+  publish: 'deployment mapping integration desk dead-letter message ledger failure aws envelope json',
   'snapshots/desk': 'deployment snapshots aws json',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
@@ -150,27 +150,28 @@ const rooms: Record<string, string> = {
   durable: 'delivery failure aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
-    'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws json sis-ids crosswalk',
+    'integration desk dead-letter config telemetry message credentials files crosswalk ledger failure platform platform/auth platform/core pace sis-ids redaction aws envelope json',
   'message-fields': 'integration message files platform/resources platform/core',
-  integration: 'message credentials files platform platform/auth platform/core pace platform/resources',
-  desk: 'dead-letter telemetry message failure redaction aws json sis-ids',
+  integration: 'message credentials files platform/resources platform platform/auth platform/core pace',
+  desk: 'dead-letter telemetry message failure sis-ids redaction aws envelope json',
   'dead-letter': 'message failure aws json',
   config: 'files platform aws json',
   telemetry: 'failure platform pace redaction aws',
-  message: 'failure redaction json sis-ids',
+  message: 'failure sis-ids redaction envelope json',
   credentials: 'failure platform/auth redaction aws json',
   files: 'failure redaction aws',
   crosswalk: 'failure platform/resources platform sis-ids aws json',
   ledger: 'aws',
-  failure: 'platform/core aws sis-ids',
+  failure: 'platform/core sis-ids aws',
   'platform/resources': 'platform platform/core',
   platform: 'platform/auth platform/core pace redaction',
   'platform/auth': 'platform/core redaction json',
   'platform/core': 'pace redaction json',
   pace: '',
   'sis-ids': '',
-  redaction: 'aws json',
+  redaction: 'aws envelope json',
   aws: '',
+  envelope: 'json',
   json: '',
 };
 

@@ -71,6 +71,10 @@ const settingsSchema = z.object({
   DEAD_LETTER_QUEUE_URL: z.url(),
   /** Keeps messages whole that SQS does not take as letters. */
   LETTERS_BUCKET: z.string().optional(),
+  /** Has files of events under events/<function>/. */
+  EVENTS_BUCKET: z.string().optional(),
+  EVENTS_FILE_MAXIMUM_BYTES: count.default(256 * 1024 ** 2),
+  EVENTS_FILE_MAXIMUM: count.default(500_000),
   LEDGER_TABLE: z.string().optional(),
   /** What the SIS' ids stand for. */
   CROSSWALK_TABLE: z.string().optional(),

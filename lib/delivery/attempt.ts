@@ -3,14 +3,14 @@ import { lookUpOperations } from '../crosswalk/look-up.ts';
 import { type Failure, failureOf, MessageFailure } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import type { Claim, Ending, Entry, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
-import { type Draft, draftOf, type Message } from '../message.ts';
+import { type Draft, draftOf, FileNotice, type Message } from '../message.ts';
 import type { Priority } from '../pace/pacer.ts';
 import type { CallReport } from '../platform/client.ts';
 import { PlatformError } from '../platform/core/platform-error.ts';
 import type { PlatformIds } from '../sis-ids.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
-import type { Services } from './services.ts';
+import type { Limits, Services } from './services.ts';
 import { type Delivery, priorityOf } from './sqs-delivery.ts';
 import { afterFailure, type Failed, type NotDone, noTurn, waitForTurn } from './wait-or-park.ts';
 import { isRivalDone, wasDone, writtenRefusal } from './was-done.ts';
@@ -80,8 +80,7 @@ export const attempt = async <Data>(
     if (ids && isNotFound(result) && (await standForOthers(draft, ids, asking)))
       result = afterFailure({ failure: failureOf(stoodForOther) }, delivery, services.limits);
   } catch (error) {
-    const failure = judged(error, { record, invocation });
-    result = afterFailure({ failure }, delivery, services.limits);
+    result = await afterError(error, { record, delivery }, invocation);
   } finally {
     task?.context.close();
   }
@@ -93,6 +92,28 @@ export const attempt = async <Data>(
     turnMs: task?.context.turnMs() ?? 0,
   };
 };
+
+/** A notice of files is no failure: what they hold goes to the queue, each as a message of its own. */
+const afterError = async (error: unknown, received: Received, invocation: Invocation): Promise<Result> => {
+  const { record, delivery } = received;
+  const { fanOut, limits, nowMs } = invocation.services;
+  let thrown = error;
+  if (error instanceof FileNotice && fanOut)
+    try {
+      const untilMs =
+        Math.min(nowMs() + limits.attemptTimeoutMs, invocation.deadlineMs) - fanOutReserveMs(limits);
+      return {
+        outcome: 'done',
+        reason: await fanOut(error.objects, { record, signal: invocation.timeLimit(), untilMs }),
+      };
+    } catch (failed) {
+      thrown = failed;
+    }
+  return afterFailure({ failure: judged(thrown, { record, invocation }) }, delivery, limits);
+};
+
+/** What is under way when the time for files is over gets so much of it. */
+const fanOutReserveMs = ({ attemptTimeoutMs }: Limits): number => attemptTimeoutMs / 4;
 
 type Asking = {
   services: Services;

@@ -19,6 +19,7 @@ import { createIncidents, type Incidents } from '../telemetry/incidents.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
 import { createPaceUse, type PaceUseRecord } from '../telemetry/pace-use.ts';
 import type { BackoffLimits } from './backoff.ts';
+import { createFanOut, type FanOut } from './fan-out.ts';
 import { createLetterStore } from './oversized-letters.ts';
 import { createQueues, type Queues } from './queues.ts';
 
@@ -39,6 +40,8 @@ export type Services = {
   /** Tells how much the function calls of what the platform grants. */
   paceUse?: PaceUseRecord | undefined;
   crosswalk: Crosswalk;
+  /** Undefined where nobody reads notices of files. */
+  fanOut?: FanOut | undefined;
   observe: Observe;
   limits: Limits;
   nowMs(): number;
@@ -80,6 +83,17 @@ export const createServices = (functionName: string, settings: Settings): Servic
   });
   const bucket = settings.LETTERS_BUCKET;
   const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
+  const queues = createQueues({
+    sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions),
+    queueUrl: settings.QUEUE_URL,
+    deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
+    keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
+    warn: observe.warn,
+    failed: ({ kind, message }) => {
+      observe.warn('the visibilities of waiting messages could not be set', { reason: message });
+      observe.failed(kind);
+    },
+  });
   return {
     platform,
     files: createFiles({
@@ -89,16 +103,14 @@ export const createServices = (functionName: string, settings: Settings): Servic
       timeoutMs: settings.FILE_TIMEOUT_MS,
     }),
     readSecret: createSecretReader(secrets),
-    queues: createQueues({
-      sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions),
-      queueUrl: settings.QUEUE_URL,
-      deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
-      keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
-      warn: observe.warn,
-      failed: ({ kind, message }) => {
-        observe.warn('the visibilities of waiting messages could not be set', { reason: message });
-        observe.failed(kind);
-      },
+    queues,
+    fanOut: createFanOut({
+      ...{ functionName, s3, nowMs: Date.now },
+      bucket: settings.EVENTS_BUCKET,
+      send: queues.send,
+      timeoutMs: settings.FILE_TIMEOUT_MS,
+      maximumBytes: settings.EVENTS_FILE_MAXIMUM_BYTES,
+      maximumEvents: settings.EVENTS_FILE_MAXIMUM,
     }),
     ...tableServicesOf({ functionName, settings, observe, platform, secretsManager: secrets.client }),
     crosswalk: createCrosswalk({ table: crosswalkTableOf(settings), nowMs: Date.now }),

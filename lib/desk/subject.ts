@@ -1,4 +1,4 @@
-import { jsonIn } from '../json.ts';
+import { eventIn } from '../envelope.ts';
 import { plain } from '../redaction/printable.ts';
 import { type PlatformIds, sisIdsIn } from '../sis-ids.ts';
 
@@ -30,14 +30,20 @@ export const subjectIn = (body: string, ids: PlatformIds = {}): Subject => {
 const namedIn = (data: Record<string, unknown>): string | undefined =>
   namesFirst
     .flatMap((field) => sisIdsIn(data).sisIds.find((each) => each.field === field)?.value ?? [])
-    .map((name) => plain(name).slice(0, 64))
-    .join(' · ') || undefined;
+    .map(plain)
+    .join(between) || undefined;
+
+const between = ' · ';
+
+/** Whether what the SIS calls things, as a record tells it, has this id. */
+export const isNamed = (id: string, named: string | undefined): boolean =>
+  named?.split(between).includes(id) ?? false;
 
 /** As the platform's ids are shown: the user, the course, the thing. */
 const namesFirst = ['userName', 'orgDefinedId', 'orgUnitCode', 'gradeObjectName'];
 
 const dataIn = (body: string): Record<string, unknown> => {
-  const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;
+  const data = (eventIn(body) as { data?: unknown } | null | undefined)?.data;
   return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
 };
 

@@ -6,6 +6,7 @@ import type { Audit } from '../deployment/audit.ts';
 import { RefusedError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import type { Target } from '../deployment/target.ts';
+import { eventIn } from '../envelope.ts';
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
@@ -183,7 +184,7 @@ const check = (
 const integrationFor = (body: string, integrations: Integrations): Integration<unknown> | string => {
   const read = readJson(body);
   if ('problem' in read) return read.problem;
-  const type = (read.json as { type?: unknown } | null)?.type;
+  const type = (eventIn(body) as { type?: unknown } | null | undefined)?.type;
   const [, name = ''] = /^sis\.(.+)\.v1$/.exec(typeof type === 'string' ? type : '') ?? [];
   const known = [...integrations.keys()].map((each) => `sis.${each}.v1`).join(', ');
   return (

@@ -6,8 +6,9 @@ import { text } from 'node:stream/consumers';
 import { UsageError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import { unknownName } from '../deployment/nearest.ts';
+import { eventIn, type Unwrapped, unwrapped } from '../envelope.ts';
 import type { Integration } from '../integration.ts';
-import { jsonIn, readJson } from '../json.ts';
+import { readJson } from '../json.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../mapping/columns.ts';
 import { eventsOf, type Made, type Problem } from '../mapping/events.ts';
 import { columnsIn, type Mapping, readMapping } from '../mapping/mapping.ts';
@@ -66,7 +67,7 @@ export const openRows = async (
 
 async function* saidAt(time: string, rows: AsyncGenerator<Row>): AsyncGenerator<Row> {
   for await (const row of rows) {
-    const json = row.body === undefined ? undefined : jsonIn(row.body);
+    const json = row.body === undefined ? undefined : eventIn(row.body);
     const isEvent = typeof json === 'object' && json !== null && !Array.isArray(json);
     yield isEvent ? { ...row, body: JSON.stringify({ ...json, time, sequence: String(row.line) }) } : row;
   }
@@ -98,7 +99,12 @@ const openTimed = async (
     sequence: String(line),
   });
   const bodyOf = (json: unknown, line: number): string => {
-    const bare = integration && typeof json === 'object' && json !== null && !('specversion' in json);
+    const bare =
+      integration &&
+      typeof json === 'object' &&
+      json !== null &&
+      !('specversion' in json) &&
+      isPlain(unwrapped(json));
     return JSON.stringify(bare ? { ...defaultsFor(line), data: json } : json);
   };
   if (mapping) {
@@ -114,6 +120,9 @@ const openTimed = async (
   }
   return kind === 'json' ? () => jsonRows(input, bodyOf) : () => lineRows(input, bodyOf);
 };
+
+/** Data without an envelope: neither ours nor that of a service. */
+const isPlain = (held: Unwrapped): boolean => 'event' in held && held.envelopes.length === 0;
 
 const integrationOf = (name: string | undefined, integrations: Integrations) => {
   if (name === undefined || integrations.has(name)) return integrations.get(name ?? '');

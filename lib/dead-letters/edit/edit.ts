@@ -3,7 +3,7 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { integrationNamed } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
 import { failureOf, needsDecision } from '../../failure.ts';
-import { draftOf } from '../../message.ts';
+import { draftOf, FileNotice } from '../../message.ts';
 import type { Filter } from '../reading/filter.ts';
 import { goneBecause } from '../reading/find.ts';
 import type { Letter } from '../reading/letter.ts';
@@ -202,6 +202,7 @@ const validBody = async (
       return { body };
     } catch (error) {
       if (error instanceof RefusedError) return { problem: error.message };
+      if (error instanceof FileNotice) return { body };
       problem = failureOf(error).message;
     }
   } while (again);
