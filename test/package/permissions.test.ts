@@ -13,6 +13,7 @@ import { readStack } from '../../lib/deployment/stack-outputs.ts';
 import { targetFrom } from '../../lib/deployment/target.ts';
 import { writeRecord } from '../../lib/desk/write.ts';
 import type { Failure } from '../../lib/failure.ts';
+import { recordKey, reportKey, type SnapshotRecord } from '../../lib/snapshots/record.ts';
 import { quietTerminal } from '../lib/cli/typed.ts';
 import { openConsole } from '../lib/console/attacker.ts';
 import { startStackServer } from '../lib/deployment/stack-server.ts';
@@ -296,6 +297,11 @@ async function operate(): Promise<AwsCall[]> {
     }
     for (const said of [discarded, edited])
       await command(`letters import ${/s3:\S+\.jsonl/.exec(said)?.[0]} --yes`);
+    const snapshot = await putSnapshot();
+    await command('snapshots list');
+    await command(`snapshots show ${snapshot}`);
+    // It waits no longer: that is refused after the call.
+    expect(await run(['snapshots', 'approve', snapshot, '--yes'], terminal)).toBe(1);
     // A letter that somebody else takes away is taken from the lists.
     await command('letters reindex');
     await deployed.stack.sqs.send(
@@ -314,6 +320,21 @@ async function operate(): Promise<AwsCall[]> {
     return { action: `cloudformation:${operation}`, resource };
   });
   return [...recorder.calls, ...described];
+}
+
+/** A snapshot that waits for approval, as its import would record it. */
+async function putSnapshot(): Promise<string> {
+  const id = '20261123T020000Z-0a1b2c3d';
+  const executionArn = `arn:aws:lambda:us-east-1:000000000000:function:sis-relay-local-snapshot-import:1/durable-execution/a/b`;
+  const counts = { created: 0, updated: 0, removed: 9, unchanged: 1, refused: 1 };
+  const record: SnapshotRecord = {
+    ...{ id, key: 'snapshots/a.zip', state: 'waiting-for-approval', counts, byKind: {}, sent: 0, of: 9 },
+    ...{ droppedAt: '2026-11-23T02:00:00Z', startedAt: '2026-11-23T02:00:01Z' },
+    callbackId: Buffer.from(JSON.stringify({ executionArn })).toString('base64'),
+  };
+  await putObject(recordKey(id), JSON.stringify(record));
+  await putObject(reportKey(id), 'file,line,column,problem\nusers.csv,2,username,is empty\n');
+  return id;
 }
 
 /** The screens of the console that read more than the commands do. */
