@@ -168,6 +168,7 @@ const rooms: Record<string, string> = {
   redaction: 'aws json',
   aws: '',
   json: '',
+  sorted: '',
 };
 
 const roomOf = (file: string): string => {
