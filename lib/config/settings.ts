@@ -74,6 +74,8 @@ const settingsSchema = z.object({
   LEDGER_TABLE: z.string().optional(),
   /** What operators see of letters and of messages that wait. */
   DESK_TABLE: z.string().optional(),
+  /** What the SIS' names of org units and users stand for. */
+  CROSSWALK_TABLE: z.string().optional(),
   LEDGER_GRACE_SECONDS: count.default(60),
   /** Name or ARN of the secret that keys the ledger's digests. */
   LEDGER_KEY_SECRET: z.string().optional(),
@@ -123,6 +125,16 @@ const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_
 
 export type ExportSettings = z.infer<typeof exportSettingsSchema>;
 
+/** What crosswalk-fill reads, which has no queue either. */
+const crosswalkSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
+  CROSSWALK_TABLE: z.string(),
+  CROSSWALK_BUCKET: z.string(),
+  CROSSWALK_MAXIMUM_REMOVALS_PERCENT: z.coerce.number().min(0).max(100).default(5),
+  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
+});
+
+export type CrosswalkSettings = z.infer<typeof crosswalkSettingsSchema>;
+
 /** What the API client is made with. */
 export const platformOptionsOf = (
   settings: Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>,
@@ -147,6 +159,9 @@ type Environment = Record<string, string | undefined>;
 export const settingsFrom = (environment: Environment) => checked(settingsSchema, environment);
 export const refreshSettingsFrom = (environment: Environment) => checked(refreshSettingsSchema, environment);
 export const exportSettingsFrom = (environment: Environment) => checked(exportSettingsSchema, environment);
+
+export const crosswalkSettingsFrom = (environment: Environment) =>
+  checked(crosswalkSettingsSchema, environment);
 
 export const operationOverridesFrom = (environment: Environment) =>
   checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;

@@ -41,6 +41,10 @@ export const metricDefinitions = {
   ExportParts: { unit: 'Count', dimensions: [['outcome']] },
   /** Exports of all courses that the schedule began, without those that a person began. */
   NightlyExports: { unit: 'Count', dimensions: [['function']] },
+  /** Fills of the crosswalk by outcome: `filled`, or `held` where names stay as they were until a person has looked. */
+  CrosswalkFills: { unit: 'Count', dimensions: [['outcome']] },
+  /** Codes that stand for another org unit than before, and nobody has accepted that. */
+  CrosswalkMoved: { unit: 'Count', dimensions: [['function']] },
   /** 1 or 0, like the next two; nothing where it is not known. */
   PlatformReachable: { unit: 'None', dimensions: [['function']] },
   CredentialAccepted: { unit: 'None', dimensions: [['function']] },
