@@ -48,6 +48,7 @@ beforeAll(async () => {
   stack = await startStack({ functions: false });
   controls = controlsOf(stack.description);
   s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
+  Object.assign(process.env, settings());
   const write = process.stdout.write.bind(process.stdout);
   vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
     if (!`${text}`.startsWith('{')) return write(text, ...(others as []));
@@ -467,19 +468,33 @@ describe('classlists', () => {
   });
 });
 
-describe('what is not written', () => {
-  const refuse = (action: string, times: number) =>
-    controls.awsFault('dynamodb', { action, times, type: 'AccessDeniedException', status: 400 });
-
-  test('is written by the next fill, whatever the platform says then', async () => {
+describe('a fill that is ended while it writes', () => {
+  test('leaves nothing half: the next one writes that first, and then compares', async () => {
     await many();
     await fill();
-    await controls.seed({ orgUnits: [{ orgUnitId: 7001, code: 'ADDED' }] });
-    const bucketBefore = await keysUnder('crosswalk-state/orgUnitCode');
-    expect(bucketBefore).toEqual(['crosswalk-state/orgUnitCode-platform.gz']);
-    await refuse('BatchWriteItem', 1);
-    expect(await fill()).toMatchObject({ outcome: 'filled' });
-    expect(await codeOf('ADDED')).toEqual({ ids: [7001] });
+    await controls.seed({
+      orgUnits: Array.from({ length: 60 }, (_, at) => ({ orgUnitId: 8000 + at, code: `NEW-${at}` })),
+    });
+    await controls.awsFault('dynamodb', {
+      ...{ action: 'BatchWriteItem', times: 1, type: 'AccessDeniedException', status: 400 },
+    });
+    const ended = fill({}, { WAIT_MINIMUM_SECONDS: '30', WAIT_MAXIMUM_SECONDS: '30' });
+    await expect
+      .poll(() => logged.join('\n'), { timeout: 10_000 })
+      .toContain('the fill of the crosswalk waits');
+    const executions = stack.executions.of(durableOptionsOf(name).functionArn);
+    stack.executions.stop(executions.at(-1)?.arn ?? '');
+    await expect(ended).rejects.toThrow('it was stopped');
+    expect(await keysUnder('crosswalk-state/orgUnitCode')).toHaveLength(2);
+
+    // The platform tells again what it told before.
+    await controls.reset();
+    await many();
+    await fill({ acceptRemovals: true });
+    for (let at = 0; at < 60; at += 1) {
+      expect(await codeOf(`NEW-${at}`)).toBeUndefined();
+      expect(await codeOf(`MANY-${at}`)).toEqual({ ids: [7000 + at] });
+    }
     expect(await keysUnder('crosswalk-state/orgUnitCode')).toEqual([
       'crosswalk-state/orgUnitCode-platform.gz',
     ]);

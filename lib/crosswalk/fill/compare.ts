@@ -89,7 +89,8 @@ export const compare = (
       }
     };
     writeLines(next, lines());
-    if (tally.removed > (tally.before * maxRemovalsPercent) / 100 && !acceptRemovals) return resultOf('held');
+    if (tally.removed > (tally.before * maxRemovalsPercent) / 100 && !acceptRemovals)
+      return { ...resultOf('held'), names: tally.before };
 
     const accepted = await acceptedOf(moved, table);
     tally.changed += accepted.size;
