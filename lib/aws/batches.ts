@@ -127,7 +127,8 @@ const givingUp = <Item>(call: Call<Item>): Call<Item> => {
   };
 };
 
-const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {
+/** As many together as SQS takes in one call. */
+export const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {
   const batches: { from: number; items: Item[] }[] = [];
   let bytes = 0;
   for (const [at, item] of items.entries()) {

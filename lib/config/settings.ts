@@ -71,7 +71,13 @@ const settingsSchema = z.object({
   DEAD_LETTER_QUEUE_URL: z.url(),
   /** Keeps messages whole that SQS does not take as letters. */
   LETTERS_BUCKET: z.string().optional(),
+  /** Has files of events under events/<function>/. */
+  EVENTS_BUCKET: z.string().optional(),
+  EVENTS_FILE_MAXIMUM_BYTES: count.default(256 * 1024 ** 2),
+  EVENTS_FILE_MAXIMUM: count.default(500_000),
   LEDGER_TABLE: z.string().optional(),
+  /** What the SIS' ids stand for. */
+  CROSSWALK_TABLE: z.string().optional(),
   /** What operators see of letters and of messages that wait. */
   DESK_TABLE: z.string().optional(),
   /** What the SIS' names of org units and users stand for. */
@@ -93,6 +99,8 @@ const settingsSchema = z.object({
   WAIT_MINIMUM_SECONDS: count.default(5),
   WAIT_MAXIMUM_SECONDS: count.default(1_800),
   WAIT_LONGEST_HOURS: z.coerce.number().positive().default(24),
+  /** So long a message waits for the crosswalk to know its ids. */
+  WAIT_UNKNOWN_ID_HOURS: z.coerce.number().positive().default(3),
   METRIC_NAMESPACE: z
     .string()
     .regex(/^(?!AWS\/)[\w./-]+$/, 'must be letters, digits and _./- alone, and not begin with AWS/')

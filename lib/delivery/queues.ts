@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { chunksOf } from '../aws/batches.ts';
+import { batchesOf, chunksOf } from '../aws/batches.ts';
 import { errorName } from '../aws/error.ts';
+import type { Outgoing } from '../aws/sqs-limits.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../dead-letter.ts';
-import { type Failure, failureOf } from '../failure.ts';
+import { type Failure, failureOf, MessageFailure } from '../failure.ts';
 import type { KeepWhole } from './oversized-letters.ts';
 
 /** A message of the function's own queue that is to be shown again later. */
@@ -17,6 +19,9 @@ export type Queues = {
   /** Never throws: a message whose visibility could not be set comes back when the queue's own timeout ends. */
   delay(delays: Delay[]): Promise<void>;
 };
+
+/** Sends messages to the function's own queue. @throws where one of them was not taken; others may have been. */
+export type SendOn = (messages: Outgoing[], signal: AbortSignal) => Promise<void>;
 
 type QueuesOptions = {
   /** Made when first needed: most invocations need neither letters nor visibilities. */
@@ -33,6 +38,9 @@ type QueuesOptions = {
 /** As many entries as SQS takes in one batch call. */
 const batchSize = 10;
 
+/** A batch call succeeds as a whole even where single entries failed: those are given again. */
+const sendAttempts = 3;
+
 export const createQueues = ({
   sqs,
   queueUrl,
@@ -40,7 +48,7 @@ export const createQueues = ({
   keepWhole,
   warn,
   failed,
-}: QueuesOptions): Queues => {
+}: QueuesOptions): Queues & { send: SendOn } => {
   const delayBatch = async (delays: Delay[]): Promise<Delay[]> => {
     const { ChangeMessageVisibilityBatchCommand } = await import('@aws-sdk/client-sqs');
     const client = await sqs();
@@ -73,6 +81,31 @@ export const createQueues = ({
       });
   };
 
+  const sendBatch = async (messages: Outgoing[], signal: AbortSignal): Promise<void> => {
+    const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
+    const client = await sqs();
+    let left = messages;
+    for (let attempt = 1; left.length > 0; attempt += 1) {
+      const { Failed = [] } = await client.send(
+        new SendMessageBatchCommand({
+          QueueUrl: queueUrl,
+          Entries: left.map(({ body, attributes }, at) => ({
+            ...{ Id: String(at), MessageBody: body, MessageAttributes: attributes },
+          })),
+        }),
+        { abortSignal: signal },
+      );
+      left = Failed.flatMap(({ Id }) => left[Number(Id)] ?? []);
+      if (left.length === 0) return;
+      if (attempt === sendAttempts)
+        throw new MessageFailure(
+          'unavailable',
+          `SQS did not take ${left.length} of ${messages.length} messages (${Failed[0]?.Code})`,
+        );
+      await sleep(100 * attempt ** 2);
+    }
+  };
+
   const send = async (letter: DeadLetter): Promise<void> => {
     const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
     const client = await sqs();
@@ -98,6 +131,9 @@ export const createQueues = ({
     delay: async (delays) => {
       // At once: a batch holds several tens, and what is left of the invocation's time is enough for the time-outs of one.
       await Promise.all(chunksOf(delays, batchSize).map(delayAll));
+    },
+    send: async (messages, signal) => {
+      await Promise.all(batchesOf(messages).map(({ items }) => sendBatch(items, signal)));
     },
   };
 };

@@ -5,6 +5,8 @@ import { onceFromEnvironment, whileInitialising } from '../config/environment.ts
 import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
+import { type Crosswalk, createCrosswalk } from '../crosswalk/look-up.ts';
+import { createCrosswalkTable } from '../crosswalk/table.ts';
 import { createDeskNotes, type DeskNotes } from '../desk/notes.ts';
 import { createFiles, type Files } from '../files/files.ts';
 import type { FileSizeLimits } from '../integration.ts';
@@ -17,6 +19,7 @@ import { createIncidents, type Incidents } from '../telemetry/incidents.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
 import { createPaceUse, type PaceUseRecord } from '../telemetry/pace-use.ts';
 import type { BackoffLimits } from './backoff.ts';
+import { createFanOut, type FanOut } from './fan-out.ts';
 import { createLetterStore } from './oversized-letters.ts';
 import { createQueues, type Queues } from './queues.ts';
 
@@ -36,6 +39,9 @@ export type Services = {
   desk?: DeskNotes | undefined;
   /** Tells how much the function calls of what the platform grants. */
   paceUse?: PaceUseRecord | undefined;
+  crosswalk: Crosswalk;
+  /** Undefined where nobody reads notices of files. */
+  fanOut?: FanOut | undefined;
   observe: Observe;
   limits: Limits;
   nowMs(): number;
@@ -49,8 +55,9 @@ export type Limits = FileSizeLimits & {
   attemptTimeoutMs: number;
   /** Kept at the end of an invocation for letters and visibilities. */
   reserveMs: number;
-  /** A message that has waited so long is parked. */
+  /** A message that has waited so long is parked; one whose ids nobody knows, earlier. */
   maxWaitMs: number;
+  maxUnknownIdWaitMs: number;
   /** For how long its queue hides a message that was received, unless it is told otherwise. */
   visibilityMs: number;
 };
@@ -76,6 +83,17 @@ export const createServices = (functionName: string, settings: Settings): Servic
   });
   const bucket = settings.LETTERS_BUCKET;
   const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
+  const queues = createQueues({
+    sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions),
+    queueUrl: settings.QUEUE_URL,
+    deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
+    keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
+    warn: observe.warn,
+    failed: ({ kind, message }) => {
+      observe.warn('the visibilities of waiting messages could not be set', { reason: message });
+      observe.failed(kind);
+    },
+  });
   return {
     platform,
     files: createFiles({
@@ -85,18 +103,17 @@ export const createServices = (functionName: string, settings: Settings): Servic
       timeoutMs: settings.FILE_TIMEOUT_MS,
     }),
     readSecret: createSecretReader(secrets),
-    queues: createQueues({
-      sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions),
-      queueUrl: settings.QUEUE_URL,
-      deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
-      keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
-      warn: observe.warn,
-      failed: ({ kind, message }) => {
-        observe.warn('the visibilities of waiting messages could not be set', { reason: message });
-        observe.failed(kind);
-      },
+    queues,
+    fanOut: createFanOut({
+      ...{ functionName, s3, nowMs: Date.now },
+      bucket: settings.EVENTS_BUCKET,
+      send: queues.send,
+      timeoutMs: settings.FILE_TIMEOUT_MS,
+      maximumBytes: settings.EVENTS_FILE_MAXIMUM_BYTES,
+      maximumEvents: settings.EVENTS_FILE_MAXIMUM,
     }),
     ...tableServicesOf({ functionName, settings, observe, platform, secretsManager: secrets.client }),
+    crosswalk: createCrosswalk({ table: crosswalkTableOf(settings), nowMs: Date.now }),
     observe,
     limits: {
       backoff: {
@@ -106,6 +123,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
       attemptTimeoutMs: settings.ATTEMPT_TIMEOUT_MS,
       reserveMs: settings.RESERVE_MS,
       maxWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
+      maxUnknownIdWaitMs: settings.WAIT_UNKNOWN_ID_HOURS * 3_600_000,
       visibilityMs: settings.QUEUE_VISIBILITY_SECONDS * 1000,
       fileBytes: settings.FILE_MAXIMUM_BYTES,
       profileImageBytes: settings.PROFILE_IMAGE_MAXIMUM_BYTES,
@@ -113,6 +131,11 @@ export const createServices = (functionName: string, settings: Settings): Servic
     nowMs: Date.now,
   };
 };
+
+const crosswalkTableOf = ({ CROSSWALK_TABLE: table }: Settings) =>
+  table === undefined
+    ? undefined
+    : createCrosswalkTable({ dynamodb: createDynamoDb(clientOptions), table, nowMs: Date.now });
 
 type TableOptions = {
   functionName: string;

@@ -58,26 +58,63 @@ const tooLarge = (name: string, bytes: number, maximumBytes: number): MessageFai
     remedy: 'Make the file smaller and send the message again, or raise the limit and replay.',
   });
 
+/** An object that S3 itself has named. */
+export type StoredObject = { bucket: string; key: string; versionId?: string | undefined };
+
+export type StoredFile = OpenedFile & {
+  name: string;
+  /** What is read, as S3 tells contents apart. */
+  etag: string;
+  /** Where the reading begins: at the first byte, unless the object is still what it was. */
+  start: number;
+};
+
+/** Opens an object, to go on from a byte of it. Failures are those of `Files`. */
+export const openStored = async (
+  { bucket, key, versionId }: StoredObject,
+  { from, ...access }: S3Access & { maximumBytes: number; from?: { byte: number; etag: string } | undefined },
+): Promise<StoredFile> => {
+  const location = parseFileUri(`s3://${bucket}/${key}`, { hosts: [], allowLoopback: false });
+  if (location.scheme !== 's3') throw new Error('The uri of an object names none');
+  const abandoning = new AbortController();
+  const signal = AbortSignal.any([access.signal, abandoning.signal]);
+  const { name } = location;
+  const source = await openObject({ ...location, versionId, from }, { ...access, signal });
+  if (source.start + source.bytes > access.maximumBytes)
+    throw tooLarge(name, source.start + source.bytes, access.maximumBytes);
+  const { timeoutMs } = access;
+  const file = openedFile(source, { name, signal, timeoutMs, abandon: () => abandoning.abort() });
+  return { ...file, name, etag: source.etag, start: source.start };
+};
+
 type S3Access = { client: S3Client; signal: AbortSignal; timeoutMs: number };
+type Wanted = StoredObject & { name: string; from?: { byte: number; etag: string } | undefined };
 
 /** The size is requested now and the bytes later, so that several files can be open while one of them is read. */
 const openObject = async (
-  { name, bucket, key }: { name: string; bucket: string; key: string },
+  { name, bucket, key, versionId, from }: Wanted,
   { client, signal, timeoutMs }: S3Access,
-): Promise<FileSource> => {
+): Promise<FileSource & { etag: string; start: number }> => {
   const { GetObjectCommand, HeadObjectCommand } = await import('@aws-sdk/client-s3');
   const asking = <Answer>(ask: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> =>
     within(timeoutMs, (late) => ask(AbortSignal.any([signal, late]))).catch((error: unknown) => {
       throw s3Failure(name, error);
     });
-  const where = { Bucket: bucket, Key: key };
+  const where = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) };
   const head = await asking((abortSignal) => client.send(new HeadObjectCommand(where), { abortSignal }));
   if (head.ContentLength === undefined)
     throw new MessageFailure('unavailable', `${name}: S3 did not say how long the file is`);
+  const start = from && from.etag === head.ETag ? Math.min(from.byte, head.ContentLength) : 0;
+  const bytes = head.ContentLength - start;
   return {
-    bytes: head.ContentLength,
+    bytes,
+    etag: head.ETag ?? '',
+    start,
     body: async () => {
-      const get = new GetObjectCommand({ ...where, IfMatch: head.ETag });
+      // S3 refuses a range of no bytes.
+      if (start > 0 && bytes === 0) return Readable.from([]);
+      const range = start > 0 ? { Range: `bytes=${start}-` } : {};
+      const get = new GetObjectCommand({ ...where, ...range, IfMatch: head.ETag });
       const { Body } = await asking((abortSignal) => client.send(get, { abortSignal }));
       if (!(Body instanceof Readable))
         throw new Error('The S3 client answered with something else than a stream');

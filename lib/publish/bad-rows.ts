@@ -1,5 +1,5 @@
 import type { Integrations } from '../deployment/integrations.ts';
-import { jsonIn } from '../json.ts';
+import { eventIn } from '../envelope.ts';
 import type { Published } from './publish.ts';
 import { openRows, type Source } from './rows.ts';
 
@@ -50,6 +50,6 @@ const cellsIn = (body: string): Map<string, string> => {
       for (const [name, each] of Object.entries(value)) collect(each, path === '' ? name : `${path}.${name}`);
     else if (path !== '') cells.set(path, String(value));
   };
-  collect((jsonIn(body) as { data?: unknown } | undefined)?.data ?? {}, '');
+  collect((eventIn(body) as { data?: unknown } | undefined)?.data ?? {}, '');
   return cells;
 };

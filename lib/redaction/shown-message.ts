@@ -1,3 +1,4 @@
+import { unwrapped } from '../envelope.ts';
 import { jsonIn } from '../json.ts';
 import { fieldName, hidden } from './hidden.ts';
 import { shownIds } from './shown-ids.ts';
@@ -5,11 +6,18 @@ import { shownIds } from './shown-ids.ts';
 /** Fields of the event itself that name the message, and no person. */
 const plainFields = new Set(['specversion', 'id', 'source', 'type', 'time', 'sequence', 'datacontenttype']);
 
-/** A message as it may be shown to anybody: its shape and its ids. Undefined where it is no JSON object. */
+/** A message as it may be shown to anybody: its shape and its ids, without its envelopes. Undefined where it is no JSON object. */
 export const maskedBody = (body: string): unknown => {
-  const json = jsonIn(body);
+  const json = heldIn(body);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   return maskedFields(json, (name, value) => maskedField([name], value));
+};
+
+/** The event where a text holds one, else its JSON as it is: that of a notice names no event, and is hidden as any other. */
+const heldIn = (body: string): unknown => {
+  const json = jsonIn(body);
+  const held = unwrapped(json);
+  return 'event' in held ? held.event : json;
 };
 
 /** The value of one field of a message, given its path. */
@@ -45,7 +53,7 @@ const isPlain = (name: string, value: unknown): boolean =>
 
 /** Every text and every number that `maskedBody` hides; the whole body where it is no JSON. */
 export const hiddenIn = (body: string): string[] => {
-  const json = jsonIn(body);
+  const json = heldIn(body);
   if (json === undefined) return [body];
   const texts: string[] = [];
   const collect = (value: unknown, name: string, isTop = false): void => {

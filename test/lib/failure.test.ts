@@ -604,7 +604,13 @@ describe('a failure that its thrower knows', () => {
 
   test('waits only where waiting can help', () => {
     const waiting = Object.entries(dispositions).filter(([, fate]) => fate === 'wait');
-    expect(waiting.map(([kind]) => kind)).toEqual(['credentials', 'aws-refused', 'throttled', 'unavailable']);
+    expect(waiting.map(([kind]) => kind)).toEqual([
+      'unknown-id',
+      'credentials',
+      'aws-refused',
+      'throttled',
+      'unavailable',
+    ]);
   });
 });
 

@@ -9,14 +9,19 @@ import { integration as profileImageUpdate } from '../../functions/profile-image
 import { integration as submissionUpload } from '../../functions/submission-upload.ts';
 import { MessageFailure } from '../../lib/failure.ts';
 import {
+  draftOf,
   eventIdIn,
+  FileNotice,
   fieldOf,
   identityOf,
   type Message,
   messageType,
   parseMessage,
+  platformId,
   versionOf,
 } from '../../lib/message.ts';
+
+import { inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts';
 
 const now = '2026-06-01T12:00:00Z';
 
@@ -738,5 +743,123 @@ describe('which message it is', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('a message that gives ids of the SIS', () => {
+  const data = z.strictObject({
+    orgUnitId: platformId,
+    userId: platformId,
+    toParentId: platformId.optional(),
+  });
+  const integration = {
+    name: 'try-out',
+    data: data.refine(({ orgUnitId, userId }) => orgUnitId !== userId, {
+      path: ['userId'],
+      error: 'must differ',
+    }),
+  };
+  const draft = (given: object) =>
+    draftOf(JSON.stringify(eventOf(integration, given)), integration, Date.parse(now));
+  const problemOf = (given: object): string => {
+    try {
+      draft(given);
+      return 'taken';
+    } catch (error) {
+      return String((error as Error).message).replace('The message is not valid: ', '');
+    }
+  };
+
+  test('says which, and is a message once it is known what they stand for', () => {
+    const given = draft({ orgUnitCode: 'MATH-101', userName: 'jdoe' });
+    expect(given.sisIds).toEqual([
+      { field: 'orgUnitCode', platformField: 'orgUnitId', value: 'MATH-101' },
+      { field: 'userName', platformField: 'userId', value: 'jdoe' },
+    ]);
+    expect(given.message({ orgUnitId: 2001, userId: 301 }).data).toEqual({ orgUnitId: 2001, userId: 301 });
+    expect(() => given.message({ orgUnitId: 2001 })).toThrow(/data\.userName/);
+    expect(() => given.message()).toThrow(/data\.orgUnitCode/);
+  });
+  test('is not valid where what they stand for does not go together', () => {
+    const given = draft({ orgUnitCode: 'MATH-101', orgDefinedId: '77' });
+    expect(() => given.message({ orgUnitId: 7, userId: 7 })).toThrow(/data\.orgDefinedId: must differ/);
+    expect(() => given.message({ orgUnitId: 7, userId: 0 })).toThrow(
+      /data\.orgDefinedId: must be a positive/,
+    );
+  });
+  test('may give one of the platform beside it', () => {
+    const given = draft({ orgUnitId: 2001, userName: 'jdoe' });
+    expect(given.orgUnitId).toBe(2001);
+    expect(given.message({ userId: 301, orgUnitId: 1 }).data).toEqual({ orgUnitId: 2001, userId: 301 });
+  });
+  test.each([
+    [
+      { orgUnitId: 1, orgUnitCode: 'A', userId: 2 },
+      'data.orgUnitId: is given beside orgUnitCode: give one of them alone',
+    ],
+    [
+      { orgUnitId: 1, userName: 'a', orgDefinedId: 'b' },
+      'data.userName: is given beside orgDefinedId: give one of them alone',
+    ],
+    [{ orgUnitId: 1, userName: 7 }, 'data.userName: must be text'],
+    [{ orgUnitId: 1, userName: null }, 'data.userName: must be text'],
+    [
+      { orgUnitId: 1, userName: '' },
+      'data.userName: must be one line that neither begins nor ends with a space',
+    ],
+    [
+      { orgUnitId: 1, userName: 'a ' },
+      'data.userName: must be one line that neither begins nor ends with a space',
+    ],
+    [
+      { orgUnitId: 1, userName: 'a\nb' },
+      'data.userName: must be one line that neither begins nor ends with a space',
+    ],
+    [{ orgUnitId: 1, userName: '\ud800' }, 'data.userName: must be well-formed Unicode'],
+    [{ orgUnitId: 1, userName: 'x'.repeat(257) }, 'data.userName: must be at most 256 characters'],
+    [{ orgUnitId: 1, userId: 2, gradeObjectName: 'Final' }, 'data.gradeObjectName: is not a known field'],
+    [{ userName: 'a' }, 'data.orgUnitId: is missing: '],
+  ])('is refused by the fields that it has: %j', (given, problem) => {
+    expect(problemOf(given)).toContain(problem);
+  });
+  test.each([[null], ['text'], [7], [[]]])('is refused where its data is %j', (given) => {
+    expect(problemOf(given as never)).toMatch(/^data: /);
+  });
+});
+
+describe('a message in an envelope', () => {
+  test.each(proper)('of $name is the event that it holds', (integration, data) => {
+    const event = eventOf(integration, data);
+    const text = typeof event === 'string' ? event : JSON.stringify(event);
+    const plain = parsed(integration, text);
+    for (const body of [inTopic(text), onBus(JSON.parse(text)), inTopic(onBus(JSON.parse(text)))]) {
+      expect(parsed(integration, body)).toEqual(plain);
+      expect(eventIdIn(body)).toBe(plain.id);
+    }
+  });
+  test('names the fields of the event where they are wrong', () => {
+    const event = eventOf(enrollmentCreate, { ...enrollment, roleId: 'Ann Lee' });
+    const text = typeof event === 'string' ? event : JSON.stringify(event);
+    expect(problems(enrollmentCreate, inTopic(text))).toBe(problems(enrollmentCreate, text));
+  });
+  test('is none where S3 names files, or tries whether it may send', () => {
+    for (const [body, objects] of [
+      [noticeOf({ key: 'a' }), [{ bucket: 'files', key: 'a', versionId: undefined }]],
+      [testOfS3, []],
+    ] as const) {
+      let thrown: unknown;
+      try {
+        parsed(enrollmentCreate, body);
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toBeInstanceOf(FileNotice);
+      expect(thrown).toMatchObject({ objects });
+      expect(eventIdIn(body)).toBeUndefined();
+    }
+  });
+  test('has the id of its event alone', () => {
+    expect(eventIdIn(onBus({ no: 'event' }))).toBeUndefined();
+    expect(eventIdIn(inTopic('no event'))).toBeUndefined();
   });
 });

@@ -190,6 +190,7 @@ export function settingsOf(description: StackDescription, name: string): Record<
     DESK_TABLE: description.deskTable,
     CROSSWALK_TABLE: description.crosswalkTable,
     LETTERS_BUCKET: description.bucket,
+    EVENTS_BUCKET: description.bucket,
     LEDGER_GRACE_SECONDS: '2',
     LEDGER_KEY_SECRET: description.secrets.ledgerKey,
     QUEUE_BACKLOG_SECONDS: '5',

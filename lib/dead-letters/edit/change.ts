@@ -1,4 +1,5 @@
 import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
+import { type Envelope, unwrapped } from '../../envelope.ts';
 import { readJson } from '../../json.ts';
 import { fieldOf } from '../../message.ts';
 import { maskedText } from '../../redaction/platform-words.ts';
@@ -33,9 +34,19 @@ const jsonOrText = (text: string): unknown => {
   return 'json' in read ? read.json : text;
 };
 
-/** The body with its changes. @throws RefusedError where there is no such place in it. */
-export const changed = (body: string, changes: Change[]): string => {
+/** What a text is edited as: the event, where it is in envelopes, which no function needs. */
+const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[] } | { problem: string } => {
   const read = readJson(body);
+  if ('problem' in read) return read;
+  const held = unwrapped(read.json);
+  return 'event' in held
+    ? { json: held.event, envelopes: held.envelopes }
+    : { json: read.json, envelopes: [] };
+};
+
+/** The event with its changes, without the envelopes that it was in. @throws RefusedError where there is no such place in it. */
+export const changed = (body: string, changes: Change[]): string => {
+  const read = editedAs(body);
   if ('problem' in read)
     throw new RefusedError(
       `The message ${read.problem}, so that no field of it can be set: open it in an editor, without --set.`,
@@ -55,12 +66,12 @@ export const changed = (body: string, changes: Change[]): string => {
   return JSON.stringify(json);
 };
 
-/** The body as it was saved in an editor, which shows it indented; untouched, it stays the same to the byte. */
+/** The event as it was saved in an editor, which shows it indented; untouched, the body stays the same to the byte. */
 export const changedInEditor = async (
   body: string,
   edit: (text: string) => Promise<string>,
 ): Promise<string> => {
-  const before = readJson(body);
+  const before = editedAs(body);
   const shown = 'json' in before ? `${JSON.stringify(before.json, null, 2)}\n` : body;
   const saved = await edit(shown);
   // An editor may add an end of line by itself.
@@ -91,7 +102,9 @@ export const differences = (
   { reveal, isTyped = true }: { reveal: boolean; isTyped?: boolean },
 ): Difference[] => {
   const [old, fresh] = [fieldsIn(before), fieldsIn(after)];
-  return [...new Map([...old, ...fresh])]
+  const [was, is] = [envelopesOf(before), envelopesOf(after)];
+  const ofEnvelopes = was === is ? [] : [{ field: 'the envelope', before: was, after: is }];
+  const ofFields = [...new Map([...old, ...fresh])]
     .filter(([field]) => old.get(field)?.value !== fresh.get(field)?.value)
     .map(([field, { path }]) => {
       const [was, is] = [old.get(field)?.value, fresh.get(field)?.value];
@@ -106,6 +119,12 @@ export const differences = (
         after: is === maskedField(path, is) || masked === String(is) ? is : masked,
       };
     });
+  return [...ofEnvelopes, ...ofFields];
+};
+
+const envelopesOf = (body: string): string | undefined => {
+  const read = editedAs(body);
+  return 'json' in read ? read.envelopes.join(', ') || undefined : undefined;
 };
 
 type Field = { path: (string | number)[]; value: unknown };
@@ -123,7 +142,7 @@ const fieldsIn = (body: string): Map<string, Field> => {
     else if (Array.isArray(value)) for (const [at, each] of value.entries()) collect(each, [...path, at]);
     else for (const [name, each] of Object.entries(value)) collect(each, [...path, name]);
   };
-  const read = readJson(body);
+  const read = editedAs(body);
   if ('json' in read) collect(read.json, []);
   else fields.set(pathText([]), { path: [], value: body });
   return fields;

@@ -252,7 +252,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
 const doneNote: Omit<Ended, 'message' | 'body'> = {
   ...{ outcome: 'done', kind: undefined, reason: '', remedy: undefined, status: 200, operation: undefined },
   ...{ attempts: 1, replays: 1, firstMs: 0, waits: undefined, eventId: undefined, resource: () => undefined },
-  ...{ history: undefined, copyOf: undefined, isAsked: true },
+  ...{ history: undefined, copyOf: undefined, ids: undefined, isAsked: true },
 };
 
 type Sendable = {

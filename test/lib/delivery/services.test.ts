@@ -58,6 +58,8 @@ describe('the settings of a function', () => {
       LEDGER_GRACE_SECONDS: 60,
       QUEUE_VISIBILITY_SECONDS: 720,
       QUEUE_BACKLOG_SECONDS: 2_700,
+      EVENTS_FILE_MAXIMUM_BYTES: 268_435_456,
+      EVENTS_FILE_MAXIMUM: 500_000,
       FILE_HOSTS: [],
       FILE_LOOPBACK: false,
       FILE_TIMEOUT_MS: 10_000,
@@ -68,6 +70,7 @@ describe('the settings of a function', () => {
       WAIT_MINIMUM_SECONDS: 5,
       WAIT_MAXIMUM_SECONDS: 1_800,
       WAIT_LONGEST_HOURS: 24,
+      WAIT_UNKNOWN_ID_HOURS: 3,
       METRIC_NAMESPACE: 'sis-relay',
       LOG_LEVEL: 'info',
     });

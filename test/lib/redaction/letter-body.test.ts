@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
 import { withoutFields } from '../../../lib/redaction/letter-body.ts';
+import { inTopic, onBus } from '../../envelopes.ts';
 
 const names = ['key', 'plainSecret'];
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -251,5 +252,20 @@ describe('what is left of a body', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('a secret is removed from an envelope, and all else stays to the byte', () => {
+  const event = { specversion: '1.0', data: { linkId: 7, plainSecret: 'a "secret"' } };
+  const text = JSON.stringify(event, null, 1);
+  const masked = { ...event, data: { ...event.data, plainSecret: '…' } };
+  test.each([
+    ['of SNS', inTopic(text), inTopic(JSON.stringify(masked, null, 1))],
+    ['of EventBridge', onBus(event), onBus(masked)],
+    ['of both', inTopic(onBus(event)), inTopic(onBus(masked))],
+    ['of SNS twice', inTopic(inTopic(text)), inTopic(inTopic(JSON.stringify(masked, null, 1)))],
+  ])('%s', (_, body, expected) => {
+    for (const isTaken of [true, false])
+      expect(withoutFields(body, names, isTaken)).toEqual({ body: expected, fields: ['plainSecret'] });
   });
 });

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { columnsOf } from '../../../lib/publish/columns.ts';
+import { columnsOf } from '../../../lib/mapping/columns.ts';
 import { maskedText } from '../../../lib/redaction/platform-words.ts';
 import { maskedBody } from '../../../lib/redaction/shown-message.ts';
+import { inTopic, noticeOf, onBus } from '../../envelopes.ts';
 import { shownIdsFile, shownIdsPath } from '../../package/shown-ids.ts';
 import { eventBody } from '../cli/office.ts';
 
@@ -86,5 +87,27 @@ describe('a message without what is personal', () => {
 
   test.each(['Dear Jane', '"Dear Jane"', '["Jane"]', '7', ''])('of %s nothing can be shown', (body) => {
     expect(maskedBody(body)).toBeUndefined();
+  });
+});
+
+describe('an envelope shows no more than the event that it holds', () => {
+  const body = eventBody('grade-push', {
+    grade: { type: 'numeric', points: 8.5 },
+    comments: 'Dear Jane, well argued',
+  });
+  test.each([
+    ['SNS', inTopic(body)],
+    ['EventBridge', onBus(JSON.parse(body))],
+    ['both', inTopic(onBus(JSON.parse(body)))],
+  ])('%s', (_, wrapped) => {
+    expect(maskedBody(wrapped)).toEqual(maskedBody(body));
+    for (const words of ['No Jane here', 'Value 8.5 of user 301 is too large', 'dear jane'])
+      expect(maskedText(words, wrapped)).toBe(maskedText(words, body));
+  });
+  test('nor do one that holds none, and a notice of a file', () => {
+    expect(maskedBody(inTopic('Jane has passed'))).toMatchObject({ Message: '•••', Subject: '•••' });
+    expect(maskedText('Has Jane passed?', inTopic('Jane has passed'))).toBe('••• ••• •••?');
+    const notice = noticeOf({ key: 'events/grade-push/Jane.jsonl' });
+    expect(JSON.stringify(maskedBody(notice))).not.toContain('Jane');
   });
 });

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { changed, changeFrom, differences, removalOf } from '../../../../lib/dead-letters/edit/change.ts';
+import {
+  changed,
+  changedInEditor,
+  changeFrom,
+  differences,
+  removalOf,
+} from '../../../../lib/dead-letters/edit/change.ts';
+import { inTopic, noticeOf, onBus } from '../../../envelopes.ts';
 
 const body = '{"data":{"grade":{"points":12},"files":[{"name":"a"},{"name":"b"}],"userId":301}}';
 
@@ -93,5 +100,45 @@ describe('the difference', () => {
 
   test('of the same is nothing, however it is written', () => {
     expect(differences('{"a": [1, {}]}', '{"a":[1,{}]}', { reveal: true })).toEqual([]);
+  });
+});
+
+describe('of an event in an envelope', () => {
+  const event = {
+    ...{
+      specversion: '1.0',
+      id: 'e-1',
+      source: '/sis',
+      type: 'sis.grade-push.v1',
+      time: '2026-01-01T00:00:00Z',
+    },
+    data: { grade: { points: 12 }, comments: 'Dear Ann Lee' },
+  };
+  const seven = { ...event, data: { ...event.data, grade: { points: 7 } } };
+  test.each([
+    ['SNS', inTopic(JSON.stringify(event))],
+    ['EventBridge', onBus(event)],
+    ['SNS, EventBridge', inTopic(onBus(event))],
+  ])('in %s, a field is set, and the event stands alone then', async (envelopes, wrapped) => {
+    const after = changed(wrapped, [changeFrom('data.grade.points=7')]);
+    expect(JSON.parse(after)).toEqual(seven);
+    expect(differences(wrapped, after, { reveal: true })).toEqual([
+      { field: 'the envelope', before: envelopes, after: undefined },
+      { field: 'data.grade.points', before: 12, after: 7 },
+    ]);
+    expect(await changedInEditor(wrapped, async (text) => text)).toBe(wrapped);
+    const saved = await changedInEditor(wrapped, async (text) => text.replace('12', '7'));
+    expect(JSON.parse(saved)).toEqual(seven);
+  });
+  test('nothing more is shown than of the event alone', () => {
+    const masked = { reveal: false, isTyped: false };
+    const after = JSON.stringify({ ...event, data: { ...event.data, comments: 'Dear Eve' } });
+    expect(differences(onBus(event), after, masked).slice(1)).toEqual(
+      differences(JSON.stringify(event), after, masked),
+    );
+  });
+  test('a notice of a file is edited as it is', () => {
+    const after = changed(noticeOf({ key: 'a' }), [changeFrom('Records[0].s3.object.key=b')]);
+    expect(after).toBe(noticeOf({ key: 'b' }));
   });
 });

@@ -1,0 +1,217 @@
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import type { SQSRecord } from 'aws-lambda';
+import * as z from 'zod';
+import { maxMessageBytes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
+import { carriedOf, historyAttribute } from '../dead-letter.ts';
+import { type NamedObject, unwrapped } from '../envelope.ts';
+import { MessageFailure } from '../failure.ts';
+import { openStored, type StoredFile } from '../files/files.ts';
+import { jsonIn, readJson } from '../json.ts';
+import { fileName } from '../redaction/file-name.ts';
+import { eventTexts } from './event-texts.ts';
+import type { SendOn } from './queues.ts';
+import { attributesOf } from './sqs-delivery.ts';
+
+/** Sends the events of the files that a notice names to the function's own queue; answers what is worth knowing of it. */
+export type FanOut = (
+  objects: readonly NamedObject[],
+  about: { record: SQSRecord; signal: AbortSignal; untilMs: number },
+) => Promise<string>;
+
+type FanOutOptions = {
+  /** Its files lie under `events/<function>/` of this bucket; undefined: none is taken. */
+  bucket: string | undefined;
+  functionName: string;
+  s3: () => Promise<S3Client>;
+  send: SendOn;
+  /** The time limit of each step of reading. */
+  timeoutMs: number;
+  maximumBytes: number;
+  maximumEvents: number;
+  nowMs(): number;
+};
+
+/** The attribute of a message that goes on where the one before it ended. */
+export const placeAttribute = 'place';
+
+const placeSchema = z.object({
+  /** Of the notice's files, by its number. */
+  file: z.int().nonnegative(),
+  /** What was read: a file that was written anew is read anew. */
+  etag: z.string(),
+  byte: z.int().nonnegative(),
+  line: z.int().positive(),
+  isList: z.boolean(),
+  sent: z.int().nonnegative(),
+  /** Of what was not sent: how many, and the first of them. */
+  unsent: z.int().nonnegative(),
+  problem: z.string().max(200),
+});
+
+type Progress = z.infer<typeof placeSchema>;
+
+const begun: Progress = {
+  ...{ file: 0, etag: '', byte: 0, line: 1, isList: false },
+  ...{ sent: 0, unsent: 0, problem: '' },
+};
+
+/** So many messages, or so many bytes of them, are held and sent together. */
+const maxHeld = { messages: 80, bytes: 4 * 1024 ** 2 };
+
+/** A file of which the first so many texts are no events holds none. */
+const maxStrange = 20;
+
+/**
+ * At least once: what is sent is sent again where the function dies before the notice is acknowledged, and the ledger then
+ * takes it for what it is. Where the time does not suffice, a message goes to the queue that says where to go on.
+ */
+export const createFanOut = (options: FanOutOptions): FanOut => {
+  const { functionName, send } = options;
+
+  return async (objects, { record, signal, untilMs }) => {
+    for (const object of objects) checkPlace(object, options);
+    const { [placeAttribute]: told, ...given } = attributesOf(record);
+    const { [historyAttribute]: _, ...attributes } = carriedOf(given);
+    const from = placeSchema.safeParse(jsonIn(told?.StringValue ?? '')).data ?? begun;
+    let sent = 0;
+    for (const [at, object] of [...objects.entries()].slice(from.file)) {
+      const file = await openStored(object, {
+        ...{ client: await options.s3(), signal, timeoutMs: options.timeoutMs },
+        ...{ maximumBytes: options.maximumBytes, from: at === from.file ? from : undefined },
+      });
+      const progress = file.start === 0 ? { ...begun, file: at, etag: file.etag } : from;
+      const ended = await sendFile(file, progress, { ...options, attributes, signal, untilMs });
+      if (!ended.isWhole) {
+        const place = { DataType: 'String', StringValue: JSON.stringify(ended.progress) };
+        await send([{ body: record.body, attributes: { ...attributes, [placeAttribute]: place } }], signal);
+        return `${ended.progress.sent} events of ${file.name} were sent to the queue of ${functionName}; a further message goes on with it`;
+      }
+      if (ended.progress.unsent > 0) throw someUnsent(file, ended.progress);
+      sent += ended.progress.sent;
+    }
+    const names = objects.map(nameOf).join(', ');
+    return objects.length === 0
+      ? 'S3 tries whether it may send: there is nothing to be done'
+      : `${sent} events of ${names} were sent to the queue of ${functionName}`;
+  };
+};
+
+type Sending = Pick<FanOutOptions, 'send' | 'nowMs' | 'maximumEvents'> & {
+  attributes: Record<string, MessageAttributeValue>;
+  signal: AbortSignal;
+  untilMs: number;
+};
+
+/** Sends what follows in a file; not whole where the time is over before. */
+const sendFile = async (
+  file: StoredFile,
+  from: Progress,
+  sending: Sending,
+): Promise<{ isWhole: boolean; progress: Progress }> => {
+  const { attributes, maximumEvents, nowMs, untilMs } = sending;
+  const progress = { ...from };
+  let messages: Outgoing[] = [];
+  let bytes = 0;
+  let hasEvents = progress.sent > 0;
+  const flush = async (): Promise<void> => {
+    await sending.send(messages, sending.signal);
+    progress.sent += messages.length;
+    [messages, bytes] = [[], 0];
+  };
+  for await (const each of eventTexts(file.stream(), { from, maxBytes: maxMessageBytes })) {
+    // Before the next one is taken: nothing is sent before an event was found, and there is something left to go on with.
+    if (hasEvents && (messages.length >= maxHeld.messages || bytes >= maxHeld.bytes)) {
+      await flush();
+      if (nowMs() >= untilMs) return { isWhole: false, progress };
+    }
+    const read = 'text' in each ? messageIn(each.text, attributes) : each;
+    Object.assign(progress, { byte: each.end, line: each.nextLine, isList: each.isList });
+    if ('problem' in read) {
+      progress.unsent += 1;
+      progress.problem ||= `line ${each.line} ${read.problem}`.slice(0, 200);
+    } else if (progress.sent + messages.length === maximumEvents) {
+      await flush();
+      throw tooMany(file, maximumEvents);
+    } else {
+      messages.push(read.message);
+      bytes += read.message.body.length;
+      hasEvents ||= read.isEvent;
+    }
+    if (!hasEvents && messages.length + progress.unsent >= maxStrange) throw noEvents(file);
+  }
+  if (!hasEvents && messages.length > 0) throw noEvents(file);
+  await flush();
+  return { isWhole: true, progress };
+};
+
+const nameOf = ({ bucket, key }: NamedObject): string => fileName(`s3://${bucket}/${key}`);
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+type Taken = { message: Outgoing; isEvent: boolean } | { problem: string };
+
+/** Whatever the queue takes becomes a message, and one that is not valid a letter of its own. */
+const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttributeValue>): Taken => {
+  let body: string;
+  try {
+    body = decoder.decode(bytes).trim();
+  } catch {
+    return { problem: 'is not UTF-8' };
+  }
+  const problem = sqsProblem({ body, attributes }, maxMessageBytes);
+  if (problem !== undefined) return { problem };
+  const read = readJson(body);
+  const held = 'json' in read ? unwrapped(read.json) : undefined;
+  // One that names its own file would go round for ever.
+  if (held && 'objects' in held) return { problem: 'is itself a notice of a file' };
+  const isEvent = 'json' in read && typeof read.json === 'object' && read.json !== null;
+  return { message: { body, attributes }, isEvent };
+};
+
+const checkPlace = (object: NamedObject, { bucket, functionName }: FanOutOptions): void => {
+  const folder = `events/${functionName}/`;
+  if (object.bucket === bucket && object.key.startsWith(folder)) return;
+  throw new MessageFailure(
+    'rejected',
+    bucket === undefined
+      ? `The message names the file of events ${nameOf(object)}, and without EVENTS_BUCKET none is read`
+      : `The message names the file of events ${nameOf(object)}, which is not under ${folder} of this stage’s bucket`,
+    {
+      remedy:
+        bucket === undefined
+          ? 'Set EVENTS_BUCKET for the function, then replay.'
+          : `Put the file under ${folder} of the stage’s bucket, which then tells the queue by itself, and discard this letter. Take away what sends notices of other places to this queue.`,
+    },
+  );
+};
+
+const tooMany = ({ name }: StoredFile, maximumEvents: number): MessageFailure =>
+  new MessageFailure(
+    'rejected',
+    `${name} holds more than ${maximumEvents} events: the first ${maximumEvents} were sent`,
+    {
+      remedy:
+        'Split the file into smaller ones and put them there, then discard this letter: what was sent already is a duplicate then. Or raise EVENTS_FILE_MAXIMUM and replay.',
+    },
+  );
+
+const noEvents = ({ name }: StoredFile): MessageFailure =>
+  new MessageFailure(
+    'rejected',
+    `${name} is neither JSON Lines nor a JSON array of events: nothing of it was sent`,
+    {
+      remedy:
+        'Put it there again with one event in each line, or with a list of events, in UTF-8, then discard this letter.',
+    },
+  );
+
+const someUnsent = ({ name }: StoredFile, { sent, unsent, problem }: Progress): MessageFailure =>
+  new MessageFailure(
+    'rejected',
+    `${name}: ${problem}${unsent > 1 ? `, and ${unsent - 1} more cannot be sent either` : ''}; ${sent} events were sent`,
+    {
+      remedy:
+        'Correct these events, put them there in a file of their own, and discard this letter. A replay sends the others again, which are duplicates then.',
+    },
+  );

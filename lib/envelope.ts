@@ -1,0 +1,118 @@
+import { readJson } from './json.ts';
+
+/** A file in a bucket, which may hold events. */
+export type NamedObject = { bucket: string; key: string; versionId: string | undefined };
+
+/** Which service put the event into its own message. */
+export type Envelope = 'SNS' | 'EventBridge';
+
+export type Unwrapped =
+  /** What is to be read as the event; `envelopes` from the outside in, none around a plain event. */
+  | { event: unknown; envelopes: readonly Envelope[] }
+  /** S3 tells of files that were written. */
+  | { objects: NamedObject[] }
+  /** S3 tries whether it may send. */
+  | { test: string }
+  /** An envelope that holds nothing to be read. */
+  | { problem: string };
+
+/** SNS within EventBridge within SNS is deeper than any way that services offer. */
+const maxEnvelopes = 3;
+
+/** What a message's JSON holds. An event of our own is never taken for an envelope, whatever lies in it. */
+export const unwrapped = (json: unknown): Unwrapped => {
+  const envelopes: Envelope[] = [];
+  for (let inner = json; ; ) {
+    const object = objectIn(inner);
+    if (object === undefined || 'specversion' in object) return { event: inner, envelopes };
+    const notice = noticeIn(object);
+    if (notice) return notice;
+    const wrapped = wrappedIn(object);
+    if (wrapped === undefined) return { event: inner, envelopes };
+    if ('problem' in wrapped) return wrapped;
+    if (envelopes.length === maxEnvelopes)
+      return { problem: `is wrapped in more than ${maxEnvelopes} envelopes` };
+    envelopes.push(wrapped.envelope);
+    inner = wrapped.json;
+  }
+};
+
+/** The event's JSON; undefined where a text is no JSON, or holds no event. */
+export const eventIn = (body: string): unknown => {
+  const read = readJson(body);
+  const held = 'json' in read ? unwrapped(read.json) : read;
+  return 'event' in held ? held.event : undefined;
+};
+
+type Fields = Record<string, unknown>;
+
+const objectIn = (value: unknown): Fields | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+
+type Wrapped = { envelope: Envelope; json: unknown } | { problem: string };
+
+const wrappedIn = (object: Fields): Wrapped | undefined => {
+  if (isOfTopic(object)) {
+    if (object.Type === 'SubscriptionConfirmation')
+      return { problem: 'asks to confirm a subscription of SNS, which its owner does by its SubscribeURL' };
+    const read = readJson(object.Message);
+    return 'json' in read
+      ? { envelope: 'SNS', json: read.json }
+      : { problem: `is a notification of SNS whose Message ${read.problem}` };
+  }
+  const detail = objectIn(object.detail);
+  return detail && isOfBus(object) ? { envelope: 'EventBridge', json: detail } : undefined;
+};
+
+type Notification = { Type: string; Message: string };
+
+const isOfTopic = (object: Fields): object is Notification =>
+  (object.Type === 'Notification' || object.Type === 'SubscriptionConfirmation') &&
+  [object.Message, object.MessageId, object.TopicArn].every((field) => typeof field === 'string');
+
+const isOfBus = (object: Fields): boolean =>
+  [object['detail-type'], object.source, object.account].every((field) => typeof field === 'string');
+
+/** A notice as S3 sends it to queues and topics, or to EventBridge. */
+const noticeIn = (object: Fields): Unwrapped | undefined => {
+  if (object.Service === 'Amazon S3' && object.Event === 's3:TestEvent') return { test: 's3:TestEvent' };
+  const { Records } = object;
+  if (Array.isArray(Records) && Records.length > 0 && Records.every(isOfBucket))
+    return noticeOf(Records.map(({ eventName, s3 }) => ({ name: eventName, file: s3, isEncoded: true })));
+  if (object.source === 'aws.s3' && isOfBus(object) && objectIn(object.detail))
+    return noticeOf([{ name: object['detail-type'], file: object.detail, isEncoded: false }]);
+  return undefined;
+};
+
+type Entry = { name: unknown; file: unknown; isEncoded: boolean };
+
+const isOfBucket = (record: unknown): record is { eventName: unknown; s3: unknown } => {
+  const { eventSource, s3 } = objectIn(record) ?? {};
+  return eventSource === 'aws:s3' && objectIn(s3) !== undefined;
+};
+
+const noticeOf = (entries: Entry[]): Unwrapped => {
+  const objects: NamedObject[] = [];
+  for (const { name, file, isEncoded } of entries) {
+    if (typeof name !== 'string' || !/^(ObjectCreated:|Object Created$)/.test(name))
+      return { problem: 'is a notice of S3 that tells of no new object' };
+    const { bucket, object } = objectIn(file) ?? {};
+    const bucketName = objectIn(bucket)?.name;
+    const { key, versionId, 'version-id': version = versionId } = objectIn(object) ?? {};
+    const read = typeof key === 'string' ? (isEncoded ? decoded(key) : key) : undefined;
+    if (typeof bucketName !== 'string' || !read)
+      return { problem: 'is a notice of S3 that names no bucket and key' };
+    const isVersion = typeof version === 'string' && version !== '' && version !== 'null';
+    objects.push({ bucket: bucketName, key: read, versionId: isVersion ? version : undefined });
+  }
+  return { objects };
+};
+
+/** S3 writes a key as in a form's answer. */
+const decoded = (key: string): string | undefined => {
+  try {
+    return decodeURIComponent(key.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+};
