@@ -80,8 +80,6 @@ const settingsSchema = z.object({
   CROSSWALK_TABLE: z.string().optional(),
   /** What operators see of letters and of messages that wait. */
   DESK_TABLE: z.string().optional(),
-  /** What the SIS' names of org units and users stand for. */
-  CROSSWALK_TABLE: z.string().optional(),
   LEDGER_GRACE_SECONDS: count.default(60),
   /** Name or ARN of the secret that keys the ledger's digests. */
   LEDGER_KEY_SECRET: z.string().optional(),
