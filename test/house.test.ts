@@ -119,7 +119,7 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform`, `dead-letters` and `crosswalk` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
+  cli: 'console crosswalk/names wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
   console:
     'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment mapping desk failure redaction aws',
   markup: 'wording redaction',
@@ -127,7 +127,7 @@ const rooms: Record<string, string> = {
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
-    'dead-letters/replay connection dead-letters/reading deployment course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
+    'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment desk message failure redaction envelope json',
   'dead-letters/verify':
@@ -141,7 +141,10 @@ const rooms: Record<string, string> = {
   waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
   publish: 'deployment mapping integration desk dead-letter message ledger failure aws envelope json',
+  'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
+  'crosswalk/fill':
+    'course-export durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core sorted aws',
   'course-export':
     'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
   snapshots: '',

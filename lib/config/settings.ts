@@ -136,6 +136,8 @@ const crosswalkSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETT
   CROSSWALK_TABLE: z.string(),
   CROSSWALK_BUCKET: z.string(),
   CROSSWALK_MAXIMUM_REMOVALS_PERCENT: z.coerce.number().min(0).max(100).default(5),
+  /** Of UTC. */
+  CROSSWALK_CLASSLISTS_HOUR: z.coerce.number().int().min(0).max(23).default(3),
   WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
 });
 

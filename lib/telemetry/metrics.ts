@@ -41,6 +41,8 @@ export const metricDefinitions = {
   ExportParts: { unit: 'Count', dimensions: [['outcome']] },
   /** Exports of all courses that the schedule began, without those that a person began. */
   NightlyExports: { unit: 'Count', dimensions: [['function']] },
+  /** Fills of the crosswalk that began. */
+  CrosswalkRuns: { unit: 'Count', dimensions: [['function']] },
   /** Fills of the crosswalk by outcome: `filled`, or `held` where names stay as they were until a person has looked. */
   CrosswalkFills: { unit: 'Count', dimensions: [['outcome']] },
   /** Codes that stand for another org unit than before, and nobody has accepted that. */

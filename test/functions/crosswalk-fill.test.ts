@@ -4,7 +4,6 @@ import {
   CreateBucketCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -105,10 +104,6 @@ const textAt = async (key: string): Promise<string | undefined> => {
   return Body?.transformToString();
 };
 const report = () => textAt('crosswalk/report.csv');
-const keysUnder = async (prefix: string): Promise<string[]> => {
-  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket(), Prefix: prefix }));
-  return Contents.flatMap(({ Key }) => Key ?? []);
-};
 const of = ({ fills }: FillAnswer, kind: string, source: string) =>
   fills.find((each) => each.kind === kind && each.source === source);
 /** The metrics by name and outcome. */
@@ -249,7 +244,7 @@ describe('a code that moves to another org unit', () => {
     expect(await codeOf('BIO-101')).toEqual({ ids: [7002], was: [2001] });
     expect(logged.join('\n')).toContain('codes have moved to other org units');
     expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(1);
-    expect(JSON.parse((await textAt('crosswalk-state/moved-platform.json')) ?? '')).toEqual({
+    expect(JSON.parse((await textAt('crosswalk-state/filled/moved-platform.json')) ?? '')).toEqual({
       codes: [{ code: 'BIO-101', ids: [7002], was: [2001], sinceMs: expect.any(Number) }],
     });
     await fill();
@@ -485,7 +480,8 @@ describe('a fill that is ended while it writes', () => {
     const executions = stack.executions.of(durableOptionsOf(name).functionArn);
     stack.executions.stop(executions.at(-1)?.arn ?? '');
     await expect(ended).rejects.toThrow('it was stopped');
-    expect(await keysUnder('crosswalk-state/orgUnitCode')).toHaveLength(2);
+    const pending = 'crosswalk-state/filled/orgUnitCode-platform.json';
+    expect(await textAt(pending)).toContain('true');
 
     // The platform tells again what it told before.
     await controls.reset();
@@ -495,9 +491,7 @@ describe('a fill that is ended while it writes', () => {
       expect(await codeOf(`NEW-${at}`)).toBeUndefined();
       expect(await codeOf(`MANY-${at}`)).toEqual({ ids: [7000 + at] });
     }
-    expect(await keysUnder('crosswalk-state/orgUnitCode')).toEqual([
-      'crosswalk-state/orgUnitCode-platform.gz',
-    ]);
+    expect(await textAt(pending)).toContain('false');
   });
 });
 
@@ -556,11 +550,19 @@ test.each<[unknown, string]>([
   await expect(fill(event)).rejects.toThrow(says);
 });
 
-test.each([[null], [{ 'detail-type': 'Scheduled Event', source: 'aws.scheduler' }]])(
-  'the event %j fills org units and files',
-  async (event) => {
-    expect((await fill(event)).fills).toHaveLength(1);
-  },
-);
+test('no event fills org units and files', async () => {
+  expect((await fill(null)).fills).toHaveLength(1);
+});
+
+test('a schedule fills org units and files, and classlists once a night', async () => {
+  const scheduled = { 'detail-type': 'Scheduled Event', source: 'aws.scheduler' };
+  const hour = { CROSSWALK_CLASSLISTS_HOUR: String(new Date().getUTCHours()) };
+  expect((await fill(scheduled, hour)).fills).toHaveLength(3);
+  expect((await fill(scheduled, hour)).fills).toHaveLength(1);
+  // The day before, in the same hour.
+  const readMs = Date.now() - 24 * 3_600_000;
+  await put('crosswalk-state/filled/classlists.json', JSON.stringify({ readMs }));
+  expect((await fill(scheduled, hour)).fills).toHaveLength(3);
+});
 
 test('it is called as Lambda does', () => expect(handler).toBeTypeOf('function'));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { keepMemoryBelow } from '../../files/memory.ts';
 import { createSorter, pairsOf, readLines, type Sorter, writeLines } from '../../sorted/sorted.ts';
+import { filledFolder } from '../moved.ts';
 import { acceptedBucketOf, type BucketItem, type CrosswalkTable, isAccepted } from '../table.ts';
 import { inFolder } from './folder.ts';
 import {
@@ -52,9 +53,16 @@ const between = 20_000;
 
 /** What was filled last, and what is being written. */
 const keysOf = ({ kind, source }: Of) => ({
-  state: `crosswalk-state/${kind}-${source}.gz`,
-  next: `crosswalk-state/${kind}-${source}.next.gz`,
+  state: `${filledFolder}${kind}-${source}.gz`,
+  next: `${filledFolder}${kind}-${source}.next.gz`,
+  /** Whether that is not yet written to its end. */
+  pending: `${filledFolder}${kind}-${source}.json`,
 });
+
+const isPending = async (of: Of, { store }: Filling): Promise<boolean> => {
+  const told = (await store.readJsonIfAny(keysOf(of).pending)) as { isPending: boolean } | undefined;
+  return told?.isPending === true;
+};
 
 /**
  * Compares what is listed with what was filled last, and keeps the result in the bucket: from then on it is certain what is to be
@@ -63,16 +71,17 @@ const keysOf = ({ kind, source }: Of) => ({
 export const compare = (
   listing: Listing,
   { acceptRemovals }: { acceptRemovals: boolean },
-  { store, table, maxRemovalsPercent }: Filling,
+  services: Filling,
 ): Promise<Comparison> =>
   inFolder(async (folder) => {
+    const { store, table, maxRemovalsPercent } = services;
     const keys = keysOf(listing);
     const tally: Tally = { before: 0, names: 0, added: 0, changed: 0, removed: 0, isSame: true };
     const resultOf = (outcome: Comparison['outcome'], open: Moved[] = []): Comparison => {
       const { names, added, changed, removed } = tally;
       return { names, added, changed, removed, moved: open, outcome };
     };
-    if ((await store.etagOf(keys.next)) !== undefined) return resultOf('unfinished');
+    if (await isPending(listing, services)) return resultOf('unfinished');
     const [old, next] = [join(folder, 'old'), join(folder, 'next')];
     await store.downloadUnpacked(keys.state, old);
     const sorter = createSorter({ folder });
@@ -101,6 +110,7 @@ export const compare = (
     const settled = join(folder, 'settled');
     if (accepted.size > 0) writeLines(settled, withoutMoves(knownIn(readLines(next)), accepted));
     await store.uploadCompressed(keys.next, accepted.size > 0 ? settled : next);
+    await store.writeJson(keys.pending, { isPending: true });
     return resultOf('changed', open);
   });
 
@@ -159,12 +169,13 @@ function* withoutMoves(known: Iterable<Known>, settled: ReadonlySet<string>): Ge
 export const writeBuckets = (
   of: Of,
   { from, untilMs }: { from: string; untilMs: number },
-  { store, table }: Filling,
+  services: Filling,
 ): Promise<string | undefined> =>
   inFolder(async (folder) => {
+    const { store, table } = services;
     const keys = keysOf(of);
     // It was written, and the answer of this step got lost.
-    if ((await store.etagOf(keys.next)) === undefined) return undefined;
+    if (!(await isPending(of, services))) return undefined;
     const [old, next] = [join(folder, 'old'), join(folder, 'next')];
     await store.downloadUnpacked(keys.state, old);
     await store.downloadUnpacked(keys.next, next);
@@ -187,6 +198,6 @@ export const writeBuckets = (
     await table.put(inTime());
     if (goOn !== undefined) return goOn;
     await store.uploadCompressed(keys.state, next);
-    await store.remove(keys.next);
+    await store.writeJson(keys.pending, { isPending: false });
     return undefined;
   });

@@ -4,7 +4,7 @@ import { type RunningExecutions, waitForOlderExecutions } from '../../durable/ol
 import { createResults } from '../../durable/results.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import type { CallInput } from '../../platform/core/request.ts';
-import { type MovedCodes, movedIn, movedKey } from '../moved.ts';
+import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../table.ts';
 import { type Comparison, compare, type Filling, type Listing, writeBuckets } from './compare.ts';
 import { crosswalkFiles, type FileRead, readFiles, reportKey } from './files.ts';
@@ -25,6 +25,8 @@ export type FillServices = Filling &
       /** Reserved at the end of an invocation, for what is in progress. */
       reserveMs: number;
       backoff: BackoffLimits;
+      /** The hour of the day, of UTC, from which on a schedule has classlists read, once. */
+      classlistsHour: number;
       /** After so long without the platform the fill fails, and the next one begins. */
       maxWaitMs: number;
     };
@@ -55,7 +57,9 @@ type Run = {
 
 const stateFolder = 'crosswalk-state/';
 /** Which files were read last. */
-const filesKey = `${stateFolder}files.json`;
+const filesKey = `${filledFolder}files.json`;
+/** When classlists were read last. */
+const classlistsKey = `${filledFolder}classlists.json`;
 /** So many of the 3,000 operations that an execution may have are for classlists, once; each further pass has fewer courses. */
 const maxClasslistSteps = 500;
 const minCoursesPerStep = 200;
@@ -78,6 +82,13 @@ export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest,
       observe.flush();
     });
     try {
+      // Counted before its turn comes, so that a long wait for others does not look like a missing run.
+      await engine.step('begin', {
+        work: async () => {
+          observe.count('CrosswalkRuns', { function: 'crosswalk-fill' }, 1);
+          observe.flush();
+        },
+      });
       await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
       return await fillAll({ request, services: world, engine, folder, wholeMs });
     } catch (error) {
@@ -95,7 +106,8 @@ export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest,
 const fillAll = async (run: Run): Promise<FillAnswer> => {
   const { engine, services } = run;
   const { files, hasUsers, fills } = await fillFromFiles(run);
-  const listed = await listAllOrgUnits(run, { wantsCourses: run.request.classlists && !hasUsers });
+  const wantsCourses = !hasUsers && (await areClasslistsDue(run));
+  const listed = await listAllOrgUnits(run, { wantsCourses });
   fills.push(
     await fill(run, { kind: 'orgUnitCode', source: 'platform', parts: listed.parts, isWhole: true }),
   );
@@ -148,6 +160,22 @@ const fillFromFiles = async (
     await engine.step('note the files', { work: () => store.writeJson(filesKey, { etags }), backoff });
   }
   return { files, hasUsers, fills };
+};
+
+/** A schedule asks for them once a night, also where the night's fill failed. */
+const areClasslistsDue = async ({ request, engine, services }: Run): Promise<boolean> => {
+  if (!request.isScheduled) return request.classlists;
+  const { store, limits } = services;
+  return engine.step('are classlists due', {
+    work: async () => {
+      const told = (await store.readJsonIfAny(classlistsKey)) as { readMs: number } | undefined;
+      const night = new Date();
+      night.setUTCHours(limits.classlistsHour, 0, 0, 0);
+      if (night.getTime() > Date.now()) night.setUTCDate(night.getUTCDate() - 1);
+      return (told?.readMs ?? 0) < night.getTime();
+    },
+    backoff: limits.backoff,
+  });
 };
 
 const isHeld = ({ outcome }: Filled): boolean => outcome === 'held';
@@ -246,7 +274,8 @@ const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]
   failed += left.length;
   await engine.step('the classlists', {
     work: async () => {
-      const { observe } = services;
+      const { observe, store } = services;
+      if (failed < courses.length) await store.writeJson(classlistsKey, { readMs: Date.now() });
       if (failed > 0) observe.warn('classlists could not be read, so no user is removed', { count: failed });
       if (hidden > 0) observe.info('names in classlists are hidden by privacy settings', { count: hidden });
       observe.flush();

@@ -8,14 +8,18 @@ const fillRequest = z.strictObject({
   acceptRemovals: z.boolean().default(false),
 });
 
-export type FillRequest = z.infer<typeof fillRequest>;
+export type FillRequest = z.infer<typeof fillRequest> & {
+  /** Then classlists are read once a night. */
+  isScheduled: boolean;
+};
 
 /** A schedule without an input sends an event about itself. */
 const schedule = z.looseObject({ 'detail-type': z.string() });
 
 /** @throws Error that names what is wrong with the event. */
 export const requestIn = (event: unknown): FillRequest => {
-  const asked = fillRequest.safeParse(schedule.safeParse(event).success ? {} : (event ?? {}));
-  if (asked.success) return asked.data;
+  const isScheduled = schedule.safeParse(event).success;
+  const asked = fillRequest.safeParse(isScheduled ? {} : (event ?? {}));
+  if (asked.success) return { ...asked.data, isScheduled };
   throw new Error(`The event is not usable: ${z.prettifyError(asked.error)}`);
 };

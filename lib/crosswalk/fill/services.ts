@@ -59,6 +59,7 @@ export const createFillServices = async (settings: CrosswalkSettings): Promise<F
         minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
         maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
       },
+      classlistsHour: settings.CROSSWALK_CLASSLISTS_HOUR,
       maxWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
     },
   };

@@ -3,12 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  type S3Client,
-} from '@aws-sdk/client-s3';
+import { GetObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
 import { createExportStore } from '../../course-export/store.ts';
 
 /** The bucket: the files of the university, and what was filled last. */
@@ -22,11 +17,14 @@ export const createFillStore = ({ s3, bucket }: { s3: S3Client; bucket: string }
     return Body instanceof Readable ? Body : Readable.from([]);
   };
 
-  /** Undefined where there is no such object. By a list, as the answer to a read would need a right to the list of all objects. */
+  /** Undefined where there is no such object. By the list of its folder: to be told that by a read needs a right to the names of all objects. */
   const etagOf = async (key: string): Promise<string | undefined> => {
-    const asked = { Bucket: bucket, Prefix: key, MaxKeys: 1 };
-    const { Contents: [first] = [] } = await s3.send(new ListObjectsV2Command(asked));
-    return first?.Key === key ? first.ETag : undefined;
+    const Prefix = key.slice(0, key.lastIndexOf('/') + 1);
+    for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket: bucket, Prefix })) {
+      const found = Contents.find(({ Key }) => Key === key);
+      if (found) return found.ETag;
+    }
+    return undefined;
   };
 
   return {
@@ -38,10 +36,6 @@ export const createFillStore = ({ s3, bucket }: { s3: S3Client; bucket: string }
 
     readJsonIfAny: async (key: string): Promise<unknown> =>
       (await etagOf(key)) === undefined ? undefined : readJson(key),
-
-    remove: async (key: string): Promise<void> => {
-      await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
-    },
 
     /** Stores a file compressed, completely or not at all. */
     uploadCompressed: (key: string, path: string): Promise<void> =>
