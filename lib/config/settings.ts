@@ -172,6 +172,17 @@ const pollSettingsSchema = settingsSchema
   });
 
 export type PollSettings = z.infer<typeof pollSettingsSchema>;
+/** What crosswalk-fill reads, which has no queue either. */
+const crosswalkSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
+  CROSSWALK_TABLE: z.string(),
+  CROSSWALK_BUCKET: z.string(),
+  CROSSWALK_MAXIMUM_REMOVALS_PERCENT: z.coerce.number().min(0).max(100).default(5),
+  /** Of UTC. */
+  CROSSWALK_CLASSLISTS_HOUR: z.coerce.number().int().min(0).max(23).default(3),
+  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
+});
+
+export type CrosswalkSettings = z.infer<typeof crosswalkSettingsSchema>;
 
 /** What the API client is made with. */
 export const platformOptionsOf = (
@@ -199,6 +210,8 @@ export const refreshSettingsFrom = (environment: Environment) => checked(refresh
 export const exportSettingsFrom = (environment: Environment) => checked(exportSettingsSchema, environment);
 
 export const pollSettingsFrom = (environment: Environment) => checked(pollSettingsSchema, environment);
+export const crosswalkSettingsFrom = (environment: Environment) =>
+  checked(crosswalkSettingsSchema, environment);
 
 export const operationOverridesFrom = (environment: Environment) =>
   checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;
