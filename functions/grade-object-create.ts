@@ -29,16 +29,12 @@ const findGradeObject = async ({ orgUnitId, folderId, created }: Data, platform:
   const ids = folderId === undefined ? undefined : { orgUnitId, folderId };
   const linkedId = ids && (await readDropboxFolder(platform, ids)).GradeItemId;
   const all = await Array.fromAsync(grades.listGradeObjects(platform, orgUnitId));
-  const namesakes = all.filter((each) => isNamed(each, created));
+  const namesakes = all.filter((each) => grades.isNamed(each, created.Name));
   const alike = namesakes.filter((each) => isAlike(each, created));
   const item = alike.find(({ Id }) => Id === linkedId) ?? alike.find((each) => !ids || isFree(each));
   const isWhole = item !== undefined && (ids === undefined || item.Id === linkedId);
   return { ids, linkedId, item, isTaken: !item && namesakes.length > 0, isWhole };
 };
-
-/** Whether a grade object has this name: the platform may use another Unicode form. */
-const isNamed = ({ Name }: grades.GradeObject, wanted: grades.NewGradeObject): boolean =>
-  Name.trim().normalize() === wanted.Name.normalize();
 
 /** Whether a grade object can be used instead of a new one: other differences change no grade. */
 const isAlike = (shown: grades.GradeObject, wanted: grades.NewGradeObject): boolean =>

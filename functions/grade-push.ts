@@ -6,6 +6,7 @@ import { MessageFailure } from '../lib/failure.ts';
 import type { Integration, IntegrationContext } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { grade } from '../lib/message-fields/grade.ts';
+import { getGradeObjects } from '../lib/platform/resources/grade-objects.ts';
 import * as grades from '../lib/platform/resources/grades.ts';
 
 const comment = z.string().max(4_000, 'must be at most 4,000 characters').optional();
@@ -15,16 +16,39 @@ const data = z.strictObject({ ...ids, grade, comments: comment, privateComments:
 type Data = z.infer<typeof data>;
 
 const wanted = ({ grade, comments, privateComments }: Data): Record<string, string> => ({
-  grade: JSON.stringify(grade),
+  grade: JSON.stringify(grade.value),
   ...(comments !== undefined && { comments }),
   ...(privateComments !== undefined && { privateComments }),
 });
 
 const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
-  grades.readGrade(platform, ids, grade.GradeObjectType);
+  grades.readGrade(platform, ids, grade.value.GradeObjectType);
 
 const notShown = (what: string, remedy: string) =>
   new MessageFailure('rejected', `The platform does not tell ${what} of this grade`, { remedy });
+
+/** 17 of 20 points are no 17 of 100. The list of a minute ago may be older than a change of the maximum: what differs is looked up anew. */
+const checkMaximum = async (
+  { orgUnitId, gradeObjectId, grade: { outOf } }: Data,
+  { gradeObjects }: IntegrationContext,
+): Promise<void> => {
+  if (outOf === undefined) return;
+  const maximum = async (sinceMs?: number) =>
+    (await gradeObjects(orgUnitId, sinceMs)).find(({ Id }) => Id === gradeObjectId)?.MaxPoints;
+  if ((await maximum()) === outOf) return;
+  const now = await maximum(Date.now());
+  if (now === outOf) return;
+  throw new MessageFailure(
+    'rejected',
+    typeof now === 'number'
+      ? `The points are out of ${outOf}, and the grade object has ${now}`
+      : `The points are out of ${outOf}, and the platform tells no maximum of the grade object`,
+    {
+      remedy:
+        'Make both the same: the maximum of the grade object on the platform, or the points and data.grade.outOf in the message. Then replay.',
+    },
+  );
+};
 
 /**
  * Sets a user's grade. A comment that the message does not give stays as it is; an empty one clears it. The grade and both
@@ -35,16 +59,18 @@ export const integration: Integration<Data> = {
   data,
   resource: ({ orgUnitId, gradeObjectId, userId }) => `grade/${orgUnitId}/${gradeObjectId}/${userId}`,
   fields: (given) => Object.keys(wanted(given)),
-  operations: [grades.getGradeValue, grades.putGradeValue],
+  // The list is for messages that name the grade object, or say what their points are out of.
+  operations: [grades.getGradeValue, grades.putGradeValue, getGradeObjects],
   priority: 'urgent',
   repeatable: true,
   run: async (given, context) => {
+    await checkMaximum(given, context);
     const takes = (field: string) => context.fields.includes(field);
     const isWhole = takes('grade') && takes('comments') && takes('privateComments');
     const kept = isWhole ? undefined : await shown(given, context);
     // Where there is no grade yet, there is no comment either.
     const before = kept ?? { grade: undefined, comments: '', privateComments: '' };
-    const grade = takes('grade') ? given.grade : before.grade;
+    const grade = takes('grade') ? given.grade.value : before.grade;
     const { comments = '' } = takes('comments') ? given : before;
     const { privateComments } = takes('privateComments') ? given : before;
     if (privateComments === undefined)

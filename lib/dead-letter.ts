@@ -147,6 +147,7 @@ const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
   operation: z.exactOptional(z.string()),
   requestId: z.exactOptional(z.string()),
   retryAfterSeconds: z.exactOptional(z.number()),
+  ids: z.exactOptional(z.record(z.string(), z.number())),
 });
 
 const failureIn = (json = ''): LetterFailure | null => {

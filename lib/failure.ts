@@ -9,6 +9,7 @@ import {
   PlatformError,
   type RefusedCall,
 } from './platform/core/platform-error.ts';
+import type { PlatformIds } from './sis-ids.ts';
 
 /** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
 export const dispositions = {
@@ -23,6 +24,8 @@ export const dispositions = {
   outdated: 'park',
   crashed: 'park',
   defect: 'park',
+  'ambiguous-id': 'park',
+  'unknown-id': 'wait',
   credentials: 'wait',
   'aws-refused': 'wait',
   throttled: 'wait',
@@ -63,6 +66,8 @@ export type Failure = {
   /** The platform's id of the request, if it gave one. */
   requestId?: string;
   retryAfterSeconds?: number;
+  /** What the SIS' ids of the message stood for, by the fields of the platform's. */
+  ids?: PlatformIds;
 };
 
 /** What the platform said when it refused a call: what a letter that follows an answer must hold. */
@@ -76,17 +81,25 @@ export class MessageFailure extends Error {
   override name = 'MessageFailure';
   readonly kind: FailureKind;
   readonly remedy: string | undefined;
+  /** What the letter tells, and no log: it may name a person. */
+  readonly detail: string | undefined;
   /** The platform's words, where the failure follows from an answer of it. */
   readonly refusal: Refusal;
 
   constructor(
     kind: FailureKind,
     message: string,
-    options: { remedy?: string | undefined; cause?: unknown; refusal?: Refusal | undefined } = {},
+    options: {
+      remedy?: string | undefined;
+      detail?: string;
+      cause?: unknown;
+      refusal?: Refusal | undefined;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.remedy = options.remedy;
+    this.detail = options.detail;
     this.refusal = options.refusal ?? {};
   }
 }
@@ -96,6 +109,7 @@ export const failureOf = (error: unknown): Failure => {
   if (error instanceof MessageFailure)
     return {
       ...error.refusal,
+      ...(error.detail !== undefined && { detail: error.detail }),
       kind: error.kind,
       message: error.message,
       remedy: error.remedy ?? remedies[error.kind],
@@ -243,6 +257,10 @@ const remedies: Record<FailureKind, string> = {
   crashed: 'Look for the cause in the function’s log (memory, time, the file named), mend it, then replay.',
   defect:
     'This is a bug of sis-relay: report it with the log of this message, deploy the correction, then replay.',
+  'ambiguous-id':
+    'Make it one on the platform or in the university’s files, or have the producer give the platform’s id, then replay.',
+  'unknown-id':
+    'Nothing at first: it is looked up again after the next fill of the crosswalk. If it lasts, correct the id in the message, or create on the platform what it names.',
   credentials:
     'Rotate or restore the credential in Secrets Manager; of an OAuth client, see what token-refresh says, and invoke it with {"force":true}. Waiting messages then go on by themselves.',
   'aws-refused':

@@ -6,6 +6,7 @@ import type { Priority } from './pace/pacer.ts';
 import type { Actor } from './platform/auth/auth.ts';
 import type { Platform } from './platform/client.ts';
 import type { Operation } from './platform/core/operation.ts';
+import type { GradeObject } from './platform/resources/grade-objects.ts';
 
 /** What one kind of message does: an integration's file is all there is to it. */
 export type Integration<Data> = {
@@ -55,6 +56,8 @@ export type IntegrationContext = {
   platform: Platform;
   /** Opens a file that the message names, of at most so many bytes. */
   openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
+  /** The grade objects of an org unit, listed a minute ago or less, or at `sinceMs` or later. */
+  gradeObjects(orgUnitId: number, sinceMs?: number): Promise<readonly GradeObject[]>;
   /** Reads a secret below the prefix of the resource in hand, for what no message may carry. */
   readSecret: ReadSecret;
   limits: FileSizeLimits;

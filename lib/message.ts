@@ -3,6 +3,7 @@ import { MessageFailure } from './failure.ts';
 import { readJson, shallowJsonIn } from './json.ts';
 import { fieldName } from './redaction/hidden.ts';
 import { id, privacy } from './redaction/privacy.ts';
+import { type PlatformIds, type SisId, sisIdsIn, withPlatformIds } from './sis-ids.ts';
 
 /** What the SIS sent: a CloudEvents 1.0 event whose data has the shape that its integration declares. */
 export type Message<Data> = {
@@ -102,20 +103,73 @@ const schemaOf = <Data>(integration: Kind<Data>): ReturnType<typeof messageSchem
   return schema as ReturnType<typeof messageSchema<Data>>;
 };
 
+/** A message that is valid but for the SIS' ids that it gives: what they stand for is not known yet. */
+export type Draft<Data> = {
+  id: string;
+  source: string;
+  time: string;
+  /** None: it gives ids of the platform. */
+  sisIds: readonly SisId[];
+  /** The platform's id of the org unit, where the message gives that itself. */
+  orgUnitId: number | undefined;
+  /** @throws MessageFailure of kind `unknown-id` where one of them is missing, of kind `invalid` where they do not go together. */
+  message(ids?: PlatformIds): Message<Data>;
+};
+
 /**
  * Reads the body of an SQS message.
  * @throws MessageFailure of kind `invalid`, naming each field and never its value.
  */
-export const parseMessage = <Data>(body: string, integration: Kind<Data>, nowMs: number): Message<Data> => {
+export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: number): Draft<Data> => {
   const read = readJson(body);
   if ('problem' in read) throw invalid([`the body ${read.problem}`]);
-  const parsed = schemaOf(integration).safeParse(read.json, reporting);
-  if (!parsed.success) throw invalid(problemsOf(parsed.error));
-  const { id, source, time, sequence, data } = parsed.data;
+  const { data } = (read.json ?? {}) as { data?: object };
+  const { sisIds, problems } = sisIdsIn(data);
+  if (problems.length > 0) throw invalid(problems.map(([field, problem]) => `data.${field}: ${problem}`));
+  // Ids that differ, as what is wrong with them together is known only later.
+  const standIn = (sisId: SisId): number => sisIds.indexOf(sisId) + standInFrom;
+  const given = (idOf: (sisId: SisId) => number): unknown =>
+    sisIds.length === 0
+      ? read.json
+      : { ...(read.json as object), data: withPlatformIds(data ?? {}, sisIds, idOf) };
+  const parsed = schemaOf(integration).safeParse(given(standIn), reporting);
+  if (!parsed.success) throw invalid(problemsOf(parsed.error, sisIds));
+  const { id, source, time, sequence } = parsed.data;
   if (Date.parse(time) > nowMs + aheadMs)
     throw invalid(['time: must not be more than an hour in the future']);
-  return { id, source, time, sequence: sequence ?? undefined, data };
+  const envelope = { id, source, time, sequence: sequence ?? undefined };
+  return {
+    ...{ id, source, time, sisIds },
+    orgUnitId: orgUnitIdIn(data),
+    message: (ids) => {
+      if (sisIds.length === 0) return { ...envelope, data: parsed.data.data };
+      const missing = sisIds.find(({ platformField }) => ids?.[platformField] === undefined);
+      if (ids === undefined || missing !== undefined) throw unknownId(missing);
+      const resolved = schemaOf(integration).safeParse(
+        given(({ platformField }) => ids[platformField] ?? 0),
+        reporting,
+      );
+      if (!resolved.success) throw invalid(problemsOf(resolved.error, sisIds));
+      return { ...envelope, data: resolved.data.data };
+    },
+  };
 };
+
+const orgUnitIdIn = (data: object = {}): number | undefined =>
+  'orgUnitId' in data && typeof data.orgUnitId === 'number' ? data.orgUnitId : undefined;
+
+/** Ids of the platform are far from it: where one shows, it is a stand-in. */
+const standInFrom = Number.MAX_SAFE_INTEGER - 100;
+
+const unknownId = (sisId: SisId | undefined): MessageFailure =>
+  new MessageFailure('unknown-id', `It is not known here what data.${sisId?.field} stands for`);
+
+/**
+ * Reads the body of an SQS message that gives ids of the platform alone.
+ * @throws MessageFailure of kind `invalid`, or `unknown-id` where it gives one of the SIS.
+ */
+export const parseMessage = <Data>(body: string, integration: Kind<Data>, nowMs: number): Message<Data> =>
+  draftOf(body, integration, nowMs).message();
 
 const identified = z.object({ id: eventId });
 
@@ -131,15 +185,20 @@ const reporting = { reportInput: true };
 
 const maxProblems = 10;
 
-const problemsOf = ({ issues }: z.ZodError): string[] => {
+const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): string[] => {
+  /** A field by its name in the message. */
+  const named = ([top, field, ...deeper]: PropertyKey[]): PropertyKey[] => {
+    const sisId = sisIds.find(({ platformField }) => top === 'data' && platformField === field);
+    return [top, sisId?.field ?? field, ...deeper].flatMap((part) => part ?? []);
+  };
   // Of a message of another kind, its data say nothing.
   const isOfAnother = issues.some(({ path, input }) => path[0] === 'type' && input !== undefined);
   const told = isOfAnother ? issues.filter(({ path }) => path[0] !== 'data') : issues;
   const problems = told.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `${fieldOf([...issue.path, key])}: is not a known field`);
+      return issue.keys.map((key) => `${fieldOf(named([...issue.path, key]))}: is not a known field`);
     const missing = issue.input === undefined ? 'is missing: ' : '';
-    return [`${fieldOf(issue.path)}: ${missing}${sentenceOf(issue.message)}`];
+    return [`${fieldOf(named(issue.path))}: ${missing}${sentenceOf(issue.message)}`];
   });
   const more = problems.length - maxProblems;
   return more > 0 ? [...problems.slice(0, maxProblems), `and ${more} more`] : problems;

@@ -116,7 +116,7 @@ describe('an entry that is missing in serverless.yml is named:', () => {
 
 /**
  * The rooms from the top down, each with the rooms that it may see: imports run downwards only. A room is a folder of `lib` or a
- * file that lies in it; `platform` and `dead-letters` have rooms within.
+ * file that lies in it; `platform`, `dead-letters` and `crosswalk` have rooms within.
  */
 const rooms: Record<string, string> = {
   cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
@@ -131,7 +131,7 @@ const rooms: Record<string, string> = {
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment desk message failure redaction json',
   'dead-letters/verify':
-    'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure aws',
+    'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure aws platform/resources',
   'user-authorization': 'connection deployment failure platform/resources platform/auth',
   'dead-letters/replay':
     'connection dead-letters/reading deployment desk dead-letter message failure platform/core aws',
@@ -140,30 +140,32 @@ const rooms: Record<string, string> = {
     'waiting dead-letters/reading deployment config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
   waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
-  publish: 'deployment integration desk dead-letter message ledger failure aws json',
+  publish: 'deployment integration desk dead-letter message ledger failure aws json sis-ids',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
     'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
   durable: 'delivery failure aws',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
-    'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws json',
+    'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws json sis-ids crosswalk',
   'message-fields': 'integration message files platform/resources platform/core',
-  integration: 'message credentials files platform platform/auth platform/core pace',
-  desk: 'dead-letter telemetry message failure redaction aws json',
+  integration: 'message credentials files platform platform/auth platform/core pace platform/resources',
+  desk: 'dead-letter telemetry message failure redaction aws json sis-ids',
   'dead-letter': 'message failure aws json',
   config: 'files platform aws json',
   telemetry: 'failure platform pace redaction aws',
-  message: 'failure redaction json',
+  message: 'failure redaction json sis-ids',
   credentials: 'failure platform/auth redaction aws json',
   files: 'failure redaction aws',
+  crosswalk: 'failure platform/resources platform sis-ids aws json',
   ledger: 'aws',
-  failure: 'platform/core aws',
+  failure: 'platform/core aws sis-ids',
   'platform/resources': 'platform platform/core',
   platform: 'platform/auth platform/core pace redaction',
   'platform/auth': 'platform/core redaction json',
   'platform/core': 'pace redaction json',
   pace: '',
+  'sis-ids': '',
   redaction: 'aws json',
   aws: '',
   json: '',
@@ -172,7 +174,7 @@ const rooms: Record<string, string> = {
 
 const roomOf = (file: string): string => {
   const path = file.replace(/^lib\//, '').replace(/\.\w+$/, '');
-  const within = /^(?:platform|dead-letters)\/[^/]+(?=\/)/.exec(path);
+  const within = /^(?:platform|dead-letters|crosswalk)\/[^/]+(?=\/)/.exec(path);
   return within?.[0] ?? path.replace(/\/.*/, '');
 };
 

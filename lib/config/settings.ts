@@ -72,6 +72,8 @@ const settingsSchema = z.object({
   /** Keeps messages whole that SQS does not take as letters. */
   LETTERS_BUCKET: z.string().optional(),
   LEDGER_TABLE: z.string().optional(),
+  /** What the SIS' ids stand for. */
+  CROSSWALK_TABLE: z.string().optional(),
   /** What operators see of letters and of messages that wait. */
   DESK_TABLE: z.string().optional(),
   LEDGER_GRACE_SECONDS: count.default(60),
@@ -91,6 +93,8 @@ const settingsSchema = z.object({
   WAIT_MINIMUM_SECONDS: count.default(5),
   WAIT_MAXIMUM_SECONDS: count.default(1_800),
   WAIT_LONGEST_HOURS: z.coerce.number().positive().default(24),
+  /** So long a message waits for the crosswalk to know its ids. */
+  WAIT_UNKNOWN_ID_HOURS: z.coerce.number().positive().default(3),
   METRIC_NAMESPACE: z
     .string()
     .regex(/^(?!AWS\/)[\w./-]+$/, 'must be letters, digits and _./- alone, and not begin with AWS/')

@@ -53,17 +53,20 @@ export const createAttemptContext = <Data>(
     turnMs: () => turnMs,
     forFields: (fields) => {
       const signal = timeLimit();
+      const platform = services.platform.for({
+        actor: integration.actor?.(message.data),
+        operations: integration.operations,
+        ...{ signal, priority },
+        ...(turn && { turn }),
+        onCall: (call) => {
+          calls.push(call);
+          services.observe.call(call);
+        },
+      });
       return {
-        platform: services.platform.for({
-          actor: integration.actor?.(message.data),
-          operations: integration.operations,
-          ...{ signal, priority },
-          ...(turn && { turn }),
-          onCall: (call) => {
-            calls.push(call);
-            services.observe.call(call);
-          },
-        }),
+        platform,
+        gradeObjects: (orgUnitId, sinceMs) =>
+          services.crosswalk.gradeObjects.of(orgUnitId, platform, sinceMs),
         openFile: (uri, maximumBytes) => {
           const file = new AbortController();
           opened.push(file);

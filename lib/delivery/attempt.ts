@@ -1,10 +1,13 @@
 import type { SQSRecord } from 'aws-lambda';
+import { lookUpOperations } from '../crosswalk/look-up.ts';
 import { type Failure, failureOf, MessageFailure } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import type { Claim, Ending, Entry, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
-import { type Message, parseMessage } from '../message.ts';
+import { type Draft, draftOf, type Message } from '../message.ts';
+import type { Priority } from '../pace/pacer.ts';
 import type { CallReport } from '../platform/client.ts';
 import { PlatformError } from '../platform/core/platform-error.ts';
+import type { PlatformIds } from '../sis-ids.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
 import type { Services } from './services.ts';
@@ -33,6 +36,8 @@ export type Settlement = Result & {
   calls: readonly CallReport[];
   /** Spent waiting for its turn to call the platform. */
   turnMs: number;
+  /** What the SIS' ids that the message gives stand for; undefined: it gives none, or that is not known. */
+  ids?: PlatformIds | undefined;
 };
 
 type Result =
@@ -58,14 +63,22 @@ export const attempt = async <Data>(
     const result = waitForTurn({ why: 'no-time', seconds: 1 }, delivery, services.limits);
     return { ...result, eventId: undefined, calls: [], turnMs: 0 };
   }
+  const looked: CallReport[] = [];
+  let draft: Draft<Data> | undefined;
+  let ids: PlatformIds | undefined;
   let task: Task<Data> | undefined;
   let result: Result;
   try {
-    const message = parseMessage(record.body, integration, delivery.startedMs);
+    draft = draftOf(record.body, integration, delivery.startedMs);
     const priority = priorityOf(record, delivery, integration.priority);
+    const asking = { services, priority, signal: invocation.timeLimit(), looked };
+    if (draft.sisIds.length > 0) ids = await idsOf(draft, asking);
+    const message = draft.message(ids);
     const context = createAttemptContext({ integration, message, priority }, invocation);
     task = { integration, message, record, delivery, invocation, context };
     result = await (services.ledger ? withLedger(services.ledger, task) : withoutLedger(task));
+    if (ids && isNotFound(result) && (await standForOthers(draft, ids, asking)))
+      result = afterFailure({ failure: failureOf(stoodForOther) }, delivery, services.limits);
   } catch (error) {
     const failure = judged(error, { record, invocation });
     result = afterFailure({ failure }, delivery, services.limits);
@@ -74,11 +87,55 @@ export const attempt = async <Data>(
   }
   return {
     ...result,
-    eventId: task?.message.id,
-    calls: task?.context.calls ?? [],
+    ids,
+    eventId: draft?.id,
+    calls: [...looked, ...(task?.context.calls ?? [])],
     turnMs: task?.context.turnMs() ?? 0,
   };
 };
+
+type Asking = {
+  services: Services;
+  priority: Priority;
+  signal: AbortSignal;
+  /** The calls of the platform that this took. */
+  looked: CallReport[];
+};
+
+/** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, and what a call of AWS or the platform throws. */
+const idsOf = <Data>(
+  { sisIds, orgUnitId }: Draft<Data>,
+  { services, priority, signal, looked }: Asking,
+): Promise<PlatformIds> => {
+  const platform = services.platform.for({
+    ...{ actor: undefined, operations: lookUpOperations, priority, signal },
+    onCall: (call) => {
+      looked.push(call);
+      services.observe.call(call);
+    },
+  });
+  return services.crosswalk.platformIds(sisIds, { platform, orgUnitId });
+};
+
+/** The platform knows no such user, org unit or grade object. */
+const isNotFound = (result: Result): boolean =>
+  result.outcome === 'parked' && result.failure.kind === 'rejected' && result.failure.status === 404;
+
+/** Whether ids of the SIS stand for others than what a container has kept of them. */
+const standForOthers = async <Data>(
+  draft: Draft<Data>,
+  ids: PlatformIds,
+  asking: Asking,
+): Promise<boolean> => {
+  asking.services.crosswalk.forget(draft.sisIds);
+  const now = await idsOf(draft, asking).catch(() => ids);
+  return Object.entries(now).some(([field, id]) => ids[field] !== id);
+};
+
+const stoodForOther = new MessageFailure(
+  'unknown-id',
+  'The platform does not know what an id of the SIS stood for until now: it is sent again with what it stands for',
+);
 
 type Task<Data> = Received & {
   integration: Integration<Data>;

@@ -35,7 +35,8 @@ export const deskNoteOf = <Data>(
     waits: waits && { nextMs: startedMs + seconds * 1000, handle: receiptHandle },
     copyOf: outcome === 'duplicate' ? settlement.of : undefined,
     eventId: settlement.eventId,
-    resource: () => resourceIn(integration, body, startedMs),
+    resource: () => resourceIn(integration, body, { nowMs: startedMs, ids: settlement.ids }),
+    ids: settlement.ids,
     body,
     history: messageAttributes[historyAttribute]?.stringValue,
   };

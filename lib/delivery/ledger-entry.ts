@@ -3,17 +3,18 @@ import type { SQSRecord } from 'aws-lambda';
 import type { Integration } from '../integration.ts';
 import type { Digest } from '../ledger/digest.ts';
 import type { Entry } from '../ledger/ledger.ts';
-import { identityOf, type Message, parseMessage, versionOf } from '../message.ts';
+import { draftOf, identityOf, type Message, versionOf } from '../message.ts';
+import type { PlatformIds } from '../sis-ids.ts';
 import { type Delivery, isDecided } from './sqs-delivery.ts';
 
-/** The key of what a message changes; undefined where it is not valid. */
+/** The key of what a message changes; undefined where it is not valid, or it is not known what its ids of the SIS stand for. */
 export const resourceIn = <Data>(
   integration: Integration<Data>,
   body: string,
-  nowMs: number,
+  { nowMs, ids }: { nowMs: number; ids: PlatformIds | undefined },
 ): string | undefined => {
   try {
-    const message = parseMessage(body, integration, nowMs);
+    const message = draftOf(body, integration, nowMs).message(ids);
     return shortened(integration.resource(message.data, message));
   } catch {
     return undefined;

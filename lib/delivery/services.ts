@@ -5,6 +5,8 @@ import { onceFromEnvironment, whileInitialising } from '../config/environment.ts
 import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
+import { type Crosswalk, createCrosswalk } from '../crosswalk/look-up.ts';
+import { createCrosswalkTable } from '../crosswalk/table.ts';
 import { createDeskNotes, type DeskNotes } from '../desk/notes.ts';
 import { createFiles, type Files } from '../files/files.ts';
 import type { FileSizeLimits } from '../integration.ts';
@@ -36,6 +38,7 @@ export type Services = {
   desk?: DeskNotes | undefined;
   /** Tells how much the function calls of what the platform grants. */
   paceUse?: PaceUseRecord | undefined;
+  crosswalk: Crosswalk;
   observe: Observe;
   limits: Limits;
   nowMs(): number;
@@ -49,8 +52,9 @@ export type Limits = FileSizeLimits & {
   attemptTimeoutMs: number;
   /** Kept at the end of an invocation for letters and visibilities. */
   reserveMs: number;
-  /** A message that has waited so long is parked. */
+  /** A message that has waited so long is parked; one whose ids nobody knows, earlier. */
   maxWaitMs: number;
+  maxUnknownIdWaitMs: number;
   /** For how long its queue hides a message that was received, unless it is told otherwise. */
   visibilityMs: number;
 };
@@ -97,6 +101,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
       },
     }),
     ...tableServicesOf({ functionName, settings, observe, platform, secretsManager: secrets.client }),
+    crosswalk: createCrosswalk({ table: crosswalkTableOf(settings), nowMs: Date.now }),
     observe,
     limits: {
       backoff: {
@@ -106,6 +111,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
       attemptTimeoutMs: settings.ATTEMPT_TIMEOUT_MS,
       reserveMs: settings.RESERVE_MS,
       maxWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
+      maxUnknownIdWaitMs: settings.WAIT_UNKNOWN_ID_HOURS * 3_600_000,
       visibilityMs: settings.QUEUE_VISIBILITY_SECONDS * 1000,
       fileBytes: settings.FILE_MAXIMUM_BYTES,
       profileImageBytes: settings.PROFILE_IMAGE_MAXIMUM_BYTES,
@@ -113,6 +119,11 @@ export const createServices = (functionName: string, settings: Settings): Servic
     nowMs: Date.now,
   };
 };
+
+const crosswalkTableOf = ({ CROSSWALK_TABLE: table }: Settings) =>
+  table === undefined
+    ? undefined
+    : createCrosswalkTable({ dynamodb: createDynamoDb(clientOptions), table, nowMs: Date.now });
 
 type TableOptions = {
   functionName: string;

@@ -23,12 +23,16 @@ export const settle = async <Data>(
   const received = { record, delivery: deliveryOf(record, services.nowMs()) };
   let settlement = await attempt(integration, received, invocation);
   if (settlement.outcome === 'parked') {
-    const { failure, eventId } = settlement;
+    const { failure, eventId, ids } = settlement;
     try {
-      const about = { failure, isValid: eventId !== undefined, lastMs: services.nowMs() };
+      const about = {
+        failure: ids ? { ...failure, ids } : failure,
+        isValid: eventId !== undefined,
+        lastMs: services.nowMs(),
+      };
       const letter = letterFor(integration, received, about);
       await services.desk?.parks(record.messageId, letter, {
-        resource: resourceIn(integration, record.body, received.delivery.startedMs),
+        resource: resourceIn(integration, record.body, { nowMs: received.delivery.startedMs, ids }),
       });
       await services.queues.park(letter);
     } catch (unwritten) {

@@ -28,7 +28,7 @@ export const afterFailure = (
   const seconds = backoff(delivery, limits, lookUpSeconds ?? spreadOut(failure, limits));
   if (claimed) return waitAfter(failure, Math.min(seconds, Math.floor(limits.visibilityMs / 1000)));
   const healsByWaiting = dispositions[failure.kind] === 'wait';
-  if ((healsByWaiting || lookUpSeconds !== undefined) && isPatient(delivery, limits))
+  if ((healsByWaiting || lookUpSeconds !== undefined) && isPatient(delivery, patience(failure, limits)))
     return waitAfter(failure, seconds);
   return { outcome: 'parked', failure: healsByWaiting ? afterLongWait(failure, delivery) : failure };
 };
@@ -118,6 +118,12 @@ const backoff = ({ attempts }: Delivery, limits: Limits, retryAfterSeconds?: num
 
 /** SQS deletes a message after 14 days: one of this age becomes a letter, which SQS keeps for 14 more. */
 const maxAgeMs = 13 * 24 * 3_600_000;
+
+/** Who waits for the next fill of the crosswalk waits less long: most such ids are wrong. */
+const patience = ({ kind }: Failure, limits: Limits): Limits =>
+  kind === 'unknown-id'
+    ? { ...limits, maxWaitMs: Math.min(limits.maxWaitMs, limits.maxUnknownIdWaitMs) }
+    : limits;
 
 /** Counted from the first receipt: a day in the backlog is nobody's failure. */
 const isPatient = (delivery: Delivery, { maxWaitMs }: Limits): boolean =>

@@ -15,6 +15,7 @@ const descriptionSchema = z.looseObject({
   dynamodb: z.url().optional(),
   table: z.string().optional(),
   deskTable: z.string().optional(),
+  crosswalkTable: z.string().optional(),
   functionLog: z.string().optional(),
   region: z.string(),
   queues: z.record(z.string(), z.url()),
@@ -38,6 +39,7 @@ export const localTarget = (file: string | true) => {
     lambdaOptions: stack.lambda === undefined ? undefined : at(stack.lambda),
     ledgerTable: stack.dynamodb === undefined ? undefined : stack.table,
     deskTable: stack.dynamodb === undefined ? undefined : stack.deskTable,
+    crosswalkTable: stack.dynamodb === undefined ? undefined : stack.crosswalkTable,
     functionLog: stack.functionLog === undefined ? undefined : { file: stack.functionLog },
     deadLetterQueueUrl: async () => stack.deadLetters,
     queueUrlOf: async (functionName: string) =>

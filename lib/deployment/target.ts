@@ -19,6 +19,8 @@ export type Target = AwsClients & {
   ledgerTable: string | undefined;
   /** Name of the table of what operators see; undefined: the functions have none. */
   deskTable: string | undefined;
+  /** Name of the table of what the SIS' names stand for; undefined: there is none. */
+  crosswalkTable: string | undefined;
   deadLetterQueueUrl(): Promise<string>;
   /** Undefined where the function has no queue. */
   queueUrlOf(functionName: string): Promise<string | undefined>;
@@ -63,6 +65,7 @@ const environmentSchema = z.object({
   SECRET_PREFIX: z.string().optional(),
   LEDGER_TABLE: z.string().optional(),
   DESK_TABLE: z.string().optional(),
+  CROSSWALK_TABLE: z.string().optional(),
   PLATFORM_URL: z.string().optional(),
   METRIC_NAMESPACE: z.string().default('sis-relay'),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
@@ -137,6 +140,7 @@ const targetOnAws = (options: TargetOptions) => {
     ...clients,
     ledgerTable: tableOf(options, settings.LEDGER_TABLE, `${prefix}ledger-by-resource`),
     deskTable: tableOf(options, settings.DESK_TABLE, `${prefix}desk`),
+    crosswalkTable: tableOf(options, settings.CROSSWALK_TABLE, `${prefix}crosswalk`),
     lambdaOptions: clientOptions,
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));

@@ -34,7 +34,7 @@ export const letterChange = (
       attempts: failure?.attempts ?? 0,
       replays,
       eventId: eventIdIn(body),
-      ...subjectIn(body),
+      ...subjectIn(body, failure?.ids),
       resource,
       history: attributes[historyAttribute]?.StringValue,
     },

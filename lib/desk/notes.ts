@@ -1,6 +1,7 @@
 import { errorName } from '../aws/error.ts';
 import type { DeadLetter } from '../dead-letter.ts';
 import type { FailureKind, Outcome } from '../failure.ts';
+import type { PlatformIds } from '../sis-ids.ts';
 import { writeInReserve } from '../telemetry/table-items.ts';
 import { recordsOf } from './read.ts';
 import type { DeskTable } from './record.ts';
@@ -29,6 +30,8 @@ export type Ended = {
   /** Its key in the ledger. Most of what is heard is not written down, so the message is parsed for it only then. */
   resource(): string | undefined;
   body: string;
+  /** What the SIS' ids in it stood for. */
+  ids: PlatformIds | undefined;
   history: string | undefined;
   /** Its sender wants to know in any case. */
   isAsked: boolean;
@@ -96,7 +99,7 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
       const { subjectIn } = await import('./subject.ts');
       await writeInReserve(
         all.map((ended) => {
-          const change = changeOf(ended, { function: name, ...subjectIn(ended.body) });
+          const change = changeOf(ended, { function: name, ...subjectIn(ended.body, ended.ids) });
           return {
             write: (signal) => writeRecord(table, ended.message, { ...change, signal }),
             failed: (error) => failed(ended.message, error),

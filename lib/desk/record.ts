@@ -70,6 +70,8 @@ export type DeskRecord = {
   orgUnit: string | undefined;
   /** As in `grade object 5001`. */
   thing: string | undefined;
+  /** By the SIS' ids, where the message gives them. */
+  named: string | undefined;
   /** When its letter was written, also where that has been dealt with. */
   writtenMs: number | undefined;
   /** Its key in the ledger. */
@@ -136,6 +138,7 @@ export const recordIn = (item: Attributes, nowMs: number): DeskRecord | undefine
     user: text('user'),
     orgUnit: text('orgUnit'),
     thing: text('thing'),
+    named: text('named'),
     writtenMs: number('writtenMs'),
     resource: text('resource'),
     nextMs: number('nextMs'),

@@ -1,20 +1,40 @@
 import { jsonIn } from '../json.ts';
+import { plain } from '../redaction/printable.ts';
+import { type PlatformIds, sisIdsIn } from '../sis-ids.ts';
 
 /** Whom and what a message is about, by the platform's ids; each undefined where the message has none that is usable. */
-export type Subject = { user: string | undefined; orgUnit: string | undefined; thing: string | undefined };
+export type Subject = {
+  user: string | undefined;
+  orgUnit: string | undefined;
+  thing: string | undefined;
+  /** The SIS' ids that the message gives, as in `s1234567 · MATH-101`; undefined: it gives none. */
+  named: string | undefined;
+};
 
 /** The fields that name the one thing of a course that a message changes, the most telling first. */
 const things = ['gradeObjectId', 'folderId', 'topicId', 'moduleId', 'linkId', 'attributeId'];
 
-export const subjectIn = (body: string): Subject => {
-  const data = dataIn(body);
+/** `ids`: what the SIS' ids in it stand for. */
+export const subjectIn = (body: string, ids: PlatformIds = {}): Subject => {
+  const given = dataIn(body);
+  const data: Record<string, unknown> = { ...given, ...ids };
   const field = things.find((name) => idIn(data[name]) !== undefined);
   return {
     user: idIn(data.userId),
     orgUnit: idIn(data.orgUnitId),
     thing: field && `${wordsIn(field)} ${idIn(data[field])}`,
+    named: namedIn(given),
   };
 };
+
+const namedIn = (data: Record<string, unknown>): string | undefined =>
+  namesFirst
+    .flatMap((field) => sisIdsIn(data).sisIds.find((each) => each.field === field)?.value ?? [])
+    .map((name) => plain(name).slice(0, 64))
+    .join(' · ') || undefined;
+
+/** As the platform's ids are shown: the user, the course, the thing. */
+const namesFirst = ['userName', 'orgDefinedId', 'orgUnitCode', 'gradeObjectName'];
 
 const dataIn = (body: string): Record<string, unknown> => {
   const data = (jsonIn(body) as { data?: unknown } | null | undefined)?.data;

@@ -11,25 +11,44 @@ const unless = (expected: string) => ({
 });
 const types = 'numeric, pass-fail, selectbox or text';
 
+/** A grade in the platform's form. */
+type GivenGrade = {
+  value: Grade;
+  /** What its points are out of, as far as the message says. */
+  outOf?: number | undefined;
+};
+
+const outOf =
+  'What the points are out of. It is no part of the grade: where the grade object has another maximum, nothing is sent.';
+
 /** A grade as a message gives it, by its type, converted to the platform's form. 0 is a grade, null is not. */
 export const grade = z.discriminatedUnion(
   'type',
   [
     z
-      .strictObject({ type: z.literal('numeric'), points: z.number(unless('a number')) })
-      .transform(({ points }): Grade => ({ GradeObjectType: 1, PointsNumerator: points })),
+      .strictObject({
+        type: z.literal('numeric'),
+        points: z.number(unless('a number')),
+        outOf: z.exactOptional(z.number().positive('must be more than 0')).describe(outOf),
+      })
+      .transform(
+        ({ points, outOf }): GivenGrade => ({
+          value: { GradeObjectType: 1, PointsNumerator: points },
+          outOf,
+        }),
+      ),
     z
       .strictObject({ type: z.literal('pass-fail'), pass: z.boolean(unless('true or false')) })
-      .transform(({ pass }): Grade => ({ GradeObjectType: 2, Pass: pass })),
+      .transform(({ pass }): GivenGrade => ({ value: { GradeObjectType: 2, Pass: pass } })),
     z
       .strictObject({
         type: z.literal('selectbox'),
         value: z.string(unless('text')).min(1, 'must not be empty'),
       })
-      .transform(({ value }): Grade => ({ GradeObjectType: 3, Value: value })),
+      .transform(({ value }): GivenGrade => ({ value: { GradeObjectType: 3, Value: value } })),
     z
       .strictObject({ type: z.literal('text'), text: z.string(unless('text')) })
-      .transform(({ text }): Grade => ({ GradeObjectType: 4, Text: text })),
+      .transform(({ text }): GivenGrade => ({ value: { GradeObjectType: 4, Text: text } })),
   ],
   {
     // An object lacks a known type: the issue is reported for that field.

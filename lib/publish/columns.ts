@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Integration } from '../integration.ts';
+import { withBothForms } from '../sis-ids.ts';
 
 type JsonSchema = {
   type?: string | string[];
@@ -38,7 +39,8 @@ export const columnsOf = ({ data }: Integration<unknown>): Columns => {
       columns.set(path, { types: types.add(type), choices: [...new Set([...choices, ...(own ?? [])])] });
     }
   };
-  collect(z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' }) as JsonSchema, '');
+  const schema = z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' });
+  collect(withBothForms(schema) as JsonSchema, '');
   // In one case of a union a field may have any value, and in another only some.
   return new Map(
     [...columns].map(([path, column]) => [path, open.has(path) ? { ...column, choices: [] } : column]),

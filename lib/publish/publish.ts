@@ -10,7 +10,7 @@ import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { isTooOld } from '../ledger/rules.ts';
-import { parseMessage, priorityAttribute } from '../message.ts';
+import { draftOf, priorityAttribute } from '../message.ts';
 import { openRows, type Row, type Source } from './rows.ts';
 
 type PublishOptions = Source & {
@@ -155,7 +155,7 @@ const check = (
   let outdated = false;
   let eventId = '';
   try {
-    const { id, source, time } = parseMessage(body, integration, Date.now());
+    const { id, source, time } = draftOf(body, integration, Date.now());
     const name = `${source}\n${id}\n${time}`;
     const first = seen.get(name);
     if (first !== undefined)

@@ -23,7 +23,7 @@ export type TracedMessage = {
   outcome: Outcome;
   /** It was sent and has left no other outcome: so a success that may be repeated ends. */
   presumed: boolean;
-} & Partial<Pick<DeskRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing'>>;
+} & Partial<Pick<DeskRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing' | 'named'>>;
 
 export type Trace = {
   id: string;
@@ -198,7 +198,7 @@ const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: 
     function: told?.function ?? known.find((event) => event.function !== undefined)?.function ?? '',
     eventId: told?.eventId ?? known.find(({ eventId }) => eventId !== undefined)?.eventId,
     resource: about?.resource ?? known.find(({ resource }) => resource !== undefined)?.resource,
-    ...{ user: about?.user, orgUnit: about?.orgUnit, thing: about?.thing },
+    ...{ user: about?.user, orgUnit: about?.orgUnit, thing: about?.thing, named: about?.named },
     lastAt: theirs.at(-1)?.at ?? '',
   };
 };

@@ -28,6 +28,7 @@ export type WaitingMessage = Pick<
   | 'eventId'
   | 'user'
   | 'orgUnit'
+  | 'named'
   | 'thing'
   | 'resource'
   | 'waits'
@@ -126,10 +127,10 @@ const sinceOf = ({ firstMs, atMs }: DeskRecord): number => firstMs ?? atMs;
 
 const factsOf = (record: DeskRecord, nowMs: number): WaitingMessage => {
   const { message: id, function: name, kind, error, remedy, status, operation, firstMs, nextMs } = record;
-  const { attempts, replays, eventId, user, orgUnit, thing, resource, waits } = record;
+  const { attempts, replays, eventId, user, orgUnit, thing, named, resource, waits } = record;
   return {
     ...{ id, function: name, kind, error, remedy, status, operation, firstMs, nextMs },
     next: nextOf(record, nowMs),
-    ...{ attempts, replays, eventId, user, orgUnit, thing, resource, waits },
+    ...{ attempts, replays, eventId, user, orgUnit, thing, named, resource, waits },
   };
 };

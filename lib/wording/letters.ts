@@ -8,15 +8,21 @@ import { plain } from '../redaction/printable.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import { type Note, noteIf } from './notes.ts';
 
-/** Whom and what a letter is about: user, course and thing, as in `301 · 2001 · grade object 5001`. */
+/**
+ * Whom and what a letter is about: user, course and thing, as in `301 · 2001 · grade object 5001`, and what the SIS calls them, as
+ * far as its message did, as in `(s1234567 · MATH-101)`.
+ */
 export const subjectOf = ({
   user,
   orgUnit,
   thing,
-}: Pick<LetterFacts, 'user' | 'orgUnit' | 'thing'>): string =>
-  user === undefined && orgUnit === undefined && thing === undefined
-    ? ''
-    : [user ?? '–', orgUnit ?? '–', ...(thing === undefined ? [] : [thing])].join(' · ');
+  named,
+}: Partial<Pick<LetterFacts, 'user' | 'orgUnit' | 'thing' | 'named'>>): string => {
+  const bySis = named === undefined ? [] : [`(${plain(named)})`];
+  if (user === undefined && orgUnit === undefined && thing === undefined) return bySis.join('');
+  const byPlatform = [user ?? '–', orgUnit ?? '–', ...(thing === undefined ? [] : [thing])].join(' · ');
+  return [byPlatform, ...bySis].join(' ');
+};
 
 /** What tells a cause from others at a glance: the platform's words, where there are any. */
 export const causeText = ({ error, words }: Pick<PlannedGroup, 'error' | 'words'>): string =>

@@ -3,6 +3,7 @@ import { integration as enrollmentCreate } from '../../functions/enrollment-crea
 import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
 import { integration as submissionUpload } from '../../functions/submission-upload.ts';
+import { createCrosswalk } from '../../lib/crosswalk/look-up.ts';
 import { handlerOf } from '../../lib/delivery/handler.ts';
 import type { Services } from '../../lib/delivery/services.ts';
 import type { Integration } from '../../lib/integration.ts';
@@ -57,6 +58,7 @@ const limits: Services['limits'] = {
   attemptTimeoutMs: 40_000,
   reserveMs: 10_000,
   maxWaitMs: 24 * 3_600_000,
+  maxUnknownIdWaitMs: 3 * 3_600_000,
   fileBytes: 1_000,
   profileImageBytes: 1_000,
   visibilityMs,
@@ -173,6 +175,7 @@ export function createWorld(history: History, watch: Watch) {
   const servicesOf = (actor: Container): Services => ({
     platform: platform.clientOf(actor),
     files: { open: async () => ({ bytes: fileBytes, stream: () => (async function* () {})() }) },
+    crosswalk: createCrosswalk({ table: undefined, nowMs: stage.nowMs }),
     readSecret: async () => Promise.reject(new Error('no secret was to be read')),
     queues: {
       park: (letter) =>

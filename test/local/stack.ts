@@ -27,6 +27,8 @@ export type StackDescription = {
   table: string;
   /** What operators see of letters and of messages that wait. */
   deskTable: string;
+  /** Which names of the SIS stand for which ids of the platform. */
+  crosswalkTable: string;
   /** The service's secret, what a user's id is put behind, and the one that keys the ledger's digests. */
   secrets: { service: string; userPrefix: string; ledgerKey: string };
   /** After so long, a message whose function died is handed out again. */
@@ -62,6 +64,7 @@ const prefix = 'sis-relay/local';
 const bucket = 'sis-relay-uploads';
 const table = 'sis-relay-local-ledger-by-resource';
 const deskTable = 'sis-relay-local-desk';
+const crosswalkTable = 'sis-relay-local-crosswalk';
 // Named as CloudFormation names one that is given no name.
 const ledgerKey = 'LedgerKey';
 const root = resolve(import.meta.dirname, '../..');
@@ -88,7 +91,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       [`${prefix}/lti-links/9001`]: { key: 'local-key', plainSecret: 'local-secret' },
       [ledgerKey]: randomBytes(32).toString('hex'),
     }),
-    startTables(table, deskTable),
+    startTables(table, deskTable, crosswalkTable),
     startDurableExecutions(options.durable),
   ]);
   const sqs = new SQSClient(localClient(aws.url));
@@ -120,6 +123,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     bucket,
     table,
     deskTable,
+    crosswalkTable,
     secrets: { service: `${prefix}/service`, userPrefix: `${prefix}/users/`, ledgerKey },
     visibilitySeconds,
   };
@@ -184,6 +188,7 @@ export function settingsOf(description: StackDescription, name: string): Record<
     DEAD_LETTER_QUEUE_URL: description.deadLetters,
     LEDGER_TABLE: description.table,
     DESK_TABLE: description.deskTable,
+    CROSSWALK_TABLE: description.crosswalkTable,
     LETTERS_BUCKET: description.bucket,
     LEDGER_GRACE_SECONDS: '2',
     LEDGER_KEY_SECRET: description.secrets.ledgerKey,

@@ -9,12 +9,13 @@ import { localClient } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 
 /**
- * DynamoDB by dynalite on a free port of 127.0.0.1, with the ledger's table and, if it is named, the desk's. `POST` and `DELETE /_local/faults` on the same
+ * DynamoDB by dynalite on a free port of 127.0.0.1, with the ledger's table and, if they are named, the desk's and the crosswalk's. `POST` and `DELETE /_local/faults` on the same
  * port make its calls fail, as aws-faults.ts tells, by action.
  */
 export async function startTables(
   table: string,
   deskTable?: string,
+  crosswalkTable?: string,
 ): Promise<{ url: string; close(): Promise<void> }> {
   tellWhatWasThere();
   const server = dynalite({ createTableMs: 0 });
@@ -48,6 +49,7 @@ export async function startTables(
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await addLedgerTable(url, table);
+  if (crosswalkTable !== undefined) await addCrosswalkTable(url, crosswalkTable);
   if (deskTable !== undefined) await addDeskTable(url, deskTable);
   return {
     url,
@@ -85,13 +87,19 @@ function tellWhatWasThere() {
 }
 
 /** One more of them, for a ledger of its own. */
-export async function addLedgerTable(url: string, table: string): Promise<void> {
+export const addLedgerTable = (url: string, table: string): Promise<void> => addTable(url, table, 'resource');
+
+/** As serverless.yml declares it. */
+export const addCrosswalkTable = (url: string, table: string): Promise<void> =>
+  addTable(url, table, 'bucket');
+
+async function addTable(url: string, table: string, key: string): Promise<void> {
   const client = new DynamoDBClient(localClient(url));
   await client.send(
     new CreateTableCommand({
       TableName: table,
-      AttributeDefinitions: [{ AttributeName: 'resource', AttributeType: 'S' }],
-      KeySchema: [{ AttributeName: 'resource', KeyType: 'HASH' }],
+      AttributeDefinitions: [{ AttributeName: key, AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: key, KeyType: 'HASH' }],
       BillingMode: 'PAY_PER_REQUEST',
     }),
   );

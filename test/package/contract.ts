@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { functionModules } from '../../lib/deployment/function-modules.ts';
 import type { Integration } from '../../lib/integration.ts';
 import { messageSchema, messageType, priorityAttribute } from '../../lib/message.ts';
+import { withBothForms } from '../../lib/sis-ids.ts';
 
 type Json = { [name: string]: unknown };
 
@@ -40,7 +41,11 @@ function schemaOf(integration: Integration<unknown>): Json {
     io: 'input',
     unrepresentable: 'any',
   });
-  return { $schema, title: messageType(integration.name), ...schema };
+  const { properties } = schema as { properties: Record<string, Json> };
+  return {
+    ...{ $schema, title: messageType(integration.name), ...schema },
+    properties: { ...properties, data: withBothForms(properties.data ?? {}) },
+  };
 }
 
 /** What a message may carry beside its body. */

@@ -41,7 +41,7 @@ const headLines = (message: TracedMessage, { style, width }: Terminal): string[]
   const told = [
     `${message.message}: ${outcomeText(message)}`,
     name,
-    subjectOf(message as Parameters<typeof subjectOf>[0]),
+    subjectOf(message),
     resource === undefined ? '' : `resource ${resource}`,
     eventId === undefined ? '' : `event ${eventId}`,
     ids.length > 1 ? `earlier ${ids.filter((id) => id !== message.message).join(', ')}` : '',

@@ -21,7 +21,7 @@ export const addTrace = (desk: Desk): void => {
     const trace = await traceOf(target, id, { ...options, functions: [...integrations.keys()] });
     return html`${trace.events.length > 0 ? '' : html`<p>Nothing is known of it. A message that was done at its first try is known by its resource alone, as in grade/2001/5001/301, or by the functions’ log.</p>`}
 ${trace.messages.map((message) => {
-  const subject = subjectOf({ user: undefined, orgUnit: undefined, thing: undefined, ...message });
+  const subject = subjectOf(message);
   return html`<p><code>${message.message}</code> ${said(message.function ?? '')} ${subject} <strong>${outcomeText(message)}</strong></p>`;
 })}${timeline(trace)}`;
   };

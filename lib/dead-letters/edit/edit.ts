@@ -3,7 +3,7 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { integrationNamed } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
 import { failureOf, needsDecision } from '../../failure.ts';
-import { parseMessage } from '../../message.ts';
+import { draftOf } from '../../message.ts';
 import type { Filter } from '../reading/filter.ts';
 import { goneBecause } from '../reading/find.ts';
 import type { Letter } from '../reading/letter.ts';
@@ -198,7 +198,7 @@ const validBody = async (
   do {
     try {
       body = await change(body, problem);
-      parseMessage(body, integration, Date.now());
+      draftOf(body, integration, Date.now());
       return { body };
     } catch (error) {
       if (error instanceof RefusedError) return { problem: error.message };

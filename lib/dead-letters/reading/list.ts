@@ -21,6 +21,7 @@ export type LetterFacts = Pick<
   | 'resource'
   | 'user'
   | 'orgUnit'
+  | 'named'
   | 'thing'
 > & { id: string; sentMs: number };
 
@@ -57,9 +58,9 @@ export const groupLetters = async (
 
 export const factsOf = (letter: LetterRecord): LetterFacts => {
   const { message: id, atMs: sentMs, function: name, kind, error, words, remedy, status } = letter;
-  const { replays, attempts, eventId, resource, user, orgUnit, thing } = letter;
+  const { replays, attempts, eventId, resource, user, orgUnit, thing, named } = letter;
   return {
     ...{ id, sentMs, function: name, kind, error, words, remedy, status },
-    ...{ replays, attempts, eventId, resource, user, orgUnit, thing },
+    ...{ replays, attempts, eventId, resource, user, orgUnit, thing, named },
   };
 };

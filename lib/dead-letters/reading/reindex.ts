@@ -104,7 +104,8 @@ const toldOf = ({ kind, error, replays }: Pick<DeskRecord, 'kind' | 'error' | 'r
 
 const changeOf = async (letter: Letter): Promise<Change> => {
   const integration = await integrationNamed(letter.function);
-  const resource = integration && resourceIn(integration, letter.body, Date.now());
+  const resource =
+    integration && resourceIn(integration, letter.body, { nowMs: Date.now(), ids: letter.failure?.ids });
   const { facts, state } = letterChange(letter, { ...letter, resource, writtenMs: letter.sentMs });
   // What an operator did to it before, if it has come back from a file, is over.
   return { state, facts: { ...facts, by: undefined, why: undefined, as: undefined } };

@@ -2,7 +2,7 @@ import type { ConnectionReport } from '../../connection/check.ts';
 import type { Audit } from '../../deployment/audit.ts';
 import { integrationNamed } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
-import { parseMessage } from '../../message.ts';
+import { draftOf } from '../../message.ts';
 import type { Filter } from '../reading/filter.ts';
 import type { Letter } from '../reading/letter.ts';
 import { selectLetters, withLetters } from '../reading/selection.ts';
@@ -96,7 +96,7 @@ const problemWith = async ({ function: name, kind, body }: Letter): Promise<stri
   const integration = kind === 'invalid' ? await integrationNamed(name) : undefined;
   if (integration === undefined) return undefined;
   try {
-    parseMessage(body, integration, Date.now());
+    draftOf(body, integration, Date.now());
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

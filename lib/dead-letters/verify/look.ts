@@ -9,7 +9,8 @@ import type { Files } from '../../files/files.ts';
 import type { Integration, IntegrationContext } from '../../integration.ts';
 import type { Unresolved } from '../../ledger/ledger.ts';
 import type { Item, LedgerTable } from '../../ledger/table.ts';
-import { type Message, parseMessage } from '../../message.ts';
+import { draftOf, type Message } from '../../message.ts';
+import { listGradeObjects } from '../../platform/resources/grade-objects.ts';
 import type { Letter } from '../reading/letter.ts';
 
 /** What the platform shows of what a letter's message was to do. */
@@ -51,7 +52,7 @@ export const lookAgain = async (
   parts: LookParts,
 ): Promise<Looked> => {
   try {
-    const message = parseMessage(doubt.body, integration, Date.now());
+    const message = draftOf(doubt.body, integration, Date.now()).message(doubt.failure?.ids);
     const { resource, fields, version } = placeInLedger(integration, message);
     const item = await parts.ledger?.read(resource);
     const state = fields
@@ -113,13 +114,15 @@ const isThere = async (
   const abandoning = new AbortController();
   const late = AbortSignal.timeout(settings.ATTEMPT_TIMEOUT_MS);
   const ending = AbortSignal.any([signal, late, abandoning.signal]);
+  const platform = client.for({
+    actor: integration.actor?.(message.data),
+    operations: integration.operations,
+    signal: ending,
+    onCall: () => {},
+  });
   const context: IntegrationContext = {
-    platform: client.for({
-      actor: integration.actor?.(message.data),
-      operations: integration.operations,
-      signal: ending,
-      onCall: () => {},
-    }),
+    platform,
+    gradeObjects: (orgUnitId) => Array.fromAsync(listGradeObjects(platform, orgUnitId)),
     openFile: (uri, maximumBytes) => files.open(uri, { maximumBytes, signal: ending }),
     readSecret,
     limits: {

@@ -15,7 +15,10 @@ import { type Selected, selectLetters, withLetters } from '../reading/selection.
 import type { ReadOptions } from '../reading/session.ts';
 import { type Doubt, type Look, lookAgain, whyNotLookedUp } from './look.ts';
 
-export type VerifiedLetter = Pick<LetterRecord, 'function' | 'user' | 'orgUnit' | 'thing' | 'eventId'> &
+export type VerifiedLetter = Pick<
+  LetterRecord,
+  'function' | 'user' | 'orgUnit' | 'thing' | 'named' | 'eventId'
+> &
   Look & { id: string };
 
 export type Verified = {
@@ -62,9 +65,9 @@ export const verifyLetters = async (
       throw new RefusedError('The platform is not known, so nothing was looked up: set PLATFORM_URL.');
   }
   const letters = selection.letters.map((letter): VerifiedLetter => {
-    const { function: name, user, orgUnit, thing, eventId } = letter.record;
+    const { function: name, user, orgUnit, thing, named, eventId } = letter.record;
     const look = looks.get(letter) ?? { found: 'unclear', why: 'it was interrupted' };
-    return { id: letter.id, function: name, user, orgUnit, thing, eventId, ...look };
+    return { id: letter.id, function: name, user, orgUnit, thing, named, eventId, ...look };
   });
   const count = (wanted: Look['found']) => letters.filter(({ found }) => found === wanted).length;
   return { letters, found: count('found'), absent: count('absent'), unclear: count('unclear') };

@@ -37,6 +37,10 @@ const gradeObject = z.looseObject({
 
 export type GradeObject = z.infer<typeof gradeObject>;
 
+/** Whether a grade object has this name: the platform may use another Unicode form. */
+export const isNamed = ({ Name }: GradeObject, name: string): boolean =>
+  Name.trim().normalize() === name.normalize();
+
 const collection = { component: 'le', path: '/{orgUnitId}/grades/' } as const;
 
 export const postGradeObject = reading({

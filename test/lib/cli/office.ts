@@ -16,7 +16,7 @@ import type { Audit } from '../../../lib/deployment/audit.ts';
 import type { Target } from '../../../lib/deployment/target.ts';
 import { createDeskNotes, type Ended } from '../../../lib/desk/notes.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
-import { addDeskTable, startTables } from '../../local/tables.ts';
+import { addCrosswalkTable, addDeskTable, startTables } from '../../local/tables.ts';
 
 /** A dead-letter queue with the queues around it, and what tests do to them behind the command's back. */
 export type Office = Awaited<ReturnType<typeof openOffice>>;
@@ -55,6 +55,8 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
   const prefix = `sis-relay-${randomUUID().slice(0, 8)}-`;
   const deskTable = `${prefix}desk`;
   await addDeskTable(tables, deskTable);
+  const crosswalkTable = `${prefix}crosswalk`;
+  await addCrosswalkTable(tables, crosswalkTable);
   const dynamodb = createDynamoDb(localClient(tables));
   const desk = { dynamodb, table: deskTable, nowMs: Date.now };
   const deadLetters = await createQueue(sqs, `${prefix}dead-letters`);
@@ -72,6 +74,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
     },
     dynamodb,
     deskTable,
+    crosswalkTable,
     lambdaOptions: undefined,
     ledgerTable: undefined,
     deadLetterQueueUrl: async () => deadLetters.url,
@@ -121,6 +124,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
       deadLetters: deadLetters.url.replace(url, server),
       dynamodb: server === url ? tables : server,
       deskTable,
+      crosswalkTable,
       secrets: { service: 'sis-relay/test/service', userPrefix: 'sis-relay/test/users/' },
     }),
     desk,
@@ -248,7 +252,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
 const doneNote: Omit<Ended, 'message' | 'body'> = {
   ...{ outcome: 'done', kind: undefined, reason: '', remedy: undefined, status: 200, operation: undefined },
   ...{ attempts: 1, replays: 1, firstMs: 0, waits: undefined, eventId: undefined, resource: () => undefined },
-  ...{ history: undefined, copyOf: undefined, isAsked: true },
+  ...{ history: undefined, copyOf: undefined, ids: undefined, isAsked: true },
 };
 
 type Sendable = {

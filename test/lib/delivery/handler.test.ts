@@ -11,6 +11,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { settingsFrom } from '../../../lib/config/settings.ts';
+import { createCrosswalk } from '../../../lib/crosswalk/look-up.ts';
 import { type DeadLetter, letterOf } from '../../../lib/dead-letter.ts';
 import { handlerOf } from '../../../lib/delivery/handler.ts';
 import { createQueues, type Delay, type Queues } from '../../../lib/delivery/queues.ts';
@@ -73,6 +74,7 @@ const limits = {
   attemptTimeoutMs: 40 * second,
   reserveMs: 5 * second,
   maxWaitMs: 24 * hour,
+  maxUnknownIdWaitMs: 24 * hour,
   visibilityMs: 720 * second,
   fileBytes: 1,
   profileImageBytes: 1,
@@ -118,6 +120,7 @@ const worldWith = (more: Partial<Services>) => {
     files: { open: async () => Promise.reject(new Error('no file was to be opened')) },
     readSecret: async () => Promise.reject(new Error('no secret was to be read')),
     queues: fakeQueues().queues,
+    crosswalk: createCrosswalk({ table: undefined, nowMs: Date.now }),
     ledger: undefined,
     digest: undefined,
     observe: createObserve({

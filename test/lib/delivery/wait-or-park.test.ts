@@ -20,6 +20,7 @@ const limits = {
   attemptTimeoutMs: 40_000,
   reserveMs: 5_000,
   maxWaitMs: day,
+  maxUnknownIdWaitMs: day,
   visibilityMs: 720_999,
   fileBytes: 1,
   profileImageBytes: 1,

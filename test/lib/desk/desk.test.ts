@@ -51,7 +51,7 @@ const recordOf = async (message: string) => (await recordsOf(table(), [message])
 const ended = (message: string, change: Partial<Ended> = {}): Ended => ({
   ...{ message, outcome: 'done', kind: undefined, reason: '', remedy: undefined, status: 200 },
   ...{ operation: 'PUT /grades', attempts: 1, replays: 0, firstMs: nowMs - 1_000, waits: undefined },
-  ...{ eventId: `event of ${message}`, body: eventBody(), history: undefined },
+  ...{ eventId: `event of ${message}`, body: eventBody(), history: undefined, ids: undefined },
   resource: () => `grade/${message}`,
   ...{ isAsked: false, copyOf: undefined },
   ...change,

@@ -1,0 +1,159 @@
+import DataLoader from 'dataloader';
+import { MessageFailure } from '../failure.ts';
+import type { Platform } from '../platform/client.ts';
+import { getGradeObjects, isNamed } from '../platform/resources/grade-objects.ts';
+import type { PlatformIds, SisId } from '../sis-ids.ts';
+import { createGradeObjects, type GradeObjects } from './grade-objects.ts';
+import {
+  acceptedBucketOf,
+  bucketOf,
+  type CrosswalkKind,
+  type CrosswalkTable,
+  crosswalkSources,
+  isAccepted,
+} from './table.ts';
+
+/** What the SIS' ids stand for on the platform. */
+export type Crosswalk = {
+  /** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, naming the field; its detail names the id. */
+  platformIds(sisIds: readonly SisId[], asked: Asked): Promise<PlatformIds>;
+  gradeObjects: GradeObjects;
+  /** The platform does not know what they stood for: the next look-up asks the table, and the platform, again. */
+  forget(sisIds: readonly SisId[]): void;
+};
+
+type Asked = {
+  /** Lists an org unit's grade objects. */
+  platform: Platform;
+  /** That the message gives itself, as the platform's id. */
+  orgUnitId: number | undefined;
+};
+
+type Options = {
+  /** Undefined where none is configured: then names of grade objects alone can be looked up. */
+  table: Pick<CrosswalkTable, 'namesIn'> | undefined;
+  nowMs(): number;
+};
+
+/** What a look-up may call of the platform. */
+export const lookUpOperations = [getGradeObjects];
+
+/** For so long a container trusts what it has read, in milliseconds. */
+const keptMs = 600_000;
+/** So many names at most: what was read first is forgotten. */
+const maxNames = 50_000;
+/** A name may be new on the platform: a list that is older than this is read again before it is called unknown. */
+const recentMs = 5_000;
+
+const kindOf: Readonly<Record<string, CrosswalkKind>> = {
+  orgUnitCode: 'orgUnitCode',
+  fromParentCode: 'orgUnitCode',
+  toParentCode: 'orgUnitCode',
+  userName: 'userName',
+  orgDefinedId: 'orgDefinedId',
+};
+
+export const createCrosswalk = ({ table, nowMs }: Options): Crosswalk => {
+  const gradeObjects = createGradeObjects(nowMs);
+  const kept = new Map<string, { ids: readonly number[]; untilMs: number }>();
+  let forgottenMs = 0;
+  // One request for what the messages of a batch ask at the same time.
+  const buckets = new DataLoader(
+    async (names: readonly string[]) => {
+      const found = await table?.namesIn([...names]);
+      return names.map((name) => found?.get(name));
+    },
+    { cache: false, maxBatchSize: 100 },
+  );
+
+  const readIds = async (kind: CrosswalkKind, sisId: SisId): Promise<readonly number[]> => {
+    const { value } = sisId;
+    const read = await buckets.loadMany(crosswalkSources.map((source) => bucketOf(kind, source, value)));
+    const entries = read.flatMap((names) => {
+      if (names instanceof Error) throw names;
+      return names?.get(value) ?? [];
+    });
+    const ids = [...new Set(entries.flatMap((entry) => entry.ids))];
+    const moves = entries.filter(({ was = [] }) => was.length > 0);
+    if (moves.length === 0 || ids.length !== 1) return ids;
+    const accepted = (await buckets.load(acceptedBucketOf(value)))?.get(value);
+    const open = moves.find((move) => !isAccepted(move, accepted));
+    if (open === undefined) return ids;
+    const was = open.was ?? [];
+    throw moved(sisId, was, ids);
+  };
+
+  const idsOf = async (sisId: SisId): Promise<readonly number[]> => {
+    const kind = kindOf[sisId.field];
+    if (kind === undefined || table === undefined) return [];
+    const name = `${kind}/${sisId.value}`;
+    const known = kept.get(name);
+    if (known !== undefined && known.untilMs > nowMs()) return known.ids;
+    const ids = await readIds(kind, sisId);
+    kept.delete(name);
+    if (ids.length > 0) kept.set(name, { ids, untilMs: nowMs() + keptMs });
+    const [first] = kept.keys();
+    if (kept.size > maxNames && first !== undefined) kept.delete(first);
+    return ids;
+  };
+
+  const gradeObjectIds = async (
+    { value }: SisId,
+    orgUnitId: number,
+    platform: Platform,
+  ): Promise<readonly number[]> => {
+    const named = async (sinceMs?: number): Promise<number[]> => {
+      const all = await gradeObjects.of(orgUnitId, platform, sinceMs);
+      return all.filter((each) => isNamed(each, value)).map(({ Id }) => Id);
+    };
+    const ids = await named(forgottenMs);
+    return ids.length === 1 ? ids : named(nowMs() - recentMs);
+  };
+
+  return {
+    gradeObjects,
+    platformIds: async (sisIds, { platform, orgUnitId }) => {
+      const ids: Record<string, number> = {};
+      const byTable = sisIds.filter(({ field }) => field !== 'gradeObjectName');
+      const found = await Promise.all(byTable.map(idsOf));
+      for (const [at, sisId] of byTable.entries()) ids[sisId.platformField] = onlyOne(sisId, found[at] ?? []);
+      for (const sisId of sisIds) {
+        const within = ids.orgUnitId ?? orgUnitId;
+        if (sisId.field !== 'gradeObjectName' || within === undefined) continue;
+        ids[sisId.platformField] = onlyOne(sisId, await gradeObjectIds(sisId, within, platform));
+      }
+      return ids;
+    },
+    forget: (sisIds) => {
+      for (const { field, value } of sisIds) kept.delete(`${kindOf[field]}/${value}`);
+      forgottenMs = nowMs();
+    },
+  };
+};
+
+const onlyOne = (sisId: SisId, ids: readonly number[]): number => {
+  const [id, second] = ids;
+  if (id !== undefined && second === undefined) return id;
+  const { field } = sisId;
+  if (id !== undefined)
+    throw new MessageFailure('ambiguous-id', `data.${field} stands for ${listed(ids)} on the platform`, {
+      detail: detailOf(sisId),
+    });
+  const where = field === 'gradeObjectName' ? 'The org unit has no such' : 'The crosswalk does not know this';
+  throw new MessageFailure('unknown-id', `${where} data.${field}`, { detail: detailOf(sisId) });
+};
+
+const moved = (sisId: SisId, was: readonly number[], ids: readonly number[]): MessageFailure =>
+  new MessageFailure('ambiguous-id', `data.${sisId.field} was ${listed(was)}, and is ${listed(ids)} now`, {
+    detail: detailOf(sisId),
+    remedy:
+      'Look whether the code has moved to another org unit for good (`sis-relay crosswalk moved`). If so, accept it (`sis-relay crosswalk accept <code>`) and replay; else put it right on the platform.',
+  });
+
+const detailOf = ({ field, value }: SisId): string => `${field} ${value}`;
+
+const listed = (ids: readonly number[]): string => {
+  const shown = ids.slice(0, 5);
+  const last = ids.length > shown.length ? `${ids.length - shown.length} more` : shown.pop();
+  return shown.length === 0 ? `${last}` : `${shown.join(', ')} and ${last}`;
+};

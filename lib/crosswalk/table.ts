@@ -1,0 +1,188 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chunksOf, inParallel } from '../aws/batches.ts';
+import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
+import { jsonIn } from '../json.ts';
+
+/** What the SIS calls org units and users. */
+export const crosswalkKinds = ['orgUnitCode', 'userName', 'orgDefinedId'] as const;
+export type CrosswalkKind = (typeof crosswalkKinds)[number];
+
+/** Where names come from: the platform's own lists, or files that the university puts into the bucket. */
+export const crosswalkSources = ['platform', 'file'] as const;
+export type CrosswalkSource = (typeof crosswalkSources)[number];
+
+/** What a name stands for. */
+export type Entry = {
+  /** The platform's ids, in ascending order; with two or more the name is ambiguous. */
+  ids: number[];
+  /** It stood for these before, and nobody has accepted that it moved. */
+  was?: number[];
+};
+
+/** What the names of one bucket stand for. */
+export type Entries = ReadonlyMap<string, Entry>;
+
+/** One item of the table: names lie in buckets, so that a million users are 65,536 small items. */
+export type BucketItem = { bucket: string; entries: Entries };
+
+/** The last fill of a kind from a source. */
+export type Filled = { filledMs: number; names: number };
+
+export type CrosswalkTable = {
+  /** The names of these buckets; a bucket that has no item is left out. Not consistent: of the last seconds something may be missing. */
+  namesIn(buckets: readonly string[], options?: Reading): Promise<Map<string, Entries>>;
+  /** Writes whole items, and removes those without entries. Written twice they do no harm. */
+  put(items: Iterable<BucketItem> | AsyncIterable<BucketItem>): Promise<void>;
+  /** When this bucket was written last; undefined: there is none. */
+  writtenMs(bucket: string): Promise<number | undefined>;
+  /** Accepts that a code moved, as its entry tells it. */
+  accept(name: string, entry: Entry): Promise<void>;
+  /** When each kind was filled last from each source, as `orgUnitCode/platform`. */
+  fills(): Promise<Map<string, Filled>>;
+  noteFill(of: string, filled: Filled): Promise<void>;
+};
+
+type Reading = { signal?: AbortSignal };
+
+export type CrosswalkAccess = { dynamodb: DynamoDb; table: string; nowMs(): number };
+
+/** Spreads names evenly over the buckets of a kind and source: the first digits of a digest, as `0a1f`. */
+export const shardOf = (name: string): string => hash('sha256', name).slice(0, 4);
+
+/** The bucket in which a name lies, as `userName/file/0a1f`. */
+export const bucketOf = (kind: CrosswalkKind, source: CrosswalkSource, name: string): string =>
+  `${kind}/${source}/${shardOf(name)}`;
+
+/** The bucket in which it lies that the move of a code was accepted. */
+export const acceptedBucketOf = (name: string): string => `accepted/orgUnitCode/${shardOf(name)}`;
+
+/** Whether an operator has accepted this move: from what it stood for to what it stands for, not a later one. */
+export const isAccepted = ({ ids, was }: Entry, accepted: Entry | undefined): boolean =>
+  accepted !== undefined && sameIds(accepted.ids, ids) && sameIds(accepted.was ?? [], was ?? []);
+
+export const sameIds = (one: readonly number[], other: readonly number[]): boolean =>
+  one.length === other.length && one.every((id, at) => id === other[at]);
+
+/** The item that tells of the fills. */
+const fillBucket = 'fill';
+
+/** As many as one call takes. */
+const maxRead = 100;
+const maxWritten = 25;
+/** How often an acceptance is tried against those of others in the same bucket. */
+const maxTries = 10;
+
+/** The crosswalk's table: which names of the SIS stand for which ids of the platform. It can be filled anew from its sources. */
+export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess): CrosswalkTable => {
+  const itemAt = async (bucket: string): Promise<Attributes | undefined> => {
+    const asked = { TableName: table, Key: { bucket: { S: bucket } }, ConsistentRead: true };
+    return (await dynamodb.call('GetItem', asked)).Item;
+  };
+
+  const read = async (
+    chunk: readonly string[],
+    found: Map<string, Entries>,
+    options: Reading,
+  ): Promise<void> => {
+    let asked: Record<string, object> = {
+      [table]: { Keys: chunk.map((bucket) => ({ bucket: { S: bucket } })) },
+    };
+    for (let attempt = 1; Object.keys(asked).length > 0; attempt += 1) {
+      const answer = await dynamodb.call('BatchGetItem', { RequestItems: asked }, options);
+      for (const { bucket, names } of answer.Responses?.[table] ?? [])
+        if (bucket?.S !== undefined) found.set(bucket.S, entriesIn(names?.S));
+      asked = (answer.UnprocessedKeys ?? {}) as typeof asked;
+      if (Object.keys(asked).length > 0) await sleep(50 * attempt, undefined, options);
+    }
+  };
+
+  const write = async (chunk: BucketItem[]): Promise<void> => {
+    const filledMs = attribute(nowMs());
+    let left: object[] = chunk.map(({ bucket, entries }) =>
+      entries.size === 0
+        ? { DeleteRequest: { Key: { bucket: attribute(bucket) } } }
+        : {
+            PutRequest: { Item: { bucket: attribute(bucket), names: attribute(textOf(entries)), filledMs } },
+          },
+    );
+    for (let attempt = 1; left.length > 0; attempt += 1) {
+      const answer = await dynamodb.call('BatchWriteItem', { RequestItems: { [table]: left } });
+      left = answer.UnprocessedItems?.[table] ?? [];
+      if (left.length > 0) await sleep(Math.min(5_000, 50 * attempt ** 2));
+    }
+  };
+
+  return {
+    namesIn: async (buckets, options = {}) => {
+      const found = new Map<string, Entries>();
+      await inParallel(chunksOf([...new Set(buckets)], maxRead), (chunk) => read(chunk, found, options));
+      return found;
+    },
+    put: (items) => inParallel(groupsOf(items, maxWritten), write),
+    writtenMs: async (bucket) => {
+      const written = (await itemAt(bucket))?.filledMs?.N;
+      return written === undefined ? undefined : Number(written);
+    },
+    accept: async (name, { ids, was = [] }) => {
+      const bucket = acceptedBucketOf(name);
+      for (let tries = 1; ; tries += 1) {
+        const before = (await itemAt(bucket))?.names;
+        const entries = new Map(entriesIn(before?.S)).set(name, { ids, was });
+        // Another operator may accept another code of the bucket at the same time.
+        const put = {
+          TableName: table,
+          Item: {
+            bucket: attribute(bucket),
+            names: attribute(textOf(entries)),
+            filledMs: attribute(nowMs()),
+          },
+          ConditionExpression: before === undefined ? 'attribute_not_exists(#names)' : '#names = :before',
+          ExpressionAttributeNames: { '#names': 'names' },
+          ...(before && { ExpressionAttributeValues: { ':before': before } }),
+        };
+        if ((await unlessRefused(() => dynamodb.call('PutItem', put))) !== undefined) return;
+        if (tries === maxTries) throw new Error(`${bucket} is changed by others all the time`);
+      }
+    },
+    fills: async () => {
+      const { bucket: _, ...fills } = (await itemAt(fillBucket)) ?? {};
+      return new Map(
+        Object.entries(fills).flatMap(([of, { S: text = '' }]): [string, Filled][] => {
+          const filled = jsonIn(text) as Filled | undefined;
+          return filled === undefined ? [] : [[of, filled]];
+        }),
+      );
+    },
+    noteFill: async (of, filled) => {
+      await dynamodb.call('UpdateItem', {
+        TableName: table,
+        Key: { bucket: { S: fillBucket } },
+        UpdateExpression: 'SET #of = :filled',
+        ExpressionAttributeNames: { '#of': of },
+        ExpressionAttributeValues: { ':filled': attribute(JSON.stringify(filled)) },
+      });
+    },
+  };
+};
+
+/** `Object.fromEntries` takes any name, also `__proto__`. */
+const textOf = (entries: Entries): string => JSON.stringify(Object.fromEntries(entries));
+
+/** Only the fill and operators write there, so no more is checked. */
+const entriesIn = (text: string | undefined): Entries =>
+  new Map(Object.entries((jsonIn(text ?? '{}') ?? {}) as Record<string, Entry>));
+
+async function* groupsOf<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  size: number,
+): AsyncGenerator<Item[]> {
+  let group: Item[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}

@@ -1,0 +1,112 @@
+/** By the field of a message that has an id of the platform: the fields that may have one of the SIS in its place. */
+const forms: Readonly<Record<string, readonly string[]>> = {
+  orgUnitId: ['orgUnitCode'],
+  fromParentId: ['fromParentCode'],
+  toParentId: ['toParentCode'],
+  userId: ['userName', 'orgDefinedId'],
+  // Within the org unit of the message.
+  gradeObjectId: ['gradeObjectName'],
+};
+
+const platformFields = Object.keys(forms);
+
+/** Every field that may have an id of the SIS, the field of the platform's id that it stands for first. */
+export const sisFields: readonly (readonly [platformField: string, field: string])[] = platformFields.flatMap(
+  (platformField) => (forms[platformField] ?? []).map((field) => [platformField, field] as const),
+);
+
+/** An id of the SIS that a message gives in place of one of the platform, as in `orgUnitCode`, `orgUnitId`, `MATH-101`. */
+export type SisId = { field: string; platformField: string; value: string };
+
+/** Ids of the platform, by the fields of a message that have them. */
+export type PlatformIds = Readonly<Record<string, number>>;
+
+/** What the data of a message give, and what is wrong with it by field. */
+export type Given = {
+  sisIds: readonly SisId[];
+  problems: readonly (readonly [field: string, problem: string])[];
+};
+
+const none: Given = { sisIds: [], problems: [] };
+
+/** Most messages have none, and pay for no more than a look. */
+export const sisIdsIn = (data: unknown): Given => {
+  if (typeof data !== 'object' || data === null) return none;
+  const fields = data as Record<string, unknown>;
+  if (!sisFields.some(([, field]) => field in fields)) return none;
+  const sisIds: SisId[] = [];
+  const problems: [string, string][] = [];
+  for (const platformField of platformFields) {
+    const [first, second] = [platformField, ...(forms[platformField] ?? [])].filter((each) => each in fields);
+    if (first === undefined || (first === platformField && second === undefined)) continue;
+    const value = fields[first];
+    const problem =
+      second === undefined ? problemOf(value) : `is given beside ${second}: give one of them alone`;
+    if (problem !== undefined) problems.push([first, problem]);
+    else sisIds.push({ field: first, platformField, value: value as string });
+  }
+  return { sisIds, problems };
+};
+
+const maxLength = 256;
+
+/** Matched as it is: a space, or half of a character, would make another id of it. */
+const problemOf = (value: unknown): string | undefined => {
+  if (typeof value !== 'string') return 'must be text';
+  if (value.length > maxLength) return `must be at most ${maxLength} characters`;
+  if (!/^\S(.*\S)?$/u.test(value)) return 'must be one line that neither begins nor ends with a space';
+  return value.isWellFormed() ? undefined : 'must be well-formed Unicode';
+};
+
+/** The data with ids of the platform in place of the SIS' ids. */
+export const withPlatformIds = (
+  data: object,
+  sisIds: readonly SisId[],
+  idOf: (sisId: SisId) => number,
+): object => {
+  const replaced: Record<string, unknown> = { ...data };
+  for (const sisId of sisIds) {
+    delete replaced[sisId.field];
+    replaced[sisId.platformField] = idOf(sisId);
+  }
+  return replaced;
+};
+
+const textFor = (platformField: string): JsonSchema => ({
+  type: 'string',
+  minLength: 1,
+  maxLength,
+  description: `In place of ${platformField}: what the SIS and the platform call the same.`,
+});
+
+type JsonSchema = { [name: string]: unknown };
+
+/**
+ * A JSON Schema of data with both forms of ids: where it requires one of the platform, that or one of the SIS is required, and
+ * never two of them.
+ */
+export const withBothForms = (schema: JsonSchema): JsonSchema => {
+  const cases = (['anyOf', 'oneOf'] as const).flatMap((name) =>
+    Array.isArray(schema[name]) ? [[name, (schema[name] as JsonSchema[]).map(withBothForms)] as const] : [],
+  );
+  const { properties, required = [] } = schema as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  const given = platformFields.filter((field) => properties?.[field] !== undefined);
+  if (properties === undefined || given.length === 0) return { ...schema, ...Object.fromEntries(cases) };
+  const own = Object.entries(properties).flatMap(([name, each]) => [
+    [name, each] as const,
+    ...(forms[name] ?? []).map((field) => [field, textFor(name)] as const),
+  ]);
+  return {
+    ...schema,
+    ...Object.fromEntries(cases),
+    properties: Object.fromEntries(own),
+    required: required.filter((name) => !given.includes(name)),
+    allOf: given.map((field) => {
+      const each = [field, ...(forms[field] ?? [])].map((name) => ({ required: [name] }));
+      return { oneOf: required.includes(field) ? each : [...each, { not: { anyOf: each } }] };
+    }),
+  };
+};

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
+import {
+  acceptedBucketOf,
+  bucketOf,
+  type CrosswalkTable,
+  createCrosswalkTable,
+  isAccepted,
+} from '../../../lib/crosswalk/table.ts';
+import { localClient } from '../../local/aws.ts';
+import { addCrosswalkTable, startTables } from '../../local/tables.ts';
+
+let server: Awaited<ReturnType<typeof startTables>>;
+let dynamodb: DynamoDb;
+let table: CrosswalkTable;
+let name = '';
+let tables = 0;
+
+beforeAll(async () => {
+  server = await startTables('ledger');
+  dynamodb = createDynamoDb(localClient(server.url));
+});
+beforeEach(async () => {
+  tables += 1;
+  name = `crosswalk-${tables}`;
+  await addCrosswalkTable(server.url, name);
+  table = createCrosswalkTable({ dynamodb, table: name, nowMs: () => 5_000 });
+});
+afterAll(() => server.close());
+
+const itemOf = (bucket: string, entries: Record<string, { ids: number[]; was?: number[] }>) => ({
+  bucket,
+  entries: new Map(Object.entries(entries)),
+});
+
+describe('a name', () => {
+  test('lies in a bucket of its kind and source, by the first digits of its digest', () => {
+    // printf MATH-101 | sha256sum
+    expect(bucketOf('orgUnitCode', 'platform', 'MATH-101')).toBe('orgUnitCode/platform/b670');
+    expect(bucketOf('userName', 'file', 'ä.müller')).toBe('userName/file/ba1e');
+    expect(acceptedBucketOf('MATH-101')).toBe('accepted/orgUnitCode/b670');
+  });
+
+  test.each(['__proto__', 'constructor', '1', '', 'a"b\\', 'ÄÖ 試験 🎓'])('may be %j', async (text) => {
+    await table.put([{ bucket: 'userName/file/0000', entries: new Map([[text, { ids: [7] }]]) }]);
+    const found = await table.namesIn(['userName/file/0000']);
+    expect([...(found.get('userName/file/0000') ?? [])]).toEqual([[text, { ids: [7] }]]);
+  });
+});
+
+describe('buckets', () => {
+  test('are written and read by the thousand, and those without names are removed', async () => {
+    const items = Array.from({ length: 1_030 }, (_, at) =>
+      itemOf(`userName/file/${at}`, { a: { ids: [at] } }),
+    );
+    await table.put(items);
+    const found = await table.namesIn([...items.map(({ bucket }) => bucket), 'userName/file/none']);
+    expect(found.size).toBe(1_030);
+    expect(found.get('userName/file/1029')?.get('a')).toEqual({ ids: [1_029] });
+    expect(await table.writtenMs('userName/file/1029')).toBe(5_000);
+    await table.put([itemOf('userName/file/1029', {})]);
+    expect((await table.namesIn(['userName/file/1029'])).size).toBe(0);
+    expect(await table.writtenMs('userName/file/1029')).toBeUndefined();
+  });
+
+  test('that DynamoDB leaves out are asked for again', async () => {
+    let left = 2;
+    const busy: DynamoDb = {
+      ...dynamodb,
+      call: (action, input, options) => {
+        const asked = input.RequestItems as Record<string, object[] | { Keys: object[] }>;
+        const all = asked?.[name];
+        if (left === 0 || all === undefined) return dynamodb.call(action, input, options);
+        left -= 1;
+        return Promise.resolve(
+          Array.isArray(all) ? { UnprocessedItems: { [name]: all } } : { UnprocessedKeys: { [name]: all } },
+        );
+      },
+    };
+    const slow = createCrosswalkTable({ dynamodb: busy, table: name, nowMs: () => 0 });
+    await slow.put([itemOf('orgUnitCode/file/1', { 'BIO-1': { ids: [1, 2] } })]);
+    left = 2;
+    const found = await slow.namesIn(['orgUnitCode/file/1']);
+    expect(found.get('orgUnitCode/file/1')?.get('BIO-1')).toEqual({ ids: [1, 2] });
+    expect(left).toBe(0);
+  });
+});
+
+describe('a move', () => {
+  test('is accepted as it was told, and no other', async () => {
+    const moved = { ids: [200], was: [100] };
+    await table.accept('MATH-101', moved);
+    const bucket = acceptedBucketOf('MATH-101');
+    const accepted = (await table.namesIn([bucket])).get(bucket)?.get('MATH-101');
+    expect(accepted).toEqual(moved);
+    expect(isAccepted(moved, accepted)).toBe(true);
+    expect(isAccepted({ ids: [300], was: [100] }, accepted)).toBe(false);
+    expect(isAccepted({ ids: [200], was: [300] }, accepted)).toBe(false);
+    expect(isAccepted(moved, undefined)).toBe(false);
+  });
+
+  test('is accepted beside others of its bucket at the same time', async () => {
+    const names = Array.from({ length: 300_000 }, (_, at) => `C-${at}`);
+    const same = Map.groupBy(names, acceptedBucketOf);
+    const [bucket = '', alike = []] = [...same].find(([, each]) => each.length > 4) ?? [];
+    await Promise.all(alike.slice(0, 4).map((each, at) => table.accept(each, { ids: [at + 1], was: [9] })));
+    expect((await table.namesIn([bucket])).get(bucket)?.size).toBe(4);
+  });
+});
+
+test('what was filled last is told for each kind and source', async () => {
+  expect(await table.fills()).toEqual(new Map());
+  await table.noteFill('orgUnitCode/platform', { filledMs: 1, names: 2 });
+  await table.noteFill('userName/file', { filledMs: 3, names: 4 });
+  await table.noteFill('orgUnitCode/platform', { filledMs: 5, names: 6 });
+  expect(await table.fills()).toEqual(
+    new Map([
+      ['orgUnitCode/platform', { filledMs: 5, names: 6 }],
+      ['userName/file', { filledMs: 3, names: 4 }],
+    ]),
+  );
+});
