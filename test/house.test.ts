@@ -144,7 +144,8 @@ const rooms: Record<string, string> = {
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
     'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
-  durable: 'delivery failure aws',
+  snapshots: '',
+  durable: 'delivery failure aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
     'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws json sis-ids crosswalk',

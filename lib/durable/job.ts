@@ -1,5 +1,6 @@
 import {
   type AnySerdes,
+  CallbackTimeoutError,
   type DurableContext,
   defaultSerdes,
   NestingType,
@@ -10,6 +11,7 @@ import {
 } from '@aws/durable-execution-sdk-js';
 import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
+import { jsonIn } from '../json.ts';
 
 /** AWS allows an execution this many operations: a job divides its work accordingly. */
 export const maxOperations = 3_000;
@@ -37,6 +39,8 @@ export type Engine = {
   step<Result>(name: string, options: StepOptions<Result>): Promise<Result>;
   /** The function does not run meanwhile, and costs nothing. */
   wait(name: string, seconds: number): Promise<void>;
+  /** Somebody outside decides, by the API's callback; the function does not run meanwhile. undefined: nobody did in time. */
+  approval<Answer>(name: string, options: ApprovalOptions<Answer>): Promise<Answer | undefined>;
   /** Each of them has an engine of its own. */
   map<Item, Result>(name: string, items: Item[], options: MapOptions<Item, Result>): Promise<Result[]>;
   /** Sets how results are recorded from now on. */
@@ -52,6 +56,15 @@ type StepOptions<Result> = {
    * started again. Default: it throws; `isInterrupted` tells whether it was a crash.
    */
   backoff?: BackoffLimits;
+};
+
+type ApprovalOptions<Answer> = {
+  timeoutSeconds: number;
+  /** Tells outside where to answer; in a step, which is repeated by `backoff`. */
+  submitted(callbackId: string): Promise<void>;
+  backoff?: BackoffLimits;
+  /** From the answer's JSON. @throws Error where it is none: the job fails. */
+  answerIn(answer: unknown): Answer;
 };
 
 type MapOptions<Item, Result> = {
@@ -101,6 +114,18 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
   wait: async (name, seconds) => {
     shared.operations += 1;
     await context.wait(name, { seconds: Math.max(1, Math.ceil(seconds)) });
+  },
+
+  approval: async (name, { timeoutSeconds, submitted, backoff, answerIn }) => {
+    shared.operations += 1;
+    const [answer, callbackId] = await context.createCallback(name, { timeout: { seconds: timeoutSeconds } });
+    const work = () => submitted(callbackId);
+    await engineFor(context, shared).step(`${name}: submitted`, { work, ...(backoff && { backoff }) });
+    const text = await answer.catch((error: unknown) => {
+      if (error instanceof CallbackTimeoutError) return undefined;
+      throw error;
+    });
+    return text === undefined ? undefined : answerIn(jsonIn(text));
   },
 
   map: async (name, items, { concurrency, work }) => {

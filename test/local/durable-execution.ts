@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 /** What AWS allows an execution. */
 export const awsQuotas = { operations: 3_000, resultBytes: 256 * 1024, writtenBytes: 100 * 1024 ** 2 };
@@ -7,7 +7,7 @@ export type Update = {
   Id: string;
   ParentId?: string;
   Name?: string;
-  Type: 'STEP' | 'CONTEXT' | 'WAIT' | 'EXECUTION';
+  Type: 'STEP' | 'CONTEXT' | 'WAIT' | 'CALLBACK' | 'EXECUTION';
   SubType?: string;
   Action: 'START' | 'SUCCEED' | 'FAIL' | 'RETRY' | 'CANCEL';
   Payload?: string;
@@ -15,6 +15,8 @@ export type Update = {
   ContextOptions?: { ReplayChildren?: boolean };
   StepOptions?: { NextAttemptDelaySeconds?: number };
   WaitOptions?: { WaitSeconds?: number };
+  /** 0 is none. */
+  CallbackOptions?: { TimeoutSeconds?: number; HeartbeatTimeoutSeconds?: number };
 };
 
 export type Operation = {
@@ -23,7 +25,7 @@ export type Operation = {
   Name?: string | undefined;
   Type: Update['Type'];
   SubType?: string | undefined;
-  Status: 'STARTED' | 'PENDING' | 'READY' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+  Status: 'STARTED' | 'PENDING' | 'READY' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
   StartTimestamp: Date;
   EndTimestamp?: Date;
   ExecutionDetails?: { InputPayload: string };
@@ -35,16 +37,24 @@ export type Operation = {
     Error?: object | undefined;
   };
   WaitDetails?: { ScheduledEndTimestamp: Date };
+  CallbackDetails?: { CallbackId: string; Result?: string | undefined; Error?: object | undefined };
 };
+
+/** What somebody outside says to a callback. */
+export type CallbackAnswer = { verb: 'succeed' | 'fail' | 'heartbeat'; body: string };
 
 /** What a client is refused with. */
 export class Refusal extends Error {
-  override name = 'InvalidParameterValueException';
+  constructor(message: string, name = 'InvalidParameterValueException') {
+    super(message);
+    this.name = name;
+  }
 }
 
 export type DurableExecution = ReturnType<typeof newExecution>;
 
-const isOver = ({ Status }: Operation): boolean => ['SUCCEEDED', 'FAILED', 'CANCELLED'].includes(Status);
+const isOver = ({ Status }: Operation): boolean =>
+  ['SUCCEEDED', 'FAILED', 'CANCELLED', 'TIMED_OUT'].includes(Status);
 
 /** The records of one execution: what it did, what waits until when, and which call may go on with it. */
 export function newExecution(arn: string, input: string, quotas = awsQuotas) {
@@ -59,6 +69,8 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
   let writtenBytes = Buffer.byteLength(input);
   /** Those that the client has not been told of. */
   let changed = new Set<string>();
+  /** Until when each callback is waited for: for its answer, and for its next sign of life. */
+  const deadlines = new Map<string, Deadline>();
 
   const change = (operation: Operation): void => {
     operations.set(operation.Id, operation);
@@ -68,9 +80,10 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
   /** What has waited for long enough goes on. */
   const elapse = (): void => {
     for (const operation of operations.values()) {
-      const dueMs = dueMsOf(operation);
+      const dueMs = dueMsOf(operation, deadlines);
       if (dueMs === undefined || dueMs > Date.now()) continue;
       if (operation.Type === 'WAIT') change({ ...operation, Status: 'SUCCEEDED', EndTimestamp: new Date() });
+      else if (operation.Type === 'CALLBACK') change(timedOut(operation, deadlines.get(operation.Id)));
       else change({ ...operation, Status: 'READY' });
     }
   };
@@ -105,6 +118,7 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
       Status: 'STARTED',
       StartTimestamp: new Date(),
     };
+    if (Type === 'CALLBACK' && Action === 'START') deadlines.set(Id, newDeadline(update.CallbackOptions));
     change({ ...before, ...stateAfter(update, before) });
   };
 
@@ -145,17 +159,69 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
       return [...operations.values()].filter((operation) => !isLeftOut(operation));
     },
 
-    /** Until when nothing can go on; undefined where there is nothing to wait for. */
+    hasCallback: (callbackId: string): boolean => callbackOf(operations, callbackId) !== undefined,
+
+    /** Somebody outside answers a callback, once. @throws Refusal */
+    answer: (callbackId: string, { verb, body }: CallbackAnswer): void => {
+      elapse();
+      const operation = callbackOf(operations, callbackId);
+      const deadline = deadlines.get(operation?.Id ?? '');
+      if (!operation?.CallbackDetails || !deadline) throw new Refusal('There is no such callback');
+      if (isOver(operation)) throw new Refusal('The callback has ended', 'CallbackTimeoutException');
+      if (verb === 'heartbeat') {
+        refuseUnless(deadline.heartbeatMs > 0, 'This callback needs no heartbeat');
+        deadline.heartbeatDueMs = Date.now() + deadline.heartbeatMs;
+        return;
+      }
+      refuseUnless(Buffer.byteLength(body) <= quotas.resultBytes, 'The answer has too many bytes');
+      writtenBytes += Buffer.byteLength(body);
+      const { CallbackId } = operation.CallbackDetails;
+      const told = verb === 'succeed' ? { Result: body } : { Error: JSON.parse(body || '{}') as object };
+      const Status = verb === 'succeed' ? 'SUCCEEDED' : 'FAILED';
+      const CallbackDetails = { CallbackId, ...told };
+      change({ ...operation, Status, EndTimestamp: new Date(), CallbackDetails });
+    },
+
+    /**
+     * Until when nothing can go on, and that is for ever where a callback without a limit is waited for; undefined where there is
+     * nothing to wait for.
+     */
     dueMs: (): number | undefined => {
       const all = [...operations.values()];
-      if (all.some(({ Status }) => Status === 'READY')) return 0;
-      const due = all.flatMap((operation) => dueMsOf(operation) ?? []);
+      // What was answered after the function's last call, it does not know yet.
+      if (changed.size > 0 || all.some(({ Status }) => Status === 'READY')) return 0;
+      const due = all.flatMap((operation) => dueMsOf(operation, deadlines) ?? []);
       return due.length === 0 ? undefined : Math.min(...due);
     },
   };
 }
 
-function dueMsOf({ Type, Status, WaitDetails, StepDetails }: Operation): number | undefined {
+type Deadline = { dueMs: number; heartbeatMs: number; heartbeatDueMs: number };
+
+function newDeadline({ TimeoutSeconds = 0, HeartbeatTimeoutSeconds = 0 }: Update['CallbackOptions'] = {}) {
+  const after = (seconds: number) => (seconds > 0 ? Date.now() + 1000 * seconds : Number.POSITIVE_INFINITY);
+  return {
+    dueMs: after(TimeoutSeconds),
+    heartbeatMs: 1000 * HeartbeatTimeoutSeconds,
+    heartbeatDueMs: after(HeartbeatTimeoutSeconds),
+  };
+}
+
+const callbackOf = (operations: ReadonlyMap<string, Operation>, callbackId: string) =>
+  [...operations.values()].find(({ CallbackDetails }) => CallbackDetails?.CallbackId === callbackId);
+
+function timedOut(operation: Operation, deadline: Deadline | undefined): Operation {
+  const { CallbackId = '' } = operation.CallbackDetails ?? {};
+  const isSilent = deadline !== undefined && deadline.heartbeatDueMs < deadline.dueMs;
+  const ErrorMessage = isSilent ? 'Callback timed out on heartbeat' : 'Callback timed out';
+  const CallbackDetails = { CallbackId, Error: { ErrorMessage } };
+  return { ...operation, Status: 'TIMED_OUT', EndTimestamp: new Date(), CallbackDetails };
+}
+
+function dueMsOf(operation: Operation, deadlines: ReadonlyMap<string, Deadline>): number | undefined {
+  const { Id, Type, Status, WaitDetails, StepDetails } = operation;
+  const deadline = deadlines.get(Id);
+  if (deadline && Status === 'STARTED') return Math.min(deadline.dueMs, deadline.heartbeatDueMs);
   if (Type === 'WAIT' && Status === 'STARTED') return WaitDetails?.ScheduledEndTimestamp.getTime();
   return Status === 'PENDING' ? StepDetails?.NextAttemptTimestamp?.getTime() : undefined;
 }
@@ -172,6 +238,7 @@ const transitions: Partial<Record<Update['Type'], Partial<Record<Update['Action'
   },
   CONTEXT: { START: [undefined], SUCCEED: ['STARTED'], FAIL: ['STARTED'] },
   WAIT: { START: [undefined], CANCEL: ['STARTED'] },
+  CALLBACK: { START: [undefined], CANCEL: ['STARTED'] },
 };
 
 function stateAfter(update: Update, { StepDetails }: Operation): Partial<Operation> {
@@ -184,6 +251,7 @@ function stateAfter(update: Update, { StepDetails }: Operation): Partial<Operati
       Status: 'STARTED',
       ...(Type === 'WAIT' && { WaitDetails: { ScheduledEndTimestamp: after(WaitOptions?.WaitSeconds) } }),
       ...(Type === 'STEP' && { StepDetails: { ...StepDetails, Attempt: attempts } }),
+      ...(Type === 'CALLBACK' && { CallbackDetails: { CallbackId: randomBytes(48).toString('base64') } }),
     };
   if (Action === 'RETRY') {
     const NextAttemptTimestamp = after(StepOptions?.NextAttemptDelaySeconds);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type DurableContext,
   NestingType,
@@ -5,6 +6,11 @@ import {
   withDurableExecution,
 } from '@aws/durable-execution-sdk-js';
 import { LocalDurableTestRunner } from '@aws/durable-execution-sdk-js-testing';
+import {
+  LambdaClient,
+  SendDurableExecutionCallbackFailureCommand,
+  SendDurableExecutionCallbackSuccessCommand,
+} from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { localClient } from './aws.ts';
@@ -145,6 +151,168 @@ describe('it records', () => {
       const then = { ...payload, CheckpointToken: `${Object(end).CheckpointToken}` };
       expect(await stateOf(then)).toMatchObject({ Operations: [{ Type: 'EXECUTION' }, { Id: 'map' }] });
     });
+  });
+});
+
+describe('a callback', () => {
+  const callbacks = (id: string, verb: string, body = '') =>
+    fetch(`${engine.url}/2025-12-01/durable-execution-callbacks/${encodeURIComponent(id)}/${verb}`, {
+      ...{ method: 'POST', body },
+    }).then(async (answer) => ({
+      status: answer.status,
+      name: answer.headers.get('x-amzn-errortype'),
+    }));
+  const start = (options: Update['CallbackOptions'] = {}): Update => ({
+    ...{ Id: 'asked', Type: 'CALLBACK', Action: 'START', CallbackOptions: options },
+  });
+  const pending: InvokeResult = { ok: true, payload: { Status: 'PENDING' } };
+  const ended400 = { status: 400, name: 'CallbackTimeoutException' };
+  const invalid = { status: 400, name: 'InvalidParameterValueException' };
+
+  /** Asks once, and is told the end of it at its next call. */
+  const ask = async (options: Update['CallbackOptions'], answer: (callbackId: string) => Promise<void>) => {
+    let told: Operation | undefined;
+    let answering: Promise<void> | undefined;
+    const result = await engine.run({}, durable, async (payload) => {
+      const { InitialExecutionState } = payload as { InitialExecutionState: { Operations: Operation[] } };
+      told = InitialExecutionState.Operations.find(({ Id }) => Id === 'asked');
+      if (told) return ended;
+      const { NewExecutionState } = Object(await checkpoint(payload as Payload, [start(options)]));
+      answering = answer(NewExecutionState.Operations[0].CallbackDetails.CallbackId);
+      return pending;
+    });
+    await answering;
+    return { result, told };
+  };
+
+  test('is answered and recorded as by the runner of AWS, for a success, a failure and silence', async () => {
+    const job = async (_: unknown, context: DurableContext) => {
+      const [approved] = await context.createCallback('approved', { timeout: { seconds: 60 } });
+      const first = await approved;
+      const [refused] = await context.createCallback('refused');
+      const second = await refused.catch(String);
+      const [silent] = await context.createCallback('silent', { timeout: { seconds: 1 } });
+      const third = await silent.catch(String);
+      return [first, second, third];
+    };
+    const client = new LambdaClient(localClient(engine.url));
+    // The SDK keeps the client that it made for the engine of an earlier test.
+    const handler = withDurableExecution(job, { client });
+
+    await LocalDurableTestRunner.setupTestEnvironment();
+    const runner = new LocalDurableTestRunner({ handlerFunction: handler });
+    const running = runner.run({ payload: {} });
+    const approved = await runner.getOperation('approved').waitForData();
+    await approved.sendCallbackSuccess('{"decision":"approved"}');
+    const refused = await runner.getOperation('refused').waitForData();
+    await refused.sendCallbackFailure({ ErrorType: 'No', ErrorMessage: 'not this one' });
+    const theirs = await running;
+    await LocalDurableTestRunner.teardownTestEnvironment();
+
+    const idOf = async (name: string) => {
+      for (;;) {
+        const arn = engine.of(functionArn)[0]?.arn ?? '';
+        const found = engine.operationsOf(arn).find(({ Name }) => Name === name);
+        if (found?.CallbackDetails) return found.CallbackDetails.CallbackId;
+        await sleep(5);
+      }
+    };
+    const answering = (async () => {
+      const Result = Buffer.from('{"decision":"approved"}');
+      const CallbackId = await idOf('approved');
+      await client.send(new SendDurableExecutionCallbackSuccessCommand({ CallbackId, Result }));
+      const no = { ErrorType: 'No', ErrorMessage: 'not this one' };
+      const other = await idOf('refused');
+      await client.send(new SendDurableExecutionCallbackFailureCommand({ CallbackId: other, Error: no }));
+    })();
+    const ours = await engine.run({}, durable, async (payload) => {
+      const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
+      return { ok: true, payload: await handler(JSON.parse(JSON.stringify(payload)), context) };
+    });
+    await answering;
+    client.destroy();
+
+    expect(ours).toEqual({ ok: true, payload: theirs.getResult() });
+    expect(ours).toMatchObject({
+      payload: ['{"decision":"approved"}', expect.stringMatching(/not this/), {}],
+    });
+    const told = ({ Type, SubType, Name, Status, CallbackDetails }: Partial<Operation>) => {
+      const { Result, Error: error } = CallbackDetails ?? {};
+      return { Type, SubType, Name, Status, Result, error };
+    };
+    const recorded = engine.operationsOf(engine.of(functionArn)[0]?.arn ?? '').slice(1);
+    const theirOperations = theirs.getOperations().map((each) => each.getOperationData() as Operation);
+    expect(recorded.map(told)).toEqual(theirOperations.map(told));
+  });
+
+  test('ends with its first answer: a second one, and one after the end of all, comes too late', async () => {
+    let id = '';
+    const { told } = await ask({}, async (callbackId) => {
+      id = callbackId;
+      expect(await callbacks(id, 'succeed', '"yes"')).toEqual({ status: 200, name: null });
+      expect(await callbacks(id, 'fail', '{}')).toEqual(ended400);
+    });
+    expect(told).toMatchObject({ Status: 'SUCCEEDED', CallbackDetails: { Result: '"yes"' } });
+    expect(await callbacks(id, 'succeed', '"yes"')).toEqual(ended400);
+    expect(await callbacks(id, 'heartbeat')).toEqual(ended400);
+  });
+
+  test('that is answered while the function still runs is told at the next call', async () => {
+    const work = async (payload: object) => {
+      const { InitialExecutionState } = payload as { InitialExecutionState: { Operations: Operation[] } };
+      if (InitialExecutionState.Operations.some(({ Status }) => Status === 'SUCCEEDED')) return ended;
+      const { NewExecutionState } = Object(await checkpoint(payload as Payload, [start()]));
+      await callbacks(NewExecutionState.Operations[0].CallbackDetails.CallbackId, 'succeed');
+      return pending;
+    };
+    expect(await engine.run({}, durable, work)).toEqual({ ok: true, payload: 'well' });
+  });
+
+  test('that nobody answers in time ends, and so does one without a sign of life', async () => {
+    const late = await ask({ TimeoutSeconds: 1 }, async () => {});
+    expect(late.told).toMatchObject({
+      ...{ Status: 'TIMED_OUT', CallbackDetails: { Error: { ErrorMessage: 'Callback timed out' } } },
+    });
+    const begunMs = Date.now();
+    const silent = await ask({ TimeoutSeconds: 30, HeartbeatTimeoutSeconds: 1 }, async (id) => {
+      await sleep(600);
+      expect(await callbacks(id, 'heartbeat')).toEqual({ status: 200, name: null });
+    });
+    expect(silent.told).toMatchObject({
+      CallbackDetails: { Error: { ErrorMessage: 'Callback timed out on heartbeat' } },
+    });
+    expect(Date.now() - begunMs).toBeGreaterThanOrEqual(1_600);
+  });
+
+  test.each([
+    ['an id that it never gave', 'AAAA', 'succeed'],
+    ['what is no id', 'a-b', 'succeed'],
+    ['a verb that there is not', undefined, 'stop'],
+    ['a sign of life that nobody waits for', undefined, 'heartbeat'],
+    ['an answer of more than 256 KB', undefined, 'succeed'],
+  ])('is not answered by %s', async (_, id, verb) => {
+    const { told } = await ask({}, async (callbackId) => {
+      const body = verb === 'succeed' ? 'x'.repeat(262_145) : '';
+      expect(await callbacks(id ?? callbackId, verb, body)).toEqual(invalid);
+      expect(await callbacks(callbackId, 'succeed')).toMatchObject({ status: 200 });
+    });
+    expect(told).toMatchObject({ Status: 'SUCCEEDED' });
+  });
+
+  test('without a limit is waited for until its execution is stopped', async () => {
+    const { result } = await ask({}, async () => engine.stop(engine.of(functionArn)[0]?.arn ?? ''));
+    expect(result).toMatchObject({ error: { errorType: 'Execution.STOPPED' } });
+  });
+
+  test('is not begun twice, and not ended by the function itself', async () => {
+    await once(async (payload) =>
+      expect(await checkpoint(payload, [start(), start()])).toMatchObject({ status: 400 }),
+    );
+    await once(async (payload) =>
+      expect(await checkpoint(payload, [start(), { ...start(), Action: 'SUCCEED' }])).toMatchObject({
+        status: 400,
+      }),
+    );
   });
 });
 

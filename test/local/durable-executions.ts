@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   awsQuotas,
+  type CallbackAnswer,
   type DurableExecution,
   newExecution,
   type Operation,
@@ -35,7 +36,14 @@ type Options = {
 };
 
 type Status = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'STOPPED';
-type Known = { execution: DurableExecution; functionArn: string; status: Status; stop(): void };
+type Known = {
+  execution: DurableExecution;
+  functionArn: string;
+  status: Status;
+  stop(): void;
+  /** It need not wait longer: a callback was answered, or it has ended. */
+  wake: AbortController;
+};
 
 export type DurableExecutions = Awaited<ReturnType<typeof startDurableExecutions>>;
 
@@ -80,6 +88,10 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
       );
       return send({ DurableExecutions: running.map(summaryOf) });
     }
+    if (kind === 'durable-execution-callbacks') {
+      answerCallback(about, { verb: verb as CallbackAnswer['verb'], body: await text(request) });
+      return send({});
+    }
     const found = known.get(about);
     if (kind !== 'durable-executions' || !found)
       throw Object.assign(new Error(`There is no execution ${about}`), {
@@ -98,6 +110,15 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
     const { token, operations } = execution.record(CheckpointToken, Updates);
     if ((await observer?.('after', Updates)) === 'no answer') return response.destroy();
     return send({ CheckpointToken: token, NewExecutionState: { Operations: operations } });
+  }
+
+  function answerCallback(callbackId: string, answer: CallbackAnswer): void {
+    const isRight = /^[A-Za-z0-9+/]+={0,2}$/.test(callbackId) && callbackVerbs.includes(answer.verb);
+    const asks = [...known.values()].find(({ execution }) => execution.hasCallback(callbackId));
+    if (!isRight || !asks) throw new Refusal('There is no such callback');
+    if (asks.status !== 'RUNNING') throw new Refusal('The execution has ended', 'CallbackTimeoutException');
+    asks.execution.answer(callbackId, answer);
+    if (answer.verb !== 'heartbeat') asks.wake.abort();
   }
 
   /** As a person would invoke it by the AWS CLI. */
@@ -165,9 +186,11 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
         functionArn,
         status: 'RUNNING',
         stop: () => end('STOPPED', 'it was stopped'),
+        wake: new AbortController(),
       };
       const end = (status: Status, message: string) => {
         it.status = status;
+        it.wake.abort();
         stopped.resolve(failed(`Execution.${status}`, `The durable execution ended: ${message}`));
       };
       known.set(arn, it);
@@ -192,6 +215,7 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
   async function carry(it: Known, invoke: (event: object) => Promise<InvokeResult>): Promise<InvokeResult> {
     const { execution } = it;
     for (let deaths = 0; it.status === 'RUNNING'; ) {
+      it.wake = new AbortController();
       const CheckpointToken = execution.begin();
       const InitialExecutionState = page(execution.state(CheckpointToken), 0);
       const result = await invoke({
@@ -209,11 +233,24 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
       if (Status === 'SUCCEEDED') return { ok: true, payload: Result ? JSON.parse(Result) : undefined };
       if (Status === 'FAILED')
         return failed(error?.ErrorType ?? 'Error', error?.ErrorMessage ?? 'The execution failed');
-      const dueMs = execution.dueMs();
-      if (dueMs === undefined) return failed('Execution.Stuck', 'The execution waits for nothing');
-      await sleep(Math.max(0, dueMs - Date.now()));
+      if (execution.dueMs() === undefined)
+        return failed('Execution.Stuck', 'The execution waits for nothing');
+      await untilDue(it);
     }
     return failed('Execution.Ended', 'The execution has ended');
+  }
+}
+
+const callbackVerbs: CallbackAnswer['verb'][] = ['succeed', 'fail', 'heartbeat'];
+
+/** A timer of Node waits for 24 days at most, and at once for longer. */
+const longestTimerMs = 2 ** 31 - 1;
+
+async function untilDue({ execution, wake: { signal } }: Known): Promise<void> {
+  // A heartbeat moves it on.
+  for (let leftMs = 1; leftMs > 0 && !signal.aborted; ) {
+    leftMs = (execution.dueMs() ?? 0) - Date.now();
+    await sleep(Math.min(longestTimerMs, Math.max(0, leftMs)), undefined, { signal }).catch(() => undefined);
   }
 }
 

@@ -40,6 +40,7 @@ const engineIn = ({ deadly = -1 }: World) => {
       operations: () => operations,
       recordBy: () => {},
       tellWaits: () => {},
+      approval: async () => undefined,
     },
     step: async (name, { work }) => {
       operations += 1;

@@ -167,6 +167,64 @@ test('a map works at so many at once, waits in one hold up no other, and each ha
   expect(result).toEqual({ ok: true, payload: [[10, 20, 30, 40, 50], 8] });
 });
 
+describe('an approval', () => {
+  const answerIn = (answer: unknown): string => {
+    if (typeof answer !== 'string') throw new Error('An answer is a text');
+    return answer;
+  };
+  const send = (callbackId: string, verb: string, body: string) =>
+    fetch(
+      `${executions.url}/2025-12-01/durable-execution-callbacks/${encodeURIComponent(callbackId)}/${verb}`,
+      { method: 'POST', body },
+    );
+
+  test('is asked for once, in a step that is repeated, and comes after a crash', async () => {
+    const asked: string[] = [];
+    let deaths = 0;
+    const { result, calls } = await run(async (engine, die) => {
+      const answer = await engine.approval('approval', {
+        timeoutSeconds: 60,
+        backoff,
+        answerIn,
+        submitted: async (callbackId) => {
+          asked.push(callbackId);
+          if (asked.length === 1) throw unavailable;
+          setTimeout(() => void send(callbackId, 'succeed', '"approved"'), 200);
+        },
+      });
+      deaths += 1;
+      if (deaths === 1) await die();
+      return [answer, engine.operations()];
+    });
+    expect(result).toEqual({ ok: true, payload: ['approved', 3] });
+    expect(asked).toHaveLength(2);
+    expect(new Set(asked).size).toBe(1);
+    // Before the step's repetition, while nobody has answered, after the answer, and after the crash.
+    expect(calls).toBe(4);
+  });
+
+  test('that nobody gives in time is none', async () => {
+    const submitted = async () => {};
+    const { result } = await run(async (engine) => [
+      await engine.approval('approval', { timeoutSeconds: 1, submitted, answerIn }),
+      'over',
+    ]);
+    expect(result).toEqual({ ok: true, payload: [null, 'over'] });
+  });
+
+  test.each([
+    ['succeed', '{"not":"a text"}', 'An answer is a text'],
+    ['succeed', 'no JSON', 'An answer is a text'],
+    ['fail', '{"ErrorMessage":"stopped by hand"}', 'stopped by hand'],
+  ])('fails its job where somebody lets it %s with %s', async (verb, body, errorMessage) => {
+    const submitted = async (callbackId: string) => void (await send(callbackId, verb, body));
+    const { result } = await run((engine) =>
+      engine.approval('approval', { timeoutSeconds: 60, submitted, answerIn }),
+    );
+    expect(result).toMatchObject({ ok: false, error: { errorMessage } });
+  });
+});
+
 describe('a turn', () => {
   test('comes when no older execution is left, and is asked for by the function’s name without a version', async () => {
     const asked: string[] = [];

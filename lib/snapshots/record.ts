@@ -1,0 +1,65 @@
+import * as z from 'zod';
+
+/** Where a snapshot's records lie in the bucket: outside of the prefix whose files start the import. */
+export const recordsPrefix = 'snapshot-records/';
+export const recordKey = (id: string): string => `${recordsPrefix}${id}/record.json`;
+/** `{ id }` of the snapshot that was accepted last. */
+export const acceptedKey = `${recordsPrefix}accepted.json`;
+/** Rows that were refused: file, line, column, problem. */
+export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.csv`;
+
+const counted = z.number().int().nonnegative();
+
+/** Fields in the order in which they are shown. */
+const counts = z.object({
+  created: counted,
+  updated: counted,
+  removed: counted,
+  unchanged: counted,
+  refused: counted,
+});
+export type Counts = z.output<typeof counts>;
+
+/** What a person answers to a snapshot that waits; as JSON it is the result of its callback. */
+export const decision = z.object({
+  by: z.string(),
+  at: z.string(),
+  decision: z.enum(['approved', 'rejected']),
+  reason: z.string().optional(),
+});
+export type Decision = z.output<typeof decision>;
+
+/** `record.json`: the import writes it, and operators read it. Times are ISO 8601. */
+export const snapshotRecord = z.object({
+  /** `20261123T020000Z-0a1b2c3d`: when the file was dropped, and the first 8 hex digits of its SHA-256. */
+  id: z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/),
+  /** Of the file in the bucket. */
+  key: z.string(),
+  state: z.enum([
+    'comparing',
+    'waiting-for-approval',
+    'sending',
+    'accepted',
+    'rejected',
+    'failed',
+    'superseded',
+  ]),
+  droppedAt: z.string(),
+  startedAt: z.string(),
+  endedAt: z.string().optional(),
+  counts,
+  /** By kind: `lineItems`, `enrollments`, `results`, or a function's name where a mapping made them. */
+  byKind: z.record(z.string(), counts),
+  /** Why it waits or failed, in plain English. */
+  why: z.string().optional(),
+  /** Both in per cent of what was accepted before. */
+  removals: z.object({ share: z.number(), limit: z.number() }).optional(),
+  lostColumns: z.array(z.object({ file: z.string(), columns: z.array(z.string()) })).optional(),
+  /** While it waits for approval. */
+  callbackId: z.string().optional(),
+  /** So many of the events are on their queues. */
+  sent: counted,
+  of: counted,
+  decided: decision.optional(),
+});
+export type SnapshotRecord = z.output<typeof snapshotRecord>;
