@@ -17,6 +17,8 @@ const counts = z.object({
   removed: counted,
   unchanged: counted,
   refused: counted,
+  /** Results that are not fully graded, where there are such. Nothing is sent of them, and what was sent stays. */
+  pending: counted.optional(),
 });
 export type Counts = z.output<typeof counts>;
 
