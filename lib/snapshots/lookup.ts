@@ -19,10 +19,11 @@ export const createLookup = (path: string): Lookup => {
   /** Where the record begins in the file, and 1 more: 0 is free. */
   let places = new Float64Array(slots);
   let count = 0;
+  let isClosed = false;
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let fileBytes = 0;
-  const bytes = Buffer.allocUnsafe(1024);
+  const bytes = Buffer.allocUnsafe(256);
 
   const flush = (): void => {
     const all = Buffer.concat(pending);
@@ -88,6 +89,8 @@ export const createLookup = (path: string): Lookup => {
     },
     get: (key) => (count === 0 ? undefined : find(key, hashOf(key, seed)).value),
     close: () => {
+      if (isClosed) return;
+      isClosed = true;
       closeSync(file);
       rmSync(path, { force: true });
     },

@@ -43,18 +43,21 @@ export const readReferences = async (
   const read: References['files'] = {};
   const open: Lookup[] = [];
   const reference = async (file: ReferenceFile): Promise<Reference> => {
-    const [names, owners] = [`${file.name}-names`, `${file.name}-owners`].map((name) =>
-      createLookup(join(comparison.folder, name)),
-    ) as [Lookup, Lookup];
-    open.push(names, owners);
+    const lookup = (name: string): Lookup => {
+      const created = createLookup(join(comparison.folder, `${file.name}-${name}`));
+      open.push(created);
+      return created;
+    };
+    const known: Known = { names: lookup('names'), owners: lookup('owners'), shared: lookup('shared') };
     const rows = createRowSorter(comparison.folder);
     try {
       if (file.mode !== 'absent') read[file.name] = await readFile(files, file, { comparison, rows });
-      await settle(file, { comparison, rows: rows.groups(), names, owners });
+      await settle(file, { comparison, rows: rows.groups(), known });
+      known.owners.close();
     } finally {
       rows.remove();
     }
-    return (id) => resolved(id, { file, names, owners });
+    return (id) => resolved(id, file, known);
   };
   try {
     return {
@@ -108,17 +111,24 @@ const readFile = async (
 type Settling = {
   comparison: Comparison;
   rows: Iterable<{ key: string; rows: unknown[] }>;
-  names: Lookup;
-  owners: Lookup;
+  known: Known;
 };
 
-/** What two ids share, and what one id has twice, stands for nobody. */
+type Known = {
+  names: Lookup;
+  /** Who has a name; needed until all are read. */
+  owners: Lookup;
+  /** Names of two. */
+  shared: Lookup;
+};
+
+/** The name of an id that two different rows have. */
 const ambiguous = '\u007f';
 
 /** What holds from now on. */
 const settle = async (
   { letter, mode }: ReferenceFile,
-  { comparison, rows, names, owners }: Settling,
+  { comparison, rows, known }: Settling,
 ): Promise<void> => {
   const breathe = createBreath();
   const prefix = `${letter}${separator}`;
@@ -128,11 +138,11 @@ const settle = async (
     const value = now === undefined ? old?.value : holding(now.rows as [string, number][]);
     const [text, isActive] = value as [string, number];
     comparison.state.add(stateLine(referenceKind, `${prefix}${key}`, value));
-    names.set(key, text);
+    known.names.set(key, text);
     if (isActive === 0 || text === '' || text === ambiguous) continue;
-    const owner = owners.get(text);
-    if (owner === undefined) owners.set(text, key);
-    else if (owner !== key) owners.set(text, ambiguous);
+    const owner = known.owners.get(text);
+    if (owner === undefined) known.owners.set(text, key);
+    else if (owner !== key) known.shared.set(text, '');
   }
 };
 
@@ -147,14 +157,12 @@ function* withPrefix(entries: Iterable<Entry>, prefix: string): Generator<Entry>
     if (key.startsWith(prefix)) yield { key: key.slice(prefix.length), value };
 }
 
-type Resolving = { file: ReferenceFile; names: Lookup; owners: Lookup };
-
-const resolved = (id: string, { file, names, owners }: Resolving): Cell<string> => {
+const resolved = (id: string, file: ReferenceFile, { names, shared }: Known): Cell<string> => {
   const value = names.get(id);
   if (value === undefined) return { problem: `names no row of ${file.name}.csv` };
   if (value === '') return { problem: `its row of ${file.name}.csv has no ${file.column}` };
   if (value === ambiguous) return { problem: `two rows of ${file.name}.csv have this sourcedId` };
-  if (owners.get(value) === ambiguous)
+  if (shared.get(value) !== undefined)
     return { problem: `two rows of ${file.name}.csv have the ${file.column} of this one` };
   return { value };
 };

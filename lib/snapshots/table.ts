@@ -18,7 +18,7 @@ export type Table = {
 const maxRecordBytes = 64 * 1024;
 const maxColumns = 1_000;
 /** Garbage beside the 60 MB of a container that has just started. */
-export const garbageMb = 48;
+export const garbageMb = 96;
 
 type TableOptions = {
   /** As people know it. */
