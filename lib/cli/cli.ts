@@ -22,6 +22,7 @@ import { addVerify } from './commands/letters/verify.ts';
 import { addPause, addResume } from './commands/pause.ts';
 import { addPublish } from './commands/publish.ts';
 import { addScopes } from './commands/scopes.ts';
+import { addSnapshots } from './commands/snapshots.ts';
 import { addStatus } from './commands/status.ts';
 import { addTrace } from './commands/trace.ts';
 import { addWaiting } from './commands/waiting.ts';
@@ -83,7 +84,17 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   ])
     add(letters, cli);
   for (const add of [
-    ...[addStatus, addWaiting, addTrace, addPause, addResume, addPublish, addScopes, addAuthUrl],
+    ...[
+      addStatus,
+      addWaiting,
+      addTrace,
+      addPause,
+      addResume,
+      addPublish,
+      addSnapshots,
+      addScopes,
+      addAuthUrl,
+    ],
     ...[addConsole, addCompletion, addHelp],
   ])
     add(program, cli);

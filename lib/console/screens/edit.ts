@@ -1,10 +1,10 @@
 import { type Change, changed } from '../../dead-letters/edit/change.ts';
 import { type EditPlan, editLetters } from '../../dead-letters/edit/edit.ts';
 import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
+import { type Column, type Columns, columnsOf, typed } from '../../mapping/columns.ts';
 import { checkbox, choice, hiddenFields, reasonField, textField } from '../../markup/forms.ts';
 import { type Html, html, notes, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
-import { type Column, type Columns, columnsOf, typed } from '../../publish/columns.ts';
 import { countOf } from '../../wording/amounts.ts';
 import { editPlanNotes, valueText } from '../../wording/changes.ts';
 import { matchText } from '../../wording/letters.ts';

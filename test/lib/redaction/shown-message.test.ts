@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { columnsOf } from '../../../lib/publish/columns.ts';
+import { columnsOf } from '../../../lib/mapping/columns.ts';
 import { maskedText } from '../../../lib/redaction/platform-words.ts';
 import { maskedBody } from '../../../lib/redaction/shown-message.ts';
 import { shownIdsFile, shownIdsPath } from '../../package/shown-ids.ts';

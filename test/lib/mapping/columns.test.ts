@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { integration as gradePush } from '../../../functions/grade-push.ts';
 import type { Integration } from '../../../lib/integration.ts';
-import { type Column, columnsOf } from '../../../lib/publish/columns.ts';
+import { type Column, columnsOf } from '../../../lib/mapping/columns.ts';
 
 const column = (types: string[], choices: string[] = []): Column => ({ types: new Set(types), choices });
 

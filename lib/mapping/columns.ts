@@ -23,7 +23,7 @@ export type Column = {
 export type Columns = Map<string, Column>;
 
 /** From the function's own schema; a list stands as its first element. */
-export const columnsOf = ({ data }: Integration<unknown>): Columns => {
+export const columnsOf = ({ data }: Pick<Integration<unknown>, 'data'>): Columns => {
   const columns: Columns = new Map();
   const open = new Set<string>();
   const collect = (schema: JsonSchema, path: string): void => {
@@ -59,7 +59,9 @@ const choicesOf = (schema: JsonSchema, type: string): string[] | undefined => {
 const envelopeColumns = ['id', 'time', 'source', 'sequence'];
 
 export const unknownColumns = (header: string[], columns: Columns): string[] =>
-  header.filter((name) => !columns.has(inFirst(name)) && !envelopeColumns.includes(name));
+  header.filter((name) => columnOf(name, columns) === undefined && !envelopeColumns.includes(name));
+
+export const columnOf = (name: string, columns: Columns): Column | undefined => columns.get(inFirst(name));
 
 /** `files.3.uri` is of the same kind as `files.0.uri`. */
 const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');
@@ -73,8 +75,8 @@ export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: obje
   for (const [name, { text, quoted }] of row) {
     if (text === '' && !quoted) continue;
     // Where the envelope and the data have a column of the same name, it is the data's.
-    if (columns.has(inFirst(name)))
-      put(data, name.split('.'), typed(text, columns.get(inFirst(name))?.types));
+    const column = columnOf(name, columns);
+    if (column) put(data, name.split('.'), typed(text, column.types));
     else event[name] = text;
   }
   return { ...event, data };
@@ -92,7 +94,7 @@ export const typed = (text: string, types: Set<string> = new Set()): unknown => 
   return text;
 };
 
-const put = (object: Record<string, unknown>, path: string[], value: unknown): void => {
+export const put = (object: Record<string, unknown>, path: string[], value: unknown): void => {
   const [first = '', ...rest] = path;
   if (rest.length === 0) {
     object[first] = value;

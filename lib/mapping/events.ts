@@ -1,0 +1,125 @@
+import { type Cell, put, typed } from './columns.ts';
+import type { Field, MappedEvent, MappedMessage, Mapping } from './mapping.ts';
+
+/** A row of a table, or the JSON of a change notice. */
+export type Given = ReadonlyMap<string, Cell> | object;
+
+/** What a row or notice makes: the data of a message, checked by its function's schema only where that is asked for. */
+export type Made = {
+  function: string;
+  /** Which of the mapping's messages it is, from 0. */
+  at: number;
+  data: Record<string, unknown>;
+  time?: string;
+  key?: string[];
+  /** By path, as in `data.grade.points` or `time`: the column that gives it. */
+  columns: ReadonlyMap<string, string>;
+};
+
+export type Problem = { column: string; problem: string };
+
+/** Problems where one of its columns cannot be used: then it makes no message at all. */
+export type MadeOrProblems =
+  | { events: Made[]; problems?: undefined }
+  | { problems: Problem[]; events?: undefined };
+
+/** What a row or notice makes by a mapping: nothing, where no message is for it. */
+export const eventsOf = (given: Given, { messages }: Mapping): MadeOrProblems =>
+  all(
+    messages.map((message, at) => ({ message, event: message, at })),
+    given,
+  );
+
+/** What is sent where the row, as it was once, is missing. */
+export const removalsOf = (given: Given, { messages }: Mapping): MadeOrProblems =>
+  all(
+    messages.flatMap((message, at) => (message.removed ? [{ message, event: message.removed, at }] : [])),
+    given,
+  );
+
+type Wanted = { message: MappedMessage; event: MappedEvent; at: number };
+
+const all = (wanted: Wanted[], given: Given): MadeOrProblems => {
+  const problems = new Map<string, string>();
+  const events = wanted
+    .filter(({ message }) => isFor(message, given))
+    .map((each) => make(each, given, problems));
+  if (problems.size === 0) return { events };
+  return { problems: [...problems].map(([column, problem]) => ({ column, problem })) };
+};
+
+const isFor = ({ resource, operations, when }: MappedMessage, given: Given): boolean => {
+  if (resource !== undefined) {
+    if (given instanceof Map) return false;
+    const operation = valueIn(given, 'operation');
+    if ((valueIn(given, 'resource.name') ?? valueIn(given, 'resource')) !== resource) return false;
+    if (operations && !operations.includes(String(operation))) return false;
+  }
+  return when.every(([column, values]) => values.has(textOf(valueIn(given, column))));
+};
+
+const make = ({ message, event, at }: Wanted, given: Given, problems: Map<string, string>): Made => {
+  const data: Record<string, unknown> = {};
+  const columns = new Map<string, string>();
+  for (const field of event.fields) {
+    const { path, from } = field;
+    if (from !== undefined) columns.set(`data.${path}`, from);
+    const { value, problem } = fieldIn(field, given);
+    if (problem !== undefined)
+      problems.set(from ?? path, problem.replace('values', `messages[${at}].data.${path}.values`));
+    else if (value !== undefined) put(data, path.split('.'), value);
+  }
+  const time = message.time === undefined ? undefined : valueIn(given, message.time);
+  if (message.time !== undefined) columns.set('time', message.time);
+  return {
+    ...{ function: event.function, at, data, columns },
+    ...(time !== undefined && { time: textOf(time) }),
+    ...(message.key && { key: message.key.map((column) => textOf(valueIn(given, column))) }),
+  };
+};
+
+const fieldIn = (
+  { types, from, values, otherwise }: Field,
+  given: Given,
+): { value?: unknown; problem?: string } => {
+  const told = from === undefined ? undefined : valueIn(given, from);
+  if (told === undefined) return { value: otherwise };
+  if (typeof told === 'object') return { problem: 'is an object or a list: name what is wanted within it' };
+  const value = values ? values.get(textOf(told)) : inType(told, types);
+  if (value !== undefined || otherwise !== undefined) return { value: value ?? otherwise };
+  return { problem: 'has a value that the mapping does not name: add it to values, or give a default there' };
+};
+
+/** undefined where it is not given: a cell that is empty without quotes, or null. */
+const valueIn = (given: Given, name: string): unknown => {
+  if (given instanceof Map) {
+    const cell: Cell | undefined = given.get(name);
+    return cell === undefined || (cell.text === '' && !cell.quoted) ? undefined : cell.text;
+  }
+  let value: unknown = given;
+  for (const part of name.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<string, unknown>)[part];
+  }
+  return value ?? undefined;
+};
+
+const textOf = (value: unknown): string => (value === undefined ? '' : String(value));
+
+/** A notice may give a code as a number where the message wants text. */
+const inType = (value: unknown, types: Set<string>): unknown => {
+  if (typeof value === 'string') return typed(value, types);
+  const isTextOnly = types.has('string') && !types.has('number') && !types.has('integer');
+  return typeof value === 'number' && isTextOnly ? String(value) : value;
+};
+
+/**
+ * What the check of a message says, by column: `data.grade.points: must be a number; time: …`. What no column gives is named by
+ * its path.
+ */
+export const problemsByColumn = (said: string, { columns }: Pick<Made, 'columns'>): Problem[] =>
+  [...said.matchAll(/(?:^|; )([^\s:;]+): (.*?)(?=; [^\s:;]+: |$)/gs)].map(([, path = '', problem = '']) => {
+    const field = path.replace(/\[(\d+)\]/g, '.$1');
+    const column = columns.get(field);
+    return column === undefined ? { column: path, problem } : { column, problem: `${problem} (${path})` };
+  });
