@@ -1,7 +1,13 @@
-import { type ZipEntry, writeZip } from './zips.ts';
+import { writeZip, type ZipEntry } from './zips.ts';
 
 /** A university of so many rows, the same for the same numbers. */
-export type Size = { users: number; classes: number; lineItems: number; enrollments: number; results: number };
+export type Size = {
+  users: number;
+  classes: number;
+  lineItems: number;
+  enrollments: number;
+  results: number;
+};
 
 /** As large universities have them, of so many rows in all. */
 export const sizeOf = (rows: number): Size => {
@@ -9,7 +15,13 @@ export const sizeOf = (rows: number): Size => {
   const classes = Math.ceil(rows * 0.01);
   const lineItems = Math.ceil(rows * 0.06);
   const enrollments = Math.ceil(rows * 0.27);
-  return { users, classes, lineItems, enrollments, results: rows - users - classes - lineItems - enrollments };
+  return {
+    users,
+    classes,
+    lineItems,
+    enrollments,
+    results: rows - users - classes - lineItems - enrollments,
+  };
 };
 
 export const manifestOf = (modes: Record<string, string> = {}, version = '1.2'): string =>
@@ -56,14 +68,18 @@ export const entriesOf = (size: Size, night = 0): ZipEntry[] => {
     { name: 'manifest.csv', content: manifestOf() },
     {
       name: 'users.csv',
-      content: pieces('sourcedId,status,dateLastModified,enabledUser,username,givenName,familyName', users, (n) =>
-        `"${id('05e4', n)}","","","true","user${n}@example.edu","Given","Family"\r\n`,
+      content: pieces(
+        'sourcedId,status,dateLastModified,enabledUser,username,givenName,familyName',
+        users,
+        (n) => `"${id('05e4', n)}","","","true","user${n}@example.edu","Given","Family"\r\n`,
       ),
     },
     {
       name: 'classes.csv',
-      content: pieces('sourcedId,status,dateLastModified,title,classCode,classType', classes, (n) =>
-        `"${id('c1a5', n)}","","","Course ${n}","COURSE-${n}","scheduled"\r\n`,
+      content: pieces(
+        'sourcedId,status,dateLastModified,title,classCode,classType',
+        classes,
+        (n) => `"${id('c1a5', n)}","","","Course ${n}","COURSE-${n}","scheduled"\r\n`,
       ),
     },
     {

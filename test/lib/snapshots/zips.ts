@@ -15,7 +15,7 @@ export async function writeZip(path: string, entries: ZipEntry[]): Promise<void>
   let at = 0;
   const put = async (bytes: Buffer): Promise<void> => {
     at += bytes.length;
-    if (!file.write(bytes)) await new Promise<void>((resolve) => file.once("drain", () => resolve()));
+    if (!file.write(bytes)) await new Promise<void>((resolve) => file.once('drain', () => resolve()));
   };
   const directory: Buffer[] = [];
   for (const { name, content, claims = {} } of entries) {
@@ -42,7 +42,7 @@ export async function writeZip(path: string, entries: ZipEntry[]): Promise<void>
       const data = Buffer.from(piece);
       bytes += data.length;
       sum = crc32(data, sum);
-      if (!packer.write(data)) await new Promise<void>((resolve) => packer.once("drain", () => resolve()));
+      if (!packer.write(data)) await new Promise<void>((resolve) => packer.once('drain', () => resolve()));
     }
     packer.end();
     await packed;
