@@ -127,7 +127,7 @@ const rooms: Record<string, string> = {
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
-    'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
+    'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment desk message failure redaction envelope json',
   'dead-letters/verify':
@@ -145,12 +145,12 @@ const rooms: Record<string, string> = {
   'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'crosswalk/fill':
-    'course-export durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
+    'durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
   'course-export':
-    'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
-  snapshots: '',
+    'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
+  snapshots: 'durable delivery integration config telemetry message files ledger failure aws json sorted',
   mapping: 'integration sis-ids json',
-  durable: 'delivery failure aws json',
+  durable: 'delivery files failure aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
     'integration desk dead-letter config telemetry message credentials files crosswalk ledger failure platform platform/auth platform/core pace sis-ids redaction aws envelope json',

@@ -4,11 +4,11 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { GetObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
-import { createExportStore } from '../../course-export/store.ts';
+import { createJobStore } from '../../durable/store.ts';
 
 /** The bucket: the files of the university, and what was filled last. */
 export const createFillStore = ({ s3, bucket }: { s3: S3Client; bucket: string }) => {
-  const { readJson, writeJson, upload } = createExportStore({ s3, bucket });
+  const { readJson, writeJson, upload } = createJobStore({ s3, bucket });
 
   /** @throws where the object is not there, or is no longer the one of this ETag. */
   const open = async (key: string, etag?: string): Promise<Readable> => {
