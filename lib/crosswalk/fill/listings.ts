@@ -29,7 +29,7 @@ export type Listening = {
 /** So many org units are listed by one step: one that is lost is soon repeated. */
 const maxOrgUnits = 20_000;
 /** Of the memory beside what a container has that has just started. */
-const garbageMb = 64;
+export const garbageMb = 40;
 /** No name of an SIS is longer: one that is would fill its bucket. */
 export const maxNameLength = 500;
 
