@@ -16,8 +16,7 @@ import {
   nextOf,
   type Of,
 } from './known.ts';
-import { garbageMb } from './listings.ts';
-import type { FillStore } from './store.ts';
+import { type FillStore, garbageMb } from './store.ts';
 
 /** The names of a kind from a source, as they were listed. */
 export type Listing = Of & {

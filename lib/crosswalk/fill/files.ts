@@ -5,8 +5,8 @@ import { keepMemoryBelow } from '../../files/memory.ts';
 import type { CrosswalkKind } from '../table.ts';
 import { createLineFile, inFolder, type LineFile } from './folder.ts';
 import { listedLine } from './known.ts';
-import { garbageMb, maxNameLength } from './listings.ts';
-import type { FillStore } from './store.ts';
+import { maxNameLength } from './listings.ts';
+import { type FillStore, garbageMb } from './store.ts';
 
 /** The files of the university: which column has the id, and of which kind the names in the others are, by their columns. */
 export const crosswalkFiles = [
