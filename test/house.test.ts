@@ -173,6 +173,7 @@ const rooms: Record<string, string> = {
   aws: '',
   envelope: 'json',
   json: '',
+  sorted: '',
 };
 
 const roomOf = (file: string): string => {

@@ -131,6 +131,22 @@ const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_
 
 export type ExportSettings = z.infer<typeof exportSettingsSchema>;
 
+/** What snapshot-import reads: it calls no platform, and has no queue. */
+const snapshotSettingsSchema = settingsSchema
+  .pick({
+    ...{ DEAD_LETTER_QUEUE_URL: true, METRIC_NAMESPACE: true, LOG_LEVEL: true },
+    ...{ WAIT_MINIMUM_SECONDS: true, WAIT_MAXIMUM_SECONDS: true },
+    ...{ AWS_ENDPOINT_URL: true, AWS_ENDPOINT_URL_S3: true },
+  })
+  .extend({
+    SNAPSHOT_BUCKET: z.string(),
+    /** How long a snapshot that removes too much waits for a person; then it is rejected. */
+    APPROVAL_LONGEST_HOURS: z.coerce.number().positive().default(168),
+    RESERVE_MS: count.default(60_000),
+  });
+
+export type SnapshotSettings = z.infer<typeof snapshotSettingsSchema>;
+
 /** What the API client is made with. */
 export const platformOptionsOf = (
   settings: Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>,
@@ -155,6 +171,8 @@ type Environment = Record<string, string | undefined>;
 export const settingsFrom = (environment: Environment) => checked(settingsSchema, environment);
 export const refreshSettingsFrom = (environment: Environment) => checked(refreshSettingsSchema, environment);
 export const exportSettingsFrom = (environment: Environment) => checked(exportSettingsSchema, environment);
+export const snapshotSettingsFrom = (environment: Environment) =>
+  checked(snapshotSettingsSchema, environment);
 
 export const operationOverridesFrom = (environment: Environment) =>
   checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;

@@ -7,12 +7,12 @@ import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import { exportOrgUnit, filesOf, type OrgUnitResult, type Task } from './org-unit.ts';
 import { exportOperations } from './parts.ts';
 import type { ExportRequest } from './request.ts';
-import type { ExportStore } from './store.ts';
+import type { JobStore } from '../durable/store.ts';
 import { addFailure, type ExportTotals, noTotals } from './totals.ts';
 
 export type ExportServices = {
   platform: PlatformClient;
-  store: ExportStore;
+  store: JobStore;
   observe: Observe;
   /** Tells how much it calls of what the platform grants. */
   paceUse?: PaceUseRecord;
