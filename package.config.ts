@@ -1,6 +1,11 @@
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
-import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from './lib/config/settings.ts';
+import {
+  exportSettingsFrom,
+  refreshSettingsFrom,
+  settingsFrom,
+  snapshotSettingsFrom,
+} from './lib/config/settings.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {
@@ -131,7 +136,7 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
   const { provider, functions, resources } = service;
   const environments = [...Object.values(functions), {}].map(
     ({ environment }: { environment?: Environment }) => ({
-      ...{ QUEUE_URL: made, EXPORT_BUCKET: made },
+      ...{ QUEUE_URL: made, EXPORT_BUCKET: made, SNAPSHOT_BUCKET: made },
       ...Object.fromEntries(
         Object.entries({ ...provider.environment, ...environment }).map(([name, value]) => [
           name,
@@ -141,7 +146,8 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
     }),
   );
   for (const environment of environments)
-    for (const read of [settingsFrom, exportSettingsFrom, refreshSettingsFrom]) read(environment);
+    for (const read of [settingsFrom, exportSettingsFrom, refreshSettingsFrom, snapshotSettingsFrom])
+      read(environment);
   const told = Object.values(resources.Resources).flatMap(({ Type, Properties }): string[] =>
     Type === 'AWS::SNS::Topic'
       ? Properties.Subscription.map(({ Endpoint }: { Endpoint: string }) => Endpoint)

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { JobStore } from '../durable/store.ts';
 import { type Failure, failureOf } from '../failure.ts';
 import { platformId } from '../message.ts';
 import type { Platform } from '../platform/client.ts';
@@ -11,7 +12,6 @@ import { getGradeObjects, listGradeObjects } from '../platform/resources/grade-o
 import { getGroups, listGroups } from '../platform/resources/groups.ts';
 import { getOrgUnit, getOrgUnits } from '../platform/resources/org-units.ts';
 import { getQuizAttempts, listQuizAttempts } from '../platform/resources/quiz-attempts.ts';
-import type { JobStore } from '../durable/store.ts';
 
 const ids = z.array(platformId).transform((all) => [...new Set(all)]);
 const word = z.string().regex(/^\w+$/, 'must be one word');

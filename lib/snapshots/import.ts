@@ -163,7 +163,7 @@ const send = async (examined: ToBeSent, engine: Engine, world: SnapshotServices)
         ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
       });
       countOutcome('accepted', observe);
-      for (const [change, count] of Object.entries(counts)) observe.count('SnapshotRows', { change }, count);
+      for (const [change, count = 0] of Object.entries(counts)) observe.count('SnapshotRows', { change }, count);
       observe.info(`the snapshot ${id} is accepted`, { count: sent });
       observe.flush();
       return { outcome: 'accepted', message: `${sent} events were sent.`, id };
@@ -209,5 +209,6 @@ const fail = async (id: string | undefined, error: unknown, world: SnapshotServi
   observe.flush();
   if (id === undefined) return;
   const why = failureOf(error).message;
-  await change(store, id, { state: 'failed', why, endedAt: new Date().toISOString() });
+  // The record may be what cannot be written: the execution tells all the same.
+  await change(store, id, { state: 'failed', why, endedAt: new Date().toISOString() }).catch(() => undefined);
 };

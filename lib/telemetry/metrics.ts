@@ -39,6 +39,10 @@ export const metricDefinitions = {
   ExportRuns: { unit: 'Count', dimensions: [['outcome']] },
   /** Of these exports, the files that are `stored` and those that `failed`. */
   ExportParts: { unit: 'Count', dimensions: [['outcome']] },
+  /** Imports of snapshots, by how far they came: each reports all outcomes, so that an alarm about one of them ends. */
+  SnapshotImports: { unit: 'Count', dimensions: [['outcome']] },
+  /** Rows of snapshots that were accepted, by what became of them. */
+  SnapshotRows: { unit: 'Count', dimensions: [['change']] },
   /** Exports of all courses that the schedule began, without those that a person began. */
   NightlyExports: { unit: 'Count', dimensions: [['function']] },
   /** 1 or 0, like the next two; nothing where it is not known. */

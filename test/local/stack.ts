@@ -214,6 +214,7 @@ export function settingsOf(description: StackDescription, name: string): Record<
     QUEUE_BACKLOG_SECONDS: '5',
     QUEUE_VISIBILITY_SECONDS: String(description.visibilitySeconds),
     EXPORT_BUCKET: description.bucket,
+    SNAPSHOT_BUCKET: description.bucket,
     SIS_RELAY_BUCKET: description.bucket,
     PLATFORM_HEADERS_TIMEOUT_MS: '2000',
     PLATFORM_BODY_TIMEOUT_MS: '2000',
