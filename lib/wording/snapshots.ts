@@ -1,5 +1,6 @@
 import { plain } from '../redaction/printable.ts';
 import type { Decided } from '../snapshots/desk/decide.ts';
+import type { SnapshotDiff } from '../snapshots/desk/diff.ts';
 import type { RefusedRow, ShownSnapshot } from '../snapshots/desk/read.ts';
 import type { Counts, SnapshotRecord } from '../snapshots/record.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
@@ -34,22 +35,44 @@ export const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): str
 
 const percent = (share: number): string => `${Math.round(share * 10) / 10} %`;
 
+const changeNotes = ({
+  removals,
+  lostColumns = [],
+}: {
+  removals: SnapshotRecord['removals'];
+  lostColumns: SnapshotRecord['lostColumns'];
+}): Note[] => [
+  ...noteIf(
+    removals !== undefined,
+    (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
+    `Removals: ${percent(removals?.share ?? 0)} of what was accepted before; above ${percent(removals?.limit ?? 0)} a person decides.`,
+  ),
+  ...lostColumns.map(
+    ({ file, columns }): Note => ({
+      tone: 'warn',
+      text: `${plain(file)} lost ${columns.length === 1 ? 'its column' : 'its columns'} ${columns.map(plain).join(', ')}.`,
+    }),
+  ),
+];
+
+export const diffTitle = ({ against, of }: SnapshotDiff): string =>
+  `${countOf(of, 'message')} would be sent, compared with ${against ?? 'nothing: no snapshot was accepted yet'}`;
+
+export const diffNotes = ({ reasons, removals, lostColumns }: SnapshotDiff): Note[] => [
+  ...noteIf(
+    reasons.length > 0,
+    'warn',
+    `Nothing would be sent before a person approves it: ${reasons.map(plain).join('; ')}.`,
+  ),
+  ...changeNotes({ removals, lostColumns }),
+];
+
 /** What a person must know of it before all else. */
 export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
-  const { why, removals, lostColumns = [], decided, state } = snapshot;
+  const { why, removals, lostColumns, decided, state } = snapshot;
   return [
     ...noteIf(why !== undefined, snapshotTone(snapshot), plain(why ?? '')),
-    ...noteIf(
-      removals !== undefined,
-      (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
-      `Removals: ${percent(removals?.share ?? 0)} of what was accepted before; above ${percent(removals?.limit ?? 0)} a person decides.`,
-    ),
-    ...lostColumns.map(
-      ({ file, columns }): Note => ({
-        tone: 'warn',
-        text: `${plain(file)} lost ${columns.length === 1 ? 'its column' : 'its columns'} ${columns.map(plain).join(', ')}.`,
-      }),
-    ),
+    ...changeNotes({ removals, lostColumns }),
     ...(decided
       ? [
           {
@@ -72,7 +95,10 @@ export const refusedRowText = ({ file, line, column, problem }: RefusedRow): str
     .filter(Boolean)
     .join(': ');
 
-export const refusedRowsTitle = ({ refusedRows, counts }: ShownSnapshot): string =>
+export const refusedRowsTitle = ({
+  refusedRows,
+  counts,
+}: Pick<ShownSnapshot, 'refusedRows' | 'counts'>): string =>
   refusedRows.length < counts.refused
     ? `Rows that were not used, the first ${refusedRows.length} of ${numberOf(counts.refused)}:`
     : 'Rows that were not used:';

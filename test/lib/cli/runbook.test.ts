@@ -1,12 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import { otherKinds } from '../../../lib/desk/letter-words.ts';
-import { waitingImport } from '../snapshots/desk/waiting-import.ts';
+import { putText, waitingImport } from '../snapshots/desk/waiting-import.ts';
+import { entriesOfSis, smallSis, zipOf } from '../snapshots/sis.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';
 import { typed } from './typed.ts';
@@ -91,6 +92,12 @@ beforeEach(async () => {
   writeFileSync(join(office.folder, 'mapping.json'), JSON.stringify(mapping));
 });
 
+beforeAll(async () => {
+  writeFileSync(join(office.folder, 'tonight.zip'), await zipOf(entriesOfSis(smallSis())));
+  const bucket = { s3: await office.target().s3(), bucket: office.stack().description.bucket };
+  await putText(bucket, 'snapshot-settings.json', JSON.stringify({ roles: { student: 110, teacher: 109 } }));
+});
+
 const idOf = async (command: string): Promise<string> => {
   if (command.includes('sis-relay snapshots')) {
     const { executions, description } = office.stack();
@@ -129,8 +136,9 @@ const followed = async (command: string) => {
     .replace('npx sis-relay ', '')
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
-    .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json)/g, (name) =>
-      join(office.folder, name),
+    .replace(
+      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json|tonight\.zip)/g,
+      (name) => join(office.folder, name),
     )
     // Here no letter is twelve days old.
     .replace('--until 12d', '--until 0m');
