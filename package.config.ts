@@ -2,6 +2,7 @@ import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
 import {
   exportSettingsFrom,
+  pollSettingsFrom,
   refreshSettingsFrom,
   settingsFrom,
   snapshotSettingsFrom,
@@ -33,7 +34,9 @@ type Stanza = {
   reservedConcurrency?: number;
   events?: { sqs?: { arn: { 'Fn::GetAtt': string[] }; maximumConcurrency?: number } }[];
 };
-type Parts = Pick<Template, 'Resources'> & { Mappings: { Changes: Record<string, unknown> } };
+type Parts = Pick<Template, 'Resources'> & {
+  Mappings: { Changes: Record<string, unknown>; Options?: { producers?: Record<string, string> } };
+};
 /** Addresses of what the stack makes are known to CloudFormation alone. */
 type Environment = Record<string, string | number | object>;
 type Template = {
@@ -57,6 +60,7 @@ export default class Packaging {
     this.hooks = {
       'before:package:initialize': () => {
         checkParts(service.functions, service.resources);
+        checkProducers(service.resources.Mappings.Options?.producers);
         service.provider.environment.PACE_CONTAINERS = maxContainers(Object.values(service.functions));
         checkSettings(serverless);
       },
@@ -125,6 +129,24 @@ export const checkParts = (
   if (problems.length > 0) throw new Error(`serverless.yml is incomplete: ${problems.join('; ')}`);
 };
 
+/** How a producer is named; a space behind a comma would let in nobody, and say nothing. */
+const producerForms: Record<string, RegExp> = {
+  topics: /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/,
+  rules: /^arn:[\w-]+:events:[\w-]+:\d{12}:rule\/[\w./-]+$/,
+  accounts: /^\d{12}$/,
+};
+
+/** @throws Error naming what is no topic, rule or account. */
+export const checkProducers = (producers: Record<string, string> = {}): void => {
+  const wrong = Object.entries(producers).flatMap(([kind, text]) =>
+    text === '' ? [] : `${text}`.split(',').filter((each) => !producerForms[kind]?.test(each)),
+  );
+  if (wrong.length > 0)
+    throw new Error(
+      `producerTopics, producerRules and producerAccounts must be ARNs and account numbers, separated by commas alone: ${wrong.join('; ')}`,
+    );
+};
+
 /** What the stack will have made: any text that settings take for an address. */
 const made = 'https://made.by.the.stack';
 
@@ -136,7 +158,7 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
   const { provider, functions, resources } = service;
   const environments = [...Object.values(functions), {}].map(
     ({ environment }: { environment?: Environment }) => ({
-      ...{ QUEUE_URL: made, EXPORT_BUCKET: made, SNAPSHOT_BUCKET: made },
+      ...{ QUEUE_URL: made, EXPORT_BUCKET: made, CHANGES_BUCKET: made, SNAPSHOT_BUCKET: made },
       ...Object.fromEntries(
         Object.entries({ ...provider.environment, ...environment }).map(([name, value]) => [
           name,
@@ -146,7 +168,13 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
     }),
   );
   for (const environment of environments)
-    for (const read of [settingsFrom, exportSettingsFrom, refreshSettingsFrom, snapshotSettingsFrom])
+    for (const read of [
+      settingsFrom,
+      exportSettingsFrom,
+      refreshSettingsFrom,
+      pollSettingsFrom,
+      snapshotSettingsFrom,
+    ])
       read(environment);
   const told = Object.values(resources.Resources).flatMap(({ Type, Properties }): string[] =>
     Type === 'AWS::SNS::Topic'

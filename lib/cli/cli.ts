@@ -8,6 +8,7 @@ import { type Cli, globalOptions } from './command-context.ts';
 import { addAuthUrl } from './commands/auth-url.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConsole } from './commands/console.ts';
+import { addCrosswalk } from './commands/crosswalk.ts';
 import { addHelp } from './commands/help.ts';
 import { addDiscard } from './commands/letters/discard.ts';
 import { addEdit } from './commands/letters/edit.ts';
@@ -92,6 +93,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
       addResume,
       addPublish,
       addSnapshots,
+      addCrosswalk,
       addScopes,
       addAuthUrl,
     ],

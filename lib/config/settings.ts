@@ -131,6 +131,58 @@ const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_
 
 export type ExportSettings = z.infer<typeof exportSettingsSchema>;
 
+const changesUrl = z
+  .url({ protocol: /^https?$/, error: 'must be as in https://sis.example.edu/changes' })
+  .refine((text) => {
+    const { username, password, hash } = new URL(text);
+    return username + password + hash === '';
+  }, 'must have no user, password or fragment: the secret has what signs in');
+
+/** What change-poll reads. Without CHANGES_URL it does nothing. */
+const pollSettingsSchema = settingsSchema
+  .pick({
+    ...{ SECRET_PREFIX: true, METRIC_NAMESPACE: true, LOG_LEVEL: true, DEAD_LETTER_QUEUE_URL: true },
+    ...{ AWS_ENDPOINT_URL: true, AWS_ENDPOINT_URL_S3: true },
+  })
+  .extend({
+    LEDGER_TABLE: z.string(),
+    CHANGES_BUCKET: z.string(),
+    CHANGES_URL: changesUrl.optional(),
+    /** Under which the last id is kept: another source of changes has another. */
+    CHANGES_NAME: z
+      .string()
+      .regex(/^[\w.-]{1,60}$/, 'must be at most 60 letters, digits and _.-')
+      .default('changes'),
+    /** Of the secret behind SECRET_PREFIX. '': requests are not signed. */
+    CHANGES_SECRET: z.string().optional(),
+    CHANGES_ACCEPT: z.string().default('application/json'),
+    CHANGES_AFTER_PARAMETER: z.string().default('lastProcessedID'),
+    CHANGES_LIMIT_PARAMETER: z.string().default('limit'),
+    CHANGES_LIMIT: count.default(500),
+    /** The id after which the first page begins. */
+    CHANGES_FROM: z.string().optional(),
+    CHANGES_MAXIMUM_BYTES: count.default(16 * 1024 ** 2),
+    CHANGES_TIMEOUT_MS: count.default(15_000),
+    /** Lets it ask addresses that are not public, and ask them by plain http. */
+    CHANGES_PRIVATE: flag.default(false),
+  })
+  .refine(({ CHANGES_URL, CHANGES_PRIVATE }) => CHANGES_PRIVATE || !CHANGES_URL?.startsWith('http:'), {
+    error: 'must be https, unless CHANGES_PRIVATE is true',
+    path: ['CHANGES_URL'],
+  });
+
+export type PollSettings = z.infer<typeof pollSettingsSchema>;
+/** What crosswalk-fill reads, which has no queue either. */
+const crosswalkSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
+  CROSSWALK_TABLE: z.string(),
+  CROSSWALK_BUCKET: z.string(),
+  CROSSWALK_MAXIMUM_REMOVALS_PERCENT: z.coerce.number().min(0).max(100).default(5),
+  /** Of UTC. */
+  CROSSWALK_CLASSLISTS_HOUR: z.coerce.number().int().min(0).max(23).default(3),
+  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
+});
+
+export type CrosswalkSettings = z.infer<typeof crosswalkSettingsSchema>;
 /** What snapshot-import reads: it calls no platform, and has no queue. */
 const snapshotSettingsSchema = settingsSchema
   .pick({
@@ -173,6 +225,10 @@ export const refreshSettingsFrom = (environment: Environment) => checked(refresh
 export const exportSettingsFrom = (environment: Environment) => checked(exportSettingsSchema, environment);
 export const snapshotSettingsFrom = (environment: Environment) =>
   checked(snapshotSettingsSchema, environment);
+
+export const pollSettingsFrom = (environment: Environment) => checked(pollSettingsSchema, environment);
+export const crosswalkSettingsFrom = (environment: Environment) =>
+  checked(crosswalkSettingsSchema, environment);
 
 export const operationOverridesFrom = (environment: Environment) =>
   checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;

@@ -7,12 +7,17 @@ import { errorCode } from '../redaction/log-text.ts';
 import type { FileSource } from './source.ts';
 import { addressIn } from './uri.ts';
 
-export type HttpsFileOptions = {
-  signal: AbortSignal;
-  timeoutMs: number;
+export type AddressRules = {
   allowLoopback: boolean;
+  /** Also addresses of networks that are not public, for a host that whoever deploys has named. */
+  allowPrivate?: boolean | undefined;
   /** The addresses of a host name; the system's resolver unless given. */
   resolve?: ((hostname: string) => Promise<string[]>) | undefined;
+};
+
+export type HttpsFileOptions = AddressRules & {
+  signal: AbortSignal;
+  timeoutMs: number;
   tls?: { ca: string } | undefined;
 };
 
@@ -23,9 +28,7 @@ export const openHttpsFile = async (
   options: HttpsFileOptions,
 ): Promise<FileSource> => {
   const { signal, timeoutMs } = options;
-  // No lookup is made for an address, so it is checked here.
-  const literal = addressIn(url.hostname);
-  if (literal) refuseInternal([literal], url.hostname, options);
+  checkAddress(url.hostname, options);
   if (signal.aborted) throw noAnswer(name, signal.reason);
   const client = new Client(url.origin, {
     allowH2: false,
@@ -60,12 +63,18 @@ export const openHttpsFile = async (
   };
 };
 
+/** No lookup is made for an address, so it is checked before. @throws MessageFailure where it is not allowed. */
+export const checkAddress = (hostname: string, rules: AddressRules): void => {
+  const literal = addressIn(hostname);
+  if (literal) refuseInternal([literal], hostname, rules);
+};
+
 /**
  * Resolves and checks the address while connecting, so that a name that resolves differently the next time (DNS rebinding)
  * gains nothing. TLS still verifies the host's name.
  */
-const checkedLookup =
-  (options: HttpsFileOptions): LookupFunction =>
+export const checkedLookup =
+  (options: AddressRules): LookupFunction =>
   (hostname, { all }, callback) => {
     const resolve = options.resolve ?? systemResolve;
     resolve(hostname)
@@ -89,10 +98,11 @@ const systemResolve = async (hostname: string): Promise<string[]> =>
   (await lookupAddresses(hostname, { all: true })).map(({ address }) => address);
 
 // One internal address among public ones is enough to refuse: we do not choose which one is used.
-const refuseInternal = (addresses: string[], hostname: string, options: HttpsFileOptions): void => {
+const refuseInternal = (addresses: string[], hostname: string, options: AddressRules): void => {
   for (const address of addresses) {
     const range = rangeOf(address);
     if (range === 'unicast' || (range === 'loopback' && options.allowLoopback)) continue;
+    if (options.allowPrivate && ['private', 'uniqueLocal'].includes(range)) continue;
     throw new MessageFailure('invalid', `The host ${hostname} has an address that is not public (${range})`, {
       remedy: 'Put the file on a host with public addresses only, or into S3, and send the message again.',
     });

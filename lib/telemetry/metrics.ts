@@ -45,6 +45,16 @@ export const metricDefinitions = {
   SnapshotRows: { unit: 'Count', dimensions: [['change']] },
   /** Exports of all courses that the schedule began, without those that a person began. */
   NightlyExports: { unit: 'Count', dimensions: [['function']] },
+  /** Pages of changes that were asked for: `done`, or `failed`. */
+  ChangePolls: { unit: 'Count', dimensions: [['outcome']] },
+  /** Of these, the notices: `sent`, `skipped` as the mapping does not name them, or `refused`. */
+  ChangeNotices: { unit: 'Count', dimensions: [['outcome']] },
+  /** Fills of the crosswalk that began. */
+  CrosswalkRuns: { unit: 'Count', dimensions: [['function']] },
+  /** Fills of the crosswalk by outcome: `filled`, or `held` where names stay as they were until a person has looked. */
+  CrosswalkFills: { unit: 'Count', dimensions: [['outcome']] },
+  /** Codes that stand for another org unit than before, and nobody has accepted that. */
+  CrosswalkMoved: { unit: 'Count', dimensions: [['function']] },
   /** 1 or 0, like the next two; nothing where it is not known. */
   PlatformReachable: { unit: 'None', dimensions: [['function']] },
   CredentialAccepted: { unit: 'None', dimensions: [['function']] },

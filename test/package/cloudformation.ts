@@ -103,7 +103,10 @@ export function deploy(template: Template) {
       const [one, other] = (given as [unknown, unknown]).map(resolved);
       return one === other;
     }
-    if (name === 'Fn::Split') return `${(given as string[])[1]}`.split((given as string[])[0] ?? '');
+    if (name === 'Fn::Split') {
+      const [separator, text] = given as [string, unknown];
+      return `${resolved(text)}`.split(separator);
+    }
     if (name === 'Fn::Sub') return substituted(given as string);
     if (name === 'Fn::Join') {
       const [separator, parts] = given as [string, unknown[]];

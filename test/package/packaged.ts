@@ -46,6 +46,11 @@ export const ofProd = [
   '--param=kmsKeyArn=arn:aws:kms:us-east-1:000000000000:key/0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4',
   '--param=subnetIds=subnet-0a1b2c3d,subnet-4e5f6a7b',
   '--param=securityGroupIds=sg-0a1b2c3d',
+  '--param=producerTopics=arn:aws:sns:us-east-1:000000000000:sis,arn:aws:sns:us-east-1:000000000000:grades',
+  '--param=producerRules=arn:aws:events:us-east-1:000000000000:rule/sis',
+  '--param=producerAccounts=111111111111,222222222222',
+  '--param=changesUrl=https://sis.university.edu/changes',
+  '--param=changesSecret=changes',
 ];
 
 /** `prod` is deployed, which ends when it is packaged, as there are no credentials. */

@@ -197,6 +197,18 @@ const scheduled: Record<string, () => Promise<void>> = {
     expect(await invoke('course-export', { orgUnitIds: [2001] })).toMatchObject({ outcome: 'complete' });
   },
 
+  'crosswalk-fill': async () => {
+    expect(await invoke('crosswalk-fill', { classlists: true })).toMatchObject({ outcome: 'filled' });
+    const controls = controlsOf(deployed.stack.description);
+    await controls.seed({
+      orgUnits: [
+        { orgUnitId: 2001, code: 'OTHER' },
+        { orgUnitId: 7001, code: 'BIO-101' },
+      ],
+    });
+    expect(await invoke('crosswalk-fill')).toMatchObject({ outcome: 'filled' });
+  },
+
   'dead-letter-replay': async () => {
     await sendLetter('grade-push', 'rejected');
     const schedule = JSON.parse(await readFile('events/dead-letter-replay.json', 'utf8'));

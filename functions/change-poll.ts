@@ -1,0 +1,25 @@
+import type { Context } from 'aws-lambda';
+import { type PollSummary, pollChanges } from '../lib/change-poll/poll.ts';
+import { createPollServices } from '../lib/change-poll/services.ts';
+import { onceFromEnvironment } from '../lib/config/environment.ts';
+import { pollSettingsFrom } from '../lib/config/settings.ts';
+import { loadIntegrations } from '../lib/deployment/integrations.ts';
+
+const services = onceFromEnvironment((environment) =>
+  createPollServices(pollSettingsFrom(environment), loadIntegrations),
+);
+
+/** Kept of the time that is left. */
+const reserveMs = 3_000;
+
+/** On schedule: sends what the change notices of the SIS make. Without CHANGES_URL it does nothing. */
+export const handler = async (_event: unknown, context: Context): Promise<PollSummary> => {
+  const { observe, parts } = services();
+  observe.begin(context.awsRequestId);
+  if (parts === undefined) return { outcome: 'off', pages: 0, sent: 0, skipped: 0, refused: 0 };
+  try {
+    return await pollChanges(parts, Date.now() + context.getRemainingTimeInMillis() - reserveMs);
+  } finally {
+    observe.flush();
+  }
+};

@@ -1,0 +1,80 @@
+import { Client } from 'undici';
+import { MessageFailure } from '../failure.ts';
+import { type AddressRules, checkAddress, checkedLookup } from '../files/https.ts';
+import { errorCode } from '../redaction/log-text.ts';
+
+export type Asked = {
+  method: 'GET' | 'POST';
+  url: URL;
+  headers: Record<string, string>;
+};
+
+export type AskOptions = AddressRules & { maxBytes: number; timeoutMs: number; signal: AbortSignal };
+
+/**
+ * Asks once, and reads an answer of a bounded size within a bounded time. No redirect is followed: what signs in must reach
+ * nobody else. @throws MessageFailure whose text has neither query nor headers.
+ */
+export const ask = async (
+  { method, url, headers }: Asked,
+  { maxBytes, timeoutMs, signal, ...rules }: AskOptions,
+): Promise<{ status: number; text: string }> => {
+  const name = `${method} ${url.origin}${url.pathname}`;
+  const late = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const client = new Client(url.origin, {
+    allowH2: false,
+    ...{ headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+    connect: { timeout: Math.min(timeoutMs, 5_000), lookup: checkedLookup(rules) },
+  });
+  try {
+    checkAddress(url.hostname, rules);
+    const {
+      statusCode,
+      headers: told,
+      body,
+    } = await client.request({
+      ...{ method, path: `${url.pathname}${url.search}`, signal: late },
+      headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'sis-relay' },
+    });
+    if (statusCode >= 300 && statusCode < 400)
+      throw failure(`${name} answered with a redirect (${statusCode}), and none is followed`, addressRemedy);
+    const encoding = told['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity')
+      throw failure(
+        `${name} answered in the encoding ${String(encoding).slice(0, 40)}, which nobody asked for`,
+      );
+    return { status: statusCode, text: await textOf(body, maxBytes, name) };
+  } catch (error) {
+    if (error instanceof MessageFailure) throw error;
+    throw new MessageFailure('unavailable', `${name} gave no answer (${errorCode(error)})`, { cause: error });
+  } finally {
+    void client.destroy();
+  }
+};
+
+const textOf = async (body: AsyncIterable<Uint8Array>, maxBytes: number, name: string): Promise<string> => {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > maxBytes)
+      throw failure(
+        `${name} answered with more than ${maxBytes} bytes`,
+        'Lower CHANGES_LIMIT, so that a page is smaller, or raise CHANGES_MAXIMUM_BYTES.',
+      );
+    parts.push(part);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+  } catch {
+    throw failure(`${name} answered with what is not UTF-8`);
+  }
+};
+
+const addressRemedy = 'Set CHANGES_URL to the address that the redirect leads to.';
+
+/** Of whoever answers: told with each run, until it is put right. */
+export const failure = (
+  message: string,
+  remedy = 'Ask whoever runs the source of changes.',
+): MessageFailure => new MessageFailure('unexpected-answer', message, { remedy });

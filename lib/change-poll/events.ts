@@ -1,0 +1,54 @@
+import { maxMessageBytes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
+import { failureOf } from '../failure.ts';
+import type { Integration } from '../integration.ts';
+import { eventsOf, type Made } from '../mapping/events.ts';
+import type { Mapping } from '../mapping/mapping.ts';
+import { draftOf, messageType } from '../message.ts';
+import { type Notice, sequenceOf } from './page.ts';
+
+export type Letter = { function: string; message: Outgoing };
+
+/** What a notice makes: messages, each for the queue of its function; none, where the mapping does not name it; or why it cannot. */
+export type Outcome = { letters: Letter[] } | { problem: string };
+
+type Known = { mapping: Mapping; integrations: ReadonlyMap<string, Integration<unknown>>; nowMs: number };
+
+/** The same notice makes the same events, whenever it is read: what is sent twice is a duplicate. */
+export const lettersOf = (notice: Notice, { mapping, integrations, nowMs }: Known): Outcome => {
+  const made = eventsOf(notice, mapping);
+  if (made.problems)
+    return { problem: made.problems.map(({ column, problem }) => `${column}: ${problem}`).join('; ') };
+  const letters: Letter[] = [];
+  for (const each of made.events) {
+    const integration = integrations.get(each.function);
+    if (integration === undefined) return { problem: `there is no function ${each.function}` };
+    const isFirst = !letters.some((letter) => letter.function === each.function);
+    const body = JSON.stringify(eventFrom(notice, each, isFirst ? notice.id : `${notice.id}/${each.at}`));
+    const message = { body, attributes: {} };
+    try {
+      draftOf(body, integration, nowMs);
+    } catch (error) {
+      return { problem: failureOf(error).message };
+    }
+    const problem = sqsProblem(message, maxMessageBytes);
+    if (problem !== undefined) return { problem: `its message ${problem}` };
+    letters.push({ function: each.function, message });
+  }
+  return { letters };
+};
+
+const eventFrom = (notice: Notice, { function: name, data, time }: Made, id: string): object => ({
+  specversion: '1.0',
+  id,
+  source: `/sis-relay/changes/${encodeURIComponent(resourceOf(notice))}`,
+  type: messageType(name),
+  time: time ?? notice.published,
+  ...{ sequence: sequenceOf(notice.id) },
+  data,
+});
+
+/** Its name, as a notice tells it. */
+export const resourceOf = ({ resource }: Notice): string => {
+  const { name = resource } = Object(resource) as { name?: unknown };
+  return typeof name === 'string' ? name : '';
+};

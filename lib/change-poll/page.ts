@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import { readJson } from '../json.ts';
+import { failure } from './ask.ts';
+
+/** A notice that something has changed. */
+export type Notice = z.infer<typeof noticeSchema>;
+
+/** Beyond this, JSON's numbers run together. */
+const idSchema = z
+  .union([z.string().min(1).max(200), z.int().min(0).max(Number.MAX_SAFE_INTEGER)])
+  .transform(String)
+  .refine((id) => id.isWellFormed());
+
+const noticeSchema = z.looseObject({ id: idSchema });
+
+/**
+ * The notices of a page, in its order. @throws MessageFailure where the page is none, or its ids do not lead on: then nothing of
+ * it can be passed by, as what follows it could not be asked for.
+ */
+export const noticesIn = (
+  text: string,
+  { after, limit }: { after: string | undefined; limit: number },
+): Notice[] => {
+  const read = readJson(text);
+  if ('problem' in read) throw failure(`The page of changes ${read.problem}`);
+  if (!Array.isArray(read.json)) throw failure('The page of changes is not a list of notices');
+  if (read.json.length > limit * 10)
+    throw failure(`The page of changes has ${read.json.length} notices, and ${limit} were asked for`);
+  const seen = new Set(after === undefined ? [] : [after]);
+  let last = after;
+  return read.json.map((each: unknown, at) => {
+    const parsed = noticeSchema.safeParse(each);
+    if (!parsed.success)
+      throw failure(`Notice ${at + 1} of the page has no id: text, or a whole number without loss`);
+    const { id } = parsed.data;
+    if (seen.has(id))
+      throw failure(`The ids of the page repeat: notice ${at + 1} has one that was there before`);
+    if (last !== undefined && isBefore(id, last))
+      throw failure(`The ids of the page go back: that of notice ${at + 1} is less than the one before it`);
+    seen.add(id);
+    last = id;
+    return parsed.data;
+  });
+};
+
+const digits = /^\d+$/;
+
+/** Only numbers have an order of their own; of texts, that of the page is taken. */
+const isBefore = (id: string, last: string): boolean =>
+  digits.test(id) && digits.test(last) && BigInt(id) < BigInt(last);
+
+/** A sequence that sorts as the ids do; undefined where they are texts. */
+export const sequenceOf = (id: string): string | undefined =>
+  digits.test(id) ? id.padStart(20, '0') : undefined;

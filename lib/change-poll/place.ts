@@ -1,0 +1,48 @@
+import { attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
+
+/** Up to where the changes of a source were sent, kept beside the ledger. */
+export type Place = {
+  /** Undefined: nothing was read yet. */
+  read(signal: AbortSignal): Promise<string | undefined>;
+  /** False: another one has gone on from there meanwhile. */
+  move(from: string | undefined, to: string, signal: AbortSignal): Promise<boolean>;
+};
+
+export const createPlace = ({
+  dynamodb,
+  table,
+  name,
+  nowMs,
+}: {
+  dynamodb: DynamoDb;
+  table: string;
+  name: string;
+  nowMs(): number;
+}): Place => {
+  const Key = { resource: { S: `changes/${name}` } };
+  return {
+    read: async (signal) => {
+      const get = { TableName: table, Key, ConsistentRead: true };
+      const { Item } = await dynamodb.call('GetItem', get, { signal });
+      return Item?.lastId?.S;
+    },
+    move: async (from, to, signal) => {
+      const update = {
+        TableName: table,
+        Key,
+        UpdateExpression: 'SET lastId = :to, atMs = :now',
+        // The write may be sent twice: the second time, what it wrote is there.
+        ConditionExpression:
+          from === undefined
+            ? 'attribute_not_exists(lastId) OR lastId = :to'
+            : 'lastId = :from OR lastId = :to',
+        ExpressionAttributeValues: {
+          ':to': attribute(to),
+          ':now': attribute(nowMs()),
+          ...(from !== undefined && { ':from': attribute(from) }),
+        },
+      };
+      return (await unlessRefused(() => dynamodb.call('UpdateItem', update, { signal }))) !== undefined;
+    },
+  };
+};

@@ -1,0 +1,142 @@
+import type { Outgoing } from '../aws/sqs-limits.ts';
+import { failureOf, MessageFailure } from '../failure.ts';
+import type { Integration } from '../integration.ts';
+import { type Mapping, readMapping } from '../mapping/mapping.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import { lettersOf, resourceOf } from './events.ts';
+import { type Notice, noticesIn } from './page.ts';
+import type { Place } from './place.ts';
+import type { Source } from './source.ts';
+
+export type PollSummary = {
+  /** `off`: no source is set. `overtaken`: another run has gone on meanwhile. */
+  outcome: 'off' | 'done' | 'overtaken' | 'failed';
+  pages: number;
+  /** Notices by what became of them. */
+  sent: number;
+  skipped: number;
+  refused: number;
+  /** What is wrong, and who must do what. */
+  problem?: string;
+};
+
+export type PollParts = {
+  source: Source;
+  place: Place;
+  /** The text of the mapping file; undefined: there is none. */
+  readMappingFile(signal: AbortSignal): Promise<string | undefined>;
+  /** Keeps a notice that makes no message. */
+  keepRefused(id: string, text: string, signal: AbortSignal): Promise<void>;
+  /** @throws where one of them was not taken. */
+  send(functionName: string, messages: Outgoing[], signal: AbortSignal): Promise<void>;
+  integrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
+  observe: Observe;
+  /** After which id to begin, where nothing was read yet. */
+  from: string | undefined;
+  limit: number;
+  nowMs(): number;
+};
+
+export const mappingFile = 'change-poll/mapping.json';
+
+/**
+ * Reads pages of change notices, sends what they make, and only then stores the last id: a page is read again wherever a run
+ * dies, and what was sent twice has the same event ids. A notice that makes no message is kept, and stops none behind it.
+ */
+export const pollChanges = async (parts: PollParts, untilMs: number): Promise<PollSummary> => {
+  const { observe, place, source, limit, nowMs } = parts;
+  const summary: PollSummary = { outcome: 'done', pages: 0, sent: 0, skipped: 0, refused: 0 };
+  const signal = AbortSignal.timeout(Math.max(1, untilMs - nowMs()));
+  try {
+    const integrations = await parts.integrations();
+    const mapping = await mappingOf(parts, integrations, signal);
+    let last = await place.read(signal);
+    do {
+      const after = last ?? parts.from;
+      const notices = noticesIn(await source.page(after, signal), { after, limit });
+      const end = notices.at(-1)?.id;
+      if (end === undefined) break;
+      await sendPage(notices, { ...parts, mapping, integrations, summary, signal });
+      if (!(await place.move(last, end, signal))) {
+        summary.outcome = 'overtaken';
+        observe.info('another run has gone on with the changes meanwhile');
+        break;
+      }
+      last = end;
+      summary.pages += 1;
+      if (notices.length < limit) break;
+      // The next page needs as much time as this one may have taken, and what is left then goes on with the next run.
+    } while (nowMs() < untilMs - reserveMs);
+    observe.count('ChangePolls', { outcome: 'done' }, 1);
+  } catch (error) {
+    const { kind, message, remedy } = failureOf(error);
+    observe.error(
+      'the changes cannot be read on: the last id stays',
+      { reason: `${message}. ${remedy}`, kind },
+      error,
+    );
+    observe.failed(kind);
+    observe.count('ChangePolls', { outcome: 'failed' }, 1);
+    Object.assign(summary, { outcome: 'failed', problem: `${message}. ${remedy}` });
+  }
+  return summary;
+};
+
+/** A page is not begun with less time. */
+const reserveMs = 20_000;
+
+const mappingOf = async (
+  { readMappingFile }: PollParts,
+  integrations: ReadonlyMap<string, Integration<unknown>>,
+  signal: AbortSignal,
+): Promise<Mapping> => {
+  const text = await readMappingFile(signal);
+  const read =
+    text === undefined ? { problems: ['it is not there, or not readable'] } : readMapping(text, integrations);
+  if ('mapping' in read) return read.mapping;
+  throw new MessageFailure(
+    'rejected',
+    `The mapping ${mappingFile}: ${read.problems.slice(0, 5).join('; ')}`,
+    {
+      remedy: `Put a mapping to ${mappingFile} of the stage’s bucket.`,
+    },
+  );
+};
+
+type Page = Omit<PollParts, 'integrations'> & {
+  mapping: Mapping;
+  integrations: ReadonlyMap<string, Integration<unknown>>;
+  summary: PollSummary;
+  signal: AbortSignal;
+};
+
+const sendPage = async (notices: Notice[], page: Page): Promise<void> => {
+  const { observe, summary, signal } = page;
+  const queues = new Map<string, Outgoing[]>();
+  const refused: [notice: Notice, problem: string][] = [];
+  const counts = { sent: 0, skipped: 0 };
+  for (const notice of notices) {
+    const made = lettersOf(notice, { ...page, nowMs: page.nowMs() });
+    if ('problem' in made) refused.push([notice, made.problem]);
+    else if (made.letters.length === 0) counts.skipped += 1;
+    else counts.sent += 1;
+    for (const { function: name, message } of 'letters' in made ? made.letters : []) {
+      const queue = queues.get(name) ?? [];
+      queue.push(message);
+      queues.set(name, queue);
+    }
+  }
+  for (const [name, messages] of queues) await page.send(name, messages, signal);
+  for (const [notice, problem] of refused) {
+    await page.keepRefused(notice.id, JSON.stringify({ problem, notice }), signal);
+    observe.warn('a notice of a change makes no message, and is kept under change-poll/refused', {
+      eventId: notice.id,
+      reason: `${resourceOf(notice)}: ${problem}`,
+    });
+  }
+  for (const [outcome, count] of Object.entries({ ...counts, refused: refused.length }))
+    if (count > 0) observe.count('ChangeNotices', { outcome }, count);
+  summary.sent += counts.sent;
+  summary.skipped += counts.skipped;
+  summary.refused += refused.length;
+};

@@ -1,0 +1,74 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
+import { createDynamoDb } from '../aws/dynamodb.ts';
+import { unlessError } from '../aws/error.ts';
+import { hasOwnStore, type PollSettings } from '../config/settings.ts';
+import { createSecretReader } from '../credentials/reader.ts';
+import { createQueues } from '../delivery/queues.ts';
+import { createObserve, type Observe } from '../telemetry/observe.ts';
+import { createPlace } from './place.ts';
+import { mappingFile, type PollParts } from './poll.ts';
+import { createSource } from './source.ts';
+
+const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 5_000 }), maxAttempts: 3 };
+
+export type PollServices = {
+  observe: Observe;
+  /** Undefined where no source is set. */
+  parts: PollParts | undefined;
+};
+
+/** The services of a container that polls. */
+export const createPollServices = (
+  settings: PollSettings,
+  integrations: PollParts['integrations'],
+): PollServices => {
+  const observe = createObserve({
+    function: 'change-poll',
+    level: settings.LOG_LEVEL,
+    namespace: settings.METRIC_NAMESPACE,
+  });
+  const { CHANGES_URL: url, CHANGES_BUCKET: Bucket, DEAD_LETTER_QUEUE_URL: deadLetterQueueUrl } = settings;
+  if (url === undefined) return { observe, parts: undefined };
+  const s3 = lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
+    ...clientOptions,
+    forcePathStyle: hasOwnStore(settings),
+  });
+  const sqs = lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions);
+  const client = awsClient(SecretsManagerClient, clientOptions);
+  const parts: PollParts = {
+    source: createSource(
+      { ...settings, CHANGES_URL: url },
+      { readSecret: createSecretReader({ client, prefix: settings.SECRET_PREFIX }) },
+    ),
+    place: createPlace({
+      dynamodb: createDynamoDb(clientOptions),
+      ...{ table: settings.LEDGER_TABLE, name: settings.CHANGES_NAME, nowMs: Date.now },
+    }),
+    readMappingFile: async (abortSignal) => {
+      const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+      const get = new GetObjectCommand({ Bucket, Key: mappingFile });
+      // S3 answers so where there is none, and the caller may not list the bucket.
+      const answer = await unlessError(/^(NoSuchKey|NotFound|AccessDenied)$/, async () =>
+        (await s3()).send(get, { abortSignal }),
+      );
+      return answer?.Body?.transformToString();
+    },
+    keepRefused: async (id, Body, abortSignal) => {
+      const { PutObjectCommand } = await import('@aws-sdk/client-s3');
+      const Key = `change-poll/refused/${encodeURIComponent(id)}.json`;
+      const put = new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' });
+      await (await s3()).send(put, { abortSignal });
+    },
+    send: (name, messages, signal) => {
+      // Queues are named alike, and after their functions.
+      const queueUrl = deadLetterQueueUrl.replace(/dead-letters$/, name);
+      return createQueues({ ...{ sqs, queueUrl, deadLetterQueueUrl }, warn: observe.warn }).send(
+        messages,
+        signal,
+      );
+    },
+    ...{ integrations, observe, from: settings.CHANGES_FROM, limit: settings.CHANGES_LIMIT, nowMs: Date.now },
+  };
+  return { observe, parts };
+};

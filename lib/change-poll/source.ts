@@ -1,0 +1,117 @@
+import * as z from 'zod';
+import type { PollSettings } from '../config/settings.ts';
+import type { ReadSecret } from '../credentials/reader.ts';
+import { MessageFailure } from '../failure.ts';
+import { jsonIn } from '../json.ts';
+import { type AskOptions, ask, failure } from './ask.ts';
+
+/** Reads the page of changes behind an id. */
+export type Source = { page(after: string | undefined, signal: AbortSignal): Promise<string> };
+
+/** A header as it is sent, or a key that another address exchanges for a token of short life. */
+const secretShape = z.object({
+  header: z
+    .string()
+    .regex(/^[\w-]{1,60}$/)
+    .optional(),
+  value: z.string().min(1).optional(),
+  tokenUrl: z.url({ protocol: /^https?$/ }).optional(),
+  apiKey: z.string().min(1).optional(),
+});
+
+/** What a header may hold. */
+const headerText = /^[\t\x20-\x7e]+$/;
+const tokenForm = /^[\w.~+/=-]{1,8192}$/;
+
+/** @throws MessageFailure whose text repeats nothing of the secret. */
+export const createSource = (
+  settings: PollSettings & { CHANGES_URL: string },
+  { readSecret }: { readSecret: ReadSecret },
+): Source => {
+  const options: Omit<AskOptions, 'signal'> = {
+    maxBytes: settings.CHANGES_MAXIMUM_BYTES,
+    timeoutMs: settings.CHANGES_TIMEOUT_MS,
+    allowLoopback: settings.CHANGES_PRIVATE,
+    allowPrivate: settings.CHANGES_PRIVATE,
+  };
+  const { CHANGES_SECRET: secretName } = settings;
+  let headers: Record<string, string> | undefined;
+
+  const signIn = async (signal: AbortSignal): Promise<Record<string, string>> => {
+    if (secretName === undefined) return {};
+    const secret = await readSecret(secretName, secretShape);
+    const { header, value, tokenUrl, apiKey } = secret;
+    if (header !== undefined && value !== undefined && headerText.test(value)) return { [header]: value };
+    const isPlain = tokenUrl?.startsWith('http:') && !settings.CHANGES_PRIVATE;
+    if (tokenUrl === undefined || apiKey === undefined || isPlain || !headerText.test(apiKey))
+      throw new MessageFailure(
+        'credentials',
+        `The secret ${secretName} of changes has missing or wrong fields`,
+        {
+          remedy:
+            'Put {"header": "Authorization", "value": "Bearer …"} into it, or {"tokenUrl": "https://…", "apiKey": "…"}.',
+        },
+      );
+    const answer = await ask(
+      { method: 'POST', url: new URL(tokenUrl), headers: { authorization: `Bearer ${apiKey}` } },
+      { ...options, maxBytes: 65_536, signal },
+    );
+    if (answer.status >= 500) throw silence('the address of tokens', answer.status);
+    const token = tokenIn(answer.text);
+    if (answer.status !== 200 || token === undefined)
+      throw new MessageFailure(
+        'credentials',
+        `The address of tokens of changes gave no token (${answer.status})`,
+        { remedy: `Look at the key in the secret ${secretName}: is it still valid?` },
+      );
+    return { authorization: `Bearer ${token}` };
+  };
+
+  return {
+    page: async (after, signal) => {
+      const url = new URL(settings.CHANGES_URL);
+      if (after !== undefined) url.searchParams.set(settings.CHANGES_AFTER_PARAMETER, after);
+      url.searchParams.set(settings.CHANGES_LIMIT_PARAMETER, String(settings.CHANGES_LIMIT));
+      const read = async () => {
+        headers ??= await signIn(signal);
+        const accept = { accept: settings.CHANGES_ACCEPT };
+        return ask({ method: 'GET', url, headers: { ...accept, ...headers } }, { ...options, signal });
+      };
+      let answer = await read();
+      if (answer.status === 401 && secretName !== undefined) {
+        // A token may have ended, or a key was rotated.
+        headers = undefined;
+        answer = await read();
+      }
+      if (answer.status === 401 || answer.status === 403) {
+        headers = undefined;
+        throw new MessageFailure(
+          'credentials',
+          `The source of changes refuses what signs in (${answer.status})`,
+          {
+            remedy: `Put a key that is valid into the secret ${secretName ?? 'that CHANGES_SECRET names'}.`,
+          },
+        );
+      }
+      if (answer.status >= 500 || answer.status === 408 || answer.status === 429)
+        throw silence('the source of changes', answer.status);
+      if (answer.status !== 200)
+        throw failure(
+          `The source of changes answered with ${answer.status}`,
+          'Look at CHANGES_URL and at the names of its parameters.',
+        );
+      return answer.text;
+    },
+  };
+};
+
+const silence = (what: string, status: number): MessageFailure =>
+  new MessageFailure('unavailable', `${what[0]?.toUpperCase()}${what.slice(1)} answered with ${status}`);
+
+/** The token alone, or in the answer of OAuth. */
+const tokenIn = (text: string): string | undefined => {
+  const json = jsonIn(text);
+  const { access_token: told } = Object(json) as { access_token?: unknown };
+  const token = typeof json === 'string' ? json : (told ?? text.trim());
+  return typeof token === 'string' && tokenForm.test(token) ? token : undefined;
+};

@@ -1,0 +1,209 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { DeleteMessageBatchCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
+import { createPlace } from '../../lib/change-poll/place.ts';
+import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
+import { localClient } from '../local/aws.ts';
+import { controlsOf } from '../local/controls.ts';
+import { eventOf } from '../local/examples.ts';
+import { type Stack, settingsOf, startStack } from '../local/stack.ts';
+
+let stack: Stack;
+let changes: Awaited<ReturnType<typeof startChanges>>;
+let s3: S3Client;
+const lines: string[] = [];
+
+const settings = () => ({
+  ...{ CHANGES_URL: changes.url, CHANGES_PRIVATE: 'true', CHANGES_SECRET: 'changes', CHANGES_LIMIT: '12' },
+});
+
+beforeAll(async () => {
+  changes = await startChanges();
+  stack = await startStack({
+    functions: ['enrollment-create'],
+    settings: settings(),
+    onLog: (_, line) => lines.push(line),
+  });
+  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
+  const secret = { header: 'Authorization', value: 'Bearer of-the-sis' };
+  await controlsOf(stack.description).secret('sis-relay/local/changes', secret);
+  const Body = JSON.stringify(mapping);
+  await s3.send(new PutObjectCommand({ Bucket: bucket(), Key: 'change-poll/mapping.json', Body }));
+});
+afterAll(async () => {
+  s3?.destroy();
+  await Promise.all([stack?.close(), changes?.close()]);
+});
+
+const bucket = () => stack.description.bucket;
+const placeOf = (name: string) =>
+  createPlace({
+    dynamodb: createDynamoDb(localClient(stack.description.dynamodb)),
+    ...{ table: stack.description.table, name, nowMs: Date.now },
+  });
+const never = new AbortController().signal;
+const refused = async (id: string) => {
+  const get = new GetObjectCommand({ Bucket: bucket(), Key: `change-poll/refused/${id}.json` });
+  return JSON.parse((await (await s3.send(get)).Body?.transformToString()) ?? '');
+};
+
+test('a change of the SIS reaches the platform, and is not sent again', async () => {
+  changes.has([registration(1), registration(2, { content: { status: 'registered' } })]);
+  const invoke = async () => stack.lambda?.invoke('change-poll', await eventOf('change-poll'));
+  expect(await invoke()).toMatchObject({
+    ok: true,
+    payload: { outcome: 'done', pages: 1, sent: 1, skipped: 0, refused: 1 },
+  });
+  const enrolled = async () => (await controlsOf(stack.description).state()).enrollments;
+  await expect
+    .poll(enrolled, { timeout: 20_000 })
+    .toContainEqual(expect.objectContaining({ orgUnitId: 2001, userId: 303, roleId: 110 }));
+  expect(await refused('2')).toMatchObject({ notice: { id: '2' } });
+  expect(changes.asked[0]?.headers.authorization).toBe('Bearer of-the-sis');
+  expect(await invoke()).toMatchObject({ ok: true, payload: { outcome: 'done', pages: 0 } });
+  expect(lines.filter((line) => line.includes('change-poll') && line.includes('of-the-sis'))).toEqual([]);
+});
+
+test('without an address it does nothing', async () => {
+  const idle = await startStack({ functions: [] });
+  expect(await idle.lambda?.invoke('change-poll', {})).toMatchObject({
+    ok: true,
+    payload: { outcome: 'off' },
+  });
+  await idle.close();
+});
+
+describe('the last id', () => {
+  test('is moved by one of two runs alone, and never back', async () => {
+    const place = placeOf('two');
+    expect(await place.read(never)).toBeUndefined();
+    expect(await place.move(undefined, '3', never)).toBe(true);
+    // The same write, sent twice.
+    expect(await place.move(undefined, '3', never)).toBe(true);
+    expect(await place.move(undefined, '2', never)).toBe(false);
+    expect(await Promise.all([place.move('3', '5', never), place.move('3', '4', never)])).toContain(false);
+    expect(await place.move('3', '6', never)).toBe(false);
+    expect(['4', '5']).toContain(await place.read(never));
+  });
+});
+
+type Moment = { at: number; when: 'before' | 'after' };
+
+/** Every call that a run makes, in its order. */
+const calls = [
+  'the mapping is read',
+  'the last id is read',
+  'the secret is read',
+  'messages are sent',
+  'more of them are sent',
+  'a refused notice is kept',
+  'the last id is stored',
+];
+const moments = calls.flatMap((call, at) =>
+  (['before', 'after'] as const).map((when) => ({ moment: `${when} ${call}`, at, when })),
+);
+
+describe('a run that dies', () => {
+  test.each(moments)('$moment loses no change', async ({ at, when }) => {
+    const name = `killed-${at}-${when}`;
+    const wanted = Array.from({ length: 11 }, (_, each) => `${name}-${each}`);
+    const bad = `${name}-bad`;
+    changes.has([
+      ...wanted.map((id) => registration(id, { operation: 'deleted' })),
+      registration(bad, { content: { status: 'registered' } }),
+    ]);
+    expect(await run(name, { at, when })).toBeUndefined();
+    expect(await run(name)).toMatchObject({ outcome: 'done' });
+    const found = await taken();
+    expect([...new Set(found)].sort()).toEqual([...wanted].sort());
+    // Sent again are those alone that were sent before it died, and with the same ids.
+    expect(found.length).toBeLessThanOrEqual(2 * wanted.length);
+    expect(await refused(bad)).toMatchObject({ notice: { id: bad } });
+    expect(await placeOf(name).read(never)).toBe(bad);
+  });
+});
+
+/** The ids of what lies on a queue that nobody polls. */
+async function taken(): Promise<string[]> {
+  const QueueUrl = stack.description.queues['enrollment-remove'];
+  const ids: string[] = [];
+  for (;;) {
+    const { Messages = [] } = await stack.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
+    );
+    if (Messages.length === 0) return ids;
+    ids.push(...Messages.map(({ Body }) => JSON.parse(Body ?? '').id));
+    const Entries = Messages.map(({ ReceiptHandle }, at) => ({ Id: `${at}`, ReceiptHandle }));
+    await stack.sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
+  }
+}
+
+/** One invocation in a process of its own, killed at a moment: then there is no summary. */
+async function run(name: string, moment?: Moment): Promise<unknown> {
+  let child: ChildProcess | undefined;
+  let count = 0;
+  const kill = (at: number, when: Moment['when']): boolean => {
+    if (moment === undefined || at !== moment.at || when !== moment.when) return false;
+    child?.kill('SIGKILL');
+    return true;
+  };
+  const own: Record<string, string> = {
+    ...settingsOf(stack.description, 'change-poll'),
+    ...{ ...settings(), CHANGES_NAME: name },
+  };
+  const servers = await Promise.all(
+    ['S3', 'SQS', 'DYNAMODB', 'SECRETS_MANAGER'].map(async (service) => {
+      const variable = `AWS_ENDPOINT_URL_${service}`;
+      const server = await passing(own[variable] ?? '', () => count++, kill);
+      return { server, variable };
+    }),
+  );
+  const env = Object.fromEntries(
+    servers.map(({ server, variable }) => [
+      variable,
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ]),
+  );
+  // The client of SQS goes by the address of a queue.
+  const queue = own.DEAD_LETTER_QUEUE_URL?.replace(stack.description.sqs, `${env.AWS_ENDPOINT_URL_SQS}`);
+  child = spawn(process.execPath, [join(import.meta.dirname, '../lib/change-poll/process.ts')], {
+    env: { PATH: process.env.PATH, ...own, ...env, DEAD_LETTER_QUEUE_URL: queue },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [out] = await Promise.all([buffer(child.stdout!), once(child, 'close')]);
+  for (const { server } of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
+  const told = `${out}`.split('\n').find((line) => line.startsWith('{"summary"'));
+  return told && JSON.parse(told).summary;
+}
+
+/** Passes calls on, and counts them; a connection that is only opened is none. */
+async function passing(
+  upstream: string,
+  next: () => number,
+  kill: (at: number, when: Moment['when']) => boolean,
+) {
+  const server = createServer(async (request, response) => {
+    const body = await buffer(request);
+    const isCall = request.headers.authorization !== undefined;
+    const number = isCall ? next() : -1;
+    if (kill(number, 'before')) return void request.socket.destroy();
+    const { host, connection, 'content-length': _, expect: __, ...headers } = request.headers;
+    const sent = { method: request.method!, headers: headers as Record<string, string> };
+    const answer = await fetch(upstream + request.url, body.length > 0 ? { ...sent, body } : sent);
+    const text = Buffer.from(await answer.arrayBuffer());
+    if (kill(number, 'after')) return void request.socket.destroy();
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(text);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
