@@ -23,12 +23,6 @@ export const snapshotTone = ({ state }: Pick<SnapshotRecord, 'state'>): Tone => 
 /** The five counts in the order of their columns. */
 export const countNames = ['created', 'updated', 'removed', 'unchanged', 'refused'] as const;
 
-/** `3 created, 1 removed`: without those that are 0. */
-export const countsText = (counts: Counts): string => {
-  const told = countNames.flatMap((name) => (counts[name] > 0 ? `${numberOf(counts[name])} ${name}` : []));
-  return told.length === 0 ? 'nothing' : told.join(', ');
-};
-
 /** How many of its events are on their queues. */
 export const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
   `${numberOf(sent)} of ${countOf(of, 'message')} sent`;
