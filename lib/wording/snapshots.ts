@@ -2,7 +2,7 @@ import { plain } from '../redaction/printable.ts';
 import type { Decided } from '../snapshots/desk/decide.ts';
 import type { SnapshotDiff } from '../snapshots/desk/diff.ts';
 import type { RefusedRow, ShownSnapshot } from '../snapshots/desk/read.ts';
-import type { Counts, SnapshotRecord } from '../snapshots/record.ts';
+import type { SnapshotRecord } from '../snapshots/record.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import { type Note, noteIf, type Tone } from './notes.ts';
 
@@ -27,7 +27,7 @@ export const countNames = ['created', 'updated', 'removed', 'unchanged', 'refuse
 export const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
   `${numberOf(sent)} of ${countOf(of, 'message')} sent`;
 
-const percent = (share: number): string => `${Math.round(share * 10) / 10} %`;
+const percent = (share: number): string => `${Math.round(share * 100) / 100} %`;
 
 const changeNotes = ({
   removals,
@@ -63,10 +63,18 @@ export const diffNotes = ({ reasons, removals, lostColumns }: SnapshotDiff): Not
 
 /** What a person must know of it before all else. */
 export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
-  const { why, removals, lostColumns, decided, state } = snapshot;
+  const { why, removals, lostColumns, decided, state, unknownRoles = {} } = snapshot;
+  const roles = Object.entries(unknownRoles).map(
+    ([role, rows]) => `${plain(role)} (${countOf(rows, 'row')})`,
+  );
   return [
     ...noteIf(why !== undefined, snapshotTone(snapshot), plain(why ?? '')),
     ...changeNotes({ removals, lostColumns }),
+    ...noteIf(
+      roles.length > 0,
+      'warn',
+      `Roles that snapshot-settings.json gives no id of the platform, so that their rows were refused: ${roles.join(', ')}.`,
+    ),
     ...(decided
       ? [
           {

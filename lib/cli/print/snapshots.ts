@@ -1,7 +1,7 @@
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import type { SnapshotDiff } from '../../snapshots/desk/diff.ts';
-import type { ShownSnapshot, SnapshotList } from '../../snapshots/desk/read.ts';
+import type { RefusedRow, ShownSnapshot, SnapshotList } from '../../snapshots/desk/read.ts';
 import type { Counts, SnapshotRecord } from '../../snapshots/record.ts';
 import { ageOf, numberOf } from '../../wording/amounts.ts';
 import {
@@ -63,13 +63,16 @@ export const snapshotLines = (snapshot: ShownSnapshot, { terminal }: Pick<Print,
       ? [
           '',
           refusedRowsTitle(snapshot),
-          ...refusedRows.flatMap((row) => wrapped(`  ${refusedRowText(row)}`, terminal.width, '    ')),
+          ...refusedLines(refusedRows, terminal),
           `All of them: aws s3 cp ${plain(report ?? '')} -`,
         ]
       : []),
     ...nextLines(snapshot, terminal),
   ];
 };
+
+const refusedLines = (rows: readonly RefusedRow[], { width }: Terminal): string[] =>
+  rows.flatMap((row) => wrapped(refusedRowText(row), width - 2, '  ').map((line) => `  ${line}`));
 
 /** What it is and does, as before a decision, too. */
 export const planLines = (snapshot: SnapshotRecord, terminal: Terminal): string[] => {
@@ -104,7 +107,7 @@ export const diffLines = (diff: SnapshotDiff, terminal: Terminal): string[] => [
   '',
   ...changeLines(diff, terminal),
   ...(diff.refusedRows.length > 0 ? ['', refusedRowsTitle(diff)] : []),
-  ...diff.refusedRows.flatMap((row) => wrapped(`  ${refusedRowText(row)}`, terminal.width, '    ')),
+  ...refusedLines(diff.refusedRows, terminal),
 ];
 
 const nextLines = (snapshot: SnapshotRecord, terminal: Terminal): string[] => {
