@@ -105,14 +105,6 @@ export const refusedRowsTitle = ({
     ? `Rows that were not used, the first ${refusedRows.length} of ${numberOf(counts.refused)}:`
     : 'Rows that were not used:';
 
-/** The commands that come next, without the program's name. */
-export const nextCommands = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): string[] =>
-  state === 'waiting-for-approval'
-    ? [`snapshots approve ${id}`, `snapshots reject ${id} --reason "…"`]
-    : state === 'comparing' || state === 'sending'
-      ? [`snapshots show ${id}`]
-      : [];
-
 export const noSnapshotsText = (name: string): string =>
   `${name}: no snapshot was ever put into the bucket under snapshots/.`;
 
@@ -122,7 +114,7 @@ export const decidedText = ({ snapshot, outcome }: Decided, decision: string): s
   if (outcome === 'already')
     return `${plain(decided?.by ?? 'Somebody')} ${decision} snapshot ${id} already: nothing was changed.`;
   if (outcome === 'unheard')
-    return `Snapshot ${id} is ${decision}. Its import has not written that down yet: \`sis-relay snapshots show ${id}\` tells when it has.`;
+    return `Snapshot ${id} is ${decision}. Its import has not written that down yet: look at it again in a minute.`;
   const then = decision === 'rejected' ? 'Nothing of it was sent.' : `It ${isOrWas(snapshot)}.`;
   return `Snapshot ${id} is ${decision}. ${then}`;
 };

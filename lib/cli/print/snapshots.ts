@@ -8,7 +8,6 @@ import {
   countNames,
   diffNotes,
   diffTitle,
-  nextCommands,
   noSnapshotsText,
   refusedRowsTitle,
   refusedRowText,
@@ -109,6 +108,14 @@ export const diffLines = (diff: SnapshotDiff, terminal: Terminal): string[] => [
   ...(diff.refusedRows.length > 0 ? ['', refusedRowsTitle(diff)] : []),
   ...refusedLines(diff.refusedRows, terminal),
 ];
+
+/** The commands that come next, without the program's name. */
+const nextCommands = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): string[] =>
+  state === 'waiting-for-approval'
+    ? [`snapshots approve ${id}`, `snapshots reject ${id} --reason "…"`]
+    : state === 'comparing' || state === 'sending'
+      ? [`snapshots show ${id}`]
+      : [];
 
 const nextLines = (snapshot: SnapshotRecord, terminal: Terminal): string[] => {
   const [first, ...others] = nextCommands(snapshot);

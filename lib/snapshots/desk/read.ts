@@ -114,9 +114,7 @@ export const readSnapshot = async (
   const ids = isName ? await idsIn(access, given, signal) : [];
   const [id, second] = ids;
   if (id === undefined)
-    throw new RefusedError(
-      `There is no snapshot ${given}: \`sis-relay snapshots list\` names those that there are.`,
-    );
+    throw new RefusedError(`There is no snapshot ${given}: the list of them names those that there are.`);
   if (second !== undefined && id !== given)
     throw new RefusedError(
       `${ids.length} snapshots have an id that begins with ${given}, such as ${id} and ${second}: give more of it.`,
