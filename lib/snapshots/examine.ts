@@ -31,6 +31,8 @@ import type { Dropped, SnapshotStore } from './store.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import { openZip } from './zip.ts';
 
+type Services = Pick<SnapshotServices, 'store' | 'integrations'>;
+
 /** What is to be done with a snapshot. It is recorded as the result of a step, so it stays small. */
 export type Examined =
   /** There is nothing to do, or nothing more. */
@@ -57,7 +59,7 @@ const dropOf = (id: string): string => id.slice(0, 16);
 /** Compares the file with what was accepted last, and keeps what is to be sent. */
 export const examine = async (
   dropped: Dropped,
-  { services, startedAt }: { services: SnapshotServices; startedAt: string },
+  { services, startedAt }: { services: Services; startedAt: string },
 ): Promise<Examined> => {
   const { store } = services;
   const folder = await mkdtemp(join(tmpdir(), 'snapshot-'));
@@ -140,7 +142,7 @@ type Comparing = {
   record: SnapshotRecord;
   last: AcceptedSnapshot | undefined;
   dropped: Dropped;
-  services: SnapshotServices;
+  services: Services;
 };
 
 const compare = async (

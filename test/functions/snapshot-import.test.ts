@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -181,5 +180,250 @@ describe('an import', () => {
     });
     expect(await reportOf(answer)).toEqual([]);
     expect(logged.join('\n')).not.toMatch(/ada|BIO-101|See me/);
+  });
+});
+
+/** Everything but what differs. */
+const unchanged = { created: 0, updated: 0, removed: 0, refused: 0 };
+
+describe('a later snapshot', () => {
+  test('sends only what changed, and the same again sends nothing', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    sis.enrollments = [
+      ...change(sis.enrollments, 'e-bio-tess', { role: 'student' }).filter(
+        ({ sourcedId }) => sourcedId !== 'e-bio-cleo',
+      ),
+      enrollment('art', 'ben'),
+    ];
+    sis.lineItems = change(sis.lineItems, 'l-essay', { title: 'First essay' });
+    sis.results = [
+      result('essay', 'ada', '17.5', { dateLastModified: '2026-02-01T00:00:00Z' }),
+      result('essay', 'ben', '1'),
+      result('talk', 'ada', '', { textScore: 'passed' }),
+    ];
+    const answer = await importSis(sis);
+    expect(await sent()).toEqual({
+      'enrollment-create': [
+        { orgUnitCode: 'ART-1', userName: 'ben', roleId: 110 },
+        { orgUnitCode: 'BIO-101', userName: 'tess', roleId: 110 },
+      ],
+      'enrollment-remove': [{ orgUnitCode: 'BIO-101', userName: 'cleo' }],
+      'grade-object-update': [
+        { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', type: 'numeric', name: 'First essay' },
+      ],
+      'grade-push': [
+        {
+          ...{ orgUnitCode: 'ART-1', gradeObjectName: 'Talk', userName: 'ada' },
+          grade: { type: 'text', text: 'passed' },
+        },
+        {
+          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'First essay', userName: 'ben' },
+          // That the SIS has a comment no more clears it.
+          ...{ grade: { type: 'numeric', points: 1, outOf: 20 }, comments: '' },
+        },
+      ],
+    });
+    expect((await recordOf(answer)).byKind).toEqual({
+      lineItems: { ...unchanged, updated: 1, unchanged: 1 },
+      enrollments: { ...unchanged, created: 1, updated: 1, removed: 1, unchanged: 3 },
+      results: { ...unchanged, created: 1, updated: 1, unchanged: 1 },
+    });
+    const again = await importSis(sis);
+    expect(again.id).not.toBe(answer.id);
+    expect(await sent()).toEqual({});
+    expect((await recordOf(again)).counts).toEqual({ ...unchanged, unchanged: 10 });
+  });
+
+  test('that is told of twice is imported once', async () => {
+    const key = await dropFile(await zipOf(entriesOfSis(smallSis())));
+    const first = await invoke({ key });
+    const notice = {
+      Records: [{ s3: { bucket: { name: Bucket }, object: { key: 'snapshots/export.zip' } } }],
+    };
+    expect(await invoke(notice)).toMatchObject({ outcome: 'known', id: first.id });
+    expect(Object.values(await sent()).flat()).toHaveLength(9);
+  });
+
+  test('that was dropped before the one that was accepted last is superseded', async () => {
+    const old = await zipOf(entriesOfSis({ ...smallSis(), results: [] }));
+    await dropFile(old, 'snapshots/old.zip');
+    await importSis(smallSis());
+    await sent();
+    const answer = await invoke({ key: 'snapshots/old.zip' });
+    expect(answer).toMatchObject({ outcome: 'superseded' });
+    expect(await recordOf(answer)).toMatchObject({ state: 'superseded', endedAt: expect.any(String) });
+    expect(await sent()).toEqual({});
+  });
+
+  test('gives each event an id of its own, a time that goes on, and a place in the order', async () => {
+    const sis = smallSis();
+    const first = await importSis(sis);
+    const of = async () => (await bodiesIn('grade-push')).map((body) => JSON.parse(body) as Event);
+    const before = (await of()).find(({ data }) => data.userName === 'ada');
+    const droppedAt = (await recordOf(first)).droppedAt;
+    // Its change is too long ago for the ledger.
+    expect(before).toMatchObject({ source: '/sis-relay/snapshots', time: droppedAt, sequence: '1' });
+    expect(before?.id).toMatch(new RegExp(`^${first.id}/[0-9a-f]{20}$`));
+    // It did not advance, then it did.
+    sis.results = change(sis.results, 'r-essay-ada', { score: '18' });
+    const second = await importSis(sis);
+    const [event] = await of();
+    expect(event).toMatchObject({ time: (await recordOf(second)).droppedAt, sequence: '2' });
+    expect(event?.id.split('/')[1]).toBe(before?.id.split('/')[1]);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const dateLastModified = new Date().toISOString();
+    sis.results = change(sis.results, 'r-essay-ada', { score: '19', dateLastModified });
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await importSis(sis);
+    expect(await of()).toMatchObject([{ time: dateLastModified, sequence: '3' }]);
+  });
+
+  test('of changes alone leaves what it does not name', async () => {
+    await importSis(smallSis());
+    await sent();
+    const delta = { users: 'delta', enrollments: 'delta' };
+    const active = { status: 'active' };
+    const answer = await importSis(
+      {
+        // A user who has another name now is known by that.
+        users: [{ sourcedId: 'u-ben', username: 'benjamin', ...active }],
+        enrollments: [
+          enrollment('art', 'cleo', active),
+          enrollment('bio', 'cleo', { status: 'tobedeleted' }),
+          enrollment('bio', 'ada', { sourcedId: 'another', status: 'tobedeleted' }),
+        ],
+      },
+      delta,
+    );
+    expect(answer.outcome).toBe('accepted');
+    expect(await sent()).toEqual({
+      'enrollment-create': [
+        { orgUnitCode: 'ART-1', userName: 'cleo', roleId: 110 },
+        { orgUnitCode: 'BIO-101', userName: 'benjamin', roleId: 110 },
+      ],
+      'enrollment-remove': [{ orgUnitCode: 'BIO-101', userName: 'cleo' }],
+      'grade-push': [
+        {
+          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', userName: 'benjamin' },
+          ...{ grade: { type: 'numeric', points: 0, outOf: 20 }, comments: 'See me' },
+        },
+      ],
+    });
+  });
+
+  test('heeds the days of enrollments', async () => {
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const sis = smallSis();
+    const enrollments = sis.enrollments;
+    sis.enrollments = [
+      ...change(enrollments, 'e-bio-ada', { beginDate: day(1) }),
+      enrollment('art', 'cleo', { beginDate: day(0), endDate: day(0) }),
+    ];
+    await importSis(sis);
+    const named = (data: Event['data'][] = []) => data.map((each) => `${each.orgUnitCode} ${each.userName}`);
+    expect(named((await sent())['enrollment-create'])).toEqual([
+      'ART-1 ada',
+      'ART-1 cleo',
+      'BIO-101 ben',
+      'BIO-101 cleo',
+      'BIO-101 tess',
+    ]);
+    sis.enrollments = change(enrollments, 'e-art-ada', { endDate: day(-1) });
+    await importSis(sis);
+    const now = await sent();
+    expect(named(now['enrollment-create'])).toEqual(['BIO-101 ada']);
+    expect(named(now['enrollment-remove'])).toEqual(['ART-1 ada', 'ART-1 cleo']);
+  });
+});
+
+describe('rows that cannot be used', () => {
+  test('are told by file, line and column, and leave what was accepted as it is', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    sis.users.push({ sourcedId: 'u-two', username: 'ada' }, { sourcedId: 'u-none' });
+    sis.classes.push({ sourcedId: 'c-none', title: 'No code' });
+    sis.lineItems = [
+      ...change(sis.lineItems, 'l-talk', { title: 'a/b' }),
+      { sourcedId: 'l-new', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '5' },
+      { sourcedId: 'l-max', title: 'No maximum', classSourcedId: 'c-bio' },
+    ];
+    sis.enrollments = [
+      ...change(change(sis.enrollments, 'e-bio-ben', { beginDate: '31.1.2026' }), 'e-bio-cleo', {
+        role: '=cmd()',
+      }),
+      enrollment('bio', 'tess', { sourcedId: 'second', role: 'student' }),
+      enrollment('none', 'ben'),
+      enrollment('art', 'nobody'),
+    ];
+    sis.results = [
+      result('essay', 'ben', '1', { scoreStatus: 'submitted' }),
+      result('essay', 'cleo', '1e3'),
+      result('talk', 'cleo', '1', { comment: 'zero\0byte' }),
+      result('talk', 'ben', '2'),
+      result('talk', 'ben', '3'),
+    ];
+    await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 60 });
+    const answer = await importSis(sis);
+    expect((await reportOf(answer)).sort()).toMatchInlineSnapshot(`
+      [
+        ""enrollments.csv","","role","the role ""=cmd()"" has no id in the settings of snapshots: 1 rows were refused"",
+        ""enrollments.csv","2","userSourcedId","two rows of users.csv have the username of this one"",
+        ""enrollments.csv","3","beginDate","must be a day as in 2026-09-01"",
+        ""enrollments.csv","5","role","two active rows of one class and user have different roles"",
+        ""enrollments.csv","6","userSourcedId","two rows of users.csv have the username of this one"",
+        ""enrollments.csv","7","role","two active rows of one class and user have different roles"",
+        ""enrollments.csv","8","classSourcedId","its row of classes.csv has no classCode"",
+        ""enrollments.csv","9","userSourcedId","names no row of users.csv"",
+        ""lineItems.csv","3","title","data.name: must hold none of / "" * < > + = | , %"",
+        ""lineItems.csv","4","title","two line items of one class have this title"",
+        ""lineItems.csv","5","resultValueMax","must be a number as in 100 or 7.5"",
+        ""results.csv","3","score","must be a number as in 100 or 7.5"",
+        ""results.csv","4","comment","holds control characters"",
+        ""results.csv","5","lineItemSourcedId","another row has this line item and student, too, and differs"",
+        ""results.csv","6","lineItemSourcedId","another row has this line item and student, too, and differs"",
+      ]
+    `);
+    expect(await sent()).toEqual({});
+    const record = await recordOf(answer);
+    expect(record.byKind).toMatchInlineSnapshot(`
+      {
+        "enrollments": {
+          "created": 0,
+          "refused": 8,
+          "removed": 0,
+          "unchanged": 5,
+          "updated": 0,
+        },
+        "lineItems": {
+          "created": 0,
+          "refused": 3,
+          "removed": 0,
+          "unchanged": 1,
+          "updated": 0,
+        },
+        "results": {
+          "created": 0,
+          "pending": 1,
+          "refused": 4,
+          "removed": 1,
+          "unchanged": 0,
+          "updated": 0,
+        },
+      }
+    `);
+    expect(record.unknownRoles).toEqual({ '"=cmd()"': 1 });
+  });
+
+  test('whose key cannot be read make no removal of what is missing', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    sis.enrollments = change(sis.enrollments, 'e-bio-cleo', { userSourcedId: '' });
+    const answer = await importSis(sis);
+    expect(await sent()).toEqual({});
+    expect(await reportOf(answer)).toEqual(['"enrollments.csv","4","userSourcedId","is no id"']);
   });
 });

@@ -6,12 +6,15 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
 import { movedKey } from '../../../lib/crosswalk/moved.ts';
 import { bucketOf, createCrosswalkTable } from '../../../lib/crosswalk/table.ts';
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import { otherKinds } from '../../../lib/desk/letter-words.ts';
 import { localClient } from '../../local/aws.ts';
 import { waitingImport } from '../snapshots/desk/waiting-import.ts';
+import { putText, waitingImport } from '../snapshots/desk/waiting-import.ts';
+import { entriesOfSis, smallSis, zipOf } from '../snapshots/sis.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';
 import { typed } from './typed.ts';
@@ -96,6 +99,12 @@ beforeEach(async () => {
   writeFileSync(join(office.folder, 'mapping.json'), JSON.stringify(mapping));
 });
 
+beforeAll(async () => {
+  writeFileSync(join(office.folder, 'tonight.zip'), await zipOf(entriesOfSis(smallSis())));
+  const bucket = { s3: await office.target().s3(), bucket: office.stack().description.bucket };
+  await putText(bucket, 'snapshot-settings.json', JSON.stringify({ roles: { student: 110, teacher: 109 } }));
+});
+
 const idOf = async (command: string): Promise<string> => {
   if (command.includes('sis-relay snapshots')) {
     const { executions, description } = office.stack();
@@ -149,8 +158,9 @@ const followed = async (command: string) => {
     .replace('npx sis-relay ', '')
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
-    .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json)/g, (name) =>
-      join(office.folder, name),
+    .replace(
+      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json|tonight\.zip)/g,
+      (name) => join(office.folder, name),
     )
     // Here no letter is twelve days old.
     .replace('--until 12d', '--until 0m');
