@@ -127,7 +127,7 @@ const rooms: Record<string, string> = {
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction snapshots/desk snapshots',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
-    'dead-letters/replay connection dead-letters/reading deployment course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
+    'dead-letters/replay connection dead-letters/reading deployment course-export snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment desk message failure redaction json',
   'dead-letters/verify':
@@ -144,10 +144,10 @@ const rooms: Record<string, string> = {
   'snapshots/desk': 'deployment snapshots aws json',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
-    'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
-  snapshots: '',
+    'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
+  snapshots: 'durable delivery integration config telemetry message files ledger failure aws json sorted',
   mapping: 'integration sis-ids json',
-  durable: 'delivery failure aws json',
+  durable: 'delivery files failure aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
     'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws json sis-ids crosswalk',

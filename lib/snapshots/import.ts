@@ -163,7 +163,8 @@ const send = async (examined: ToBeSent, engine: Engine, world: SnapshotServices)
         ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
       });
       countOutcome('accepted', observe);
-      for (const [change, count = 0] of Object.entries(counts)) observe.count('SnapshotRows', { change }, count);
+      for (const [change, count = 0] of Object.entries(counts))
+        observe.count('SnapshotRows', { change }, count);
       observe.info(`the snapshot ${id} is accepted`, { count: sent });
       observe.flush();
       return { outcome: 'accepted', message: `${sent} events were sent.`, id };
