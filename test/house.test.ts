@@ -127,7 +127,7 @@ const rooms: Record<string, string> = {
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
-    'dead-letters/replay connection dead-letters/reading deployment course-export durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
+    'dead-letters/replay connection dead-letters/reading deployment course-export change-poll durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment desk message failure redaction json envelope',
   'dead-letters/verify':
@@ -144,6 +144,8 @@ const rooms: Record<string, string> = {
   deployment: 'integration config telemetry platform/core redaction aws json',
   'course-export':
     'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
+  'change-poll':
+    'mapping delivery config telemetry message credentials integration files failure redaction aws json',
   snapshots: '',
   mapping: 'integration json sis-ids',
   durable: 'delivery failure aws json',
