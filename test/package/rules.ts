@@ -493,7 +493,7 @@ export const rules: Record<string, Rule> = {
       ...['failed', 'correct'].map((outcome) => `${namespaceOf(deployment)} TokenRefreshes ${outcome}`),
       ...['incomplete', 'empty'].map((outcome) => `${namespaceOf(deployment)} ExportRuns ${outcome}`),
       `${namespaceOf(deployment)} NightlyExports course-export`,
-      `${namespaceOf(deployment)} ChangePolls failed`,
+      `${namespaceOf(deployment)} ChangePollsFailed change-poll`,
       `${namespaceOf(deployment)} ChangeNotices refused`,
     ];
     return wanted.filter((each) => !watched.includes(each));
