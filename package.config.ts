@@ -5,6 +5,7 @@ import {
   pollSettingsFrom,
   refreshSettingsFrom,
   settingsFrom,
+  snapshotSettingsFrom,
 } from './lib/config/settings.ts';
 
 /** What of osls is used here; its version is pinned. */
@@ -157,7 +158,7 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
   const { provider, functions, resources } = service;
   const environments = [...Object.values(functions), {}].map(
     ({ environment }: { environment?: Environment }) => ({
-      ...{ QUEUE_URL: made, EXPORT_BUCKET: made, CHANGES_BUCKET: made },
+      ...{ QUEUE_URL: made, EXPORT_BUCKET: made, CHANGES_BUCKET: made, SNAPSHOT_BUCKET: made },
       ...Object.fromEntries(
         Object.entries({ ...provider.environment, ...environment }).map(([name, value]) => [
           name,
@@ -167,7 +168,13 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
     }),
   );
   for (const environment of environments)
-    for (const read of [settingsFrom, exportSettingsFrom, refreshSettingsFrom, pollSettingsFrom])
+    for (const read of [
+      settingsFrom,
+      exportSettingsFrom,
+      refreshSettingsFrom,
+      pollSettingsFrom,
+      snapshotSettingsFrom,
+    ])
       read(environment);
   const told = Object.values(resources.Resources).flatMap(({ Type, Properties }): string[] =>
     Type === 'AWS::SNS::Topic'

@@ -116,54 +116,58 @@ describe('an entry that is missing in serverless.yml is named:', () => {
 
 /**
  * The rooms from the top down, each with the rooms that it may see: imports run downwards only. A room is a folder of `lib` or a
- * file that lies in it; `platform`, `dead-letters` and `crosswalk` have rooms within.
+ * file that lies in it; `platform`, `dead-letters`, `crosswalk` and `snapshots` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
+  cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk crosswalk/names deployment snapshots desk telemetry ledger redaction',
   console:
-    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment mapping desk failure redaction aws',
+    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots mapping desk failure redaction aws',
   markup: 'wording redaction',
   wording:
-    'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish deployment desk telemetry ledger redaction',
+    'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
-    'dead-letters/replay connection dead-letters/reading deployment course-export change-poll durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
+    'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export change-poll snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
-    'dead-letters/replay dead-letters/reading deployment desk message failure redaction json envelope',
+    'dead-letters/replay dead-letters/reading deployment desk message failure redaction envelope json',
   'dead-letters/verify':
-    'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure aws platform/resources',
+    'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure platform/resources aws',
   'user-authorization': 'connection deployment failure platform/resources platform/auth',
   'dead-letters/replay':
     'connection dead-letters/reading deployment desk dead-letter message failure platform/core aws',
   'dead-letters': 'dead-letters/reading publish deployment desk ledger aws json',
   connection:
-    'waiting dead-letters/reading deployment config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
+    'waiting dead-letters/reading snapshots/desk deployment snapshots config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
   waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
-  publish: 'deployment mapping integration desk dead-letter message ledger failure aws json envelope',
+  publish: 'deployment mapping integration desk dead-letter message ledger failure aws envelope json',
+  'snapshots/desk': 'deployment snapshots aws json',
+  'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
+  'crosswalk/fill':
+    'durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
   'course-export':
-    'durable delivery config telemetry message credentials files failure platform/resources platform platform/auth platform/core aws',
+    'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
   'change-poll':
     'mapping delivery config telemetry message credentials integration files failure redaction aws json',
-  snapshots: '',
-  mapping: 'integration json sis-ids',
-  durable: 'delivery failure aws json',
+  snapshots: 'durable delivery integration config telemetry message files ledger failure aws json sorted',
+  mapping: 'integration sis-ids json',
+  durable: 'delivery files failure aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
-    'integration desk dead-letter config telemetry message credentials files ledger failure platform platform/auth platform/core pace redaction aws envelope json sis-ids crosswalk',
+    'integration desk dead-letter config telemetry message credentials files crosswalk ledger failure platform platform/auth platform/core pace sis-ids redaction aws envelope json',
   'message-fields': 'integration message files platform/resources platform/core',
-  integration: 'message credentials files platform platform/auth platform/core pace platform/resources',
-  desk: 'dead-letter telemetry message failure redaction aws envelope json sis-ids',
+  integration: 'message credentials files platform/resources platform platform/auth platform/core pace',
+  desk: 'dead-letter telemetry message failure sis-ids redaction aws envelope json',
   'dead-letter': 'message failure aws json',
   config: 'files platform aws json',
   telemetry: 'failure platform pace redaction aws',
-  message: 'failure redaction json sis-ids envelope',
+  message: 'failure sis-ids redaction envelope json',
   credentials: 'failure platform/auth redaction aws json',
   files: 'failure redaction aws',
   crosswalk: 'failure platform/resources platform sis-ids aws json',
   ledger: 'aws',
-  failure: 'platform/core aws sis-ids',
+  failure: 'platform/core sis-ids aws',
   'platform/resources': 'platform platform/core',
   platform: 'platform/auth platform/core pace redaction',
   'platform/auth': 'platform/core redaction json',
@@ -174,11 +178,12 @@ const rooms: Record<string, string> = {
   aws: '',
   envelope: 'json',
   json: '',
+  sorted: '',
 };
 
 const roomOf = (file: string): string => {
   const path = file.replace(/^lib\//, '').replace(/\.\w+$/, '');
-  const within = /^(?:platform|dead-letters|crosswalk)\/[^/]+(?=\/)/.exec(path);
+  const within = /^(?:platform|dead-letters|crosswalk|snapshots)\/[^/]+(?=\/)/.exec(path);
   return within?.[0] ?? path.replace(/\/.*/, '');
 };
 
@@ -228,11 +233,12 @@ describe('imports', () => {
   });
 });
 
-test('the console stays small: a room of 1,800 lines, and a script of 20 KB', () => {
+test('the console stays small: a room of 1,900 lines, and a script of 20 KB', () => {
   const lines = filesIn('lib/console', '').flatMap((file) =>
     /\.\w+$/.test(file) ? read(file).trimEnd().split('\n') : [],
   );
-  expect(lines.length).toBeLessThanOrEqual(1_800);
+  // 1,800 until the screen Snapshots, which has the rest.
+  expect(lines.length).toBeLessThanOrEqual(1_900);
   expect(Buffer.byteLength(read('lib/markup/console.js'))).toBeLessThanOrEqual(20 * 1024);
 });
 

@@ -8,6 +8,7 @@ import { type Cli, globalOptions } from './command-context.ts';
 import { addAuthUrl } from './commands/auth-url.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConsole } from './commands/console.ts';
+import { addCrosswalk } from './commands/crosswalk.ts';
 import { addHelp } from './commands/help.ts';
 import { addDiscard } from './commands/letters/discard.ts';
 import { addEdit } from './commands/letters/edit.ts';
@@ -22,6 +23,7 @@ import { addVerify } from './commands/letters/verify.ts';
 import { addPause, addResume } from './commands/pause.ts';
 import { addPublish } from './commands/publish.ts';
 import { addScopes } from './commands/scopes.ts';
+import { addSnapshots } from './commands/snapshots.ts';
 import { addStatus } from './commands/status.ts';
 import { addTrace } from './commands/trace.ts';
 import { addWaiting } from './commands/waiting.ts';
@@ -83,7 +85,18 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   ])
     add(letters, cli);
   for (const add of [
-    ...[addStatus, addWaiting, addTrace, addPause, addResume, addPublish, addScopes, addAuthUrl],
+    ...[
+      addStatus,
+      addWaiting,
+      addTrace,
+      addPause,
+      addResume,
+      addPublish,
+      addSnapshots,
+      addCrosswalk,
+      addScopes,
+      addAuthUrl,
+    ],
     ...[addConsole, addCompletion, addHelp],
   ])
     add(program, cli);

@@ -172,6 +172,32 @@ const pollSettingsSchema = settingsSchema
   });
 
 export type PollSettings = z.infer<typeof pollSettingsSchema>;
+/** What crosswalk-fill reads, which has no queue either. */
+const crosswalkSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
+  CROSSWALK_TABLE: z.string(),
+  CROSSWALK_BUCKET: z.string(),
+  CROSSWALK_MAXIMUM_REMOVALS_PERCENT: z.coerce.number().min(0).max(100).default(5),
+  /** Of UTC. */
+  CROSSWALK_CLASSLISTS_HOUR: z.coerce.number().int().min(0).max(23).default(3),
+  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
+});
+
+export type CrosswalkSettings = z.infer<typeof crosswalkSettingsSchema>;
+/** What snapshot-import reads: it calls no platform, and has no queue. */
+const snapshotSettingsSchema = settingsSchema
+  .pick({
+    ...{ DEAD_LETTER_QUEUE_URL: true, METRIC_NAMESPACE: true, LOG_LEVEL: true },
+    ...{ WAIT_MINIMUM_SECONDS: true, WAIT_MAXIMUM_SECONDS: true },
+    ...{ AWS_ENDPOINT_URL: true, AWS_ENDPOINT_URL_S3: true },
+  })
+  .extend({
+    SNAPSHOT_BUCKET: z.string(),
+    /** How long a snapshot that removes too much waits for a person; then it is rejected. */
+    APPROVAL_LONGEST_HOURS: z.coerce.number().positive().default(168),
+    RESERVE_MS: count.default(60_000),
+  });
+
+export type SnapshotSettings = z.infer<typeof snapshotSettingsSchema>;
 
 /** What the API client is made with. */
 export const platformOptionsOf = (
@@ -197,8 +223,12 @@ type Environment = Record<string, string | undefined>;
 export const settingsFrom = (environment: Environment) => checked(settingsSchema, environment);
 export const refreshSettingsFrom = (environment: Environment) => checked(refreshSettingsSchema, environment);
 export const exportSettingsFrom = (environment: Environment) => checked(exportSettingsSchema, environment);
+export const snapshotSettingsFrom = (environment: Environment) =>
+  checked(snapshotSettingsSchema, environment);
 
 export const pollSettingsFrom = (environment: Environment) => checked(pollSettingsSchema, environment);
+export const crosswalkSettingsFrom = (environment: Environment) =>
+  checked(crosswalkSettingsSchema, environment);
 
 export const operationOverridesFrom = (environment: Environment) =>
   checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;

@@ -5,6 +5,8 @@ import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts
 import { RefusedError } from '../deployment/command-errors.ts';
 import { type PausedFunction, pausedFunctions } from '../deployment/pause.ts';
 import type { Target } from '../deployment/target.ts';
+import { waitingSnapshots } from '../snapshots/desk/read.ts';
+import type { SnapshotRecord } from '../snapshots/record.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
 import {
   type CallCount,
@@ -32,6 +34,8 @@ export type Status = {
   letters: Groups & { counts: Counts; unread?: string };
   /** What messages wait for, as their functions told it last; those that wait only for their turn are not among them. */
   waiting: WaitingGroup[];
+  /** Snapshots that wait for a person; undefined: it is not known. */
+  snapshots: SnapshotRecord[] | undefined;
   /** Undefined where the target does not name a platform. */
   connection: ConnectionReport | undefined;
   /** What single functions wait for until a person acts; undefined where it cannot be read. */
@@ -86,7 +90,7 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, paused, connection, incidents, uses, letters, waiting] = await Promise.all([
+  const [queues, paused, connection, incidents, uses, letters, waiting, snapshots] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     pausedFunctions(target, functions),
     withConnection(target, checkConnection),
@@ -94,12 +98,15 @@ export const statusOf = async (
     usesOf(target, [...functions, courseExport]),
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),
+    // Who may read the queues may lack the right to read these.
+    waitingSnapshots(target, signal).catch(() => undefined),
   ]);
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
     queues: queues.flat(),
     paused,
+    snapshots,
     connection,
     incidents,
     pace: {

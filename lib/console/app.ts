@@ -15,6 +15,7 @@ import { addOverview } from './screens/overview.ts';
 import { addPublish } from './screens/publish.ts';
 import { addReplay } from './screens/replay.ts';
 import { addRuns } from './screens/runs.ts';
+import { addSnapshots } from './screens/snapshots.ts';
 import { addTrace } from './screens/trace.ts';
 import { addUncertain } from './screens/uncertain.ts';
 
@@ -79,7 +80,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, o
   });
   for (const add of [
     ...[addOverview, addCauses, addLetters, addLetter, addReplay, addDiscard],
-    ...[addEdit, addUncertain, addPublish, addTrace, addLog, addRuns],
+    ...[addEdit, addUncertain, addPublish, addSnapshots, addTrace, addLog, addRuns],
   ])
     add(desk);
 

@@ -1,7 +1,17 @@
 import { type Html, html } from '../markup/html.ts';
 
 /** The screens that the head of every page names, the first at `/`, the others at their names. */
-const screens = ['Overview', 'Causes', 'Letters', 'Uncertain', 'Publish', 'Trace', 'Log', 'Runs'];
+const screens = [
+  'Overview',
+  'Causes',
+  'Letters',
+  'Uncertain',
+  'Publish',
+  'Snapshots',
+  'Trace',
+  'Log',
+  'Runs',
+];
 
 export type Frame = { title: string; path: string; name: string; who: string; readOnly: boolean };
 

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
+import type { JobStore } from '../durable/store.ts';
 import { type Failure, needsPerson } from '../failure.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { Observe } from '../telemetry/observe.ts';
@@ -7,12 +8,11 @@ import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import { exportOrgUnit, filesOf, type OrgUnitResult, type Task } from './org-unit.ts';
 import { exportOperations } from './parts.ts';
 import type { ExportRequest } from './request.ts';
-import type { ExportStore } from './store.ts';
 import { addFailure, type ExportTotals, noTotals } from './totals.ts';
 
 export type ExportServices = {
   platform: PlatformClient;
-  store: ExportStore;
+  store: JobStore;
   observe: Observe;
   /** Tells how much it calls of what the platform grants. */
   paceUse?: PaceUseRecord;

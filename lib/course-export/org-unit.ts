@@ -1,9 +1,9 @@
+import type { JobStore } from '../durable/store.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
 import type { Platform } from '../platform/client.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import { type Part, partsOf } from './parts.ts';
 import type { ExportRequest } from './request.ts';
-import type { ExportStore } from './store.ts';
 import { addFailure, addFile, type ExportTotals } from './totals.ts';
 
 /** An org unit, or the rest of it. */
@@ -31,7 +31,7 @@ type ExportContext = {
   /** Prefix of all keys of the run. */
   folder: string;
   platform: Platform;
-  store: ExportStore;
+  store: JobStore;
   observe: Observe;
   totals: ExportTotals;
   /** Fires at the end of the time. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { JobStore } from '../durable/store.ts';
 import { type Failure, failureOf } from '../failure.ts';
 import { platformId } from '../message.ts';
 import type { Platform } from '../platform/client.ts';
@@ -11,7 +12,6 @@ import { getGradeObjects, listGradeObjects } from '../platform/resources/grade-o
 import { getGroups, listGroups } from '../platform/resources/groups.ts';
 import { getOrgUnit, getOrgUnits } from '../platform/resources/org-units.ts';
 import { getQuizAttempts, listQuizAttempts } from '../platform/resources/quiz-attempts.ts';
-import type { ExportStore } from './store.ts';
 
 const ids = z.array(platformId).transform((all) => [...new Set(all)]);
 const word = z.string().regex(/^\w+$/, 'must be one word');
@@ -50,7 +50,7 @@ export type Part = {
 
 export type PartContext = {
   platform: Platform;
-  store: ExportStore;
+  store: JobStore;
   /** Called for one item that the platform refuses; the others are exported all the same. */
   refused(item: string, failure: Failure): void;
 };
@@ -128,7 +128,7 @@ async function* inOrgUnit(orgUnitId: number, items: AsyncIterable<object>): Asyn
 /** Lines are joined up to this many characters. */
 const pieceCharacters = 64 * 1024;
 
-const storeLines = async (key: string, items: AsyncIterable<object>, store: ExportStore): Promise<Stored> => {
+const storeLines = async (key: string, items: AsyncIterable<object>, store: JobStore): Promise<Stored> => {
   let lines = 0;
   const pieces = async function* () {
     let text = '';

@@ -18,12 +18,12 @@ export const createExportServices = async (
   settings: ExportSettings,
 ): Promise<ExportServices & { running: RunningExecutions }> => {
   // Loaded for the first export: it would be a third of the function’s cold start.
-  const [s3, { createExportStore }, running] = await Promise.all([
+  const [s3, { createJobStore }, running] = await Promise.all([
     lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
       ...clientOptions,
       forcePathStyle: hasOwnStore(settings),
     })(),
-    import('./store.ts'),
+    import('../durable/store.ts'),
     createRunningExecutions(),
   ]);
   const observe = createObserve({
@@ -48,7 +48,7 @@ export const createExportServices = async (
       budget: platform.pace.budget,
       ...{ observe, nowMs: Date.now },
     }),
-    store: createExportStore({ s3, bucket: settings.EXPORT_BUCKET }),
+    store: createJobStore({ s3, bucket: settings.EXPORT_BUCKET }),
     observe,
     running,
     limits: {

@@ -30,8 +30,14 @@ export const subjectIn = (body: string, ids: PlatformIds = {}): Subject => {
 const namedIn = (data: Record<string, unknown>): string | undefined =>
   namesFirst
     .flatMap((field) => sisIdsIn(data).sisIds.find((each) => each.field === field)?.value ?? [])
-    .map((name) => plain(name).slice(0, 64))
-    .join(' · ') || undefined;
+    .map(plain)
+    .join(between) || undefined;
+
+const between = ' · ';
+
+/** Whether what the SIS calls things, as a record tells it, has this id. */
+export const isNamed = (id: string, named: string | undefined): boolean =>
+  named?.split(between).includes(id) ?? false;
 
 /** As the platform's ids are shown: the user, the course, the thing. */
 const namesFirst = ['userName', 'orgDefinedId', 'orgUnitCode', 'gradeObjectName'];

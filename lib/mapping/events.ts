@@ -19,7 +19,9 @@ export type Made = {
 export type Problem = { column: string; problem: string };
 
 /** Problems where one of its columns cannot be used: then it makes no message at all. */
-export type MadeOrProblems = { events: Made[]; problems?: undefined } | { problems: Problem[] };
+export type MadeOrProblems =
+  | { events: Made[]; problems?: undefined }
+  | { problems: Problem[]; events?: undefined };
 
 /** What a row or notice makes by a mapping: nothing, where no message is for it. */
 export const eventsOf = (given: Given, { messages }: Mapping): MadeOrProblems =>

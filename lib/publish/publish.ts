@@ -11,8 +11,9 @@ import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { isTooOld } from '../ledger/rules.ts';
+import { problemsByColumn } from '../mapping/events.ts';
 import { draftOf, priorityAttribute } from '../message.ts';
-import { openRows, type Row, type Source } from './rows.ts';
+import { openRows, type Row, type Source, textOf } from './rows.ts';
 
 type PublishOptions = Source & {
   integrations: Integrations;
@@ -34,6 +35,8 @@ export type PublishedMessage = { line: number; function: string; eventId: string
 export type Published = {
   valid: number;
   invalid: number;
+  /** Rows that make no message by the mapping. */
+  skipped: number;
   sent: number;
   /** How many valid messages each function has. */
   functions: Record<string, number>;
@@ -76,6 +79,7 @@ const checkAll = async (rows: AsyncIterable<Row>, options: PublishOptions): Prom
   const result: Published = {
     valid: 0,
     invalid: 0,
+    skipped: 0,
     sent: 0,
     functions: {},
     messages: [],
@@ -84,6 +88,11 @@ const checkAll = async (rows: AsyncIterable<Row>, options: PublishOptions): Prom
   };
   const seen = new Map<string, number>();
   for await (const row of rows) {
+    if (options.signal.aborted) return result;
+    if (row.skipped) {
+      result.skipped += 1;
+      continue;
+    }
     const checked = check(row, options, seen);
     if (checked.problem !== undefined) {
       result.invalid += 1;
@@ -93,7 +102,6 @@ const checkAll = async (rows: AsyncIterable<Row>, options: PublishOptions): Prom
       result.functions[checked.function] = (result.functions[checked.function] ?? 0) + 1;
       if (checked.outdated) result.outdated += 1;
     }
-    if (options.signal.aborted) return result;
   }
   return result;
 };
@@ -146,7 +154,7 @@ type Checked =
   | { function: string; eventId: string; outdated: boolean; problem?: undefined };
 
 const check = (
-  { body, problem: unreadable = 'is empty', line }: Row,
+  { body, problem: unreadable = 'is empty', line, made }: Row,
   { integrations, ...options }: PublishOptions,
   seen: Map<string, number>,
 ): Checked => {
@@ -165,7 +173,8 @@ const check = (
     eventId = id;
     outdated = isTooOld(Date.parse(time), Date.now());
   } catch (error) {
-    return { problem: failureOf(error).message.replace('The message is not valid: ', '') };
+    const problem = failureOf(error).message.replace('The message is not valid: ', '');
+    return { problem: made ? textOf(problemsByColumn(problem, made)) : problem };
   }
   const problem = sqsProblem({ body, attributes: attributesOf(options) }, maxMessageBytes);
   return problem === undefined ? { function: integration.name, eventId, outdated } : { problem };

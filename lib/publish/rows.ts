@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -9,12 +10,22 @@ import { eventIn, type Unwrapped, unwrapped } from '../envelope.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../mapping/columns.ts';
+import { eventsOf, type Made, type Problem } from '../mapping/events.ts';
+import { columnsIn, type Mapping, readMapping } from '../mapping/mapping.ts';
 import { messageType } from '../message.ts';
 import type { Input } from './input.ts';
 import { linesIn, withoutMark } from './lines.ts';
 
 /** One message of a file, or why it is none. `line` counts from 1; in a JSON file it counts messages. */
-export type Row = { line: number; body?: string; problem?: string };
+export type Row = {
+  line: number;
+  body?: string;
+  problem?: string;
+  /** By a mapping: what is wrong with the message is told by the columns that gave it. */
+  made?: Pick<Made, 'columns'>;
+  /** By a mapping it makes no message. */
+  skipped?: boolean;
+};
 
 export const formats = ['json', 'jsonl', 'csv'] as const;
 export type Format = (typeof formats)[number];
@@ -24,8 +35,24 @@ export type Source = {
   format?: Format | undefined;
   /** The function for data without an envelope. */
   function?: string | undefined;
+  /** How the rows of a table become messages, of several functions. */
+  mapping?: Mapping | undefined;
   /** Each message gets the present time, and a sequence in the order of the file. */
   now?: boolean | undefined;
+};
+
+/** @throws UsageError that names everything that is wrong with it. */
+export const openMapping = async (file: string, integrations: Integrations): Promise<Mapping> => {
+  const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(
+      error.code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${error.code}.`,
+    );
+  });
+  const read = readMapping(withoutMark(content), integrations);
+  if ('mapping' in read) return read.mapping;
+  throw new UsageError(
+    `${file} is no mapping of rows to messages:\n${read.problems.map((each) => `  ${each}`).join('\n')}`,
+  );
 };
 
 /** Reads a file as often as asked for, row by row. @throws UsageError where it is not readable as what it is said to be. */
@@ -50,20 +77,24 @@ const openTimed = async (
   { input, format, time, ...source }: Source & { time: string },
   integrations: Integrations,
 ): Promise<() => AsyncGenerator<Row>> => {
+  const { mapping } = source;
   const integration = integrationOf(source.function, integrations);
-  const digest = await digestOf(input);
+  if (mapping && integration)
+    throw new UsageError('A mapping names the functions itself: give --map or --function, not both.');
+  // A mapping that was corrected makes other messages, whose ids are no duplicates.
+  const digest = await digestOf(input, mapping?.text);
   const kind =
     format ??
     ({ '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv' } as const)[
       extname(input.name).toLowerCase()
     ];
   if (kind === undefined) throw new UsageError(`What is ${input.name}? Give --format ${formats.join('|')}.`);
-  const defaultsFor = (line: number) => ({
+  const defaultsFor = (line: number, name = integration?.name ?? '') => ({
     specversion: '1.0',
     // The same file gives the same ids, so that it is done once; of two rows about one resource the later one counts.
     id: `${digest}-${line}`,
     source: '/sis-relay/publish',
-    type: messageType(integration?.name ?? ''),
+    type: messageType(name),
     time,
     sequence: String(line),
   });
@@ -76,12 +107,16 @@ const openTimed = async (
       isPlain(unwrapped(json));
     return JSON.stringify(bare ? { ...defaultsFor(line), data: json } : json);
   };
+  if (mapping) {
+    if (kind !== 'csv') throw new UsageError(`A mapping is for the rows of a CSV file, and not for ${kind}.`);
+    return () => csvRows(input, mappedRows(mapping, defaultsFor));
+  }
   if (kind === 'csv') {
     if (integration === undefined)
       throw new UsageError(
-        `A table holds messages of one function: give --function ${[...integrations.keys()].join('|')}.`,
+        `A table holds messages of one function: give --function ${[...integrations.keys()].join('|')}, or --map and a mapping file.`,
       );
-    return () => csvRows(input, integration, defaultsFor);
+    return () => csvRows(input, ownRows(integration, defaultsFor));
   }
   return kind === 'json' ? () => jsonRows(input, bodyOf) : () => lineRows(input, bodyOf);
 };
@@ -95,8 +130,8 @@ const integrationOf = (name: string | undefined, integrations: Integrations) => 
 };
 
 /** @throws UsageError where the file is not UTF-8: its umlauts would reach the platform as other characters. */
-const digestOf = async (input: Input): Promise<string> => {
-  const hash = createHash('sha256');
+const digestOf = async (input: Input, beside = ''): Promise<string> => {
+  const hash = createHash('sha256').update(beside);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
     for await (const piece of input.open()) {
@@ -141,13 +176,73 @@ async function* lineRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
   }
 }
 
-async function* csvRows(
-  input: Input,
-  integration: Integration<unknown>,
-  defaultsFor: (line: number) => object,
-): AsyncGenerator<Row> {
-  const { parse: parseCsv } = await import('csv-parse');
+type Cells = Map<string, Cell>;
+
+/** What is read from a table: the names in its header are checked once. */
+type Reading = {
+  /** @throws UsageError */
+  check(header: string[], name: string): void;
+  rows(line: number, cells: Cells): Row[];
+};
+
+type DefaultsFor = (line: number, name?: string) => { id: string; time: string };
+
+/** The columns are the fields of one function's data. */
+const ownRows = (integration: Integration<unknown>, defaultsFor: DefaultsFor): Reading => {
   const columns = columnsOf(integration);
+  return {
+    check: (header, name) => {
+      const unknown = unknownColumns(header, columns);
+      if (unknown.length > 0)
+        throw new UsageError(
+          `${name} has columns that ${integration.name} does not know: ${unknown.map((each) => each || 'one without a name').join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
+        );
+      refuseTwice(header, name);
+    },
+    rows: (line, cells) => [{ line, body: JSON.stringify(eventOf(cells, columns, defaultsFor(line))) }],
+  };
+};
+
+const refuseTwice = (header: string[], name: string): void => {
+  const [twice] = header.filter((each, at, all) => all.indexOf(each) < at);
+  if (twice !== undefined) throw new UsageError(`${name} has the column ${twice} twice: which one counts?`);
+};
+
+/** The columns are the SIS' own. */
+const mappedRows = (mapping: Mapping, defaultsFor: DefaultsFor): Reading => {
+  const columns = columnsIn(mapping);
+  return {
+    check: (header, name) => {
+      const missing = [...columns].filter(([column]) => !header.includes(column));
+      if (missing.length > 0)
+        throw new UsageError(
+          `${name} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. It has ${header.join(', ')}.`,
+        );
+      refuseTwice(
+        header.filter((each) => columns.has(each)),
+        name,
+      );
+    },
+    rows: (line, cells) => {
+      const { events, problems } = eventsOf(cells, mapping);
+      if (problems) return [{ line, problem: textOf(problems) }];
+      if (events.length === 0) return [{ line, skipped: true }];
+      return events.map(({ function: name, at, data, time, columns }) => {
+        const { id, ...defaults } = defaultsFor(line, name);
+        // A row may make several messages.
+        const own = mapping.messages.length > 1 ? { id: `${id}-${at + 1}` } : { id };
+        const body = JSON.stringify({ ...defaults, ...own, ...(time !== undefined && { time }), data });
+        return { line, body, made: { columns } };
+      });
+    },
+  };
+};
+
+export const textOf = (problems: Problem[]): string =>
+  problems.map(({ column, problem }) => `${column}: ${problem}`).join('; ');
+
+async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
+  const { parse: parseCsv } = await import('csv-parse');
   const parser = input.open().pipe(
     parseCsv({
       bom: true,
@@ -168,19 +263,11 @@ async function* csvRows(
       if (isEmpty(record)) continue;
       if (header === undefined) {
         header = record.map(({ text }) => text.trim());
-        const unknown = unknownColumns(header, columns);
-        if (unknown.length > 0)
-          throw new UsageError(
-            `${input.name} has columns that ${integration.name} does not know: ${unknown.map((name) => name || 'one without a name').join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
-          );
-        const [twice] = header.filter((name, at, all) => all.indexOf(name) < at);
-        if (twice !== undefined)
-          throw new UsageError(`${input.name} has the column ${twice} twice: which one counts?`);
+        reading.check(header, input.name);
       } else if (record.length !== header.length)
         yield { line, problem: `has ${record.length} cells, and the header ${header.length}` };
       else {
-        const cells = new Map(header.map((name, at) => [name, record[at] as Cell]));
-        yield { line, body: JSON.stringify(eventOf(cells, columns, defaultsFor(line))) };
+        yield* reading.rows(line, new Map(header.map((name, at) => [name, record[at] as Cell])));
       }
     }
   } catch (error) {

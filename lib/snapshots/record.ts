@@ -8,6 +8,23 @@ export const acceptedKey = `${recordsPrefix}accepted.json`;
 /** Rows that were refused: file, line, column, problem. */
 export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.csv`;
 
+/** The events to send, in order, as lines of JSON; and its pieces, which can be unpacked one by one. */
+export const changesKey = (id: string): string => `${recordsPrefix}${id}/changes.jsonl.gz`;
+export const partsKey = (id: string): string => `${recordsPrefix}${id}/parts.json`;
+/** What holds once they are sent: lines of a kind, a key and a value, sorted. */
+export const stateKey = (id: string): string => `${recordsPrefix}${id}/state.gz`;
+
+/** `accepted.json` */
+export const acceptedSnapshot = z.object({
+  id: z.string(),
+  /** So many were accepted, it included. */
+  number: z.number().int().positive(),
+  /** By file, in lower case. */
+  columns: z.record(z.string(), z.array(z.string())),
+  by: z.string(),
+});
+export type AcceptedSnapshot = z.output<typeof acceptedSnapshot>;
+
 const counted = z.number().int().nonnegative();
 
 /** Fields in the order in which they are shown. */
@@ -17,6 +34,8 @@ const counts = z.object({
   removed: counted,
   unchanged: counted,
   refused: counted,
+  /** Results that are not fully graded, where there are such. Nothing is sent of them, and what was sent stays. */
+  pending: counted.optional(),
 });
 export type Counts = z.output<typeof counts>;
 
@@ -55,11 +74,15 @@ export const snapshotRecord = z.object({
   /** Both in per cent of what was accepted before. */
   removals: z.object({ share: z.number(), limit: z.number() }).optional(),
   lostColumns: z.array(z.object({ file: z.string(), columns: z.array(z.string()) })).optional(),
+  /** Roles without an id on the platform, and how many rows have them. */
+  unknownRoles: z.record(z.string(), counted).optional(),
   /** While it waits for approval. */
   callbackId: z.string().optional(),
   /** So many of the events are on their queues. */
   sent: counted,
   of: counted,
+  /** Since then, events may be on their queues: what is sent is no longer changed. */
+  sendingAt: z.string().optional(),
   decided: decision.optional(),
 });
 export type SnapshotRecord = z.output<typeof snapshotRecord>;

@@ -39,12 +39,22 @@ export const metricDefinitions = {
   ExportRuns: { unit: 'Count', dimensions: [['outcome']] },
   /** Of these exports, the files that are `stored` and those that `failed`. */
   ExportParts: { unit: 'Count', dimensions: [['outcome']] },
+  /** Imports of snapshots, by how far they came: each reports all outcomes, so that an alarm about one of them ends. */
+  SnapshotImports: { unit: 'Count', dimensions: [['outcome']] },
+  /** Rows of snapshots that were accepted, by what became of them. */
+  SnapshotRows: { unit: 'Count', dimensions: [['change']] },
   /** Exports of all courses that the schedule began, without those that a person began. */
   NightlyExports: { unit: 'Count', dimensions: [['function']] },
   /** 1 of a run that could not read on in the SIS' changes, else 0. */
   ChangePollsFailed: { unit: 'Count', dimensions: [['function']] },
   /** Notices of changes: `sent`, `skipped` as the mapping does not name them, or `refused`. */
   ChangeNotices: { unit: 'Count', dimensions: [['outcome']] },
+  /** Fills of the crosswalk that began. */
+  CrosswalkRuns: { unit: 'Count', dimensions: [['function']] },
+  /** Fills of the crosswalk by outcome: `filled`, or `held` where names stay as they were until a person has looked. */
+  CrosswalkFills: { unit: 'Count', dimensions: [['outcome']] },
+  /** Codes that stand for another org unit than before, and nobody has accepted that. */
+  CrosswalkMoved: { unit: 'Count', dimensions: [['function']] },
   /** 1 or 0, like the next two; nothing where it is not known. */
   PlatformReachable: { unit: 'None', dimensions: [['function']] },
   CredentialAccepted: { unit: 'None', dimensions: [['function']] },

@@ -6,13 +6,18 @@ import { countOf, numberOf } from './amounts.ts';
 import { type Note, noteIf } from './notes.ts';
 
 /** That messages are too old is the warning among them. */
-export const publishedNotes = ({ valid, invalid, sent, functions, outdated }: Published): Note[] => {
+export const publishedNotes = ({ valid, invalid, skipped, sent, functions, outdated }: Published): Note[] => {
   const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
   return [
     ...noteIf(
       outdated > 0,
       'warn',
       `${countOf(outdated, 'message is', 'messages are')} older than ${outdatedAfterDays} days, and will be parked as outdated where the ledger knows nothing of what it is about.`,
+    ),
+    ...noteIf(
+      skipped > 0,
+      'plain',
+      `${countOf(skipped, 'row makes', 'rows make')} no message by the mapping.`,
     ),
     {
       tone: 'plain',

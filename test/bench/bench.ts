@@ -6,6 +6,7 @@ import { measureColdStart } from './cold-start.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import type { Section } from './figures.ts';
 import { measureGrowth } from './growth.ts';
+import { measureLookUps } from './look-ups.ts';
 import { measureMessages } from './messages.ts';
 import { measureOwnConnection } from './own-connection.ts';
 import { plotOf } from './plot.ts';
@@ -24,6 +25,7 @@ export const bench = async (scale: Scale, print: (text: string) => void): Promis
     (each) => measureUpload(each, scale.upload),
     (each) => measureGrowth(each, scale.growth),
     (each) => measureOwnConnection(each, scale.ownConnection),
+    () => measureLookUps(scale.lookUps),
   ];
   try {
     for (const measure of measures) {

@@ -1,6 +1,7 @@
 import { functionNames } from '../../esbuild.config.ts';
 import type { ColdStartScale } from './cold-start.ts';
 import type { GrowthScale } from './growth.ts';
+import type { LookUpsScale } from './look-ups.ts';
 import type { MessagesScale } from './messages.ts';
 import type { OwnConnectionScale } from './own-connection.ts';
 import type { UploadScale } from './upload.ts';
@@ -12,6 +13,7 @@ export type Scale = {
   upload: UploadScale;
   growth: GrowthScale;
   ownConnection: OwnConnectionScale;
+  lookUps: LookUpsScale;
 };
 
 /** What test/README.md shows: under five minutes on two cores. */
@@ -21,6 +23,7 @@ export const full: Scale = {
   upload: { bytes: 2 ** 30, repeats: 3 },
   growth: { sizes: [100, 1_000, 10_000, 100_000] },
   ownConnection: { rounds: 8, warmUps: 2, calls: 300 },
+  lookUps: { rounds: 9, users: 20_000 },
 };
 
 /** A first look, under a minute. */
@@ -30,6 +33,7 @@ export const quick: Scale = {
   upload: { bytes: 2 ** 28, repeats: 1 },
   growth: { sizes: [100, 1_000, 10_000] },
   ownConnection: { rounds: 3, warmUps: 1, calls: 200 },
+  lookUps: { rounds: 5, users: 20_000 },
 };
 
 /** As little as runs through all of it. */
@@ -39,4 +43,5 @@ export const tiny: Scale = {
   upload: { bytes: 2 ** 20, repeats: 1 },
   growth: { sizes: [10, 100] },
   ownConnection: { rounds: 1, warmUps: 0, calls: 3 },
+  lookUps: { rounds: 1, users: 100 },
 };

@@ -206,7 +206,7 @@ const checkVerbs = (
 ): void => {
   const { facts } = letterChange(letter, { ...letter, resource: undefined, writtenMs: letter.sentMs });
   const record = { ...facts, message: letter.id, state: 'letter', waits: [] } as unknown as DeskRecord;
-  matches({ id: ['0f6c1a52'], user: 301, orgUnit: 2001, error: 'x' }, record);
+  matches({ id: ['0f6c1a52'], user: '301', orgUnit: '2001', error: 'x' }, record);
   const shown = [
     printableJson(groupsOf([record]).groups),
     printableJson(record),

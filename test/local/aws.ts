@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
 import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
+import { tellOfObjects } from './object-notices.ts';
 import {
   acceptEveryPlane,
   fauxqsInternals,
@@ -25,7 +26,7 @@ type App = ReturnType<typeof buildApp>;
  * SQS and S3 by fauxqs, on a free port of 127.0.0.1. `POST` and `DELETE /_local/faults` on the same port make their calls
  * fail, as aws-faults.ts tells: by action (SendMessage, GetObject, ...) and by the name of the queue or `bucket/key`.
  */
-export async function startQueuesAndFiles(): Promise<{ url: string; close(): Promise<void> }> {
+export async function startQueuesAndFiles() {
   const { newSqsStore, invalidCharacter } = await fauxqsInternals();
   const sqsStore = newSqsStore();
   // With a host of its own, fauxqs gives queues addresses under sqs.<region>.localhost, which not every resolver knows.
@@ -37,9 +38,10 @@ export async function startQueuesAndFiles(): Promise<{ url: string; close(): Pro
   refuseAsSqs(app, (request) => faults.get(request)?.failedEntries ?? 0);
   nameErrorsAsSqs(app);
   nameRedriveSource(app, sqsStore);
+  const onObject = tellOfObjects(app, localRegion);
   // fauxqs' own start would listen on every interface of the machine.
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  return { url, close: () => app.close() };
+  return { url, onObject, close: async (): Promise<void> => app.close() };
 }
 
 /** What an SDK client needs, to speak to a local server in place of AWS. */

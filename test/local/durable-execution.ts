@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /** What AWS allows an execution. */
 export const awsQuotas = { operations: 3_000, resultBytes: 256 * 1024, writtenBytes: 100 * 1024 ** 2 };
@@ -118,8 +118,10 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
       Status: 'STARTED',
       StartTimestamp: new Date(),
     };
-    if (Type === 'CALLBACK' && Action === 'START') deadlines.set(Id, newDeadline(update.CallbackOptions));
-    change({ ...before, ...stateAfter(update, before) });
+    const isAsking = Type === 'CALLBACK' && Action === 'START';
+    if (isAsking) deadlines.set(Id, newDeadline(update.CallbackOptions));
+    const CallbackDetails = isAsking ? { CallbackId: callbackIdOf(arn, Id) } : before.CallbackDetails;
+    change({ ...before, ...stateAfter(update, before), ...(CallbackDetails && { CallbackDetails }) });
   };
 
   return {
@@ -207,6 +209,10 @@ function newDeadline({ TimeoutSeconds = 0, HeartbeatTimeoutSeconds = 0 }: Update
   };
 }
 
+/** It tells, as AWS' own does, of which execution it is. */
+const callbackIdOf = (executionArn: string, operation: string): string =>
+  Buffer.from(JSON.stringify({ executionArn, operation, nonce: randomUUID() })).toString('base64');
+
 const callbackOf = (operations: ReadonlyMap<string, Operation>, callbackId: string) =>
   [...operations.values()].find(({ CallbackDetails }) => CallbackDetails?.CallbackId === callbackId);
 
@@ -251,7 +257,6 @@ function stateAfter(update: Update, { StepDetails }: Operation): Partial<Operati
       Status: 'STARTED',
       ...(Type === 'WAIT' && { WaitDetails: { ScheduledEndTimestamp: after(WaitOptions?.WaitSeconds) } }),
       ...(Type === 'STEP' && { StepDetails: { ...StepDetails, Attempt: attempts } }),
-      ...(Type === 'CALLBACK' && { CallbackDetails: { CallbackId: randomBytes(48).toString('base64') } }),
     };
   if (Action === 'RETRY') {
     const NextAttemptTimestamp = after(StepOptions?.NextAttemptDelaySeconds);

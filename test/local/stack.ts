@@ -56,8 +56,17 @@ export type StackOptions = {
   containersPerFunction?: number;
   freeze?: boolean;
   durable?: Parameters<typeof startDurableExecutions>[0];
+  /** Which function S3 invokes for new objects of the bucket. */
+  notified?: Notified;
   onLog?(functionName: string, line: string): void;
   onError?(error: Error): void;
+};
+
+type Notified = { function: string; prefix: string; suffixes: readonly string[] };
+
+/** As serverless.yml has it. */
+const snapshotImport: Notified = {
+  ...{ function: 'snapshot-import', prefix: 'snapshots/', suffixes: ['.zip', '.csv'] },
 };
 
 const prefix = 'sis-relay/local';
@@ -132,6 +141,15 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const lambda =
     functions === false ? undefined : await startFunctions(description, { ...options, executions });
   if (lambda) executions.serve(lambda.invoke);
+  const { notified = snapshotImport } = options;
+  if (lambda && (await eventNames()).includes(notified.function))
+    aws.onObject((notice) => {
+      const { key } = notice.s3.object;
+      const isWanted =
+        key.startsWith(notified.prefix) && notified.suffixes.some((each) => key.endsWith(each));
+      if (notice.s3.bucket.name !== bucket || !isWanted) return;
+      lambda.invoke(notified.function, { Records: [notice] }).catch(onError);
+    });
   const polled = typeof functions === 'boolean' ? queues.map(({ name }) => name) : functions;
   // Each of them holds a connection all the time: with those of a shared client they would keep it from all others.
   const polling = new SQSClient({
@@ -197,6 +215,8 @@ export function settingsOf(description: StackDescription, name: string): Record<
     QUEUE_BACKLOG_SECONDS: '5',
     QUEUE_VISIBILITY_SECONDS: String(description.visibilitySeconds),
     EXPORT_BUCKET: description.bucket,
+    CROSSWALK_BUCKET: description.bucket,
+    SNAPSHOT_BUCKET: description.bucket,
     SIS_RELAY_BUCKET: description.bucket,
     PLATFORM_HEADERS_TIMEOUT_MS: '2000',
     PLATFORM_BODY_TIMEOUT_MS: '2000',

@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { localClient } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
@@ -103,6 +104,7 @@ async function addTable(url: string, table: string, key: string): Promise<void> 
       BillingMode: 'PAY_PER_REQUEST',
     }),
   );
+  await untilActive(client, table);
   client.destroy();
 }
 
@@ -131,4 +133,13 @@ export async function addDeskTable(url: string, table: string): Promise<void> {
     }),
   );
   client.destroy();
+}
+
+/** dynalite makes a table a moment after it has answered. */
+async function untilActive(client: DynamoDBClient, TableName: string): Promise<void> {
+  for (;;) {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    if (Table?.TableStatus === 'ACTIVE') return;
+    await sleep(5);
+  }
 }

@@ -118,6 +118,10 @@ const callOf: Record<Service, Reader> = {
         action: `lambda:${method === 'PUT' ? 'UpdateEventSourceMapping' : 'ListEventSourceMappings'}`,
         resource: `arn:aws:lambda:${region}:${account}:event-source-mapping:${about}`,
       };
+    if (kind === 'durable-execution-callbacks') {
+      const asked = JSON.parse(Buffer.from(decodeURIComponent(about), 'base64').toString());
+      return { action: 'lambda:SendDurableExecutionCallbackSuccess', resource: asked.executionArn };
+    }
     const actions: Record<string, string> = {
       'durable-executions checkpoint': 'CheckpointDurableExecution',
       'durable-executions state': 'GetDurableExecutionState',

@@ -13,6 +13,7 @@ import { readStack } from '../../lib/deployment/stack-outputs.ts';
 import { targetFrom } from '../../lib/deployment/target.ts';
 import { writeRecord } from '../../lib/desk/write.ts';
 import type { Failure } from '../../lib/failure.ts';
+import { recordKey, reportKey, type SnapshotRecord } from '../../lib/snapshots/record.ts';
 import { noticeOf } from '../envelopes.ts';
 import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
 import { quietTerminal } from '../lib/cli/typed.ts';
@@ -221,6 +222,18 @@ const scheduled: Record<string, () => Promise<void>> = {
     expect(await invoke('course-export', { orgUnitIds: [2001] })).toMatchObject({ outcome: 'complete' });
   },
 
+  'crosswalk-fill': async () => {
+    expect(await invoke('crosswalk-fill', { classlists: true })).toMatchObject({ outcome: 'filled' });
+    const controls = controlsOf(deployed.stack.description);
+    await controls.seed({
+      orgUnits: [
+        { orgUnitId: 2001, code: 'OTHER' },
+        { orgUnitId: 7001, code: 'BIO-101' },
+      ],
+    });
+    expect(await invoke('crosswalk-fill')).toMatchObject({ outcome: 'filled' });
+  },
+
   'dead-letter-replay': async () => {
     await sendLetter('grade-push', 'rejected');
     const schedule = JSON.parse(await readFile('events/dead-letter-replay.json', 'utf8'));
@@ -321,6 +334,11 @@ async function operate(): Promise<AwsCall[]> {
     }
     for (const said of [discarded, edited])
       await command(`letters import ${/s3:\S+\.jsonl/.exec(said)?.[0]} --yes`);
+    const snapshot = await putSnapshot();
+    await command('snapshots list');
+    await command(`snapshots show ${snapshot}`);
+    // It waits no longer: that is refused after the call.
+    expect(await run(['snapshots', 'approve', snapshot, '--yes'], terminal)).toBe(1);
     // A letter that somebody else takes away is taken from the lists.
     await command('letters reindex');
     await deployed.stack.sqs.send(
@@ -339,6 +357,21 @@ async function operate(): Promise<AwsCall[]> {
     return { action: `cloudformation:${operation}`, resource };
   });
   return [...recorder.calls, ...described];
+}
+
+/** A snapshot that waits for approval, as its import would record it. */
+async function putSnapshot(): Promise<string> {
+  const id = '20261123T020000Z-0a1b2c3d';
+  const executionArn = `arn:aws:lambda:us-east-1:000000000000:function:sis-relay-local-snapshot-import:1/durable-execution/a/b`;
+  const counts = { created: 0, updated: 0, removed: 9, unchanged: 1, refused: 1 };
+  const record: SnapshotRecord = {
+    ...{ id, key: 'snapshots/a.zip', state: 'waiting-for-approval', counts, byKind: {}, sent: 0, of: 9 },
+    ...{ droppedAt: '2026-11-23T02:00:00Z', startedAt: '2026-11-23T02:00:01Z' },
+    callbackId: Buffer.from(JSON.stringify({ executionArn })).toString('base64'),
+  };
+  await putObject(recordKey(id), JSON.stringify(record));
+  await putObject(reportKey(id), 'file,line,column,problem\nusers.csv,2,username,is empty\n');
+  return id;
 }
 
 /** The screens of the console that read more than the commands do. */

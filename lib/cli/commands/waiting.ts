@@ -61,8 +61,8 @@ const addConditions = (command: Command): Command => {
     ),
     new Option('--status <status...>', 'last answered by the platform with this status, as in 503 or 5xx'),
     new Option('--error <text>', 'whose error holds this text'),
-    new Option('--org-unit <id>', 'about this org unit'),
-    new Option('--user <id>', 'about this user'),
+    new Option('--org-unit <id>', 'about this org unit, by its id or the SIS’ code'),
+    new Option('--user <id>', 'about this user, by the id, or what the SIS calls the user'),
     new Option('--id <id...>', 'with these ids, or beginnings of them, or ids of their events'),
   ])
     command.addOption(option);

@@ -7,6 +7,7 @@ import { plain } from '../../redaction/printable.ts';
 import type { Incident } from '../../telemetry/incidents.ts';
 import type { CallCount } from '../../telemetry/pace-use.ts';
 import { ageOf, numberOf, partOf } from '../../wording/amounts.ts';
+import { waitingSnapshotText } from '../../wording/snapshots.ts';
 import {
   concernNotes,
   connectionNotes,
@@ -63,6 +64,7 @@ export const statusLines = (
     ...queueRows,
     ...pausedLines(status.paused, terminal),
     ...waitingLines(status, terminal),
+    ...snapshotLines(status, terminal),
     ...(status.incidents ?? []).flatMap((incident) => incidentLines(incident, terminal)),
     '',
     ...(letters.unread === undefined
@@ -157,3 +159,14 @@ const byKind = (groups: Group[]) =>
       newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
     }))
     .sort((one, other) => other.letters - one.letters);
+
+const snapshotLines = ({ snapshots = [] }: Status, terminal: Terminal): string[] =>
+  snapshots.length === 0
+    ? []
+    : [
+        '',
+        ...snapshots.flatMap((each) => [
+          ...noteLines({ tone: 'warn', text: waitingSnapshotText(each) }, terminal),
+          `  ${terminal.command(`snapshots show ${each.id}`)}`,
+        ]),
+      ];

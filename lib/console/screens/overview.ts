@@ -13,6 +13,7 @@ import type { WaitingGroup } from '../../waiting/waiting.ts';
 import { type WakePlan, wakeMessages } from '../../waiting/wake.ts';
 import { ageOf, countOf } from '../../wording/amounts.ts';
 import { causeText, kindTone } from '../../wording/letters.ts';
+import { waitingSnapshotText } from '../../wording/snapshots.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
 import { nextOfGroup, waitText, wakePlanNotes, wokenNotes } from '../../wording/waiting.ts';
 import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
@@ -159,7 +160,8 @@ const deliveriesOf = (name: string, paused: readonly PausedFunction[], { readOnl
 };
 
 /** What stops everything, then what only a person can decide, then the largest causes. */
-const firstOf = ({ connection, paused = [], letters: { groups }, incidents = [], waiting }: Status): Html => {
+const firstOf = ({ letters: { groups }, ...status }: Status): Html => {
+  const { connection, paused = [], incidents = [], snapshots = [], waiting } = status;
   const undecided = sumOf(groups, ({ kind, letters }) => (needsDecision(kind) ? letters : 0));
   const todo = (what: Html, remedy: string): Html => html`${what} → ${said(remedy)}`;
   const causes = groups.filter(({ kind }) => !needsDecision(kind)).slice(0, 3);
@@ -167,6 +169,7 @@ const firstOf = ({ connection, paused = [], letters: { groups }, incidents = [],
     ...(connection?.problems ?? []).map(({ what, remedy }) => todo(said(what), remedy)),
     ...incidents.map(({ message, remedy }) => todo(said(message), remedy)),
     ...paused.map((each) => said(pausedText(each))),
+    ...snapshots.map((each) => html`<a href="/snapshots/${each.id}">${waitingSnapshotText(each)}</a>`),
     undecided > 0 &&
       html`<a href="/uncertain">${countOf(undecided, 'letter needs', 'letters need')} your decision</a>`,
     ...causes.map(({ letters, kind, function: name, cause, remedy, ...why }) => {

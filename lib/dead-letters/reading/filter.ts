@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type LetterKind, letterKinds } from '../../desk/letter-words.ts';
 import type { DeskRecord } from '../../desk/record.ts';
+import { isNamed } from '../../desk/subject.ts';
 
 const isoTime = /^\d{4}-\d\d-\d\d/;
 const minutes = { m: 1, h: 60, d: 1_440 } as const;
@@ -21,10 +22,8 @@ const count = z.coerce
   .number('must be a whole number')
   .int('must be a whole number')
   .nonnegative('must be 0 or more');
-const id = z.coerce
-  .number('must be a positive whole number')
-  .int('must be a positive whole number')
-  .positive('must be a positive whole number');
+/** Of the platform, or of the SIS where messages give those. */
+const id = z.coerce.string().min(1, 'must be an id').max(256, 'must be an id of at most 256 characters');
 
 /** Which letters: every condition that is given must hold; of a list, at least one. */
 export const filterSchema = z
@@ -68,15 +67,18 @@ export const matches = (filter: Filter, letter: DeskRecord): boolean =>
   letter.atMs <= (filter.until ?? Number.POSITIVE_INFINITY) &&
   (filter.minReplays ?? 0) <= letter.replays &&
   letter.replays <= (filter.maxReplays ?? Number.POSITIVE_INFINITY) &&
-  isAbout(filter.user, letter.user) &&
-  isAbout(filter.orgUnit, letter.orgUnit) &&
+  isAbout(filter.user, letter.user, letter) &&
+  isAbout(filter.orgUnit, letter.orgUnit, letter) &&
   oneOf(filter.id, (each) => letter.message.startsWith(each) || letter.eventId === each);
 
 const oneOf = <Each>(wanted: Each[] | undefined, holds: (each: Each) => boolean): boolean =>
   wanted === undefined || wanted.some(holds);
 
-const isAbout = (wanted: number | undefined, told: string | undefined): boolean =>
-  wanted === undefined || String(wanted) === told;
+const isAbout = (
+  wanted: string | undefined,
+  told: string | undefined,
+  { named }: Pick<DeskRecord, 'named'>,
+): boolean => wanted === undefined || wanted === told || isNamed(wanted, named);
 
 const statusMatches = (wanted: string, status: number | undefined): boolean =>
   status !== undefined &&

@@ -77,8 +77,12 @@ const conditionOf = (filter: Filter): Condition | undefined => {
     values[`:f${at}`] = value;
     texts.push(`#f${at} ${operator} :f${at}`);
   };
-  compare('user', '=', user === undefined ? undefined : String(user));
-  compare('orgUnit', '=', orgUnit === undefined ? undefined : String(orgUnit));
+  for (const [name, id] of Object.entries({ user, orgUnit })) {
+    if (id === undefined) continue;
+    Object.assign(names, { [`#${name}`]: name, '#named': 'named' });
+    values[`:${name}`] = id;
+    texts.push(`(#${name} = :${name} OR contains(#named, :${name}))`);
+  }
   compare('atMs', '>=', since);
   compare('atMs', '<=', until);
   compare('replays', '>=', minReplays);

@@ -11,6 +11,7 @@ const classlistUser = z.looseObject({
   /** `Lastname, Firstname` */
   DisplayName: z.string().nullish(),
   Username: z.string().nullish(),
+  OrgDefinedId: z.string().nullish(),
   Email: z.string().nullish(),
   RoleId: z.number().nullish(),
 });

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import type { Platform } from '../client.ts';
 import { undefinedIfNotFound } from '../core/not-found.ts';
 import { acknowledged, reading } from '../core/operation.ts';
-import { identifier, itemsOf, pageOf } from './paging.ts';
+import type { CallInput } from '../core/request.ts';
+import { identifier, itemsOf, pageOf, pagesOf } from './paging.ts';
 
 const orgUnit = z.looseObject({
   Identifier: identifier,
@@ -48,6 +49,10 @@ export const courseOffering = 3;
 /** All org units, or those of one type: with `courseOffering`, all courses. */
 export const listOrgUnits = (platform: Platform, { type }: { type?: number } = {}) =>
   itemsOf(platform, getOrgUnits, type === undefined ? {} : { query: { orgUnitType: String(type) } });
+
+/** The pages of all org units, from the first or from where the reading of them stopped. */
+export const listOrgUnitPages = (platform: Platform, from: CallInput = {}) =>
+  pagesOf(platform, getOrgUnits, from);
 
 type Parent = { orgUnitId: number; parentOrgUnitId: number };
 

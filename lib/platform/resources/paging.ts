@@ -63,23 +63,37 @@ export async function* itemsOf<Item>(
   operation: Operation<Page<Item>>,
   input: CallInput = {},
 ): AsyncGenerator<Item, void, undefined> {
+  for await (const { items } of pagesOf(platform, operation, input)) yield* items;
+}
+
+/** The pages of a list. Each tells by which input the next one is requested: whoever stops can go on from there later. */
+export async function* pagesOf<Item>(
+  platform: Platform,
+  operation: Operation<Page<Item>>,
+  input: CallInput = {},
+): AsyncGenerator<{ items: Item[]; following: CallInput | undefined }, void, undefined> {
   const seen = new Set<string>();
   let at = input;
   for (;;) {
     const { items, bookmark, next } = await platform.call(operation, at);
-    yield* items;
     const onwards = next ?? bookmark;
-    if (onwards === undefined) return;
     // An address may repeat the signatures it was asked for with, which differ each second.
-    const place = withoutSignatures(onwards);
-    if (place === '' || seen.has(place)) {
-      // Some platforms point to a next page after the last one: the list is complete.
-      if (items.length === 0) return;
+    const place = onwards === undefined ? undefined : withoutSignatures(onwards);
+    const isCircle = place === '' || (place !== undefined && seen.has(place));
+    // Some platforms point to a next page after the last one: the list is complete.
+    if (onwards === undefined || place === undefined || (isCircle && items.length === 0)) {
+      yield { items, following: undefined };
+      return;
+    }
+    const following: CallInput =
+      next === undefined ? { ...input, query: { ...input.query, bookmark: onwards } } : { ...input, next };
+    yield { items, following };
+    if (isCircle) {
       const call = `${operation.method} ${operation.path}`;
       const message = 'its pages lead in a circle';
       throw new PlatformError({ operation, call, sent: true, unexpected: true, message });
     }
     seen.add(place);
-    at = next === undefined ? { ...input, query: { ...input.query, bookmark: onwards } } : { ...input, next };
+    at = following;
   }
 }

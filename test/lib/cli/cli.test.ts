@@ -76,7 +76,10 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['help lettrs', /unknown command 'lettrs'\n\(Did you mean letters\?\)/],
     ['help letters replya', /unknown command 'replya'\n\(Did you mean replay\?\)/],
     ['completion tcsh', /Allowed choices are bash, zsh, fish/],
-    ['letters groups --org-unit abc --stage x', /--org-unit must be a positive whole number/],
+    [
+      `letters groups --org-unit ${'x'.repeat(257)} --stage x`,
+      /--org-unit must be an id of at most 256 characters/,
+    ],
     ['letters groups --min-replays=-1 --stage x', /--min-replays must be 0 or more/],
     ['letters groups --local --stage prod', /'--local' cannot be used with option '--stage <name>'/],
     ['letters list --limit 0', /whole number from 1 to 10000/],
@@ -109,11 +112,13 @@ describe('scopes', () => {
   test('are told of each function, with what needs them, and together as a client asks for them', async () => {
     const { status, out, err } = await sisRelay('scopes grade-push submission-upload token-refresh');
     expect({ status, err }).toEqual({ status: 0, err: '' });
-    expect(out).toMatch(/^grade-push\n {2}grades:gradevalues:read {3}read-grade-value$/m);
+    expect(out).toMatch(
+      /^grade-push\n {2}grades:gradeobjects:read {2}list-grade-objects\n {2}grades:gradevalues:read {3}read-grade-value$/m,
+    );
     expect(out).toMatch(/^submission-upload {2}signed by the user whom it is about$/m);
     expect(out).toMatch(/^token-refresh\n {2}none/m);
     expect(out).toMatch(
-      /for all of these\n {2}grades:gradevalues:read grades:gradevalues:write\n.*single users\n {2}dropbox:folders:read /,
+      /for all of these\n {2}grades:gradeobjects:read grades:gradevalues:read grades:gradevalues:write\n.*single users\n {2}dropbox:folders:read /,
     );
   });
 

@@ -6,6 +6,7 @@ import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import { otherKinds } from '../../../lib/desk/letter-words.ts';
+import { waitingImport } from '../snapshots/desk/waiting-import.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';
 import { typed } from './typed.ts';
@@ -83,9 +84,19 @@ beforeEach(async () => {
     join(office.folder, 'grades.csv'),
     `orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments\n2001,5001,${firstUser + 18},numeric,8.5,Well done\n`,
   );
+  writeFileSync(join(office.folder, 'export-of-the-sis.csv'), 'COURSE_ID,LOGIN,ROLE\nMATH-101,ann,S\n');
+  const roleId = { from: 'ROLE', values: { S: 110 } };
+  const data = { orgUnitCode: 'COURSE_ID', userName: 'LOGIN', roleId };
+  const mapping = { messages: [{ function: 'enrollment-create', data }] };
+  writeFileSync(join(office.folder, 'mapping.json'), JSON.stringify(mapping));
 });
 
 const idOf = async (command: string): Promise<string> => {
+  if (command.includes('sis-relay snapshots')) {
+    const { executions, description } = office.stack();
+    const bucket = { s3: await office.target().s3(), bucket: description.bucket };
+    return (await waitingImport(executions, bucket)).record.id;
+  }
   const kind = /letters (edit)/.test(command)
     ? 'invalid'
     : /uncertain|discard/.test(command)
@@ -118,7 +129,9 @@ const followed = async (command: string) => {
     .replace('npx sis-relay ', '')
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
-    .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl)/, (name) => join(office.folder, name))
+    .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json)/g, (name) =>
+      join(office.folder, name),
+    )
     // Here no letter is twelve days old.
     .replace('--until 12d', '--until 0m');
   const ending = new AbortController();

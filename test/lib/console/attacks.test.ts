@@ -12,6 +12,7 @@ import type { Desk } from '../../../lib/console/desk.ts';
 import { createSession, safeNext } from '../../../lib/console/guard.ts';
 import { writeRecord } from '../../../lib/desk/write.ts';
 import { eventBody, failureOf, functionNames, type Office, officesForTests } from '../cli/office.ts';
+import { recordOf, writeSnapshot } from '../snapshots/desk/waiting-import.ts';
 import { type Answer, type Opened, openConsole, read, send, sendRaw } from './attacker.ts';
 
 const offices = officesForTests();
@@ -72,6 +73,8 @@ beforeAll(async () => {
     note(commandName);
     return next(sent);
   });
+  await writeSnapshot({ s3, bucket: office.bucket }, snapshot);
+  changes.length = 0;
   atFirst = await everything(office);
   ours = await openConsole(office.target);
   // It has read what it shows.
@@ -79,15 +82,20 @@ beforeAll(async () => {
 });
 afterAll(() => ours.close());
 
-const pathOf = (path: string, id = letters[0] ?? ''): string => path.replace(':id', id);
+/** One that waits for approval. */
+const snapshot = recordOf({ state: 'waiting-for-approval', callbackId: 'AAAA' });
+
+const pathOf = (path: string, id = letters[0] ?? ''): string =>
+  path.replace(':id', path.startsWith('/snapshots/') ? snapshot.id : id);
 
 /** With it, and the right headers, every change would be made: what a screen asks for is all there. */
-const wholeForm = (): Record<string, string> => ({
+const wholeForm = (path = ''): Record<string, string> => ({
   ...{ all: 'yes', reason: 'an attack', id: letters[0] ?? '', function: 'grade-push', answer: 'yes' },
   ...{ decision: 'discard', 'set:comments': 'changed', includeUncertain: 'yes', next: '/' },
   ...{ address: `s3://${office.bucket}/discarded/x.jsonl`, error: 'Not Found' },
+  ...(path.toLowerCase().includes('snapshot') && { id: snapshot.id, decision: 'approved' }),
 });
-const wholeBody = (): string => new URLSearchParams(wholeForm()).toString();
+const wholeBody = (path?: string): string => new URLSearchParams(wholeForm(path)).toString();
 
 /** All that an attack could change: queues, lists, and what lies in the bucket, the audit log first of all. */
 const everything = async ({ target, queueOf, deadLetters, bucket }: Office) => {
@@ -395,7 +403,7 @@ describe('cross-site request forgery, by a browser that has signed in', () => {
         { host: ours.host, cookie: ours.cookie, 'content-type': 'application/x-www-form-urlencoded' },
       ])
         expectRefused(
-          await send(ours.port, { method: 'POST', path: pathOf(path), headers, body: wholeBody() }),
+          await send(ours.port, { method: 'POST', path: pathOf(path), headers, body: wholeBody(path) }),
           [403],
         );
     });
@@ -404,7 +412,7 @@ describe('cross-site request forgery, by a browser that has signed in', () => {
     await attack(async () => {
       for (const method of ['GET', 'HEAD']) {
         const answer = await send(ours.port, {
-          ...{ method, path: `${pathOf(path)}?${wholeBody()}` },
+          ...{ method, path: `${pathOf(path)}?${wholeBody(path)}` },
           headers: { host: ours.host, cookie: ours.cookie, 'sec-fetch-site': 'same-origin' },
         });
         expect(method === 'HEAD' ? [405] : [200, 400, 404]).toContain(answer.status);
@@ -1253,7 +1261,7 @@ describe('--read-only', () => {
           `${path}%2F`,
           `/./x/..${path}`,
         ]) {
-          const answer = await reader.post(pathOf(each), wholeForm());
+          const answer = await reader.post(pathOf(each), wholeForm(path));
           expect([403, 404]).toContain(answer.status);
           expectHeaders(answer);
         }
@@ -1384,7 +1392,7 @@ describe('the end', () => {
     const of = await offices.open();
     letters = await of.park([{}]);
     const at = await openConsole(of.target);
-    for (const path of changing) statuses.set(path, (await at.post(pathOf(path), wholeForm())).status);
+    for (const path of changing) statuses.set(path, (await at.post(pathOf(path), wholeForm(path))).status);
     await at.close();
     const refusals = [...statuses].filter(([, status]) => [401, 403, 405, 413, 415, 421].includes(status));
     expect(refusals).toEqual([]);

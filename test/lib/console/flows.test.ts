@@ -75,7 +75,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
   const lettersOf = async (userId: number) => {
     const { letters } = await listLetters(
       office.target(),
-      { filter: { user: userId }, limit: 100 },
+      { filter: { user: String(userId) }, limit: 100 },
       { signal: never },
     );
     return letters;

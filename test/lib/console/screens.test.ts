@@ -7,6 +7,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { localOffice } from '../cli/local-office.ts';
 import { typed } from '../cli/typed.ts';
+import { waitingImport } from '../snapshots/desk/waiting-import.ts';
 import { launch, openScreen, type ServedConsole, serveConsole, signIn, watched } from './browser.ts';
 import { browserPath } from './browser-path.ts';
 import { park, playDesk, playedFunctions } from './played.ts';
@@ -64,11 +65,15 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
   let page: Page;
   let problems: string[];
   let played: Awaited<ReturnType<typeof playDesk>>;
+  let snapshot: string;
   let away: ReturnType<typeof goAway>;
   const go = (path: string) => openScreen(page, served.origin + path);
 
   beforeAll(async () => {
     [browser, played] = await Promise.all([launch(), playDesk(office)]);
+    const { executions, description } = office.stack();
+    const bucket = { s3: await office.target().s3(), bucket: description.bucket };
+    snapshot = (await waitingImport(executions, bucket)).record.id;
     served = await serveConsole(office.file);
     context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     page = await signIn(context, served);
@@ -165,6 +170,24 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       async () => {
         await page.getByRole('button', { name: 'Send 1 message' }).click();
         await page.getByRole('heading', { name: 'Outcomes' }).waitFor();
+      },
+    ],
+    ['snapshots', () => go('/snapshots')],
+    ['snapshot', () => go(`/snapshots/${snapshot}`)],
+    [
+      'approval',
+      async () => {
+        await go(`/snapshots/${snapshot}`);
+        await page.getByLabel('Reason').fill('the summer courses end');
+        await page.getByRole('button', { name: 'Approve' }).click();
+        await page.getByText('Approve, and send 63 messages').waitFor();
+      },
+    ],
+    [
+      'approved',
+      async () => {
+        await page.getByRole('button', { name: 'Approve, and send 63 messages' }).click();
+        await page.getByText(`Snapshot ${snapshot} is approved.`).waitFor();
       },
     ],
     ['trace', () => go(`/trace?id=${played.edited}`)],

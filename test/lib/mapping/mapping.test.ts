@@ -128,7 +128,7 @@ test('a notice is read by paths, resource and operation', () => {
 });
 
 test('what the check of a message says is told by column', () => {
-  const { events = [] } = eventsOf(row(cells), mappingOf([enrollment])) as { events?: never[] };
+  const { events = [] } = eventsOf(row(cells), mappingOf([enrollment]));
   const said = 'data.roleId: must be one of a; b; time: must be a time; data.files[0].uri: is missing';
   expect(problemsByColumn(said, events[0] ?? { columns: new Map() })).toEqual([
     { column: 'ROLE', problem: 'must be one of a; b (data.roleId)' },

@@ -7,6 +7,7 @@ import { type Integrations, loadIntegrations } from '../../../lib/deployment/int
 import { versionOf } from '../../../lib/message.ts';
 import { openInput } from '../../../lib/publish/input.ts';
 import { publishMessages } from '../../../lib/publish/publish.ts';
+import { openMapping } from '../../../lib/publish/rows.ts';
 import { eventBody, never, type Office, officesForTests } from '../cli/office.ts';
 
 const offices = officesForTests();
@@ -95,6 +96,7 @@ describe('a file of JSON', () => {
     expect(published).toEqual({
       valid: 2,
       invalid: 0,
+      skipped: 0,
       outdated: 0,
       sent: 2,
       functions: { 'grade-push': 1, 'enrollment-create': 1 },
@@ -307,6 +309,7 @@ describe('nothing is sent', () => {
     expect(counts).toEqual({
       valid: 1,
       invalid: 4,
+      skipped: 0,
       sent: 0,
       messages: [],
       outdated: 0,
@@ -390,5 +393,112 @@ test('messages that SQS does not take are told by their line', async () => {
   expect({ sent, problems }).toEqual({
     sent: 1,
     problems: [{ line: 1, problem: 'SQS did not take it: InternalError' }],
+  });
+});
+
+describe('a table with columns of its own', () => {
+  const enroll = {
+    ...{ function: 'enrollment-create', when: { STATUS: ['active'] }, time: 'CHANGED' },
+    data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { from: 'ROLE', values: { S: 110 } } },
+  };
+  const mark = {
+    ...{ function: 'grade-push', when: { GRADED: ['yes'] } },
+    data: {
+      ...{ orgUnitCode: 'COURSE', userName: 'LOGIN', gradeObjectName: { value: 'Start' } },
+      ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'POINTS' },
+    },
+  };
+  const mappingOf = (...messages: object[]) =>
+    openMapping(fileOf(JSON.stringify({ messages }), '.json'), integrations);
+  const header = 'COURSE,LOGIN,ROLE,STATUS,GRADED,POINTS,CHANGED,NOTE';
+
+  test('becomes messages of several functions by a mapping', async () => {
+    const office = await offices.open();
+    const rows = [
+      'MATH-101,007,S,active,yes,17.5,2026-11-20T08:00:00Z,x',
+      'MATH-101,ann,S,gone,no,,,',
+      'MATH-101,bob,S,active,no,,,',
+    ];
+    const mapping = await mappingOf(enroll, mark);
+    const file = fileOf([header, ...rows].join('\r\n'), '.csv');
+    expect(await publish(office, file, { mapping, dryRun: true })).toMatchObject({ valid: 3, sent: 0 });
+    const published = await publish(office, file, { mapping });
+    expect(published).toMatchObject({
+      ...{ valid: 3, invalid: 0, skipped: 1, sent: 3, problems: [] },
+      functions: { 'enrollment-create': 2, 'grade-push': 1 },
+    });
+    const enrolled = await sentTo(office, 'enrollment-create');
+    expect(enrolled).toMatchObject([
+      {
+        ...{ type: 'sis.enrollment-create.v1', time: '2026-11-20T08:00:00Z', sequence: '2' },
+        data: { orgUnitCode: 'MATH-101', userName: '007', roleId: 110 },
+      },
+      { sequence: '4', data: { userName: 'bob' } },
+    ]);
+    const graded = await sentTo(office);
+    expect(graded).toMatchObject([{ data: { userName: '007', grade: { type: 'numeric', points: 17.5 } } }]);
+    expect(new Set([...enrolled, ...graded].map(({ id }) => id)).size).toBe(3);
+    // The same again has the same ids; by a mapping that was corrected it has others.
+    await publish(office, file, { mapping });
+    expect((await sentTo(office, 'enrollment-create')).map(({ id }) => id)).toEqual(
+      enrolled.map(({ id }) => id),
+    );
+    await publish(office, file, {
+      mapping: await mappingOf({ ...enroll, data: { ...enroll.data } }, mark, mark),
+    });
+    expect((await sentTo(office, 'enrollment-create')).map(({ id }) => id)).not.toContain(enrolled[0]?.id);
+  });
+
+  test('is told by line and column where it is wrong', async () => {
+    const office = await offices.open();
+    const rows = ['MATH-101,007,T,active,no,,,', 'MATH-101, x,S,active,yes,many,yesterday,'];
+    const { sent, problems } = await publish(office, fileOf([header, ...rows].join('\n'), '.csv'), {
+      mapping: await mappingOf(enroll, mark),
+    });
+    expect({ sent, problems }).toEqual({
+      sent: 0,
+      problems: [
+        {
+          line: 2,
+          problem:
+            'ROLE: has a value that the mapping does not name: add it to messages[0].data.roleId.values, or give a default there',
+        },
+        {
+          line: 3,
+          problem: expect.stringMatching(/^LOGIN: must be one line .* \(data\.userName\)$/),
+        },
+        { line: 3, problem: expect.stringMatching(/^LOGIN: must be one line/) },
+      ],
+    });
+    const late = await publish(office, fileOf(`${header}\nMATH-101,7,S,active,yes,many,yesterday,`, '.csv'), {
+      mapping: await mappingOf(enroll, mark),
+    });
+    expect(late.problems).toEqual([
+      { line: 2, problem: 'CHANGED: must be a time as in 2026-01-31T09:30:00Z (time)' },
+      { line: 2, problem: expect.stringMatching(/^POINTS: must be a number \(data\.grade\.points\)$/) },
+    ]);
+  });
+
+  test.each([
+    [
+      'lacks a column',
+      'COURSE,LOGIN\n',
+      {},
+      /has no column STATUS \(which messages\[0\]\.when reads\), ROLE/,
+    ],
+    ['has a column twice', `${header},ROLE\n`, {}, /has the column ROLE twice/],
+    ['is also for one function', header, { function: 'grade-push' }, /give --map or --function, not both/],
+    ['is no table', header, { format: 'jsonl' as const }, /for the rows of a CSV file, and not for jsonl/],
+  ])('is refused where it %s', async (_, content, options, sentence) => {
+    const office = await offices.open();
+    const mapping = await mappingOf(enroll);
+    await expect(publish(office, fileOf(content, '.csv'), { mapping, ...options })).rejects.toThrow(sentence);
+  });
+
+  test('is refused where its mapping is wrong, which names all that is', async () => {
+    await expect(mappingOf({ ...enroll, function: 'enrol', what: 1 })).rejects.toThrow(
+      /is no mapping of rows to messages:\n {2}messages\[0\]\.what: is not a known field$/,
+    );
+    await expect(openMapping('none.json', integrations)).rejects.toThrow('There is no file none.json.');
   });
 });

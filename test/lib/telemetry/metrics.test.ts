@@ -123,6 +123,9 @@ test('each metric is published as its definition says', () => {
   tally.add('ExportRuns', { outcome: 'complete' }, 1);
   tally.add('ExportParts', { outcome: 'stored' }, 1);
   tally.add('NightlyExports', { function: 'f' }, 1);
+  tally.add('CrosswalkRuns', { function: 'f' }, 1);
+  tally.add('CrosswalkFills', { outcome: 'filled' }, 1);
+  tally.add('CrosswalkMoved', { function: 'f' }, 1);
   tally.add('AuthorizationsNeeded', { function: 'f' }, 1);
   tally.add('PlatformReachable', { function: 'f' }, 1);
   tally.add('CredentialAccepted', { function: 'f' }, 1);

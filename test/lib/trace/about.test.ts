@@ -28,13 +28,13 @@ test('messages about a user or a course are told, ended ones too, the newest fir
     return [messages.map(({ message }) => message), isWhole];
   };
   // What was discarded just now was heard of last.
-  expect(await about({ user: 301 })).toEqual([[first, last, third], true]);
-  expect(await about({ user: 301, orgUnit: 2002 })).toEqual([[third], true]);
-  expect(await about({ orgUnit: 2001, user: 302 })).toEqual([[second], true]);
-  expect(await about({ orgUnit: 2001 }, 2)).toEqual([[first, last], false]);
-  expect(await about({ user: 301 }, 3)).toEqual([[first, last, third], true]);
-  expect(await about({ user: 999 })).toEqual([[], true]);
-  const [discarded] = (await messagesAbout(office.target, { user: 301 }, { limit: 1, signal: never }))
+  expect(await about({ user: '301' })).toEqual([[first, last, third], true]);
+  expect(await about({ user: '301', orgUnit: '2002' })).toEqual([[third], true]);
+  expect(await about({ orgUnit: '2001', user: '302' })).toEqual([[second], true]);
+  expect(await about({ orgUnit: '2001' }, 2)).toEqual([[first, last], false]);
+  expect(await about({ user: '301' }, 3)).toEqual([[first, last, third], true]);
+  expect(await about({ user: '999' })).toEqual([[], true]);
+  const [discarded] = (await messagesAbout(office.target, { user: '301' }, { limit: 1, signal: never }))
     .messages;
   expect(discarded).toMatchObject({ state: 'discarded', by: 'a test', why: 'a test', user: '301' });
 });
@@ -43,7 +43,7 @@ test('about nobody and nothing is refused, and so is a deployment without a tabl
   const { target } = await offices.open();
   const options = { limit: 1, signal: never };
   await expect(messagesAbout(target, {}, options)).rejects.toThrow(/Give a user, an org unit, or both/);
-  await expect(messagesAbout({ ...target, deskTable: undefined }, { user: 301 }, options)).rejects.toThrow(
+  await expect(messagesAbout({ ...target, deskTable: undefined }, { user: '301' }, options)).rejects.toThrow(
     /has no table of letters/,
   );
 });

@@ -9,6 +9,7 @@ export type User = {
   firstName: string;
   lastName: string;
   email: string;
+  orgDefinedId: string | null;
   hidesUserName: boolean;
   hidesEmail: boolean;
 };

@@ -28,6 +28,18 @@ const letter = async (body = eventBody('grade-push', {}, { id: 'event-1' })): Pr
 
 describe('a condition', () => {
   test.each([
+    [{ user: 's-301', orgUnit: 'MATH-101' }, true],
+    [{ user: 's-30' }, false],
+    [{ user: '301' }, false],
+  ])(
+    'is about what the SIS calls things, too, where the message gives that: %j: %s',
+    async (given, expected) => {
+      const data = { orgUnitCode: 'MATH-101', orgDefinedId: 's-301' };
+      const body = JSON.stringify({ ...JSON.parse(eventBody('grade-push')), data });
+      expect(matches(filterSchema.parse(given), await letter(body))).toBe(expected);
+    },
+  );
+  test.each([
     [{}, true],
     [{ function: ['grade-push'] }, true],
     [{ function: ['enrollment-create', 'grade-push'] }, true],
@@ -76,7 +88,7 @@ describe('a condition', () => {
     [{ cause: '1a2b' }, /must be 8 hex digits/],
     [{ cause: 'User not found' }, /must be 8 hex digits/],
     [{ since: '3d', until: '5d' }, /must not be before since/],
-    [{ user: 'x' }, /must be a positive whole number/],
+    [{ user: '' }, /must be an id/],
     [{ id: ['3f'] }, /at least its first 4 characters/],
     [{ colour: 'red' }, /Unrecognized key/],
   ])('%j is refused, and says why', (given, reason) => {

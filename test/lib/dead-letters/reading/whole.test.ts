@@ -70,7 +70,7 @@ describe('a letter that says where its message lies', () => {
         status: 404,
       },
     ]);
-    const { groups } = await groupLetters(office.target, { orgUnit: 2001, user: 301 }, { signal: never });
+    const { groups } = await groupLetters(office.target, { orgUnit: '2001', user: '301' }, { signal: never });
     expect(groups).toMatchObject([{ letters: 1, words: ['••• has no grade object 5001'] }]);
     const { target, audit } = office;
     expect(await showLetter(target, { id: 'event-1', reveal: true, audit, signal: never })).toMatchObject({

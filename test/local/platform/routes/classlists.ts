@@ -39,6 +39,7 @@ function classlistUserOut(user: Member) {
     ProfileIdentifier: `profile-${user.userId}`,
     DisplayName: `${user.lastName}, ${user.firstName}`,
     Username: user.hidesUserName ? null : user.userName,
+    OrgDefinedId: user.hidesUserName ? null : user.orgDefinedId,
     Email: user.hidesEmail ? null : user.email,
     FirstName: user.firstName,
     LastName: user.lastName,

@@ -1,5 +1,16 @@
 import { organizationId } from '../auth/roles.ts';
-import { anything, boolean, exactly, id, list, optional, or, record, string } from '../http/bind.ts';
+import {
+  anything,
+  boolean,
+  exactly,
+  id,
+  list,
+  nullable,
+  optional,
+  or,
+  record,
+  string,
+} from '../http/bind.ts';
 import { fileFields, type Sower, sower, storeFile } from './sower.ts';
 
 /** Org units, people and what belongs to them. */
@@ -33,6 +44,7 @@ export const organizationSowers: Record<string, Sower> = {
       firstName: or(string, 'Local'),
       lastName: or(string, 'User'),
       email: optional(string),
+      orgDefinedId: or(nullable(string), null),
       hidesUserName: or(boolean, false),
       hidesEmail: or(boolean, false),
       userKey: optional(string),

@@ -1,13 +1,13 @@
 import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createExportStore, type ExportStore } from '../../../lib/course-export/store.ts';
+import { createJobStore, type JobStore } from '../../../lib/durable/store.ts';
 import { localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
 const Bucket = 'sis-relay-exports';
 const mebibyte = 1024 ** 2;
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
 let s3: S3Client;
-let store: ExportStore;
+let store: JobStore;
 /** What was asked of S3, by name. */
 const commands: string[] = [];
 /** The command that S3 refuses. */
@@ -26,7 +26,7 @@ beforeAll(async () => {
       },
     { step: 'initialize' },
   );
-  store = createExportStore({ s3, bucket: Bucket });
+  store = createJobStore({ s3, bucket: Bucket });
 });
 afterAll(async () => {
   s3.destroy();

@@ -20,8 +20,8 @@ type StoreOptions = {
   partBytes?: number;
 };
 
-/** The bucket that exports go to. */
-export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: StoreOptions) => {
+/** The bucket that jobs write to. */
+export const createJobStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: StoreOptions) => {
   const put = async (key: string, Body: Uint8Array, ContentType: string): Promise<void> => {
     await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body, ContentType }));
   };
@@ -91,4 +91,4 @@ export const createExportStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: Sto
   };
 };
 
-export type ExportStore = ReturnType<typeof createExportStore>;
+export type JobStore = ReturnType<typeof createJobStore>;

@@ -1,0 +1,57 @@
+import type { MovedCode, ShownName } from '../../crosswalk/names/names.ts';
+import { plain } from '../../redaction/printable.ts';
+import { ageOf } from '../../wording/amounts.ts';
+import { rest, right, tableOf, wrapped } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } as const;
+
+const idsText = (ids: readonly number[]): string => ids.join(' and ');
+
+export const nameLines = (shown: readonly ShownName[], { width }: Terminal): string[] => {
+  if (shown.length === 0)
+    return ['The crosswalk does not know this name. Names are exact, upper and lower case included.'];
+  return shown.flatMap((each) => wrapped(plain(nameText(each)), width, '  '));
+};
+
+const nameText = ({ name, source, ids, was, accepted, writtenMs, filled }: ShownName): string => {
+  const stands = `${name} stands for ${idsText(ids)}, by ${sourceText[source]}`;
+  const changed = writtenMs === undefined ? '' : `, unchanged for ${ageOf(writtenMs)} or longer`;
+  const checked = filled === undefined ? '' : `, checked ${ageOf(filled.filledMs)} ago`;
+  const ambiguous = ids.length > 1 ? ' It is ambiguous: messages with it are parked.' : '';
+  const moved =
+    accepted === undefined
+      ? ''
+      : ` Before, it stood for ${idsText(was ?? [])}: ${accepted ? 'that it moved is accepted' : 'messages with it are parked until somebody accepts that'}.`;
+  return `${stands}${changed}${checked}.${ambiguous}${moved}`;
+};
+
+export const movedLines = (moved: readonly MovedCode[], { width, style, command }: Terminal): string[] => {
+  if (moved.length === 0) return ['No code has moved to another org unit without that being accepted.'];
+  const [header = '', ...rows] = tableOf(
+    [rest('Code'), right('Was'), right('Is'), right('Age'), 'By'],
+    moved.map(({ code, ids, was, sinceMs, source }) => [
+      ...[plain(code), idsText(was), idsText(ids), ageOf(sinceMs)],
+      source,
+    ]),
+    width,
+  );
+  return [
+    style('dim', header),
+    ...rows,
+    '',
+    ...wrapped(
+      `Messages with these codes are parked. Accept one: ${command('crosswalk accept <code>')}`,
+      width,
+    ),
+  ];
+};
+
+export const acceptQuestion = ({ name, ids, was = [] }: ShownName): string =>
+  `${plain(name)} stood for org unit ${idsText(was)}, and stands for ${idsText(ids)} now. Accept that?`;
+
+export const acceptedLines = ({ name, ids }: ShownName, { width, command }: Terminal): string[] =>
+  wrapped(
+    `${plain(name)} stands for org unit ${idsText(ids)} from now on. Letters with it: ${command('letters replay --kind ambiguous-id')}`,
+    width,
+  );

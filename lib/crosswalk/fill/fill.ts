@@ -1,0 +1,412 @@
+import type { BackoffLimits } from '../../delivery/backoff.ts';
+import type { Engine, Job } from '../../durable/job.ts';
+import { type RunningExecutions, waitForOlderExecutions } from '../../durable/older-executions.ts';
+import { createResults } from '../../durable/results.ts';
+import { dispositions, failureOf } from '../../failure.ts';
+import type { CallInput } from '../../platform/core/request.ts';
+import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
+import type { CrosswalkKind, CrosswalkSource } from '../table.ts';
+import { type Comparison, compare, type Filling, type Listing, writeBuckets } from './compare.ts';
+import { crosswalkFiles, type FileRead, readFiles, reportKey } from './files.ts';
+import type { Of } from './known.ts';
+import {
+  type Listening,
+  listClasslistNames,
+  listOrgUnitCodes,
+  type OrgUnitsListed,
+  userKinds,
+} from './listings.ts';
+import { type FillRequest, requestIn } from './request.ts';
+
+export type FillServices = Filling &
+  Listening & {
+    running: RunningExecutions;
+    limits: {
+      /** Reserved at the end of an invocation, for what is in progress. */
+      reserveMs: number;
+      backoff: BackoffLimits;
+      /** The hour of the day, of UTC, from which on a schedule has classlists read, once. */
+      classlistsHour: number;
+      /** After so long without the platform the fill fails, and the next one begins. */
+      maxWaitMs: number;
+    };
+  };
+
+/** What became of the names of one kind from one source. */
+type Filled = Of &
+  Omit<Comparison, 'moved' | 'outcome'> & { outcome: 'changed' | 'same' | 'held'; moved: number };
+
+export type FillAnswer = {
+  /** `held`: some names stay as they were, and a person must look why. */
+  outcome: 'filled' | 'held';
+  /** In words. */
+  message: string;
+  fills: Filled[];
+  files: FileRead[];
+};
+
+type Run = {
+  request: FillRequest;
+  services: FillServices;
+  engine: Engine;
+  /** Where the lines of this execution go. */
+  folder: string;
+  /** How much time this invocation had at its begin. */
+  wholeMs: number;
+};
+
+const stateFolder = 'crosswalk-state/';
+/** Which files were read last. */
+const filesKey = `${filledFolder}files.json`;
+/** When classlists were read last. */
+const classlistsKey = `${filledFolder}classlists.json`;
+/** So many of the 3,000 operations that an execution may have are for classlists, once; each further pass has fewer courses. */
+const maxClasslistSteps = 500;
+const minCoursesPerStep = 200;
+const maxPasses = 3;
+
+/** Fills the crosswalk's table from the platform's lists and from the university's files. */
+export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest, FillAnswer> => ({
+  requestIn,
+  run: async (request, engine) => {
+    const wholeMs = engine.leftMs();
+    const world = await services();
+    const { observe, store, limits } = world;
+    observe.begin(engine.invocationId);
+    const executions = `${stateFolder}executions/`;
+    const folder = `${executions}${engine.executionArn.split('/').at(-1)}/`;
+    engine.recordBy(createResults(store, executions));
+    engine.tellWaits(({ kind, message }) => {
+      observe.failed(kind);
+      observe.warn(`the fill of the crosswalk waits: ${message}`);
+      observe.flush();
+    });
+    try {
+      // Counted before its turn comes, so that a long wait for others does not look like a missing run.
+      await engine.step('begin', {
+        work: async () => {
+          observe.count('CrosswalkRuns', { function: 'crosswalk-fill' }, 1);
+          observe.flush();
+        },
+      });
+      await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
+      return await fillAll({ request, services: world, engine, folder, wholeMs });
+    } catch (error) {
+      await engine.step('the end', {
+        work: async () => {
+          observe.error('the fill of the crosswalk failed', {}, error);
+          observe.flush();
+        },
+      });
+      throw error;
+    }
+  },
+});
+
+const fillAll = async (run: Run): Promise<FillAnswer> => {
+  const { engine, services } = run;
+  const { files, hasUsers, fills } = await fillFromFiles(run);
+  const wantsCourses = !hasUsers && (await areClasslistsDue(run));
+  const listed = await listAllOrgUnits(run, { wantsCourses });
+  fills.push(
+    await fill(run, { kind: 'orgUnitCode', source: 'platform', parts: listed.parts, isWhole: true }),
+  );
+  if (listed.courses.length > 0) fills.push(...(await fillFromClasslists(run, listed.courses)));
+  return engine.step('tell', {
+    work: () => tell({ files, fills }, services),
+    backoff: services.limits.backoff,
+  });
+};
+
+type FilesLooked = {
+  /** The files that are there, by their keys. */
+  etags: Record<string, string>;
+  isChanged: boolean;
+};
+
+/** Reads the files, if one of them has changed since they were filled last. */
+const fillFromFiles = async (
+  run: Run,
+): Promise<{ files: FileRead[]; hasUsers: boolean; fills: Filled[] }> => {
+  const { engine, services, folder } = run;
+  const { store, limits } = services;
+  const { backoff } = limits;
+  const looked = await engine.step('look at the files', { work: () => lookAtFiles(services), backoff });
+  const hasUsers = looked.etags[crosswalkFiles[0].key] !== undefined;
+  const fills: Filled[] = [];
+  if (!looked.isChanged) return { files: [], hasUsers, fills };
+  const { etags } = looked;
+  const partOf = (kind: CrosswalkKind): string => `${folder}file-${kind}.gz`;
+  const files = await engine.step('read the files', {
+    work: async () => withLostColumns(await readFiles({ etags, partOf }, store), run),
+    backoff,
+  });
+  for (const { key, names } of crosswalkFiles) {
+    const read = files.find((each) => each.key === key);
+    if (read?.problem !== undefined) continue;
+    for (const kind of Object.values(names)) {
+      const parts = read?.kinds.includes(kind) ? [partOf(kind)] : [];
+      fills.push(await fill(run, { kind, source: 'file', parts, isWhole: read?.isWhole ?? true }));
+    }
+  }
+  const isFilled = files.every(({ problem }) => problem === undefined) && !fills.some(isHeld);
+  if (isFilled) {
+    // What the classlists told of users is no longer kept true.
+    if (hasUsers)
+      for (const kind of userKinds)
+        fills.push(
+          await fill(run, { kind, source: 'platform', parts: [], isWhole: true }, { isReplaced: true }),
+        );
+    await engine.step('note the files', { work: () => store.writeJson(filesKey, { etags }), backoff });
+  }
+  return { files, hasUsers, fills };
+};
+
+/** A schedule asks for them once a night, also where the night's fill failed. */
+const areClasslistsDue = async ({ request, engine, services }: Run): Promise<boolean> => {
+  if (!request.isScheduled) return request.classlists;
+  const { store, limits } = services;
+  return engine.step('are classlists due', {
+    work: async () => {
+      const told = (await store.readJsonIfAny(classlistsKey)) as { readMs: number } | undefined;
+      const night = new Date();
+      night.setUTCHours(limits.classlistsHour, 0, 0, 0);
+      if (night.getTime() > Date.now()) night.setUTCDate(night.getUTCDate() - 1);
+      return (told?.readMs ?? 0) < night.getTime();
+    },
+    backoff: limits.backoff,
+  });
+};
+
+const isHeld = ({ outcome }: Filled): boolean => outcome === 'held';
+
+const lookAtFiles = async ({ store }: FillServices): Promise<FilesLooked> => {
+  const etags: Record<string, string> = {};
+  for (const { key } of crosswalkFiles) {
+    const etag = await store.etagOf(key);
+    if (etag !== undefined) etags[key] = etag;
+  }
+  const before = ((await store.readJsonIfAny(filesKey)) ?? { etags: {} }) as Pick<FilesLooked, 'etags'>;
+  const isSame = crosswalkFiles.every(({ key }) => etags[key] === before.etags[key]);
+  // A move that is accepted is settled by comparing once more.
+  const moved = movedIn(await store.readJsonIfAny(movedKey('file')));
+  return { etags, isChanged: !isSame || moved.codes.length > 0 };
+};
+
+const kindsOf = (key: string): CrosswalkKind[] =>
+  crosswalkFiles.flatMap((file) => (file.key === key ? Object.values(file.names) : []));
+
+/** A file that had a column before, and has it no longer, is taken for broken. */
+const withLostColumns = async (files: FileRead[], { request, services }: Run): Promise<FileRead[]> => {
+  if (request.acceptRemovals) return files;
+  const fills = await services.table.fills();
+  return files.map((read) => {
+    const lost = kindsOf(read.key).filter(
+      (kind) => !read.kinds.includes(kind) && (fills.get(`${kind}/file`)?.names ?? 0) > 0,
+    );
+    const problem = `has lost the column ${lost.join(' and ')}`;
+    return read.problem !== undefined || lost.length === 0 ? read : { ...read, problem };
+  });
+};
+
+type AllListed = { parts: string[]; courses: number[] };
+
+/** All org units, in steps that go on where the one before stopped. */
+const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boolean }): Promise<AllListed> => {
+  const { engine, services, folder } = run;
+  const { backoff, maxWaitMs } = services.limits;
+  const all: AllListed = { parts: [], courses: [] };
+  const begins = new Set<string>();
+  const untilMs = await engine.step('until when', { work: async () => Date.now() + maxWaitMs });
+  let from: CallInput | undefined = {};
+  for (let at = 1; from !== undefined; at += 1) {
+    const begin: CallInput = from;
+    const key = `${folder}org-units-${at}.gz`;
+    await enoughTime(run, `before the org units, ${at}`);
+    const listed: OrgUnitsListed = await engine.step(`org units, ${at}`, {
+      work: () =>
+        unlessTooLong(untilMs, () =>
+          listOrgUnitCodes({ key, timeMs: timeLeft(run), from: begin, wantsCourses }, services),
+        ),
+      backoff,
+    });
+    all.parts.push(key);
+    for (const course of listed.courses) all.courses.push(course);
+    from = listed.following;
+    const place = JSON.stringify(from);
+    if (from && begins.has(place)) throw new Error('The pages of org units lead in a circle');
+    begins.add(place);
+  }
+  return all;
+};
+
+/** Users by the classlists of these courses. What cannot be read removes nothing. */
+const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]> => {
+  const { engine, services, folder } = run;
+  const { backoff } = services.limits;
+  const parts: Record<(typeof userKinds)[number], string[]> = { userName: [], orgDefinedId: [] };
+  let failed = 0;
+  let hidden = 0;
+  let left = courses;
+  const size = Math.max(minCoursesPerStep, Math.ceil(courses.length / maxClasslistSteps));
+  for (let pass = 1; pass <= maxPasses && left.length > 0; pass += 1) {
+    const now = left;
+    left = [];
+    if (pass > 1) await engine.wait(`before pass ${pass}`, backoff.maximumSeconds);
+    for (let at = 0; at < now.length; at += size) {
+      const chunk = now.slice(at, at + size);
+      const name = `classlists, ${pass}-${at / size + 1}`;
+      const keys = {
+        userName: `${folder}user-names-${pass}-${at / size + 1}.gz`,
+        orgDefinedId: `${folder}org-defined-ids-${pass}-${at / size + 1}.gz`,
+      };
+      await enoughTime(run, `before the ${name}`);
+      const listed = await engine.step(name, {
+        work: () => listClasslistNames({ keys, timeMs: timeLeft(run), courses: chunk }, services),
+        backoff,
+      });
+      for (const kind of userKinds) parts[kind].push(keys[kind]);
+      for (const course of listed.left) left.push(course);
+      failed += listed.failed;
+      hidden += listed.hidden.userName + listed.hidden.orgDefinedId;
+    }
+  }
+  failed += left.length;
+  await engine.step('the classlists', {
+    work: async () => {
+      const { observe, store } = services;
+      if (failed < courses.length) await store.writeJson(classlistsKey, { readMs: Date.now() });
+      if (failed > 0) observe.warn('classlists could not be read, so no user is removed', { count: failed });
+      if (hidden > 0) observe.info('names in classlists are hidden by privacy settings', { count: hidden });
+      observe.flush();
+    },
+  });
+  if (failed === courses.length && failed > 0) throw new Error('No classlist could be read');
+  const fills: Filled[] = [];
+  for (const kind of userKinds)
+    fills.push(await fill(run, { kind, source: 'platform', parts: parts[kind], isWhole: failed === 0 }));
+  return fills;
+};
+
+/** Compares what was listed with what was filled last, and writes what changed. `isReplaced`: another source has the names now. */
+const fill = async (run: Run, listing: Listing, { isReplaced = false } = {}): Promise<Filled> => {
+  const { engine, services, request } = run;
+  const { backoff } = services.limits;
+  const { kind, source } = listing;
+  const of = `${kind}/${source}`;
+  for (let at = 1; ; at += 1) {
+    await enoughTime(run, `before ${of}, ${at}`);
+    const { moved, outcome, ...counts } = await engine.step(`compare ${of}, ${at}`, {
+      work: async () => {
+        const compared = await compare(
+          listing,
+          { acceptRemovals: request.acceptRemovals || isReplaced },
+          services,
+        );
+        if (kind === 'orgUnitCode' && compared.outcome !== 'held' && compared.outcome !== 'unfinished')
+          await noteMoved(source, compared.moved, services);
+        return { ...compared, moved: compared.moved.length };
+      },
+      backoff,
+    });
+    if (outcome === 'changed' || outcome === 'unfinished') await writeAll(run, listing, `${of}, ${at}`);
+    if (outcome === 'unfinished') continue;
+    if (outcome !== 'held')
+      await engine.step(`note ${of}`, {
+        work: () => services.table.noteFill(of, { filledMs: Date.now(), names: counts.names }),
+        backoff,
+      });
+    return { kind, source, ...counts, moved, outcome };
+  }
+};
+
+const writeAll = async (run: Run, of: Of, name: string): Promise<void> => {
+  const { engine, services } = run;
+  const { backoff } = services.limits;
+  let from: string | undefined = '';
+  for (let at = 1; from !== undefined; at += 1) {
+    const begin: string = from;
+    from = await engine.step(`write ${name}, ${at}`, {
+      work: () => writeBuckets(of, { from: begin, untilMs: Date.now() + timeLeft(run) }, services),
+      backoff,
+    });
+    if (from !== undefined) await enoughTime(run, `before ${name}, ${at + 1}`);
+  }
+};
+
+/** Keeps since when each of the moves is known. */
+const noteMoved = async (
+  source: CrosswalkSource,
+  moved: Comparison['moved'],
+  { store }: FillServices,
+): Promise<void> => {
+  const key = movedKey(source);
+  const before = movedIn(await store.readJsonIfAny(key));
+  if (moved.length === 0 && before.codes.length === 0) return;
+  const known = new Map(before.codes.map((each) => [JSON.stringify([each.code, each.ids, each.was]), each]));
+  const sinceMs = Date.now();
+  const codes = moved.map(({ code, ids, was }) => ({
+    ...{ code, ids, was },
+    sinceMs: known.get(JSON.stringify([code, ids, was]))?.sinceMs ?? sinceMs,
+  }));
+  await store.writeJson(key, { codes } satisfies MovedCodes);
+};
+
+/** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
+const enoughTime = async ({ engine, wholeMs }: Run, name: string): Promise<void> => {
+  const seconds = await engine.step(name, {
+    work: async () => (engine.leftMs() < wholeMs / 2 ? engine.leftMs() / 1000 + 1 : 0),
+  });
+  if (seconds > 0) await engine.wait(`${name}: the next invocation`, seconds);
+};
+
+const timeLeft = ({ engine, services }: Run): number =>
+  Math.max(1, engine.leftMs() - services.limits.reserveMs);
+
+/** A failure that lasts ends the fill, and the next one begins. */
+const unlessTooLong = async <Result>(untilMs: number, work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    const { kind, message, remedy } = failureOf(error);
+    if (kind === 'defect' || (dispositions[kind] === 'wait' && Date.now() < untilMs)) throw error;
+    throw new Error(`The org units could not be listed: ${message}. ${remedy}`);
+  }
+};
+
+/** Tells what came of it: log, metrics and the execution's result. No name is told but in the bucket and by the command. */
+const tell = async (
+  { files, fills }: Pick<FillAnswer, 'files' | 'fills'>,
+  { observe, store }: FillServices,
+): Promise<FillAnswer> => {
+  const problems: string[] = [];
+  for (const { key, problem, badRows } of files) {
+    if (problem !== undefined) problems.push(`${key} ${problem}, so its names stay as they were`);
+    if (badRows > 0)
+      observe.warn(`rows of ${key} cannot be used: ${reportKey} tells which`, { count: badRows });
+  }
+  for (const { kind, source, removed, names, outcome } of fills) {
+    if (outcome === 'held')
+      problems.push(
+        `${removed} of ${names} names (${kind}, ${source}) would be removed, so all stay as they were until somebody invokes crosswalk-fill with {"acceptRemovals":true}`,
+      );
+  }
+  for (const problem of problems) observe.warn(`the crosswalk is held: ${problem}`);
+  const moved = await Promise.all(
+    (['platform', 'file'] as const).map(async (source) =>
+      movedIn(await store.readJsonIfAny(movedKey(source))),
+    ),
+  );
+  const movedCodes = moved.reduce((sum, { codes }) => sum + codes.length, 0);
+  if (movedCodes > 0)
+    observe.warn('codes have moved to other org units: sis-relay crosswalk moved lists them', {
+      count: movedCodes,
+    });
+  observe.count('CrosswalkMoved', { function: 'crosswalk-fill' }, movedCodes);
+  const outcome = problems.length > 0 ? 'held' : 'filled';
+  for (const each of ['filled', 'held'])
+    observe.count('CrosswalkFills', { outcome: each }, each === outcome ? 1 : 0);
+  observe.flush();
+  const message = problems.length > 0 ? `${problems.join('; ')}.` : 'The crosswalk is filled.';
+  return { outcome, message, fills, files };
+};

@@ -1,0 +1,19 @@
+import * as z from 'zod';
+import type { CrosswalkSource } from './table.ts';
+
+const movedCodes = z.object({
+  codes: z.array(
+    z.object({ code: z.string(), ids: z.array(z.number()), was: z.array(z.number()), sinceMs: z.number() }),
+  ),
+});
+
+/** Codes that stand for another org unit than before, and nobody has accepted that: an object in the bucket, by source. */
+export type MovedCodes = z.infer<typeof movedCodes>;
+
+export const movedKey = (source: CrosswalkSource): string => `${filledFolder}moved-${source}.json`;
+
+/** What was filled last, in the bucket. */
+export const filledFolder = 'crosswalk-state/filled/';
+
+/** None where there is no such object yet. */
+export const movedIn = (json: unknown): MovedCodes => movedCodes.safeParse(json).data ?? { codes: [] };

@@ -1,0 +1,143 @@
+import type { Audit } from '../../deployment/audit.ts';
+import { bucketOf as filesBucketOf } from '../../deployment/audit-log.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import type { Target } from '../../deployment/target.ts';
+import { movedIn, movedKey } from '../moved.ts';
+import {
+  acceptedBucketOf,
+  bucketOf,
+  type CrosswalkKind,
+  type CrosswalkSource,
+  type CrosswalkTable,
+  createCrosswalkTable,
+  crosswalkSources,
+  type Entry,
+  type Filled,
+  isAccepted,
+  sameIds,
+} from '../table.ts';
+
+/** What a name stands for, by one source. */
+export type ShownName = Entry & {
+  kind: CrosswalkKind;
+  name: string;
+  source: CrosswalkSource;
+  /** Whether an operator has accepted that it moved; undefined: it did not. */
+  accepted: boolean | undefined;
+  /** When this, or something beside it, was written last. */
+  writtenMs: number | undefined;
+  /** When all names of the kind were filled last from this source. */
+  filled: Filled | undefined;
+};
+
+export type MovedCode = {
+  code: string;
+  source: CrosswalkSource;
+  ids: number[];
+  was: number[];
+  sinceMs: number;
+};
+
+const tableOf = ({ dynamodb, crosswalkTable }: Target): CrosswalkTable => {
+  if (crosswalkTable === undefined) throw new RefusedError('This deployment has no crosswalk.');
+  return createCrosswalkTable({ dynamodb, table: crosswalkTable, nowMs: Date.now });
+};
+
+/** What a name stands for, by each source that knows it. */
+export const showName = async (
+  target: Target,
+  { kind, name }: { kind: CrosswalkKind; name: string },
+): Promise<ShownName[]> => {
+  const table = tableOf(target);
+  const places = crosswalkSources.map((source) => ({ source, bucket: bucketOf(kind, source, name) }));
+  const acceptedBucket = acceptedBucketOf(name);
+  const found = await table.namesIn([...places.map(({ bucket }) => bucket), acceptedBucket]);
+  const fills = await table.fills();
+  const accepted = found.get(acceptedBucket)?.get(name);
+  const shown = await Promise.all(
+    places.map(async ({ source, bucket }): Promise<ShownName[]> => {
+      const entry = found.get(bucket)?.get(name);
+      if (entry === undefined) return [];
+      return [
+        {
+          ...{ kind, name, source, ...entry },
+          accepted: entry.was === undefined ? undefined : isAccepted(entry, accepted),
+          writtenMs: await table.writtenMs(bucket),
+          filled: fills.get(`${kind}/${source}`),
+        },
+      ];
+    }),
+  );
+  return shown.flat();
+};
+
+/** Codes that stand for another org unit than before, and nobody has accepted that, as the last fill found them. */
+export const listMoved = async (target: Target): Promise<MovedCode[]> => {
+  const table = tableOf(target);
+  const lists = await Promise.all(
+    crosswalkSources.map(async (source) => {
+      const { codes } = movedIn(await readJson(target, movedKey(source)));
+      return codes.map((each) => ({ ...each, source }));
+    }),
+  );
+  const moved = lists.flat();
+  const accepted = await table.namesIn(moved.map(({ code }) => acceptedBucketOf(code)));
+  return moved
+    .filter((each) => !isAccepted(each, accepted.get(acceptedBucketOf(each.code))?.get(each.code)))
+    .sort((one, other) => one.sinceMs - other.sinceMs);
+};
+
+type Accepting = {
+  code: string;
+  reason?: string | undefined;
+  audit: Audit;
+  confirm(moved: ShownName): Promise<boolean>;
+};
+
+/** Accepts that a code stands for another org unit; undefined: whoever was asked did not agree. @throws RefusedError where it has not moved. */
+export const acceptMove = async (
+  target: Target,
+  { code, reason, audit, confirm }: Accepting,
+): Promise<ShownName | undefined> => {
+  const shown = await showName(target, { kind: 'orgUnitCode', name: code });
+  const open = shown.filter(({ accepted }) => accepted === false);
+  const [moved, other] = open;
+  if (moved === undefined)
+    throw new RefusedError(
+      shown.length === 0
+        ? `No org unit has the code ${code}, as far as the crosswalk knows.`
+        : `There is no move of ${code} to accept.`,
+    );
+  if (moved.ids.length !== 1)
+    throw new RefusedError(`${code} stands for ${moved.ids.join(' and ')}: only one org unit may have it.`);
+  if (other !== undefined && !(sameIds(moved.ids, other.ids) && sameIds(moved.was ?? [], other.was ?? [])))
+    throw new RefusedError(`The platform and crosswalk/org-units.csv tell different moves of ${code}.`);
+  if (!(await confirm(moved))) return undefined;
+  const { ids, was = [] } = moved;
+  const { end } = await audit.begin({
+    ...{ command: 'crosswalk accept', reason, counts: { planned: 1 } },
+    filter: { code, ids, was },
+  });
+  let accepted = 0;
+  try {
+    await tableOf(target).accept(code, { ids, was });
+    accepted = 1;
+  } finally {
+    await end({ accepted });
+  }
+  return { ...moved, accepted: true };
+};
+
+const readJson = async (target: Target, key: string): Promise<unknown> => {
+  const bucket = await filesBucketOf(target);
+  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+  const s3 = await target.s3();
+  try {
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    return JSON.parse((await Body?.transformToString()) ?? '');
+  } catch (error) {
+    // No code has moved yet.
+    if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
+    throw error;
+  }
+};

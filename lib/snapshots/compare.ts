@@ -1,0 +1,134 @@
+import type { Comparison } from './comparison.ts';
+import { noCounts } from './comparison.ts';
+import { compareEnrollments, type UnknownRoles } from './enrollments.ts';
+import { compareLineItems } from './line-items.ts';
+import { type FileName, fileNames, type Modes, modesOf } from './manifest.ts';
+import type { FileRead } from './reading.ts';
+import type { SnapshotRecord } from './record.ts';
+import { readReferences } from './references.ts';
+import { compareResults } from './results.ts';
+import { UnusableSnapshot } from './unusable.ts';
+import type { Files } from './zip.ts';
+
+/** What is known of the snapshot that was accepted last, beside its state. */
+export type LastAccepted = {
+  /** By file, of all that were accepted before. */
+  columns: Record<string, string[]>;
+  /** By which columns classes and users were known. */
+  by: string;
+};
+
+export type Outcome = Pick<SnapshotRecord, 'counts' | 'byKind' | 'removals' | 'lostColumns'> & {
+  /** Why a person must look at it before anything is sent. */
+  reasons: string[];
+  columns: Record<string, string[]>;
+  by: string;
+  unknownRoles: UnknownRoles;
+};
+
+/** Compares an export of OneRoster with what was accepted last. @throws UnusableSnapshot */
+export const compareOneRoster = async (
+  files: Files,
+  comparison: Comparison,
+  last: LastAccepted | undefined,
+): Promise<Outcome> => {
+  const { settings } = comparison;
+  if (Object.keys(settings.roles).length === 0)
+    throw new UnusableSnapshot(
+      'snapshot-settings.json in the bucket says of no role which one it is on the platform: give `roles`',
+    );
+  const modes = await modesOf(files);
+  const by = JSON.stringify([settings.orgUnitCode, settings.user.field, settings.user.column]);
+  if (last !== undefined && last.by !== by && [modes.classes, modes.users].some((mode) => mode !== 'bulk'))
+    throw new UnusableSnapshot(
+      'Since the snapshot that was accepted last, snapshot-settings.json names other columns: drop one whose classes.csv and users.csv are bulk',
+    );
+  const references = await readReferences(files, modes, comparison);
+  try {
+    const lineItems = await compareLineItems(files, { comparison, references, mode: modes.lineItems });
+    try {
+      const enrollments = await compareEnrollments(files, {
+        ...{ comparison, references, mode: modes.enrollments },
+      });
+      const results = await compareResults(files, {
+        ...{ comparison, references, lineItems, mode: modes.results },
+      });
+      const read: Partial<Record<FileName, FileRead>> = {
+        ...{ ...references.files, lineItems, enrollments, results },
+      };
+      return { ...judge({ read, modes }, comparison, last), by, unknownRoles: enrollments.unknownRoles };
+    } finally {
+      lineItems.close();
+    }
+  } finally {
+    references.close();
+  }
+};
+
+type Judged = { read: Partial<Record<FileName, FileRead>>; modes: Modes };
+
+/** Of the first snapshot ever, nothing can be missing. */
+const judge = (
+  { read, modes }: Judged,
+  comparison: Comparison,
+  last: LastAccepted | undefined,
+): Omit<Outcome, 'by' | 'unknownRoles'> => {
+  const present = fileNames.filter((name) => modes[name] !== 'absent');
+  const columns = { ...last?.columns };
+  const lostColumns: NonNullable<SnapshotRecord['lostColumns']> = [];
+  const reasons: string[] = [];
+  for (const name of present) {
+    const now = (read[name]?.columns ?? []).map((column) => column.toLowerCase());
+    const lost = (columns[name] ?? []).filter((column) => !now.includes(column));
+    if (lost.length > 0) {
+      lostColumns.push({ file: `${name}.csv`, columns: lost });
+      reasons.push(`${name}.csv lacks ${lost.length} columns that it had`);
+    }
+    if (read[name]?.rows === 0 && modes[name] === 'bulk' && columns[name] !== undefined)
+      reasons.push(`${name}.csv has no row`);
+  }
+  // In an export of changes, what has none is left out.
+  if (!Object.values(modes).includes('delta'))
+    for (const name of Object.keys(columns))
+      if (!(present as string[]).includes(name))
+        reasons.push(`${name}.csv is missing, which was there before`);
+  for (const name of present)
+    columns[name] = (read[name]?.columns ?? []).map((column) => column.toLowerCase());
+  return {
+    ...{ ...totals(comparison), columns },
+    ...(lostColumns.length > 0 && { lostColumns }),
+    ...withRemovals(comparison, last === undefined, reasons),
+  };
+};
+
+/** Adds its reason to those that there are. */
+export const withRemovals = (
+  { byKind, acceptedCounts, settings }: Comparison,
+  isFirst: boolean,
+  reasons: string[],
+): Pick<Outcome, 'reasons' | 'removals'> => {
+  if (isFirst) return { reasons: [] };
+  const limit = settings.maxRemovalsPercent;
+  let share = 0;
+  for (const [kind, { removed }] of Object.entries(byKind)) {
+    if (removed === 0) continue;
+    const accepted = acceptedCounts[kind] ?? 0;
+    const percent = (100 * removed) / Math.max(accepted, 1);
+    share = Math.max(share, percent);
+    if (percent > limit) reasons.push(`${removed} of ${accepted} ${kind} would be removed`);
+  }
+  return { reasons, removals: { share: Math.ceil(share * 100) / 100, limit } };
+};
+
+export const totals = ({ byKind }: Comparison): Pick<Outcome, 'counts' | 'byKind'> => {
+  const counts = noCounts();
+  for (const each of Object.values(byKind)) {
+    counts.created += each.created;
+    counts.updated += each.updated;
+    counts.removed += each.removed;
+    counts.unchanged += each.unchanged;
+    counts.refused += each.refused;
+    if (each.pending !== undefined) counts.pending = (counts.pending ?? 0) + each.pending;
+  }
+  return { counts, byKind };
+};

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { awsClient } from '../../aws/clients.ts';
+import { errorName } from '../../aws/error.ts';
+import type { Audit } from '../../deployment/audit.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import type { Target } from '../../deployment/target.ts';
+import type { Decision, SnapshotRecord } from '../record.ts';
+import { readSnapshot } from './read.ts';
+
+export type DecisionOptions = {
+  decision: Decision['decision'];
+  reason?: string | undefined;
+  audit: Audit;
+  signal: AbortSignal;
+  confirm(snapshot: SnapshotRecord): Promise<boolean>;
+  /** For how long it waits at most until the import has heard. */
+  patienceMs?: number;
+};
+
+/** `already`: the same was decided before. `unheard`: the import has not written down yet that it heard. */
+export type Decided = { snapshot: SnapshotRecord; outcome: 'done' | 'already' | 'unheard' | 'not agreed' };
+
+const usualPatienceMs = 20_000;
+const betweenLooksMs = 500;
+
+const verbOf = { approved: 'approve', rejected: 'reject' } as const;
+
+/**
+ * Tells the import that waits what a person decided. Only the import writes its record, so whoever decides at the same time
+ * learns who was first. @throws RefusedError where there is nothing to decide, or somebody decided otherwise.
+ */
+export const decideSnapshot = async (
+  target: Target,
+  given: string,
+  { decision, reason, audit, signal, confirm, patienceMs = usualPatienceMs }: DecisionOptions,
+): Promise<Decided> => {
+  const snapshot = await readSnapshot(target, given, signal);
+  if (snapshot.state !== 'waiting-for-approval') return before(snapshot, decision);
+  const { id, callbackId } = snapshot;
+  if (callbackId === undefined)
+    throw new RefusedError(`Snapshot ${id} begins to wait just now: try again in a few seconds.`);
+  if (!(await confirm(snapshot)) || signal.aborted) return { snapshot, outcome: 'not agreed' };
+
+  const command = `snapshots ${verbOf[decision]}`;
+  const { end } = await audit.begin({
+    command,
+    filter: { snapshot: id },
+    reason,
+    counts: decidedOn(snapshot),
+  });
+  const heard = async (): Promise<SnapshotRecord> => {
+    const endMs = performance.now() + patienceMs;
+    for (;;) {
+      const now = await readSnapshot(target, id, signal);
+      if (now.state !== 'waiting-for-approval' || signal.aborted || performance.now() > endMs) return now;
+      await sleep(betweenLooksMs, undefined, { signal }).catch(() => {});
+    }
+  };
+  let isSent = false;
+  try {
+    const at = new Date().toISOString();
+    isSent = await answer(target, callbackId, {
+      ...{ by: target.who, at, decision },
+      ...(reason !== undefined && { reason }),
+    });
+  } finally {
+    await end({ [decision]: isSent ? 1 : 0 });
+  }
+  const now = await heard();
+  if (now.state === 'waiting-for-approval') {
+    if (isSent) return { snapshot: now, outcome: 'unheard' };
+    throw new RefusedError(
+      `The import of snapshot ${id} no longer waits: its execution was stopped, or its time is over. Put the file into the bucket again to have it compared anew.`,
+    );
+  }
+  return isSent && now.decided?.decision !== otherThan(decision)
+    ? { snapshot: now, outcome: 'done' }
+    : before(now, decision);
+};
+
+const otherThan = (decision: Decision['decision']): Decision['decision'] =>
+  decision === 'approved' ? 'rejected' : 'approved';
+
+const decidedOn = ({ counts: { created, updated, removed } }: SnapshotRecord): Record<string, number> => ({
+  ...{ created, updated, removed },
+});
+
+/** Of one that does not wait. */
+const before = (snapshot: SnapshotRecord, decision: Decision['decision']): Decided => {
+  const { id, state, decided, why } = snapshot;
+  if (decided?.decision === decision) return { snapshot, outcome: 'already' };
+  if (decided)
+    throw new RefusedError(
+      `${decided.by} ${decided.decision} snapshot ${id} at ${decided.at}${decided.reason ? `: ${decided.reason}` : '.'}`,
+    );
+  const told: Record<Exclude<SnapshotRecord['state'], 'waiting-for-approval'>, string> = {
+    comparing: 'it is still being compared',
+    sending: 'its changes are few enough, and are being sent',
+    accepted: 'its changes were few enough, and were sent',
+    rejected: 'nobody approved it in time',
+    failed: 'its import failed',
+    superseded: 'a newer snapshot took its place',
+  };
+  const reason = state === 'waiting-for-approval' ? '' : told[state];
+  throw new RefusedError(
+    `There is nothing to ${verbOf[decision]} of snapshot ${id}: ${reason}${why && state === 'failed' ? ` (${why})` : ''}.`,
+  );
+};
+
+/** False where nobody waits for it any more. */
+const answer = async (
+  { lambdaOptions }: Target,
+  CallbackId: string,
+  decision: Decision,
+): Promise<boolean> => {
+  if (lambdaOptions === undefined)
+    throw new RefusedError('This stack is of an older version: end it, and start `npm run local` again.');
+  const { LambdaClient, SendDurableExecutionCallbackSuccessCommand } = await import('@aws-sdk/client-lambda');
+  const lambda = awsClient(LambdaClient, lambdaOptions);
+  const Result = Buffer.from(JSON.stringify(decision));
+  try {
+    await lambda.send(new SendDurableExecutionCallbackSuccessCommand({ CallbackId, Result }));
+    return true;
+  } catch (error) {
+    if (/^(CallbackTimeout|InvalidParameterValue|ResourceNotFound)Exception$/.test(errorName(error)))
+      return false;
+    throw error;
+  }
+};

@@ -1,0 +1,156 @@
+import type { Readable } from 'node:stream';
+import { unlessError } from '../../aws/error.ts';
+import { bucketOf } from '../../deployment/audit-log.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import type { Target } from '../../deployment/target.ts';
+import { jsonIn } from '../../json.ts';
+import {
+  acceptedKey,
+  type Counts,
+  recordKey,
+  recordsPrefix,
+  reportKey,
+  type SnapshotRecord,
+  snapshotRecord,
+} from '../record.ts';
+
+export type SnapshotList = {
+  /** The newest first. */
+  snapshots: SnapshotRecord[];
+  /** The one that the next is compared with. */
+  accepted: string | undefined;
+  /** How many there are in all. */
+  all: number;
+};
+
+/** A row that was not used, or that is told for another reason. */
+export type RefusedRow = { file: string; line: string; column: string; problem: string };
+
+export type ShownSnapshot = SnapshotRecord & {
+  isAccepted: boolean;
+  /** The first of its report. */
+  refusedRows: RefusedRow[];
+  /** Where all of them are; undefined: there is none. */
+  report: string | undefined;
+};
+
+type Bucket = { target: Target; bucket: string };
+
+const opened = async (target: Target): Promise<Bucket> => ({ target, bucket: await bucketOf(target) });
+
+const missing = /^(NoSuchKey|NotFound)$/;
+
+const bodyOf = async ({ target, bucket }: Bucket, key: string): Promise<Readable | undefined> => {
+  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+  const s3 = await target.s3();
+  const get = new GetObjectCommand({ Bucket: bucket, Key: key });
+  return (await unlessError(missing, () => s3.send(get)))?.Body as Readable | undefined;
+};
+
+const textOf = async (access: Bucket, key: string): Promise<string | undefined> => {
+  const { text } = await import('node:stream/consumers');
+  const body = await bodyOf(access, key);
+  return body && text(body);
+};
+
+/** undefined where it has no record, or one of a version that is not known here. */
+const recordIn = async (access: Bucket, id: string): Promise<SnapshotRecord | undefined> =>
+  snapshotRecord.safeParse(jsonIn((await textOf(access, recordKey(id))) ?? '')).data;
+
+const acceptedIn = async (access: Bucket): Promise<string | undefined> => {
+  const json = jsonIn((await textOf(access, acceptedKey)) ?? '') as { id?: unknown } | null | undefined;
+  return typeof json?.id === 'string' ? json.id : undefined;
+};
+
+/** Their ids, the newest first: an id begins with its time. */
+const idsIn = async (
+  { target, bucket }: Bucket,
+  beginning: string,
+  signal: AbortSignal,
+): Promise<string[]> => {
+  const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
+  const input = { Bucket: bucket, Prefix: `${recordsPrefix}${beginning}`, Delimiter: '/' };
+  const pages = paginateListObjectsV2({ client: await target.s3() }, input, { abortSignal: signal });
+  const ids: string[] = [];
+  for await (const { CommonPrefixes = [] } of pages)
+    ids.push(...CommonPrefixes.map(({ Prefix = '' }) => Prefix.slice(recordsPrefix.length, -1)));
+  return ids.sort().reverse();
+};
+
+/** @throws where the bucket cannot be read. */
+export const listSnapshots = async (
+  target: Target,
+  { limit, signal }: { limit: number; signal: AbortSignal },
+): Promise<SnapshotList> => {
+  const access = await opened(target);
+  const [ids, accepted] = await Promise.all([idsIn(access, '', signal), acceptedIn(access)]);
+  const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(access, id)));
+  return { snapshots: read.flatMap((record) => record ?? []), accepted, all: ids.length };
+};
+
+/** Those that wait for a person, the oldest first. */
+export const waitingSnapshots = async (target: Target, signal: AbortSignal): Promise<SnapshotRecord[]> => {
+  // A newer one makes an older one that waits superseded.
+  const { snapshots } = await listSnapshots(target, { limit: 10, signal });
+  return snapshots.filter(({ state }) => state === 'waiting-for-approval').reverse();
+};
+
+/** @param given an id, or its beginning. @throws RefusedError where it names none, or more than one. */
+export const readSnapshot = async (
+  target: Target,
+  given: string,
+  signal: AbortSignal,
+): Promise<SnapshotRecord> => {
+  const access = await opened(target);
+  const isName = /^[\w-]+$/.test(given);
+  const ids = isName ? await idsIn(access, given, signal) : [];
+  const [id, second] = ids;
+  if (id === undefined)
+    throw new RefusedError(
+      `There is no snapshot ${given}: \`sis-relay snapshots list\` names those that there are.`,
+    );
+  if (second !== undefined && id !== given)
+    throw new RefusedError(
+      `${ids.length} snapshots have an id that begins with ${given}, such as ${id} and ${second}: give more of it.`,
+    );
+  const record = await recordIn(access, id);
+  if (record) return record;
+  throw new RefusedError(
+    `The record of snapshot ${id} is not there yet, or is of another version of sis-relay.`,
+  );
+};
+
+const maxRows = 10;
+
+/** The same with the first rows that were refused. */
+export const showSnapshot = async (
+  target: Target,
+  given: string,
+  signal: AbortSignal,
+): Promise<ShownSnapshot> => {
+  const record = await readSnapshot(target, given, signal);
+  const access = await opened(target);
+  const [accepted, body] = await Promise.all([acceptedIn(access), bodyOf(access, reportKey(record.id))]);
+  return {
+    ...record,
+    isAccepted: accepted === record.id,
+    refusedRows: body ? await firstRows(body) : [],
+    report: body && `s3://${access.bucket}/${reportKey(record.id)}`,
+  };
+};
+
+const firstRows = async (body: Readable): Promise<RefusedRow[]> => {
+  const { parse: parseCsv } = await import('csv-parse');
+  const rows: RefusedRow[] = [];
+  const parser = body.pipe(parseCsv({ columns: true, relax_column_count: true, to: maxRows }));
+  for await (const row of parser as AsyncIterable<Partial<RefusedRow>>)
+    rows.push({ file: '', line: '', column: '', problem: '', ...row });
+  // The rest may be long.
+  body.destroy();
+  return rows;
+};
+
+/** As `--json` tells them: these five. */
+export const fiveCounts = ({ created, updated, removed, unchanged, refused }: Counts): Counts => ({
+  ...{ created, updated, removed, unchanged, refused },
+});

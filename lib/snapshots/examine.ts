@@ -1,0 +1,222 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
+import { failureOf } from '../failure.ts';
+import type { Integration } from '../integration.ts';
+import { readJson } from '../json.ts';
+import { draftOf } from '../message.ts';
+import { pathOfKind, splitState } from './accepted.ts';
+import { compareOneRoster } from './compare.ts';
+import { type Comparison, type EventCheck, entriesIn, noCounts } from './comparison.ts';
+import { createPackedLines } from './packed-lines.ts';
+import {
+  type AcceptedSnapshot,
+  acceptedKey,
+  acceptedSnapshot,
+  changesKey,
+  partsKey,
+  recordKey,
+  reportKey,
+  type SnapshotRecord,
+  snapshotRecord,
+  stateKey,
+} from './record.ts';
+import { createReport } from './report.ts';
+import type { SnapshotServices } from './services.ts';
+import { settingsKey, snapshotSettings } from './settings-file.ts';
+import type { Dropped, SnapshotStore } from './store.ts';
+import { UnusableSnapshot } from './unusable.ts';
+import { openZip } from './zip.ts';
+
+/** What is to be done with a snapshot. It is recorded as the result of a step, so it stays small. */
+export type Examined =
+  /** There is nothing to do, or nothing more. */
+  | { is: 'over'; outcome: string; id?: string; message: string }
+  | {
+      is: 'to be sent';
+      id: string;
+      /** Why a person must look at it first. */
+      reasons: string[];
+      /** So many pieces are to be sent. */
+      parts: number;
+      /** What it was compared with; undefined: nothing was accepted before. */
+      against?: string | undefined;
+      accepted: AcceptedSnapshot;
+    };
+
+/** Ids that sort by when the snapshots were dropped. */
+const idOf = (droppedMs: number, sha256: string): string =>
+  `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${sha256.slice(0, 8)}`;
+
+/** As in an id. */
+const dropOf = (id: string): string => id.slice(0, 16);
+
+/** Compares the file with what was accepted last, and keeps what is to be sent. */
+export const examine = async (
+  dropped: Dropped,
+  { services, startedAt }: { services: SnapshotServices; startedAt: string },
+): Promise<Examined> => {
+  const { store } = services;
+  const folder = await mkdtemp(join(tmpdir(), 'snapshot-'));
+  try {
+    const path = join(folder, 'dropped');
+    const sha256 = await store.download(dropped, path);
+    if (sha256 === undefined)
+      return {
+        is: 'over',
+        outcome: 'replaced',
+        message: 'It was replaced since: its own notice imports it.',
+      };
+    const id = idOf(dropped.droppedMs, sha256);
+    const last = await lastAccepted(store);
+    const before = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
+    const done = before && overBefore(before, id);
+    if (done) return done;
+    const record: SnapshotRecord = {
+      ...{ id, key: dropped.key, state: 'comparing', startedAt },
+      droppedAt: new Date(dropped.droppedMs).toISOString(),
+      ...{ counts: noCounts(), byKind: {}, sent: 0, of: 0 },
+    };
+    if (last !== undefined && dropOf(id) < dropOf(last.id)) {
+      await end(store, {
+        ...record,
+        state: 'superseded',
+        why: `${last.id} was dropped later, and is accepted`,
+      });
+      return { is: 'over', outcome: 'superseded', id, message: 'One that was dropped later is accepted.' };
+    }
+    if (before?.sendingAt !== undefined && last?.id !== id) return await resumed(before, last, store);
+    await store.writeJson(recordKey(id), record);
+    try {
+      return await compare(path, { folder, record, last, dropped, services });
+    } catch (error) {
+      if (!(error instanceof UnusableSnapshot)) throw error;
+      await end(store, { ...record, state: 'failed', why: error.message });
+      return { is: 'over', outcome: 'failed', id, message: error.message };
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+const end = (store: SnapshotStore, record: SnapshotRecord): Promise<void> =>
+  store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
+
+export const lastAccepted = async (store: SnapshotStore): Promise<AcceptedSnapshot | undefined> => {
+  const json = await store.readJsonIfAny(acceptedKey);
+  return json === undefined ? undefined : acceptedSnapshot.parse(json);
+};
+
+/** A notice may come twice, and a person may ask again. */
+const overBefore = ({ state }: SnapshotRecord, id: string): Examined | undefined =>
+  state === 'accepted' || state === 'rejected' || state === 'superseded'
+    ? { is: 'over', outcome: 'known', id, message: `It was imported before, and is ${state}.` }
+    : undefined;
+
+const plan = z.object({
+  parts: z.array(z.object({ bytes: z.number(), lines: z.number() })),
+  accepted: acceptedSnapshot,
+});
+export type Plan = z.output<typeof plan>;
+
+export const planOf = async (store: SnapshotStore, id: string): Promise<Plan> =>
+  plan.parse(await store.readJson(partsKey(id)));
+
+/** Events of it may be on their queues: what is sent now must be the same. */
+const resumed = async (
+  { id }: SnapshotRecord,
+  last: AcceptedSnapshot | undefined,
+  store: SnapshotStore,
+): Promise<Examined> => {
+  const { parts, accepted } = await planOf(store, id);
+  return { is: 'to be sent', id, reasons: [], parts: parts.length, against: last?.id, accepted };
+};
+
+type Comparing = {
+  folder: string;
+  record: SnapshotRecord;
+  last: AcceptedSnapshot | undefined;
+  dropped: Dropped;
+  services: SnapshotServices;
+};
+
+const compare = async (
+  path: string,
+  { folder, record, last, dropped, services }: Comparing,
+): Promise<Examined> => {
+  const { store, integrations } = services;
+  const { id } = record;
+  const at = (name: string): string => join(folder, name);
+  if (last !== undefined) {
+    const state = await store.open(stateKey(last.id)).catch((error: Error) => {
+      if (error.name !== 'NoSuchKey') throw error;
+      throw new UnusableSnapshot(
+        `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
+      );
+    });
+    await splitState(state, folder);
+  }
+  const report = createReport(at('report.csv'));
+  const changes = createPackedLines(at('changes'));
+  const state = createPackedLines(at('state'));
+  const comparison: Comparison = {
+    ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0 },
+    ...{ report, changes, state, byKind: {}, acceptedCounts: {} },
+    settings: await settingsOf(store),
+    check: eventCheck(integrations, dropped.droppedMs),
+    accepted: (kind) => {
+      const lines = pathOfKind(folder, kind);
+      return existsSync(lines) ? entriesIn(lines) : [];
+    },
+  };
+  if (!/\.zip$/i.test(dropped.key))
+    throw new UnusableSnapshot('Only a zip of OneRoster can be imported: this file has another name');
+  const files = await openZip(path);
+  const outcome = await compareOneRoster(files, comparison, last).finally(() => files.close());
+  const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
+  const accepted = { id, number: comparison.number + 1, columns, by };
+  report.end();
+  const parts = changes.end();
+  state.end();
+  // The record last: whoever reads it finds the others.
+  await store.put(reportKey(id), at('report.csv'), 'text/csv');
+  await store.put(changesKey(id), at('changes'), 'application/gzip');
+  await store.put(stateKey(id), at('state'), 'application/gzip');
+  await store.writeJson(partsKey(id), { parts, accepted } satisfies Plan);
+  await store.writeJson(recordKey(id), {
+    ...{ ...record, counts, byKind, of: parts.reduce((sum, { lines }) => sum + lines, 0) },
+    ...(removals && { removals }),
+    ...(lostColumns && { lostColumns }),
+    ...(unknownRoles.size > 0 && { unknownRoles: Object.fromEntries(unknownRoles) }),
+    ...(reasons.length > 0 && { why: reasons.join('; ') }),
+  } satisfies SnapshotRecord);
+  return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
+};
+
+const settingsOf = async (store: SnapshotStore) => {
+  const text = await store.textIfAny(settingsKey);
+  if (text === undefined) return snapshotSettings.parse({});
+  const read = readJson(text);
+  if ('problem' in read) throw new UnusableSnapshot(`${settingsKey} in the bucket ${read.problem}`);
+  const parsed = snapshotSettings.safeParse(read.json);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`);
+  throw new UnusableSnapshot(`${settingsKey} in the bucket is not valid: ${problems.join('; ')}`);
+};
+
+/** As its function will read it. */
+const eventCheck =
+  (integrations: ReadonlyMap<string, Integration<unknown>>, droppedMs: number): EventCheck =>
+  (functionName, body) => {
+    const integration = integrations.get(functionName);
+    if (integration === undefined) return `there is no function ${functionName}`;
+    try {
+      draftOf(body, integration, droppedMs);
+    } catch (error) {
+      return failureOf(error).message.replace('The message is not valid: ', '');
+    }
+    return sqsProblem({ body, attributes: {} }, maxMessageBytes - 1_024);
+  };

@@ -1,0 +1,215 @@
+import type { Engine, Job } from '../durable/job.ts';
+import { waitForOlderExecutions } from '../durable/older-executions.ts';
+import { createResults } from '../durable/results.ts';
+import { failureOf } from '../failure.ts';
+import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
+import {
+  acceptedKey,
+  decision,
+  recordKey,
+  recordsPrefix,
+  type SnapshotRecord,
+  snapshotRecord,
+} from './record.ts';
+import { isSnapshot, keyIn } from './request.ts';
+import { sendStretch, stretchesOf } from './send.ts';
+import type { SnapshotServices } from './services.ts';
+import type { SnapshotStore } from './store.ts';
+
+/** The result of an import that came to its end. */
+export type ImportAnswer = {
+  /** `known`: it was imported before. `replaced`: another file lies there now. `ignored`: it is no snapshot. */
+  outcome: string;
+  /** In words. */
+  message: string;
+  id?: string;
+  /** Where its record lies. */
+  record?: string;
+};
+
+const executionsPrefix = `${recordsPrefix}executions/`;
+
+/** Sends what has changed in the SIS since the snapshot that was accepted last. */
+export const importJob = (services: () => Promise<SnapshotServices>): Job<string, ImportAnswer> => ({
+  requestIn: keyIn,
+  run: async (key, engine) => {
+    if (!isSnapshot(key)) return { outcome: 'ignored', message: 'It is neither a zip nor a CSV file.' };
+    const world = await services();
+    const { observe, store, limits } = world;
+    observe.begin(engine.invocationId);
+    engine.recordBy(createResults(store, executionsPrefix));
+    engine.tellWaits(({ kind, message }) => {
+      observe.failed(kind);
+      observe.warn(`the import of a snapshot waits: ${message}`);
+      observe.flush();
+    });
+    const progress: Progress = {};
+    try {
+      await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
+      const answer = await importFile(key, engine, { world, progress });
+      const { id } = answer;
+      return id === undefined ? answer : { ...answer, record: store.addressOf(recordKey(id)) };
+    } catch (error) {
+      await engine.step('the end', { work: () => fail(progress.id, error, world) });
+      throw error;
+    }
+  },
+});
+
+/** What is known so far, for when it fails. */
+type Progress = { id?: string };
+type World = { world: SnapshotServices; progress: Progress };
+
+const importFile = async (key: string, engine: Engine, { world, progress }: World): Promise<ImportAnswer> => {
+  const { store, limits } = world;
+  const { backoff } = limits;
+  const { dropped, startedAt } = await engine.step('begin', {
+    work: async () => ({ dropped: (await store.find(key)) ?? null, startedAt: new Date().toISOString() }),
+    backoff,
+  });
+  if (dropped === null) return { outcome: 'replaced', message: 'It was deleted since.' };
+  const examined = await engine.step('compare', {
+    work: () => examine(dropped, { services: world, startedAt }),
+    backoff,
+  });
+  if (examined.is === 'over') {
+    const { is: _, ...answer } = examined;
+    await tell(answer.outcome, engine, world);
+    return answer;
+  }
+  progress.id = examined.id;
+  if (examined.reasons.length > 0 && !(await isApproved(examined, engine, world))) {
+    await tell('rejected', engine, world);
+    return { outcome: 'rejected', message: 'Nothing was sent.', id: examined.id };
+  }
+  return send(examined, engine, world);
+};
+
+type ToBeSent = Extract<Examined, { is: 'to be sent' }>;
+
+const isApproved = async (
+  { id, reasons }: ToBeSent,
+  engine: Engine,
+  { store, limits, observe }: SnapshotServices,
+): Promise<boolean> => {
+  const { approvalSeconds: timeoutSeconds, backoff } = limits;
+  const answer = await engine.approval('approval', {
+    ...{ timeoutSeconds, backoff, answerIn: (given) => decision.parse(given) },
+    submitted: async (callbackId) => {
+      await change(store, id, { state: 'waiting-for-approval', callbackId });
+      countOutcome('waiting-for-approval', observe);
+      observe.warn(`the snapshot ${id} waits for a person`, { count: reasons.length });
+      observe.flush();
+    },
+  });
+  await engine.step('decided', {
+    work: () => {
+      if (answer?.decision === 'approved')
+        return change(store, id, { callbackId: undefined, decided: answer });
+      const endedAt = new Date().toISOString();
+      const over = { state: 'rejected', callbackId: undefined, endedAt } as const;
+      if (answer !== undefined) return change(store, id, { ...over, decided: answer });
+      const why = `${reasons.join('; ')}. Nobody decided within ${Math.round(timeoutSeconds / 3_600)} hours`;
+      return change(store, id, { ...over, why });
+    },
+    backoff,
+  });
+  return answer?.decision === 'approved';
+};
+
+const send = async (examined: ToBeSent, engine: Engine, world: SnapshotServices): Promise<ImportAnswer> => {
+  const { store, limits, observe } = world;
+  const { backoff } = limits;
+  const { id, parts, against, accepted } = examined;
+  const isStill = await engine.step('begin to send', {
+    work: async () => {
+      const last = await lastAccepted(store);
+      if (last?.id !== against) return false;
+      await change(store, id, { state: 'sending', sendingAt: new Date().toISOString(), why: undefined });
+      return true;
+    },
+    backoff,
+  });
+  if (!isStill) {
+    await engine.step('superseded', {
+      work: async () => {
+        const why = 'another one was accepted meanwhile';
+        await change(store, id, { state: 'superseded', why, endedAt: new Date().toISOString() });
+      },
+      backoff,
+    });
+    await tell('superseded', engine, world);
+    return { outcome: 'superseded', message: 'Another one was accepted meanwhile.', id };
+  }
+  for (const stretch of stretchesOf(parts)) {
+    const pauseSeconds = await engine.step(`send ${stretch.from + 1} to ${stretch.to}`, {
+      work: async () => {
+        await sendStretch(id, stretch, world);
+        const { parts } = await planOf(store, id);
+        const sent = parts.slice(0, stretch.to).reduce((sum, { lines }) => sum + lines, 0);
+        await change(store, id, { sent });
+        // A wait that is shorter than the rest of the invocation would end within it.
+        const leftMs = engine.leftMs();
+        return leftMs > limits.reserveMs ? 0 : Math.ceil(leftMs / 1_000) + 1;
+      },
+      backoff,
+    });
+    if (pauseSeconds > 0) await engine.wait('until the next invocation', pauseSeconds);
+  }
+  return engine.step('accept', {
+    work: async () => {
+      await store.writeJson(acceptedKey, accepted);
+      const { counts, sent } = await change(store, id, {
+        ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
+      });
+      countOutcome('accepted', observe);
+      for (const [change, count = 0] of Object.entries(counts))
+        observe.count('SnapshotRows', { change }, count);
+      observe.info(`the snapshot ${id} is accepted`, { count: sent });
+      observe.flush();
+      return { outcome: 'accepted', message: `${sent} events were sent.`, id };
+    },
+    backoff,
+  });
+};
+
+/** Only this job writes the record, one execution at a time. */
+const change = async (
+  store: SnapshotStore,
+  id: string,
+  changes: { [Field in keyof SnapshotRecord]?: SnapshotRecord[Field] | undefined },
+): Promise<SnapshotRecord> => {
+  const record = snapshotRecord.parse(await store.readJson(recordKey(id)));
+  // What is undefined is left out.
+  const changed = JSON.parse(JSON.stringify({ ...record, ...changes })) as SnapshotRecord;
+  await store.writeJson(recordKey(id), changed);
+  return changed;
+};
+
+const outcomes = ['accepted', 'waiting-for-approval', 'rejected', 'superseded', 'failed'];
+
+/** Every outcome is reported each time, so that an alarm about one of them ends. */
+const countOutcome = (outcome: string, { count }: SnapshotServices['observe']): void => {
+  for (const each of outcomes) count('SnapshotImports', { outcome: each }, each === outcome ? 1 : 0);
+};
+
+const tell = (outcome: string, engine: Engine, { observe }: SnapshotServices): Promise<void> =>
+  engine.step('tell', {
+    work: async () => {
+      if (!outcomes.includes(outcome)) return;
+      countOutcome(outcome, observe);
+      (outcome === 'failed' ? observe.warn : observe.info)('the import of a snapshot is over', { outcome });
+      observe.flush();
+    },
+  });
+
+const fail = async (id: string | undefined, error: unknown, world: SnapshotServices): Promise<void> => {
+  const { observe, store } = world;
+  countOutcome('failed', observe);
+  observe.error('the import of a snapshot failed', {}, error);
+  observe.flush();
+  if (id === undefined) return;
+  const why = failureOf(error).message;
+  // The record may be what cannot be written: the execution tells all the same.
+  await change(store, id, { state: 'failed', why, endedAt: new Date().toISOString() }).catch(() => undefined);
+};

@@ -1,0 +1,54 @@
+import type { Mode } from './comparison.ts';
+import { openTable } from './table.ts';
+import { UnusableSnapshot } from './unusable.ts';
+import type { Files } from './zip.ts';
+
+/** The files of OneRoster that are read; all others may be there. */
+export const fileNames = ['classes', 'users', 'lineItems', 'enrollments', 'results'] as const;
+export type FileName = (typeof fileNames)[number];
+export type Modes = Record<FileName, Mode>;
+
+/** Which files there are, and of what kind. @throws UnusableSnapshot where the zip is not what its manifest says. */
+export const modesOf = async (files: Files): Promise<Modes> => {
+  if (!files.names.includes('manifest.csv'))
+    throw new UnusableSnapshot(
+      'The zip holds no manifest.csv: the files of OneRoster must lie in it directly, not in a folder',
+    );
+  const properties = await propertiesIn(files);
+  const version = properties.get('oneroster.version') ?? '';
+  if (!/^1\.[12](\.|$)/.test(version))
+    throw new UnusableSnapshot('manifest.csv does not say oneroster.version 1.2 or 1.1: no other is known');
+  const modes = Object.fromEntries(
+    fileNames.map((name) => {
+      const mode = properties.get(`file.${name.toLowerCase()}`) ?? 'absent';
+      if (mode !== 'bulk' && mode !== 'delta' && mode !== 'absent')
+        throw new UnusableSnapshot(`manifest.csv says of file.${name} neither bulk, nor delta, nor absent`);
+      if ((mode !== 'absent') !== files.names.includes(`${name}.csv`))
+        throw new UnusableSnapshot(
+          mode === 'absent'
+            ? `manifest.csv says that ${name}.csv is absent, and the zip holds it`
+            : `manifest.csv says that ${name}.csv is there (${mode}), and the zip does not hold it`,
+        );
+      return [name, mode];
+    }),
+  ) as Modes;
+  if (Object.values(modes).every((mode) => mode === 'absent'))
+    throw new UnusableSnapshot('manifest.csv names none of the files that are read');
+  return modes;
+};
+
+const propertiesIn = async (files: Files): Promise<Map<string, string>> => {
+  const table = await openTable(files.open('manifest.csv'), {
+    ...{ file: 'manifest.csv', required: ['propertyName', 'value'] },
+  });
+  const [name, value] = [table.at('propertyName'), table.at('value')];
+  const properties = new Map<string, string>();
+  for await (const rows of table.rows)
+    for (const { cells } of rows) {
+      const property = (cells[name] ?? '').trim().toLowerCase();
+      if (properties.has(property)) throw new UnusableSnapshot('manifest.csv has a property twice');
+      if (properties.size > 1_000) throw new UnusableSnapshot('manifest.csv has more than 1,000 properties');
+      properties.set(property, (cells[value] ?? '').trim());
+    }
+  return properties;
+};

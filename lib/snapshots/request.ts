@@ -1,0 +1,28 @@
+import * as z from 'zod';
+
+/** Files that are dropped here are imported. */
+export const snapshotsPrefix = 'snapshots/';
+
+const notice = z.object({
+  Records: z.tuple([z.object({ s3: z.object({ object: z.object({ key: z.string() }) }) })]),
+});
+const event = z.object({ detail: z.object({ object: z.object({ key: z.string() }) }) });
+const byHand = z.strictObject({ key: z.string() });
+
+/** The key of the file: of a notice of S3, of the same by EventBridge, or by hand. @throws Error where there is none. */
+export const keyIn = (given: unknown): string => {
+  const [told, wrapped, asked] = [notice, event, byHand].map((schema) => schema.safeParse(given)) as [
+    z.ZodSafeParseResult<z.output<typeof notice>>,
+    z.ZodSafeParseResult<z.output<typeof event>>,
+    z.ZodSafeParseResult<z.output<typeof byHand>>,
+  ];
+  // S3 writes keys as in a form, EventBridge as they are.
+  const key = told.success
+    ? decodeURIComponent(told.data.Records[0].s3.object.key.replaceAll('+', ' '))
+    : (wrapped.data?.detail.object.key ?? asked.data?.key);
+  if (key?.startsWith(snapshotsPrefix)) return key;
+  throw new Error(`The event names no file under ${snapshotsPrefix}: give {"key": "snapshots/….zip"}`);
+};
+
+/** Other files lie beside them: how columns are mapped, for example. */
+export const isSnapshot = (key: string): boolean => /\.(zip|csv)$/i.test(key);

@@ -1,0 +1,65 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
+import { hasOwnStore, type SnapshotSettings } from '../config/settings.ts';
+import type { BackoffLimits } from '../delivery/backoff.ts';
+import { createRunningExecutions, type RunningExecutions } from '../durable/older-executions.ts';
+import type { Integration } from '../integration.ts';
+import { createObserve, type Observe } from '../telemetry/observe.ts';
+import type { SnapshotStore } from './store.ts';
+
+export type SnapshotServices = {
+  store: SnapshotStore;
+  sqs: SQSClient;
+  /** Of the function that an event is for. */
+  queueUrlOf(functionName: string): string;
+  integrations: ReadonlyMap<string, Integration<unknown>>;
+  observe: Observe;
+  running: RunningExecutions;
+  limits: {
+    backoff: BackoffLimits;
+    /** Nobody decides after this. */
+    approvalSeconds: number;
+    /** No part is sent with less time left of an invocation. */
+    reserveMs: number;
+  };
+};
+
+type Integrations = ReadonlyMap<string, Integration<unknown>>;
+
+const clientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 60_000 }), maxAttempts: 3 };
+
+/** The services of a container that imports. */
+export const createSnapshotServices = async (
+  settings: SnapshotSettings,
+  loadIntegrations: () => Promise<Integrations>,
+): Promise<SnapshotServices> => {
+  const [s3, { createSnapshotStore }, { SQSClient }, running, integrations] = await Promise.all([
+    lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
+      ...clientOptions,
+      forcePathStyle: hasOwnStore(settings),
+    })(),
+    import('./store.ts'),
+    import('@aws-sdk/client-sqs'),
+    createRunningExecutions(),
+    loadIntegrations(),
+  ]);
+  return {
+    store: createSnapshotStore({ s3, bucket: settings.SNAPSHOT_BUCKET }),
+    sqs: awsClient(SQSClient, clientOptions),
+    // All queues of a stage have addresses that differ in the name alone.
+    queueUrlOf: (name) => settings.DEAD_LETTER_QUEUE_URL.replace(/dead-letters$/, name),
+    integrations,
+    observe: createObserve({
+      ...{ function: 'snapshot-import', level: settings.LOG_LEVEL, namespace: settings.METRIC_NAMESPACE },
+    }),
+    running,
+    limits: {
+      backoff: {
+        minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
+        maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
+      },
+      approvalSeconds: Math.round(settings.APPROVAL_LONGEST_HOURS * 3_600),
+      reserveMs: settings.RESERVE_MS,
+    },
+  };
+};

@@ -1,0 +1,24 @@
+import * as z from 'zod';
+import { platformId } from '../message.ts';
+
+/** What a university says about its exports: `snapshot-settings.json` in the bucket. */
+export const settingsKey = 'snapshot-settings.json';
+
+export const snapshotSettings = z.strictObject({
+  /** The column of classes.csv that has the codes of the platform’s org units. */
+  orgUnitCode: z.string().min(1).default('classCode'),
+  user: z
+    .strictObject({
+      /** By which of the platform’s names users are known. */
+      field: z.enum(['userName', 'orgDefinedId']),
+      /** The column of users.csv that has it. */
+      column: z.string().min(1),
+    })
+    .default({ field: 'userName', column: 'username' }),
+  /** The platform’s ids of roles, by the words of enrollments.csv. */
+  roles: z.record(z.string(), platformId).default({}),
+  /** More removals of any kind wait for a person. */
+  maxRemovalsPercent: z.number().min(0).max(100).default(5),
+});
+
+export type SnapshotSettings = z.output<typeof snapshotSettings>;

@@ -1,0 +1,107 @@
+import { plain } from '../redaction/printable.ts';
+import type { Decided } from '../snapshots/desk/decide.ts';
+import type { RefusedRow, ShownSnapshot } from '../snapshots/desk/read.ts';
+import type { Counts, SnapshotRecord } from '../snapshots/record.ts';
+import { ageOf, countOf, numberOf } from './amounts.ts';
+import { type Note, noteIf, type Tone } from './notes.ts';
+
+const states: Record<SnapshotRecord['state'], [text: string, tone: Tone]> = {
+  comparing: ['is being compared', 'plain'],
+  'waiting-for-approval': ['waits for approval', 'todo'],
+  sending: ['is being sent', 'plain'],
+  accepted: ['accepted', 'good'],
+  rejected: ['rejected', 'warn'],
+  failed: ['failed', 'bad'],
+  superseded: ['superseded by a newer one', 'plain'],
+};
+
+export const snapshotState = ({ state }: Pick<SnapshotRecord, 'state'>): string => states[state][0];
+
+export const snapshotTone = ({ state }: Pick<SnapshotRecord, 'state'>): Tone => states[state][1];
+
+/** The five counts in the order of their columns. */
+export const countNames = ['created', 'updated', 'removed', 'unchanged', 'refused'] as const;
+
+/** `3 created, 1 removed`: without those that are 0. */
+export const countsText = (counts: Counts): string => {
+  const told = countNames.flatMap((name) => (counts[name] > 0 ? `${numberOf(counts[name])} ${name}` : []));
+  return told.length === 0 ? 'nothing' : told.join(', ');
+};
+
+/** How many of its events are on their queues. */
+export const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
+  `${numberOf(sent)} of ${countOf(of, 'message')} sent`;
+
+const percent = (share: number): string => `${Math.round(share * 10) / 10} %`;
+
+/** What a person must know of it before all else. */
+export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
+  const { why, removals, lostColumns = [], decided, state } = snapshot;
+  return [
+    ...noteIf(why !== undefined, snapshotTone(snapshot), plain(why ?? '')),
+    ...noteIf(
+      removals !== undefined,
+      (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
+      `Removals: ${percent(removals?.share ?? 0)} of what was accepted before; above ${percent(removals?.limit ?? 0)} a person decides.`,
+    ),
+    ...lostColumns.map(
+      ({ file, columns }): Note => ({
+        tone: 'warn',
+        text: `${plain(file)} lost ${columns.length === 1 ? 'its column' : 'its columns'} ${columns.map(plain).join(', ')}.`,
+      }),
+    ),
+    ...(decided
+      ? [
+          {
+            tone: 'plain' as const,
+            text: `${plain(decided.by)} ${decided.decision} it ${ageOf(Date.parse(decided.at))} ago${decided.reason ? `: ${plain(decided.reason)}` : '.'}`,
+          },
+        ]
+      : []),
+    ...noteIf(
+      state === 'waiting-for-approval',
+      'plain',
+      'Nothing of it was sent. Approved, all of its changes are sent; rejected, none, and the next snapshot is compared with what was accepted before.',
+    ),
+  ];
+};
+
+/** `users.csv, line 12, username: …`. */
+export const refusedRowText = ({ file, line, column, problem }: RefusedRow): string =>
+  [[file, line && `line ${line}`, column].filter(Boolean).map(plain).join(', '), plain(problem)]
+    .filter(Boolean)
+    .join(': ');
+
+export const refusedRowsTitle = ({ refusedRows, counts }: ShownSnapshot): string =>
+  refusedRows.length < counts.refused
+    ? `Rows that were not used, the first ${refusedRows.length} of ${numberOf(counts.refused)}:`
+    : 'Rows that were not used:';
+
+/** The commands that come next, without the program's name. */
+export const nextCommands = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): string[] =>
+  state === 'waiting-for-approval'
+    ? [`snapshots approve ${id}`, `snapshots reject ${id} --reason "…"`]
+    : state === 'comparing' || state === 'sending'
+      ? [`snapshots show ${id}`]
+      : [];
+
+export const noSnapshotsText = (name: string): string =>
+  `${name}: no snapshot was ever put into the bucket under snapshots/.`;
+
+/** What an approval or a rejection came to. */
+export const decidedText = ({ snapshot, outcome }: Decided, decision: string): string => {
+  const { id, decided } = snapshot;
+  if (outcome === 'already')
+    return `${plain(decided?.by ?? 'Somebody')} ${decision} snapshot ${id} already: nothing was changed.`;
+  if (outcome === 'unheard')
+    return `Snapshot ${id} is ${decision}. Its import has not written that down yet: \`sis-relay snapshots show ${id}\` tells when it has.`;
+  const then = decision === 'rejected' ? 'Nothing of it was sent.' : `It ${isOrWas(snapshot)}.`;
+  return `Snapshot ${id} is ${decision}. ${then}`;
+};
+
+const isOrWas = (snapshot: SnapshotRecord): string =>
+  snapshot.state === 'accepted' ? 'was sent' : snapshotState(snapshot);
+
+/** Of one that waits for a person, as `status` names it. */
+export const waitingSnapshotText = ({ id, droppedAt, why }: SnapshotRecord): string =>
+  `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, waits for approval${why ? `: ${plain(why)}` : '.'}`;

@@ -1,0 +1,568 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import type { Context } from 'aws-lambda';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { handler } from '../../functions/crosswalk-fill.ts';
+import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
+import { crosswalkSettingsFrom } from '../../lib/config/settings.ts';
+import { type FillAnswer, fillJob } from '../../lib/crosswalk/fill/fill.ts';
+import { createFillServices } from '../../lib/crosswalk/fill/services.ts';
+import {
+  bucketOf,
+  type CrosswalkKind,
+  type CrosswalkSource,
+  type CrosswalkTable,
+  createCrosswalkTable,
+} from '../../lib/crosswalk/table.ts';
+import { durableHandler } from '../../lib/durable/job.ts';
+import { localClient } from '../local/aws.ts';
+import { type Controls, controlsOf } from '../local/controls.ts';
+import { startLambda } from '../local/lambda.ts';
+import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
+import { addCrosswalkTable } from '../local/tables.ts';
+
+const name = 'crosswalk-fill';
+let stack: Stack;
+let controls: Controls;
+let s3: S3Client;
+let table: CrosswalkTable;
+let logged: string[] = [];
+let tries = 0;
+
+const settings = () => ({
+  ...settingsOf(stack.description, name),
+  ...{ RESERVE_MS: '1000', LOG_LEVEL: 'info' },
+  ...{ WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1', WAIT_LONGEST_HOURS: '1' },
+  ...{ CROSSWALK_TABLE: `crosswalk-${tries}`, CROSSWALK_BUCKET: `crosswalk-${tries}` },
+});
+
+beforeAll(async () => {
+  stack = await startStack({ functions: false });
+  controls = controlsOf(stack.description);
+  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
+  Object.assign(process.env, settings());
+  const write = process.stdout.write.bind(process.stdout);
+  vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
+    if (!`${text}`.startsWith('{')) return write(text, ...(others as []));
+    logged.push(...`${text}`.split('\n'));
+    return true;
+  });
+});
+beforeEach(async () => {
+  logged = [];
+  tries += 1;
+  const { CROSSWALK_TABLE, CROSSWALK_BUCKET } = settings();
+  await controls.reset();
+  await addCrosswalkTable(stack.description.dynamodb, CROSSWALK_TABLE);
+  await s3.send(new CreateBucketCommand({ Bucket: CROSSWALK_BUCKET }));
+  table = createCrosswalkTable({
+    dynamodb: createDynamoDb(localClient(stack.description.dynamodb)),
+    table: CROSSWALK_TABLE,
+    nowMs: Date.now,
+  });
+});
+afterAll(async () => {
+  vi.restoreAllMocks();
+  s3.destroy();
+  await stack.close();
+});
+
+/** The function in this process. @throws Error where the execution fails. */
+const fill = async (event: unknown = {}, more: Record<string, string> = {}): Promise<FillAnswer> => {
+  const services = createFillServices(crosswalkSettingsFrom({ ...settings(), ...more }));
+  const it = durableHandler(fillJob(() => services));
+  const result = await stack.executions.run(event, durableOptionsOf(name), async (payload) => {
+    const untilMs = Date.now() + 120_000;
+    const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
+    return { ok: true, payload: await it(JSON.parse(JSON.stringify(payload)), context) };
+  });
+  if (result.ok) return result.payload as FillAnswer;
+  throw new Error(`${result.error.errorType}: ${result.error.errorMessage}`);
+};
+
+/** What a name stands for in the table. */
+const entryOf = async (kind: CrosswalkKind, source: CrosswalkSource, text: string) => {
+  const bucket = bucketOf(kind, source, text);
+  return (await table.namesIn([bucket])).get(bucket)?.get(text);
+};
+const codeOf = (code: string) => entryOf('orgUnitCode', 'platform', code);
+
+const bucket = () => settings().CROSSWALK_BUCKET;
+const put = (key: string, body: string | Uint8Array) =>
+  s3.send(new PutObjectCommand({ Bucket: bucket(), Key: key, Body: body }));
+const remove = (key: string) => s3.send(new DeleteObjectCommand({ Bucket: bucket(), Key: key }));
+const users = (body: string | Uint8Array) => put('crosswalk/users.csv', body);
+const textAt = async (key: string): Promise<string | undefined> => {
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket(), Key: key }));
+  return Body?.transformToString();
+};
+const report = () => textAt('crosswalk/report.csv');
+const of = ({ fills }: FillAnswer, kind: string, source: string) =>
+  fills.find((each) => each.kind === kind && each.source === source);
+/** The metrics by name and outcome. */
+const metrics = (metric: string) =>
+  logged.flatMap((line) => {
+    const { outcome, [metric]: value } = line.startsWith('{"_aws"') ? JSON.parse(line) : {};
+    return value === undefined ? [] : [[outcome, value[0]]];
+  });
+/** Enough org units that one of them is less than 5 percent. */
+const many = (more: object[] = []) =>
+  controls.seed({
+    orgUnits: [
+      ...Array.from({ length: 60 }, (_, at) => ({ orgUnitId: 7000 + at, code: `MANY-${at}` })),
+      ...more,
+    ],
+  });
+const lists = async () => (await controls.requests()).filter(({ path }) => path.endsWith('/orgstructure/'));
+
+describe('org units', () => {
+  test('are found by their codes, page by page', async () => {
+    await many();
+    await controls.settings({ pageSize: 20 });
+    const answer = await fill();
+    expect(answer).toMatchObject({
+      outcome: 'filled',
+      message: 'The crosswalk is filled.',
+      files: [],
+      fills: [
+        { kind: 'orgUnitCode', source: 'platform', names: 66, added: 66, removed: 0, changed: 0, moved: 0 },
+      ],
+    });
+    expect(await codeOf('BIO-101')).toEqual({ ids: [2001] });
+    expect(await codeOf('MANY-59')).toEqual({ ids: [7059] });
+    expect(await codeOf('bio-101')).toBeUndefined();
+    expect(await lists()).toHaveLength(4);
+    expect((await table.fills()).get('orgUnitCode/platform')).toMatchObject({ names: 66 });
+    expect(metrics('CrosswalkFills')).toEqual([
+      ['filled', 1],
+      ['held', 0],
+    ]);
+  });
+
+  test('without a code are skipped, and those with the same one make it ambiguous', async () => {
+    await controls.seed({
+      orgUnits: [
+        { orgUnitId: 7001, code: '' },
+        { orgUnitId: 7002, code: 'TWICE' },
+        { orgUnitId: 7003, code: 'TWICE' },
+      ],
+    });
+    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ names: 7 });
+    expect(await codeOf('TWICE')).toEqual({ ids: [7002, 7003] });
+    expect(await codeOf('')).toBeUndefined();
+  });
+
+  test('that did not change are not written again', async () => {
+    await fill();
+    const writtenMs = await table.writtenMs(bucketOf('orgUnitCode', 'platform', 'BIO-101'));
+    await controls.seed({ orgUnits: [{ orgUnitId: 7001, code: 'NEW' }] });
+    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({
+      names: 7,
+      added: 1,
+      outcome: 'changed',
+    });
+    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({
+      names: 7,
+      added: 0,
+      outcome: 'same',
+    });
+    expect(await table.writtenMs(bucketOf('orgUnitCode', 'platform', 'BIO-101'))).toBe(writtenMs);
+    expect(await codeOf('NEW')).toEqual({ ids: [7001] });
+  });
+
+  test('that are gone are not known any more', async () => {
+    await many([{ orgUnitId: 7100, code: 'GONE' }]);
+    await fill();
+    await controls.reset();
+    await many();
+    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ names: 66, removed: 1 });
+    expect(await codeOf('GONE')).toBeUndefined();
+  });
+
+  test('of a half list stay as they were, which is told, until somebody accepts it', async () => {
+    await many();
+    await fill();
+    await controls.reset();
+    const half = await fill();
+    expect(half).toMatchObject({
+      outcome: 'held',
+      message: expect.stringContaining('60 of 66 names (orgUnitCode, platform) would be removed'),
+      fills: [{ outcome: 'held', names: 66, removed: 60 }],
+    });
+    expect(await codeOf('MANY-1')).toEqual({ ids: [7001] });
+    expect(logged.join('\n')).toContain('the crosswalk is held');
+    expect(metrics('CrosswalkFills').slice(-2)).toEqual([
+      ['filled', 0],
+      ['held', 1],
+    ]);
+    expect(await fill({ acceptRemovals: true })).toMatchObject({ outcome: 'filled' });
+    expect(await codeOf('MANY-1')).toBeUndefined();
+  });
+
+  test('may be removed up to the share that is configured', async () => {
+    await many();
+    await fill();
+    await controls.reset();
+    expect(await fill({}, { CROSSWALK_MAXIMUM_REMOVALS_PERCENT: '95' })).toMatchObject({ outcome: 'filled' });
+  });
+
+  test('whose list breaks off are listed from where it did', async () => {
+    await many();
+    await controls.settings({ pageSize: 20 });
+    await controls.fault({ status: 503 }, { path: 'orgstructure/$', times: 1 });
+    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ names: 66 });
+  });
+
+  test('that may not be listed fail the fill, and name the permission', async () => {
+    await controls.seed({ roles: [{ roleId: 101, permissions: [] }] });
+    await expect(fill()).rejects.toThrow(/The org units could not be listed: .*SeeOrgUnits/);
+  });
+});
+
+describe('a code that moves to another org unit', () => {
+  const move = () =>
+    controls.seed({
+      orgUnits: [
+        { orgUnitId: 2001, code: 'BIO-101-OLD' },
+        { orgUnitId: 7002, code: 'BIO-101' },
+      ],
+    });
+
+  test('is told, and what it was stays until an operator accepts it', async () => {
+    await many();
+    await fill();
+    await move();
+    const answer = await fill();
+    expect(of(answer, 'orgUnitCode', 'platform')).toMatchObject({ moved: 1 });
+    expect(await codeOf('BIO-101')).toEqual({ ids: [7002], was: [2001] });
+    expect(logged.join('\n')).toContain('codes have moved to other org units');
+    expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(1);
+    expect(JSON.parse((await textAt('crosswalk-state/filled/moved-platform.json')) ?? '')).toEqual({
+      codes: [{ code: 'BIO-101', ids: [7002], was: [2001], sinceMs: expect.any(Number) }],
+    });
+    await fill();
+    expect(await codeOf('BIO-101')).toEqual({ ids: [7002], was: [2001] });
+
+    await table.accept('BIO-101', { ids: [7002], was: [2001] });
+    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ moved: 0, changed: 1 });
+    expect(await codeOf('BIO-101')).toEqual({ ids: [7002] });
+    expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(0);
+    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ outcome: 'same' });
+  });
+
+  test('and back again has not moved', async () => {
+    await many();
+    await fill();
+    await move();
+    await fill();
+    await controls.reset();
+    await many();
+    expect(of(await fill({ acceptRemovals: true }), 'orgUnitCode', 'platform')).toMatchObject({ moved: 0 });
+    expect(await codeOf('BIO-101')).toEqual({ ids: [2001] });
+  });
+
+  test('is told also where it was gone in between, or ambiguous', async () => {
+    await many([{ orgUnitId: 7100, code: 'COMES-BACK' }]);
+    await fill();
+    await controls.reset();
+    await many([{ orgUnitId: 7101, code: 'BIO-101' }]);
+    await fill();
+    expect(await codeOf('COMES-BACK')).toBeUndefined();
+    expect(await codeOf('BIO-101')).toEqual({ ids: [2001, 7101], was: [2001] });
+    expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(0);
+    await controls.seed({
+      orgUnits: [
+        { orgUnitId: 7102, code: 'COMES-BACK' },
+        { orgUnitId: 2001, code: 'OTHER' },
+      ],
+    });
+    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ moved: 2 });
+    expect(await codeOf('COMES-BACK')).toEqual({ ids: [7102], was: [7100] });
+    expect(await codeOf('BIO-101')).toEqual({ ids: [7101], was: [2001] });
+  });
+});
+
+describe('users.csv', () => {
+  const userOf = (text: string) => entryOf('userName', 'file', text);
+  const numberOf = (text: string) => entryOf('orgDefinedId', 'file', text);
+
+  test('tells user names and numbers, in columns of any order', async () => {
+    await users(
+      'orgDefinedId,userId,note,userName\r\n0042,301,x,lena\r\n,302,y,"liam, jr."\r\n0043,303,z,\r\n',
+    );
+    const answer = await fill();
+    expect(answer.files).toMatchObject([
+      { key: 'crosswalk/users.csv', rows: 3, badRows: 0, isWhole: true, kinds: ['userName', 'orgDefinedId'] },
+    ]);
+    expect(await userOf('lena')).toEqual({ ids: [301] });
+    expect(await userOf('liam, jr.')).toEqual({ ids: [302] });
+    expect(await numberOf('0042')).toEqual({ ids: [301] });
+    expect(await numberOf('42')).toBeUndefined();
+    expect(await report()).toBe('file,line,column,problem\n');
+  });
+
+  test('may have semicolons, a mark at its beginning, and names that are ambiguous', async () => {
+    await users('\ufeffuserId;userName\n301;ä\n302;ä\n301;ä\n');
+    await fill();
+    expect(await userOf('ä')).toEqual({ ids: [301, 302] });
+    expect((await table.fills()).get('orgDefinedId/file')).toMatchObject({ names: 0 });
+  });
+
+  test('is not read again as long as it is the same', async () => {
+    await users('userId,userName\n301,lena\n');
+    await fill();
+    expect((await fill()).files).toEqual([]);
+    await users('userId,userName\n301,lena\n302,liam\n');
+    expect((await fill()).files).toHaveLength(1);
+    expect(await userOf('liam')).toEqual({ ids: [302] });
+  });
+
+  test('has bad rows told by line and column, whose names stay what they were', async () => {
+    await users(
+      `userId,userName\n${Array.from({ length: 60 }, (_, at) => `${at + 1},user-${at + 1}\n`).join('')}`,
+    );
+    await fill();
+    await users(
+      [
+        'userId,userName',
+        ...Array.from({ length: 50 }, (_, at) => `${at + 1},user-${at + 1}`),
+        ...['0,user-51', '-5,user-52', '1e3,user-53', '54.0,user-54', '9007199254740993,user-55'],
+        ...['"5\n6",user-56', '57,user-57,more', '58,"user\t58"', '=1+1,new', '70,user-70', ''],
+      ].join('\n'),
+    );
+    expect((await fill()).files).toMatchObject([{ badRows: 9, isWhole: false }]);
+    const id = 'userId,is not a positive whole number';
+    expect((await report())?.split('\n')).toEqual([
+      'file,line,column,problem',
+      ...[52, 53, 54, 55, 56, 57].map((line) => `crosswalk/users.csv,${line},${id}`),
+      'crosswalk/users.csv,59,,has 3 cells and the header 2',
+      'crosswalk/users.csv,60,userName,is too long or has control characters',
+      `crosswalk/users.csv,61,${id}`,
+      '',
+    ]);
+    expect(await userOf('user-51')).toEqual({ ids: [51] });
+    // Row 59 is not legible: it may be that of any name that is missing.
+    expect(await userOf('user-60')).toEqual({ ids: [60] });
+    expect(await userOf('user-70')).toEqual({ ids: [70] });
+    expect(await userOf('new')).toBeUndefined();
+    expect(logged.join('\n')).not.toContain('user-5');
+  });
+
+  const whole = `userId,userName,orgDefinedId\n${Array.from({ length: 40 }, (_, at) => `${at + 1},u${at},n${at}\n`).join('')}`;
+  test.each<[string, string | Uint8Array, string]>([
+    ['lost a column', whole.replace('orgDefinedId', 'other'), 'has lost the column orgDefinedId'],
+    ['lost its ids', whole.replace('userId', 'id'), 'has no column userId'],
+    ['lost both names', whole.replace('userName', 'a').replace('org', 'b'), 'has no column userName or'],
+    ['has a column twice', whole.replace('orgDefinedId', 'userName'), 'has a column twice'],
+    ['is not UTF-8', Buffer.from(whole.replace('u7', 'ü7'), 'latin1'), 'is not UTF-8'],
+    ['is cut off within a character', Buffer.from(`${whole}41,ü`).subarray(0, -1), 'is not UTF-8'],
+    ['is UTF-16', Buffer.from(`\ufeff${whole}`, 'utf16le'), 'is not UTF-8'],
+    [
+      'opens a quotation mark and never closes it',
+      `${whole}41,"${'x,y\n'.repeat(40_000)}`,
+      'is not readable as CSV',
+    ],
+    ['is empty', '', 'has no header'],
+    ['is half', whole.slice(0, whole.length / 2), 'would be removed'],
+  ])('that %s changes nothing', async (_, body, says) => {
+    await users(whole);
+    await fill();
+    await users(body);
+    expect(await fill()).toMatchObject({ outcome: 'held', message: expect.stringContaining(says) });
+    expect(await userOf('u39')).toEqual({ ids: [40] });
+    expect(await numberOf('n7')).toEqual({ ids: [8] });
+    // It is told each time until it is put right.
+    expect(await fill()).toMatchObject({ outcome: 'held' });
+    await users(whole);
+    expect(await fill()).toMatchObject({ outcome: 'filled' });
+  });
+
+  test('that is taken away leaves its names until somebody accepts that', async () => {
+    await users('userId,userName\n301,lena\n');
+    await fill();
+    await remove('crosswalk/users.csv');
+    expect(await fill()).toMatchObject({ outcome: 'held' });
+    expect(await userOf('lena')).toEqual({ ids: [301] });
+    expect(await fill({ acceptRemovals: true })).toMatchObject({ outcome: 'filled' });
+    expect(await userOf('lena')).toBeUndefined();
+  });
+
+  test('does not keep org-units.csv from being read, nor that it', async () => {
+    await users('userId\n301\n');
+    await put('crosswalk/org-units.csv', 'orgUnitCode,orgUnitId\nSIS-1,2001\n');
+    expect(await fill()).toMatchObject({ outcome: 'held' });
+    expect(await entryOf('orgUnitCode', 'file', 'SIS-1')).toEqual({ ids: [2001] });
+    expect(await report()).toContain('crosswalk/users.csv,1,,has no column userName or orgDefinedId');
+  });
+});
+
+test('a code of org-units.csv that moves is settled once that is accepted, though the file is the same', async () => {
+  await put('crosswalk/org-units.csv', 'orgUnitId,orgUnitCode\n1,A\n');
+  await fill();
+  await put('crosswalk/org-units.csv', 'orgUnitId,orgUnitCode\n2,A\n');
+  await fill();
+  expect(await entryOf('orgUnitCode', 'file', 'A')).toEqual({ ids: [2], was: [1] });
+  await table.accept('A', { ids: [2], was: [1] });
+  await fill();
+  expect(await entryOf('orgUnitCode', 'file', 'A')).toEqual({ ids: [2] });
+  expect((await fill()).files).toEqual([]);
+});
+
+describe('classlists', () => {
+  const example = JSON.parse(readFileSync(join(import.meta.dirname, `../../events/${name}.json`), 'utf8'));
+  const userOf = (text: string) => entryOf('userName', 'platform', text);
+
+  test('tell users where there is no file of them; names that privacy hides are skipped', async () => {
+    await controls.seed({ users: [{ userId: 303, userName: 'nora', orgDefinedId: 'S-303' }] });
+    await controls.seed({ enrollments: [{ orgUnitId: 2001, userId: 303, roleId: 110 }] });
+    const answer = await fill(example);
+    expect(of(answer, 'userName', 'platform')).toMatchObject({ names: 4 });
+    expect(await userOf('lena.learner')).toEqual({ ids: [301] });
+    expect(await userOf('liam.learner')).toBeUndefined();
+    expect(await entryOf('orgDefinedId', 'platform', 'S-303')).toEqual({ ids: [303] });
+    expect(logged.join('\n')).toMatch(/names in classlists are hidden by privacy settings.*"count":5/);
+  });
+
+  test('are not read by each fill, nor where there is a file of users, which replaces them', async () => {
+    await fill(example);
+    expect(of(await fill(), 'userName', 'platform')).toBeUndefined();
+    await users('userId,userName\n301,lena.learner\n');
+    const before = (await controls.requests()).length;
+    expect(await fill(example)).toMatchObject({ outcome: 'filled' });
+    expect(
+      (await controls.requests()).slice(before).filter(({ path }) => path.includes('classlist')),
+    ).toEqual([]);
+    expect(await userOf('lena.learner')).toBeUndefined();
+    expect(await entryOf('userName', 'file', 'lena.learner')).toEqual({ ids: [301] });
+  });
+
+  test('that cannot be read remove nobody', async () => {
+    await fill(example);
+    await controls.fault({ status: 403 }, { path: '2001/classlist', times: 100 });
+    expect(await fill(example)).toMatchObject({ outcome: 'filled' });
+    expect(await userOf('lena.learner')).toEqual({ ids: [301] });
+    expect(logged.join('\n')).toContain('classlists could not be read, so no user is removed');
+  });
+
+  test('that fail for now are read later', async () => {
+    await controls.fault({ status: 503 }, { path: '2001/classlist', times: 1 });
+    await fill(example);
+    expect(await userOf('lena.learner')).toEqual({ ids: [301] });
+  });
+
+  test('none of which can be read fail the fill', async () => {
+    await controls.fault({ status: 403 }, { path: 'classlist', times: 100 });
+    await expect(fill(example)).rejects.toThrow('No classlist could be read');
+  });
+});
+
+describe('a fill that is ended while it writes', () => {
+  test('leaves nothing half: the next one writes that first, and then compares', async () => {
+    await many();
+    await fill();
+    await controls.seed({
+      orgUnits: Array.from({ length: 60 }, (_, at) => ({ orgUnitId: 8000 + at, code: `NEW-${at}` })),
+    });
+    await controls.awsFault('dynamodb', {
+      ...{ action: 'BatchWriteItem', times: 1, type: 'AccessDeniedException', status: 400 },
+    });
+    const ended = fill({}, { WAIT_MINIMUM_SECONDS: '30', WAIT_MAXIMUM_SECONDS: '30' });
+    await expect
+      .poll(() => logged.join('\n'), { timeout: 10_000 })
+      .toContain('the fill of the crosswalk waits');
+    const executions = stack.executions.of(durableOptionsOf(name).functionArn);
+    stack.executions.stop(executions.at(-1)?.arn ?? '');
+    await expect(ended).rejects.toThrow('it was stopped');
+    const pending = 'crosswalk-state/filled/orgUnitCode-platform.json';
+    expect(await textAt(pending)).toContain('true');
+
+    // The platform tells again what it told before.
+    await controls.reset();
+    await many();
+    await fill({ acceptRemovals: true });
+    for (let at = 0; at < 60; at += 1) {
+      expect(await codeOf(`NEW-${at}`)).toBeUndefined();
+      expect(await codeOf(`MANY-${at}`)).toEqual({ ids: [7000 + at] });
+    }
+    expect(await textAt(pending)).toContain('false');
+  });
+});
+
+describe('one fill at a time', () => {
+  test('another one waits until the first is over', async () => {
+    await controls.fault({ delayMs: 1_500 }, { path: 'orgstructure/$', times: 1 });
+    const first = fill();
+    await expect.poll(async () => (await lists()).length, { timeout: 10_000 }).toBe(1);
+    const second = fill();
+    expect(await first).toMatchObject({ outcome: 'filled' });
+    expect(of(await second, 'orgUnitCode', 'platform')).toMatchObject({ outcome: 'same' });
+  });
+});
+
+describe('killed at any moment', () => {
+  test('it goes on, and the table is as if nothing had happened', { timeout: 120_000 }, async () => {
+    const count = 3_000;
+    await controls.seed({
+      orgUnits: Array.from({ length: count }, (_, at) => ({ orgUnitId: 10_000 + at, code: `K-${at}` })),
+    });
+    await users(
+      `userId,userName\n${Array.from({ length: count }, (_, at) => `${at + 1},user-${at}\n`).join('')}`,
+    );
+    const lambda = await startLambda({
+      functions: {
+        [name]: {
+          ...{ handler: `functions/${name}.handler`, env: settings(), timeoutMs: 60_000 },
+          ...{ maximumConcurrency: 1, durable: durableOptionsOf(name) },
+        },
+      },
+      executions: stack.executions,
+    });
+    let kills = 0;
+    const killing = setInterval(() => {
+      if (kills >= 6) return;
+      kills += 1;
+      lambda.kill(name);
+    }, 1_100);
+    const result = await lambda.invoke(name, {}).finally(() => clearInterval(killing));
+    await lambda.close();
+    expect(result).toMatchObject({ ok: true, payload: { outcome: 'filled' } });
+    expect(kills).toBeGreaterThan(1);
+    const codes = Array.from({ length: count }, (_, at) => `K-${at}`);
+    const found = await table.namesIn(codes.map((code) => bucketOf('orgUnitCode', 'platform', code)));
+    for (const [at, code] of codes.entries())
+      expect(found.get(bucketOf('orgUnitCode', 'platform', code))?.get(code)).toEqual({ ids: [10_000 + at] });
+    expect(await entryOf('userName', 'file', 'user-2999')).toEqual({ ids: [3_000] });
+  });
+});
+
+test.each<[unknown, string]>([
+  [{ acceptRemovals: 'yes' }, 'acceptRemovals'],
+  [{ files: true }, 'files'],
+  ['all', 'expected object'],
+])('the event %j is none', async (event, says) => {
+  await expect(fill(event)).rejects.toThrow(says);
+});
+
+test('no event fills org units and files', async () => {
+  expect((await fill(null)).fills).toHaveLength(1);
+});
+
+test('a schedule fills org units and files, and classlists once a night', async () => {
+  const scheduled = { 'detail-type': 'Scheduled Event', source: 'aws.scheduler' };
+  const hour = { CROSSWALK_CLASSLISTS_HOUR: String(new Date().getUTCHours()) };
+  expect((await fill(scheduled, hour)).fills).toHaveLength(3);
+  expect((await fill(scheduled, hour)).fills).toHaveLength(1);
+  // The day before, in the same hour.
+  const readMs = Date.now() - 24 * 3_600_000;
+  await put('crosswalk-state/filled/classlists.json', JSON.stringify({ readMs }));
+  expect((await fill(scheduled, hour)).fills).toHaveLength(3);
+});
+
+test('it is called as Lambda does', () => expect(handler).toBeTypeOf('function'));

@@ -1,0 +1,107 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { localClient, startQueuesAndFiles } from './aws.ts';
+import type { ObjectNotice } from './object-notices.ts';
+import { startStack } from './stack.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
+let s3: S3Client;
+const told: ObjectNotice[] = [];
+beforeAll(async () => {
+  aws = await startQueuesAndFiles();
+  s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket: 'files' }));
+  aws.onObject((notice) => told.push(notice));
+});
+afterAll(async () => {
+  s3.destroy();
+  await aws.close();
+});
+
+test('each object that is put, copied or completed is told once, as S3 does', async () => {
+  const Bucket = 'files';
+  const put = new PutObjectCommand({ Bucket, Key: 'snapshots/night 1+ä.zip', Body: 'four' });
+  const { ETag } = await s3.send(put);
+  await vi.waitFor(() => expect(told).toHaveLength(1));
+  expect(told).toEqual([
+    expect.objectContaining({
+      ...{ eventVersion: '2.1', eventSource: 'aws:s3', eventName: 'ObjectCreated:Put' },
+      s3: expect.objectContaining({
+        bucket: expect.objectContaining({ name: Bucket, arn: 'arn:aws:s3:::files' }),
+        object: expect.objectContaining({
+          ...{ key: 'snapshots/night+1%2B%C3%A4.zip', size: 4, eTag: ETag?.replaceAll('"', '') },
+        }),
+      }),
+    }),
+  ]);
+
+  const Key = 'snapshots/large.zip';
+  const { UploadId } = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key }));
+  const part = { Bucket, Key, UploadId, PartNumber: 1 };
+  const uploaded = await s3.send(new UploadPartCommand({ ...part, Body: 'part' }));
+  await s3.send(new PutObjectCommand({ Bucket: 'none', Key, Body: 'x' })).catch(() => {});
+  await s3.send(new DeleteObjectCommand({ Bucket, Key: 'snapshots/none.zip' }));
+  expect(told).toHaveLength(1);
+  await s3.send(
+    new CompleteMultipartUploadCommand({
+      ...{ Bucket, Key, UploadId, MultipartUpload: { Parts: [{ PartNumber: 1, ETag: uploaded.ETag }] } },
+    }),
+  );
+  await vi.waitFor(() => expect(told).toHaveLength(2));
+  await s3.send(new CopyObjectCommand({ Bucket, Key: 'copy.csv', CopySource: `${Bucket}/${Key}` }));
+  await vi.waitFor(() => expect(told).toHaveLength(3));
+  expect(told.map(({ eventName }) => eventName).slice(1)).toEqual([
+    ...['ObjectCreated:CompleteMultipartUpload', 'ObjectCreated:Copy'],
+  ]);
+  expect(told[1]?.s3.object).toMatchObject({ key: Key, size: 4 });
+});
+
+/** Instead of a function of the project, one that says what it was invoked with. */
+const standIn = async (name: string): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'sis-relay-stand-in-'));
+  await mkdir(join(folder, 'functions'));
+  const code = 'export const handler = async (event) => console.log(JSON.stringify(event));\n';
+  await writeFile(join(folder, 'functions', `${name}.js`), code);
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  return folder;
+};
+
+test('a zip or a table under snapshots/ in the bucket of the stack starts its function, and nothing else does', async () => {
+  const name = 'connection-check';
+  const taskRoot = await standIn(name);
+  const lines: string[] = [];
+  const stack = await startStack({
+    ...{ functions: [], taskRoot, onLog: (_, line) => lines.push(line) },
+    notified: { function: name, prefix: 'snapshots/', suffixes: ['.zip', '.csv'] },
+  });
+  const { bucket: Bucket, s3: url } = stack.description;
+  const client = new S3Client({ ...localClient(url), forcePathStyle: true });
+  for (const Key of [
+    'snapshots/mapping.json',
+    'snapshot-records/a.zip',
+    'snapshots/night.zip',
+    'snapshots/b.csv',
+  ])
+    await client.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }));
+  const keysTold = () => lines.flatMap((line) => /snapshots?[\w-]*\/[\w.]+/.exec(line)?.[0] ?? []).sort();
+  await vi.waitFor(() => expect(keysTold()).toEqual(['snapshots/b.csv', 'snapshots/night.zip']), {
+    timeout: 20_000,
+  });
+  client.destroy();
+  await stack.close();
+  await rm(taskRoot, { recursive: true });
+});
