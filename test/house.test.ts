@@ -101,7 +101,12 @@ describe('an entry that is missing in serverless.yml is named:', () => {
       / {6}org-unit-move: \{ resources: .*\n/,
       'under resources.Mappings.Changes: the first word of its resources, as in org-unit/*',
     ],
-    ['a schedule’s role', 'course-export', /(?<=scheduled: .*), course-export/, 'under custom.scheduled'],
+    [
+      'a schedule’s role',
+      'course-export',
+      /(?<=scheduled:[^:]*) {4}- course-export\n/,
+      'under custom.scheduled',
+    ],
   ];
   test.each(entries)('%s', async (_, name, entry, problem) => {
     const { integration } = await import(`../functions/${name}.ts`);
