@@ -14,6 +14,8 @@ import { targetFrom } from '../../lib/deployment/target.ts';
 import { writeRecord } from '../../lib/desk/write.ts';
 import type { Failure } from '../../lib/failure.ts';
 import { recordKey, reportKey, type SnapshotRecord } from '../../lib/snapshots/record.ts';
+import { noticeOf } from '../envelopes.ts';
+import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
 import { quietTerminal } from '../lib/cli/typed.ts';
 import { openConsole } from '../lib/console/attacker.ts';
 import { startStackServer } from '../lib/deployment/stack-server.ts';
@@ -33,9 +35,12 @@ const { PERMISSIONS_OF: asked } = process.env;
 const isAsked = (name: string): boolean => asked === undefined || name === asked;
 
 let deployed: Deployed;
+let changes: Awaited<ReturnType<typeof startChanges>>;
 
 beforeAll(async () => {
-  deployed = await deployLocally(await packagedProject());
+  changes = await startChanges();
+  const settings = { CHANGES_URL: changes.url, CHANGES_PRIVATE: 'true', CHANGES_SECRET: 'changes' };
+  deployed = await deployLocally(await packagedProject(), { settings });
   await putFiles();
   await controlsOf(deployed.stack.description).secret('sis-relay/local/lti-links/9001', {
     key: 'link-key',
@@ -45,7 +50,7 @@ beforeAll(async () => {
   for (const [name, run] of Object.entries(scheduled))
     if (functionNames.includes(name) && isAsked(name)) await run();
 }, slowMs);
-afterAll(() => deployed?.close());
+afterAll(() => Promise.all([deployed?.close(), changes?.close()]));
 
 test('the operators’ policy allows what the command does, and beside it what the runbook has people do', async () => {
   const statements = deployed.deployment
@@ -125,6 +130,16 @@ async function sendEverything(): Promise<void> {
     expect(ends.filter(({ outcome }) => outcome !== wanted)).toEqual([]);
   };
   await allEnd(await sendAll(exampleWithFiles), 'done');
+  // In a file, which S3 tells of with and without its version.
+  for (const versionId of [undefined, 'a-version'])
+    await allEnd(
+      await sendAll(async (name) => {
+        const key = `events/${name}/events.jsonl`;
+        await putObject(key, JSON.stringify(JSON.parse(await exampleWithFiles(name))));
+        return noticeOf({ bucket: bucket(), key, ...(versionId && { versionId }) });
+      }),
+      'done',
+    );
 
   const later = Object.fromEntries(
     await Promise.all(queued.map(async (name) => [name, laterThan(await exampleWithFiles(name))])),
@@ -182,6 +197,16 @@ const scheduled: Record<string, () => Promise<void>> = {
 
   'connection-check': async () => {
     expect(await invoke('connection-check')).toMatchObject({ reachable: true, problems: [] });
+  },
+
+  'change-poll': async () => {
+    await controlsOf(deployed.stack.description).secret('sis-relay/local/changes', {
+      header: 'Authorization',
+      value: 'Bearer of-the-sis',
+    });
+    await putObject('change-poll/mapping.json', JSON.stringify(mapping));
+    changes.has([registration(1), registration(2, { published: 'yesterday' })]);
+    expect(await invoke('change-poll')).toMatchObject({ outcome: 'done', sent: 1, refused: 1 });
   },
 
   'course-export': async () => {

@@ -6,6 +6,7 @@ import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
 import {
   crosswalkSettingsFrom,
   exportSettingsFrom,
+  pollSettingsFrom,
   refreshSettingsFrom,
   settingsFrom,
 } from '../../lib/config/settings.ts';
@@ -497,6 +498,8 @@ export const rules: Record<string, Rule> = {
       ...['failed', 'correct'].map((outcome) => `${namespaceOf(deployment)} TokenRefreshes ${outcome}`),
       ...['incomplete', 'empty'].map((outcome) => `${namespaceOf(deployment)} ExportRuns ${outcome}`),
       `${namespaceOf(deployment)} NightlyExports course-export`,
+      `${namespaceOf(deployment)} ChangePollsFailed change-poll`,
+      `${namespaceOf(deployment)} ChangeNotices refused`,
       `${namespaceOf(deployment)} CrosswalkRuns crosswalk-fill`,
       `${namespaceOf(deployment)} CrosswalkFills held`,
       `${namespaceOf(deployment)} CrosswalkMoved crosswalk-fill`,
@@ -866,7 +869,12 @@ export const rules: Record<string, Rule> = {
       );
     const given = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy']
       .flatMap(deployment.ofType)
-      .filter(({ PolicyDocument }) => statementsOf(PolicyDocument).some(({ effect }) => effect !== 'Deny'));
+      .filter(({ id, PolicyDocument }) =>
+        PolicyDocument.Statement.some(
+          (statement: Properties) =>
+            statement.Effect !== 'Deny' && !isLetInByParameters(deployment, id, statement),
+        ),
+      );
     // The policies that are judged here are those of roles, and those that a person attaches.
     const elsewhere = ['Policy', 'UserPolicy', 'GroupPolicy', 'User', 'Group', 'AccessKey']
       .map((type) => `AWS::IAM::${type}`)
@@ -940,6 +948,27 @@ export const rules: Record<string, Rule> = {
           (Target.Input ?? '') !== '',
       )
       .map(({ Name }) => Name),
+};
+
+/** Topics, rules and accounts that parameters name, and the bucket of the stage: each may send, to this queue alone. */
+const isLetInByParameters = (deployment: Deployment, policyId: string, statement: Properties): boolean => {
+  const { Principal, Action, Resource, Condition = {} } = statement;
+  const actions = [Action].flat();
+  const sources: string[] = [Condition.ArnEquals?.['aws:SourceArn'] ?? []].flat();
+  const areOf = (service: string) =>
+    sources.length > 0 && sources.every((source) => source.startsWith(`arn:aws:${service}:`));
+  const isLetIn: Record<string, boolean> = {
+    'sns.amazonaws.com': areOf('sns'),
+    'events.amazonaws.com': areOf('events'),
+    's3.amazonaws.com': ofThisAccount(Condition) && sources.join() === deployment.arnOf('Files'),
+  };
+  const accounts: string[] = [Principal.AWS ?? []].flat();
+  return (
+    policyId.endsWith('QueuePolicy') &&
+    Resource === deployment.arnOf(policyId.replace(/Policy$/, '')) &&
+    actions.every((action) => ['sqs:SendMessage', 'sqs:GetQueueUrl'].includes(action)) &&
+    (isLetIn[Principal.Service] ?? (accounts.length > 0 && accounts.every((each) => /^\d{12}$/.test(each))))
+  );
 };
 
 const tells = ({ AlarmActions = [], ActionsEnabled }: Properties): boolean =>
@@ -1019,6 +1048,7 @@ const leadingKeysOf = ({ condition }: Statement): string[] =>
 /** A function writes its own incidents and calls; whoever only tells of them reads those of all. */
 const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
   [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
+  (name === 'change-poll' && keys === 'changes/*') ||
   (['incident/*', 'pace/*', 'paused/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
@@ -1028,7 +1058,15 @@ const ringing: Record<string, [string, string, number?]> = {
   ...Object.fromEntries(
     [
       ...['Errors', 'Throttles', 'DurableExecutionFailed', 'DurableExecutionTimedOut'],
-      ...['Letters', 'Refusals', 'AuthorizationsNeeded', 'TokenRefreshes', 'ExportRuns'],
+      ...[
+        'Letters',
+        'Refusals',
+        'AuthorizationsNeeded',
+        'TokenRefreshes',
+        'ExportRuns',
+        'ChangePollsFailed',
+        'ChangeNotices',
+      ],
     ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
   ),
   ...Object.fromEntries(
@@ -1083,6 +1121,7 @@ function settingsOf(given: Record<string, string>) {
   const enough = {
     ...needed,
     EXPORT_BUCKET: 'a-bucket',
+    ...{ CHANGES_BUCKET: 'a-bucket', LEDGER_TABLE: 'a-table', CHANGES_SECRET: 'changes', CHANGES_URL: url },
     CROSSWALK_BUCKET: 'a-bucket',
     CROSSWALK_TABLE: 'a-table',
     REFRESH_TOKEN_DAYS: '30',
@@ -1090,7 +1129,8 @@ function settingsOf(given: Record<string, string>) {
     ...set,
   };
   return {
-    ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough), ...exportSettingsFrom(enough) },
+    ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough) },
+    ...{ ...exportSettingsFrom(enough), ...pollSettingsFrom(enough) },
     ...crosswalkSettingsFrom(enough),
   };
 }
@@ -1221,7 +1261,7 @@ const secretArn = (deployment: Deployment, name: string): string =>
 
 /** One of each kind that there is, the service's own first. */
 const secretsOf = (deployment: Deployment): string[] => [
-  ...['service', 'users/301', 'lti-links/9001'].map((name) => secretArn(deployment, name)),
+  ...['service', 'users/301', 'lti-links/9001', 'changes'].map((name) => secretArn(deployment, name)),
   deployment.refOf('LedgerKey'),
 ];
 
