@@ -162,7 +162,7 @@ const compare = async (
     await splitState(state, folder);
   }
   const report = createReport(at('report.csv'));
-  const changes = createPackedLines(at('changes'));
+  const changes = createPackedLines(at('changes'), services.limits.eventsPerPart);
   const state = createPackedLines(at('state'));
   const comparison: Comparison = {
     ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0 },

@@ -1,3 +1,5 @@
+import { gunzipSync } from 'node:zlib';
+import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -11,6 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { handler } from '../../functions/snapshot-import.ts';
 import type { ImportAnswer } from '../../lib/snapshots/import.ts';
 import type { SnapshotRecord } from '../../lib/snapshots/record.ts';
+import { entriesOf, manifestOf, sizeOf } from '../lib/snapshots/exports.ts';
 import {
   enrollment,
   entriesOfSis,
@@ -21,7 +24,7 @@ import {
   zipOf,
 } from '../lib/snapshots/sis.ts';
 import { localClient } from '../local/aws.ts';
-import { startLambda } from '../local/lambda.ts';
+import { type Lambda, startLambda } from '../local/lambda.ts';
 import type { InvokeResult } from '../local/lambda-runtime-api.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
 
@@ -426,4 +429,351 @@ describe('rows that cannot be used', () => {
     expect(await sent()).toEqual({});
     expect(await reportOf(answer)).toEqual(['"enrollments.csv","4","userSourcedId","is no id"']);
   });
+});
+
+/** What a person answers, once the import asks. */
+const decide = async (id: string, answer: object): Promise<SnapshotRecord> => {
+  const waiting = await expect
+    .poll(async () => (await recordOf({ id } as ImportAnswer)).state, { timeout: 30_000 })
+    .toBe('waiting-for-approval')
+    .then(() => recordOf({ id } as ImportAnswer));
+  const lambda = new LambdaClient(localClient(stack.description.lambda));
+  await lambda.send(
+    new SendDurableExecutionCallbackSuccessCommand({
+      CallbackId: waiting.callbackId,
+      Result: Buffer.from(JSON.stringify({ by: 'ida', at: new Date().toISOString(), ...answer })),
+    }),
+  );
+  lambda.destroy();
+  return waiting;
+};
+/** The id of the newest record that waits. */
+const waitingId = async (): Promise<string> => {
+  const look = async () => {
+    const { Contents = [] } = await s3.send(
+      new ListObjectsV2Command({ Bucket, Prefix: 'snapshot-records/2' }),
+    );
+    const ids = [...new Set(Contents.map(({ Key = '' }) => Key.split('/')[1] ?? ''))].sort();
+    const id = ids.at(-1) ?? '';
+    const record = await recordOf({ id } as ImportAnswer).catch(() => undefined);
+    return record?.state === 'waiting-for-approval' ? id : undefined;
+  };
+  await expect.poll(look, { timeout: 30_000 }).toBeDefined();
+  return (await look()) ?? '';
+};
+
+describe('a snapshot that would remove too much', () => {
+  const half = (): Required<Sis> => {
+    const sis = smallSis();
+    return { ...sis, enrollments: sis.enrollments.slice(0, 2) };
+  };
+
+  test('sends nothing before a person approves it, then everything', async () => {
+    await importSis(smallSis());
+    await sent();
+    const importing = importSis(half());
+    const id = await waitingId();
+    expect(await sent()).toEqual({});
+    expect(logged.join('')).toContain(`the snapshot ${id} waits for a person`);
+    const waiting = await decide(id, { decision: 'approved', reason: 'term is over' });
+    expect(waiting).toMatchObject({
+      why: '3 of 5 enrollments would be removed',
+      ...{ removals: { share: 60, limit: 50 }, of: 3, sent: 0, counts: { removed: 3 } },
+    });
+    const answer = await importing;
+    expect(answer).toMatchObject({ outcome: 'accepted', id });
+    expect(await sent()).toEqual({
+      'enrollment-remove': [
+        { orgUnitCode: 'ART-1', userName: 'ada' },
+        { orgUnitCode: 'BIO-101', userName: 'cleo' },
+        { orgUnitCode: 'BIO-101', userName: 'tess' },
+      ],
+    });
+    const record = await recordOf(answer);
+    expect(record).toMatchObject({ state: 'accepted', decided: { by: 'ida', decision: 'approved' } });
+    expect(record).not.toHaveProperty('callbackId');
+  });
+
+  test('changes nothing when it is rejected, and the next is compared with the one before', async () => {
+    await importSis(smallSis());
+    await sent();
+    const importing = importSis(half());
+    await decide(await waitingId(), { decision: 'rejected' });
+    const answer = await importing;
+    expect(answer.outcome).toBe('rejected');
+    expect(await recordOf(answer)).toMatchObject({ state: 'rejected', sent: 0 });
+    expect(await invoke({ key: 'snapshots/export.zip' })).toMatchObject({ outcome: 'known' });
+    const sis = smallSis();
+    sis.results.push(result('talk', 'ada', '9'));
+    await importSis(sis);
+    expect(Object.keys(await sent())).toEqual(['grade-push']);
+  });
+
+  test.each<[string, (sis: Required<Sis>) => [Sis, string?], string]>([
+    ['a column', (sis) => [sis, 'endDate'], 'enrollments.csv lacks 1 columns that it had'],
+    [
+      'all rows',
+      (sis) => [{ ...sis, results: [] }],
+      'results.csv has no row; 2 of 2 results would be removed',
+    ],
+    ['a file', ({ results: _, ...sis }) => [sis], 'results.csv is missing, which was there before'],
+  ])('waits also where it lacks %s', async (_, lose, why) => {
+    await importSis(smallSis());
+    const [sis, column] = lose(smallSis());
+    const entries = entriesOfSis(sis).map((entry) =>
+      column === undefined || entry.name !== 'enrollments.csv'
+        ? entry
+        : { ...entry, content: String(entry.content).replace(`,${column}`, '').replaceAll(/,""\r/g, '\r') },
+    );
+    const importing = importFile(await zipOf(entries));
+    expect(await decide(await waitingId(), { decision: 'rejected' })).toMatchObject({
+      why,
+      ...(column && { lostColumns: [{ file: 'enrollments.csv', columns: [column.toLowerCase()] }] }),
+    });
+    await importing;
+  });
+
+  test('is rejected where nobody decides', async () => {
+    process.env.APPROVAL_LONGEST_HOURS = '0.0005';
+    const { importJob } = await import('../../lib/snapshots/import.ts');
+    const { createSnapshotServices } = await import('../../lib/snapshots/services.ts');
+    const { snapshotSettingsFrom } = await import('../../lib/config/settings.ts');
+    const { loadIntegrations } = await import('../../lib/deployment/integrations.ts');
+    const { durableHandler } = await import('../../lib/durable/job.ts');
+    const impatient = durableHandler(
+      importJob(() => createSnapshotServices(snapshotSettingsFrom(process.env), loadIntegrations)),
+    );
+    delete process.env.APPROVAL_LONGEST_HOURS;
+    await importSis(smallSis());
+    const key = await dropFile(await zipOf(entriesOfSis(half())));
+    process.env.APPROVAL_LONGEST_HOURS = '0.0005';
+    const answer = await invoke({ key }, (event) =>
+      stack.executions.run(event, durableOptionsOf(name), async (payload) => {
+        const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
+        return { ok: true, payload: await impatient(JSON.parse(JSON.stringify(payload)), context) };
+      }),
+    );
+    delete process.env.APPROVAL_LONGEST_HOURS;
+    expect(answer.outcome).toBe('rejected');
+    expect((await recordOf(answer)).why).toMatch(/would be removed. Nobody decided within/);
+  });
+});
+
+describe('a file that is none', () => {
+  const entries = () => entriesOfSis(smallSis());
+  const replaced = (file: string, content: string | Buffer) =>
+    entries().map((entry) => (entry.name === file ? { ...entry, content } : entry));
+  const edited = (file: string, edit: (text: string) => string | Buffer) =>
+    replaced(file, edit(String(entries().find(({ name }) => name === file)?.content)));
+  const users = 'sourcedId,username\r\n';
+  const rows = '"u","n"\r\n';
+
+  test.each<[string, () => Promise<Buffer | string> | Buffer | string, RegExp]>([
+    ['not a zip', () => 'PK, but no zip', /The zip cannot be read: End of central directory/],
+    ['nothing', () => '', /The zip cannot be read/],
+    ['cut off', async () => (await zipOf(entries())).subarray(0, 900), /The zip cannot be read/],
+    [
+      'a way out',
+      () => zipOf([...entries(), { name: '../users.csv', content: 'x' }]),
+      /invalid relative path/,
+    ],
+    [
+      'an absolute path',
+      () => zipOf([...entries(), { name: '/etc/users.csv', content: 'x' }]),
+      /absolute path/,
+    ],
+    [
+      'a file twice',
+      () => zipOf([...entries(), { name: 'users.csv', content: 'x' }]),
+      /holds "users.csv" twice/,
+    ],
+    [
+      'files in a folder',
+      () => zipOf(entries().map((entry) => ({ ...entry, name: `export/${entry.name}` }))),
+      /holds no manifest.csv: .* not in a folder/,
+    ],
+    [
+      'an encrypted file',
+      () => zipOf(entries().map((entry) => ({ ...entry, claims: { flags: 9 } }))),
+      /is encrypted/,
+    ],
+    [
+      'a bomb',
+      () => zipOf(replaced('results.csv', Buffer.alloc(64 * 1024 ** 2, 'a'))),
+      /"results.csv" in the zip grows to more than 200 times its size/,
+    ],
+    [
+      'a bomb that claims to be small',
+      () =>
+        zipOf(
+          replaced('results.csv', Buffer.alloc(64 * 1024 ** 2, 'a')).map((entry) =>
+            entry.name === 'results.csv' ? { ...entry, claims: { bytes: 1_000 } } : entry,
+          ),
+        ),
+      /results.csv in the zip cannot be read: too many bytes/,
+    ],
+    [
+      'a file that claims to be larger than the disk',
+      () =>
+        zipOf(
+          entries().map((entry) => ({ ...entry, claims: { bytes: 0xfffffff0, packedBytes: 0xfffffff0 } })),
+        ),
+      /cannot be read|grows|larger/,
+    ],
+    [
+      'a damaged file',
+      () => zipOf(entries().map((entry) => ({ ...entry, claims: { sum: 1 } }))),
+      /manifest.csv in the zip is damaged/,
+    ],
+    [
+      'too many files',
+      () =>
+        zipOf([...entries(), ...Array.from({ length: 1_000 }, (_, at) => ({ name: `${at}`, content: '' }))]),
+      /holds 1006 files/,
+    ],
+    [
+      'UTF-16',
+      () => zipOf(edited('users.csv', (text) => Buffer.from(`\ufeff${text}`, 'utf16le'))),
+      /users.csv is in UTF-16/,
+    ],
+    [
+      'Latin-1',
+      () => zipOf(edited('users.csv', (text) => Buffer.from(text.replace('ben', 'bén'), 'latin1'))),
+      /users.csv is not in UTF-8/,
+    ],
+    ['no header', () => zipOf(replaced('users.csv', '')), /users.csv is empty/],
+    [
+      'a missing column',
+      () => zipOf(edited('users.csv', (text) => text.replace('username', 'user'))),
+      /users.csv lacks the column username/,
+    ],
+    [
+      'a column twice',
+      () => zipOf(replaced('users.csv', 'sourcedId,username,Username\r\n')),
+      /users.csv has a column twice/,
+    ],
+    [
+      'a million rows in one cell',
+      () =>
+        zipOf(
+          replaced(
+            'users.csv',
+            `${users}"u1","n1"\r\n"u2","${rows.repeat(1_000_000).replaceAll('"', '""')}"\r\n`,
+          ),
+        ),
+      /users.csv is not CSV from line 3 on: a row is longer than 65536 bytes/,
+    ],
+    [
+      'an open quotation mark',
+      () => zipOf(replaced('users.csv', `${users}"u1","n1"\r\n"u2","n2`)),
+      /users.csv is not CSV from line 3 on: a quotation mark is not closed/,
+    ],
+    [
+      'a quotation mark in a cell',
+      () => zipOf(replaced('users.csv', `${users}u1,n"1\r\n`)),
+      /users.csv is not CSV from line 2 on/,
+    ],
+    ['no manifest', () => zipOf(entries().slice(1)), /holds no manifest.csv/],
+    ['another version', () => zipOf(replaced('manifest.csv', manifestOf({}, '2.0'))), /oneroster.version/],
+    [
+      'a wrong manifest',
+      () => zipOf(replaced('manifest.csv', manifestOf({ users: 'all' }))),
+      /file.users neither bulk/,
+    ],
+    [
+      'a manifest that names too much',
+      () => zipOf(entries().filter(({ name }) => name !== 'results.csv')),
+      /results.csv is there \(bulk\), and the zip does not hold it/,
+    ],
+    [
+      'a manifest that names too little',
+      () => zipOf(replaced('manifest.csv', manifestOf({ results: 'absent' }))),
+      /results.csv is absent, and the zip holds it/,
+    ],
+  ])('fails, and says why: %s', async (_, make, why) => {
+    const answer = await importFile(await make());
+    expect(answer).toMatchObject({ outcome: 'failed', message: expect.stringMatching(why) });
+    expect(await recordOf(answer)).toMatchObject({ state: 'failed', why: answer.message, sent: 0 });
+    expect(await sent()).toEqual({});
+    expect(logged.join('')).toContain('"outcome":"failed"');
+  });
+
+  test('is imported when it is asked for again, once what was wrong beside it is right', async () => {
+    await put('snapshot-settings.json', '{}');
+    const answer = await importSis(smallSis());
+    expect(answer.message).toContain('says of no role which one it is');
+    await put('snapshot-settings.json', '{"roles":{"student":0}}');
+    expect((await invoke({ key: 'snapshots/export.zip' })).message).toMatch(
+      /not valid: roles.student: must be/,
+    );
+    await putSettings({ roles: { student: 110, teacher: 109 } });
+    expect(await invoke({ key: 'snapshots/export.zip' })).toMatchObject({
+      outcome: 'accepted',
+      id: answer.id,
+    });
+  });
+
+  test('is ignored where it is no snapshot, and refused where it lies elsewhere', async () => {
+    expect(await invoke({ key: 'snapshots/mapping.json' })).toMatchObject({ outcome: 'ignored' });
+    await expect(invoke({ key: 'uploads/a.zip' })).rejects.toThrow('names no file under snapshots/');
+    expect(await invoke({ key: 'snapshots/gone.zip' })).toMatchObject({ outcome: 'replaced' });
+  });
+});
+
+test('other files, columns, cases and ends of lines change nothing', async () => {
+  await importSis(smallSis());
+  const entries = entriesOfSis(smallSis()).map(({ name, content }) => ({
+    name,
+    content: `\ufeff${String(content)
+      .replace(/^.*/, (header) => (name === 'manifest.csv' ? header : `${header.toUpperCase()},metadata.x`))
+      .replaceAll('\r\n', name === 'manifest.csv' ? '\r\n' : ',"=1+1"\n')
+      .replace('METADATA.X,"=1+1"', 'metadata.x')
+      .replace('metadata.x,"=1+1"', 'metadata.x')}`,
+  }));
+  const answer = await importFile(
+    await zipOf([...entries, { name: 'orgs.csv', content: 'x' }, { name: 'folder/users.csv', content: 'y' }]),
+  );
+  expect(answer.outcome).toBe('accepted');
+  expect((await recordOf(answer)).counts).toEqual({ ...unchanged, unchanged: 9 });
+});
+
+/** The function in a process of its own. */
+const inProcess = async (use: (lambda: Lambda, execute: Execute) => Promise<void>, more = {}) => {
+  const it = { handler: `functions/${name}.handler`, env: { ...settings(), ...more } };
+  const limits = { timeoutMs: 590_000, maximumConcurrency: 1, durable: durableOptionsOf(name) };
+  const lambda = await startLambda({
+    ...{ functions: { [name]: { ...it, ...limits } }, executions: stack.executions },
+  });
+  await use(lambda, (event) => lambda.invoke(name, event)).finally(() => lambda.close());
+};
+
+test('an import whose process is killed again and again sends each event, and none of them in two forms', {
+  timeout: 300_000,
+}, async () => {
+  const key = await dropFile(await zipOf(entriesOf(sizeOf(2_000))));
+  let kills = 0;
+  await inProcess(
+    async (lambda, execute) => {
+      // By chance, but more often than it takes a step.
+      const killing = setInterval(() => {
+        if (kills >= 12 || Math.random() < 0.5) return;
+        kills += 1;
+        lambda.kill(name);
+      }, 400);
+      const answer = await invoke({ key }, execute).finally(() => clearInterval(killing));
+      expect(answer.outcome).toBe('accepted');
+      const record = await recordOf(answer);
+      const wanted = gunzipSync(await bytesAt(`snapshot-records/${answer.id}/changes.jsonl.gz`))
+        .toString()
+        .trimEnd()
+        .split('\n');
+      expect(wanted).toHaveLength(1_860);
+      expect(record).toMatchObject({ sent: 1_860, of: 1_860, counts: { created: 1_860 } });
+      const bodies = (await Promise.all(queues.map(bodiesIn))).flat();
+      expect([...new Set(bodies)].sort()).toEqual(wanted.toSorted());
+      expect(new Set(wanted.map((body) => JSON.parse(body).id)).size).toBe(1_860);
+    },
+    { EVENTS_PER_PART: '200' },
+  );
+  expect(kills).toBeGreaterThan(3);
 });
