@@ -31,7 +31,9 @@ import type { Dropped, SnapshotStore } from './store.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import { openZip } from './zip.ts';
 
-type Services = Pick<SnapshotServices, 'store' | 'integrations'>;
+type Services = Pick<SnapshotServices, 'store' | 'integrations'> & {
+  limits: Pick<SnapshotServices['limits'], 'eventsPerPart'>;
+};
 
 /** What is to be done with a snapshot. It is recorded as the result of a step, so it stays small. */
 export type Examined =

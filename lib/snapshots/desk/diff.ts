@@ -19,6 +19,9 @@ export type SnapshotDiff = Pick<SnapshotRecord, 'counts' | 'byKind' | 'of' | 're
   refusedRows: RefusedRow[];
 };
 
+/** Nothing is sent by parts. */
+const limits = { eventsPerPart: 10_000 };
+
 /** Compares as an import does, and keeps nothing. @throws UsageError, RefusedError where the file cannot be compared. */
 export const diffSnapshot = async (
   target: Target,
@@ -49,7 +52,7 @@ export const diffSnapshot = async (
   };
   const examined = await examine(
     { key: file, etag: '', droppedMs: Date.now() },
-    { services: { store: local, integrations }, startedAt: new Date().toISOString() },
+    { services: { store: local, integrations, limits }, startedAt: new Date().toISOString() },
   );
   const record = records.at(-1);
   if (examined.is === 'over' || record === undefined)
