@@ -155,13 +155,12 @@ const compare = async (
   const { id } = record;
   const at = (name: string): string => join(folder, name);
   if (last !== undefined) {
-    const state = await store.open(stateKey(last.id)).catch((error: Error) => {
-      if (error.name !== 'NoSuchKey') throw error;
+    // Without it everything would be sent anew, and nothing removed.
+    if (!(await store.isThere(stateKey(last.id))))
       throw new UnusableSnapshot(
         `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
       );
-    });
-    await splitState(state, folder);
+    await splitState(await store.open(stateKey(last.id)), folder);
   }
   const report = createReport(at('report.csv'));
   const changes = createPackedLines(at('changes'), services.limits.eventsPerPart);

@@ -9,6 +9,7 @@ import {
   pollSettingsFrom,
   refreshSettingsFrom,
   settingsFrom,
+  snapshotSettingsFrom,
 } from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { integrationNamed } from '../../lib/deployment/integrations.ts';
@@ -394,7 +395,9 @@ export const rules: Record<string, Rule> = {
       .flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
         const given: Record<string, string> = Environment.Variables;
         const settings = settingsOf(given);
-        const unknown = Object.keys(given).filter((name) => !(name in settings) && !ofOperators.has(name));
+        const unknown = Object.keys(given).filter(
+          (name) => !(name in settings) && !ofOperators.has(name) && name !== 'NODE_OPTIONS',
+        );
         return [
           ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64'
             ? []
@@ -424,7 +427,14 @@ export const rules: Record<string, Rule> = {
   ) => {
     const aliases = deployment.ofType('AWS::Lambda::Alias').map(({ id }) => deployment.refOf(id));
     const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn as string);
-    const started = [...targets, ...statementsOfOperators(deployment).flatMap(({ resources }) => resources)];
+    const dropped = deployment
+      .ofType('AWS::Events::Rule')
+      .flatMap(({ Targets }) => Targets.map(({ Arn }: { Arn: string }) => Arn));
+    const started = [
+      ...targets,
+      ...dropped,
+      ...statementsOfOperators(deployment).flatMap(({ resources }) => resources),
+    ];
     return deployment.ofType('AWS::Lambda::Function').flatMap(({ id, DurableConfig, ...each }) => {
       const name = nameOf(each);
       const arn = deployment.arnOf(id);
@@ -438,7 +448,7 @@ export const rules: Record<string, Rule> = {
         'is not called by its alias': isDurable && !byAlias.some((alias) => started.includes(alias)),
         'is called by a name without a version': isDurable && targets.includes(arn),
         'may outlast the day until its schedule starts it again':
-          isDurable && DurableConfig.ExecutionTimeout > 23 * 3600,
+          byAlias.some((alias) => targets.includes(alias)) && DurableConfig.ExecutionTimeout > 23 * 3600,
         'is forgotten before a week is over': isDurable && DurableConfig.RetentionPeriodInDays < 7,
         'cannot ask whether it is its turn while another one is at work':
           isDurable && each.ReservedConcurrentExecutions !== 2,
@@ -497,6 +507,9 @@ export const rules: Record<string, Rule> = {
       ...kinds.filter(needsPerson).map((kind) => `${namespaceOf(deployment)} Refusals ${kind}`),
       ...['failed', 'correct'].map((outcome) => `${namespaceOf(deployment)} TokenRefreshes ${outcome}`),
       ...['incomplete', 'empty'].map((outcome) => `${namespaceOf(deployment)} ExportRuns ${outcome}`),
+      ...['failed', 'waiting-for-approval'].map(
+        (outcome) => `${namespaceOf(deployment)} SnapshotImports ${outcome}`,
+      ),
       `${namespaceOf(deployment)} NightlyExports course-export`,
       `${namespaceOf(deployment)} ChangePollsFailed change-poll`,
       `${namespaceOf(deployment)} ChangeNotices refused`,
@@ -804,7 +817,8 @@ export const rules: Record<string, Rule> = {
         ...statements
           .filter(
             ({ actions, condition }) =>
-              actions.includes('s3:ListBucket') && !condition?.StringEquals?.['s3:prefix'],
+              actions.includes('s3:ListBucket') &&
+              !(condition?.StringEquals ?? condition?.StringLike)?.['s3:prefix'],
           )
           .map(() => 'the names of all files'),
         ...(allows(statements, 's3:GetObject', `${files}/course-exports/a`)
@@ -858,7 +872,12 @@ export const rules: Record<string, Rule> = {
   },
 
   'nobody else is let in: no managed policy, no address, no permission by a resource': (deployment) => {
-    const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url'].flatMap(deployment.ofType);
+    // A rule of this stack may call its target.
+    const isOfRule = ({ Principal, SourceArn }: Properties): boolean =>
+      Principal === 'events.amazonaws.com' && /:rule\/sis-relay-/.test(SourceArn);
+    const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url']
+      .flatMap(deployment.ofType)
+      .filter((each) => !isOfRule(each));
     const managed = deployment.ofType('AWS::IAM::Role').filter((role) => role.ManagedPolicyArns?.length > 0);
     const shared = deployment
       .ofType('AWS::SNS::TopicPolicy')
@@ -1066,6 +1085,7 @@ const ringing: Record<string, [string, string, number?]> = {
         'ExportRuns',
         'ChangePollsFailed',
         'ChangeNotices',
+        'SnapshotImports',
       ],
     ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
   ),
@@ -1100,7 +1120,7 @@ const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports'
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
 /** Work that outlasts an invocation. */
-const durable = new Set(['course-export', 'crosswalk-fill']);
+const durable = new Set(['course-export', 'crosswalk-fill', 'snapshot-import']);
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
@@ -1122,8 +1142,7 @@ function settingsOf(given: Record<string, string>) {
     ...needed,
     EXPORT_BUCKET: 'a-bucket',
     ...{ CHANGES_BUCKET: 'a-bucket', LEDGER_TABLE: 'a-table', CHANGES_SECRET: 'changes', CHANGES_URL: url },
-    CROSSWALK_BUCKET: 'a-bucket',
-    CROSSWALK_TABLE: 'a-table',
+    ...{ CROSSWALK_BUCKET: 'a-bucket', CROSSWALK_TABLE: 'a-table', SNAPSHOT_BUCKET: 'a-bucket' },
     REFRESH_TOKEN_DAYS: '30',
     PLATFORM_CALLS_PER_MINUTE: '5000',
     ...set,
@@ -1131,7 +1150,7 @@ function settingsOf(given: Record<string, string>) {
   return {
     ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough) },
     ...{ ...exportSettingsFrom(enough), ...pollSettingsFrom(enough) },
-    ...crosswalkSettingsFrom(enough),
+    ...{ ...crosswalkSettingsFrom(enough), ...snapshotSettingsFrom(enough) },
   };
 }
 
