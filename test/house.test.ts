@@ -90,6 +90,12 @@ describe('an entry that is missing in serverless.yml is named:', () => {
       'under custom.seeingEffects, as it has an effect',
     ],
     [
+      'the crosswalk',
+      'news-item-create',
+      /(?<=lookingUp: [^:]*)news-item-create/,
+      'under custom.lookingUp, as it takes the SIS’ ids',
+    ],
+    [
       'the function itself',
       'org-unit-move',
       / {2}org-unit-move:\n {4}handler:/,
