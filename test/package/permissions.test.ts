@@ -16,6 +16,7 @@ import type { Failure } from '../../lib/failure.ts';
 import { quietTerminal } from '../lib/cli/typed.ts';
 import { openConsole } from '../lib/console/attacker.ts';
 import { startStackServer } from '../lib/deployment/stack-server.ts';
+import { entriesOfSis, smallSis, zipOf } from '../lib/snapshots/sis.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
@@ -194,6 +195,23 @@ const scheduled: Record<string, () => Promise<void>> = {
     await controls.seed({ courseImages: [{ orgUnitId: 2001, name: 'large.png', base64 }] });
     await controls.fault({ truncate: true }, { path: '/image$' });
     expect(await invoke('course-export', { orgUnitIds: [2001] })).toMatchObject({ outcome: 'complete' });
+  },
+
+  'snapshot-import': async () => {
+    const roles = { student: 110, teacher: 109 };
+    await putObject('snapshot-settings.json', JSON.stringify({ roles, maxRemovalsPercent: 100 }));
+    const sis = smallSis();
+    await putObject('snapshots/first.zip', await zipOf(entriesOfSis(sis)));
+    expect(await invoke('snapshot-import', { key: 'snapshots/first.zip' })).toMatchObject({
+      outcome: 'accepted',
+    });
+    const [essay = {}, ...others] = sis.lineItems;
+    const changed = { lineItems: [{ ...essay, title: 'Report' }, ...others] };
+    const next = { ...sis, ...changed, enrollments: sis.enrollments.slice(1) };
+    await putObject('snapshots/second.zip', await zipOf(entriesOfSis(next)));
+    expect(await invoke('snapshot-import', { key: 'snapshots/second.zip' })).toMatchObject({
+      outcome: 'accepted',
+    });
   },
 
   'dead-letter-replay': async () => {
