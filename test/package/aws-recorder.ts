@@ -104,7 +104,7 @@ const callOf: Record<Service, Reader> = {
     type Input = { TableName?: string; IndexName?: string; Key?: Named; Item?: Named; RequestItems?: object };
     const { TableName, IndexName, Item, Key = Item, RequestItems = {} } = JSON.parse(`${body}`) as Input;
     const table = TableName ?? Object.keys(RequestItems).join();
-    const key = Key?.resource ?? Key?.message;
+    const key = Key?.resource ?? Key?.message ?? Key?.bucket;
     return {
       action: `dynamodb:${operationOf(request)}`,
       resource: `arn:aws:dynamodb:${region}:${account}:table/${table}${IndexName === undefined ? '' : `/index/${IndexName}`}`,

@@ -98,6 +98,8 @@ export async function deployLocally(
     deployment,
     functions,
     lines: log.lines,
+    /** The functions that have written metrics. */
+    metricWriters: log.metricWriters,
     /** The types of the errors that a function's invocations ended with. */
     errorsOf: (name: string): string[] =>
       results.flatMap((each) => (each.name === name && !each.result.ok ? [each.result.error.errorType] : [])),
@@ -156,12 +158,15 @@ export async function unpack({ folder }: Packaged, name: string, taskRoot: strin
 /** The functions' log, and what it tells of messages. */
 function followLog() {
   const lines: string[] = [];
+  const metricWriters = new Set<string>();
   const attempts: Attempt[] = [];
   const waiters: { isMet(attempt: Attempt): boolean; met(attempt: Attempt): void }[] = [];
   return {
     lines,
-    add: (_name: string, line: string): void => {
+    metricWriters,
+    add: (name: string, line: string): void => {
       lines.push(line);
+      if (line.includes('"_aws"')) metricWriters.add(name);
       for (const attempt of attemptsIn(line)) {
         attempts.push(attempt);
         for (const { isMet, met } of waiters) if (isMet(attempt)) met(attempt);

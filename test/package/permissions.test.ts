@@ -84,8 +84,7 @@ test('the packaged functions write their metrics to the namespace that the alarm
   );
   const alarm = alarmsIn(deployed.deployment).find(({ id }) => id === 'Lettersinvalid');
   expect([...new Set(namespaces)]).toEqual([alarm?.Namespace]);
-  const writers = new Set(lines.map((line) => line.function));
-  expect(functionNames.filter((name) => !writers.has(name))).toEqual([]);
+  expect(functionNames.filter((name) => !deployed.metricWriters.has(name))).toEqual([]);
 });
 
 describe('the packaged function', () => {
@@ -102,11 +101,15 @@ describe('the packaged function', () => {
     const forbidden = calls.filter((call) => coverOf(call, statements).length === 0);
     expect(forbidden, 'calls that its role does not allow').toEqual([]);
     expect(
-      allGrants(statements).filter((grant) => !used.has(grant)),
+      allGrants(statements).filter((grant) => !used.has(grant) && !isForLongJobs(grant)),
       'what its role allows in vain',
     ).toEqual([]);
   });
 });
+
+/** The records of an execution with more operations than one page are read where it goes on in another invocation: of long ones. */
+const isForLongJobs = (grant: string): boolean =>
+  /^lambda:GetDurableExecutionState .*-(snapshot-import|crosswalk-fill):/.test(grant);
 
 /** What Lambda does in the function's name: it polls the queue, and writes the log. */
 function lambdasOwn(functionName: string, queueUrl: string | undefined): AwsCall[] {
@@ -253,6 +256,8 @@ const scheduled: Record<string, () => Promise<void>> = {
         { orgUnitId: 7001, code: 'BIO-101' },
       ],
     });
+    expect(await invoke('crosswalk-fill')).toMatchObject({ outcome: 'filled' });
+    await putObject('crosswalk/users.csv', 'userId,userName\n301,lee.learner\nx,nobody\n');
     expect(await invoke('crosswalk-fill')).toMatchObject({ outcome: 'filled' });
   },
 
