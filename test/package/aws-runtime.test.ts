@@ -10,7 +10,9 @@ let deployed: Deployed;
 beforeAll(async () => {
   deployed = await deployLocally(await packagedProject(), {
     change: { awsRuntime: true },
-    settings: { EXPORT_BUCKET: 'sis-relay-uploads', CROSSWALK_BUCKET: 'sis-relay-uploads' },
+    settings: Object.fromEntries(
+      ['EXPORT_BUCKET', 'CROSSWALK_BUCKET', 'SNAPSHOT_BUCKET'].map((name) => [name, 'sis-relay-uploads']),
+    ),
   });
   const link = { key: 'link-key', plainSecret: 'link-secret' };
   await controlsOf(deployed.stack.description).secret('sis-relay/local/lti-links/9001', link);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { secretShape } from '../../lib/change-poll/source.ts';
 import { credentialSchema } from '../../lib/platform/auth/auth.ts';
 import { documentOf, examplesIn, sectionOf } from '../documents.ts';
 
@@ -12,16 +13,29 @@ const stanzas = await readFile(join(root, 'serverless.yml'), 'utf8');
 
 const linkSecret = z.strictObject({ key: z.string(), plainSecret: z.string() });
 
+const changesSecret = z.union([
+  secretShape.strict().required({ header: true, value: true }).omit({ tokenUrl: true, apiKey: true }),
+  secretShape.strict().required({ tokenUrl: true, apiKey: true }).omit({ header: true, value: true }),
+]);
+
+const nameOf = (secret: Record<string, unknown>): string => {
+  if ('plainSecret' in secret) return 'a link';
+  if ('type' in secret) return [secret.type, secret.grant].join(' ').trim();
+  return 'header' in secret ? 'changes by a header' : 'changes by a token';
+};
+
 test('each secret that the deployment guide shows is one that the functions take', () => {
   const secrets = examplesIn(guide).map((secret) => z.looseObject({}).parse(secret));
-  expect(secrets.map(({ type, grant }) => [type, grant].join(' ').trim())).toEqual([
+  expect(secrets.map(nameOf)).toEqual([
     'id-key',
     'oauth client_credentials',
     'oauth refresh_token',
-    '',
+    'a link',
+    'changes by a header',
+    'changes by a token',
   ]);
   const wrong = secrets.flatMap(
-    (secret) => z.union([credentialSchema, linkSecret]).safeParse(secret).error ?? [],
+    (secret) => z.union([credentialSchema, linkSecret, changesSecret]).safeParse(secret).error ?? [],
   );
   expect(wrong).toEqual([]);
 });
