@@ -8,7 +8,7 @@ export type Night = {
   /** Which files hold everything, and which the changes; default: all hold everything. */
   modes?: Modes;
   /** Rows that nobody can use, put among the others; by kind, how many. */
-  unusable?(tables: Tables, sis: Sis, accepted: Tables): Record<string, number>;
+  unusable?: (tables: Tables, sis: Sis, accepted: Tables) => Record<string, number>;
   /** What becomes of the files on their way. */
   spoilt?(texts: Texts, tables: Tables): Texts;
   /** What becomes of the zip. */
@@ -352,6 +352,7 @@ const all = {
     title: 'a row that is not legible',
     life: (sis) => addsAndDrops(sis),
     spoilt: (texts) => ({ ...texts, 'enrollments.csv': `${texts['enrollments.csv']}enr-cut,active\r\n` }),
+    unusable: () => ({ enrollments: 1 }),
     keepsMissing: true,
     end: 'accepted',
   }),
