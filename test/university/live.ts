@@ -87,7 +87,7 @@ const live = async (
   const truth = isTold
     ? truthOf(sis, { day, before: known.truth, keepsMissing: night.keepsMissing === true })
     : known.truth;
-  const changes = changesOf(known.truth, truth);
+  const changes = changesOf(known.truth, truth, night.modes?.results === 'delta');
   const effectsBefore = stage.allEffects();
 
   await stage.drop(`night-${at + 1}`, zip, droppedAt);
@@ -133,7 +133,10 @@ const live = async (
     wantedLetters,
   );
   problems.push(...stage.troubles.splice(0));
+  const waits = [...stage.waits].map(([what, times]) => `${what} ${times}`);
+  stage.waits.clear();
   problems.push(...differencesIn(await stage.state(), { truth, writes, before: stage.before }));
+  if (problems.length > 0 && waits.length > 0) problems.unshift(`what waited: ${waits.join(', ')}`);
   const result = {
     title: night.title,
     rows: Object.values(tables).reduce((sum, { size }) => sum + size, 0),

@@ -31,22 +31,38 @@ export type Stage = Awaited<ReturnType<typeof setStage>>;
 
 const importer = 'snapshot-import';
 /** Longer, and something hangs. */
-const longestMs = 600_000;
+const longestMs = 1_200_000;
 const integrations = [
   ...['enrollment-create', 'enrollment-remove', 'grade-push', 'grade-object-create', 'grade-object-update'],
 ];
+/** Of a busy machine nothing may be repeated for want of an answer: it would be written twice. */
+const patience = {
+  functionTimeoutMs: 60_000,
+  visibilitySeconds: 120,
+  settings: {
+    ATTEMPT_TIMEOUT_MS: '40000',
+    PLATFORM_HEADERS_TIMEOUT_MS: '30000',
+    PLATFORM_BODY_TIMEOUT_MS: '30000',
+  },
+};
 const root = resolve(import.meta.dirname, '../..');
 
 /** The whole of sis-relay on this machine, and the platform of the university, on which nobody is enrolled yet. */
 export const setStage = async (sis: Sis) => {
   const done = new Map<string, Set<string>>();
+  const waits = new Map<string, number>();
   const troubles: string[] = [];
   const stack = await startStack({
     functions: integrations,
+    ...patience,
     onLog: (name, line) => {
-      for (const { eventId = '', outcome, reason } of attemptsIn(line)) {
-        if (outcome === 'done') done.set(name, (done.get(name) ?? new Set()).add(eventId));
+      for (const { eventId = '', outcome, kind, reason } of attemptsIn(line)) {
+        const all = done.get(name) ?? new Set();
+        done.set(name, all);
+        if (outcome === 'done' && all.has(eventId)) troubles.push(`${name}: ${eventId} is done twice`);
+        if (outcome === 'done') all.add(eventId);
         if (outcome === 'superseded') troubles.push(`${name}: ${eventId} is superseded: ${reason}`);
+        if (outcome === 'waiting') waits.set(`${name}: ${kind}`, (waits.get(`${name}: ${kind}`) ?? 0) + 1);
       }
     },
     onError: ({ message }) => troubles.push(message),
@@ -109,13 +125,17 @@ export const setStage = async (sis: Sis) => {
     const counts = await Promise.all(integrations.map((name) => queued(description.queues[name])));
     return counts.reduce((sum, count) => sum + count, 0);
   };
-  const until = async <Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> => {
+  const until = async <Found>(
+    what: string,
+    look: () => Promise<Found | undefined>,
+    everyMs = 50,
+  ): Promise<Found> => {
     const giveUpMs = performance.now() + longestMs;
     for (;;) {
       const found = await look();
       if (found !== undefined) return found;
       if (performance.now() > giveUpMs) throw new Error(`${what} did not come within ${longestMs / 1000} s`);
-      await sleep(50);
+      await sleep(everyMs);
     }
   };
 
@@ -147,13 +167,14 @@ export const setStage = async (sis: Sis) => {
     JSON.stringify({ roles: roleIds, user: { field: 'userName', column: 'username' } }),
   );
   await tellUsers();
-  // Functions of a busy machine may be slow: what they do is right, or it is told.
   const before = await controls.state(...tablesCompared);
 
   return {
     /** What the platform held before. */
     before,
     troubles,
+    /** How often messages waited, by function and reason. */
+    waits,
     typed,
     tellUsers,
     record,
@@ -173,10 +194,12 @@ export const setStage = async (sis: Sis) => {
 
     /** When nothing is queued any more. */
     quiet: async (): Promise<void> => {
-      for (let calm = 0; calm < 2; )
-        calm = await until('the end of all messages', async () =>
-          (await allQueued()) === 0 ? calm + 1 : undefined,
-        );
+      let calm = 0;
+      const look = async (): Promise<true | undefined> => {
+        calm = (await allQueued()) === 0 ? calm + 1 : 0;
+        return calm === 2 ? true : undefined;
+      };
+      await until('the end of all messages', look, 150);
     },
 
     /** How many messages of a snapshot have had their effect, by function. */

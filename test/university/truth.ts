@@ -83,14 +83,18 @@ const gradesOf = (sis: Sis, { before }: Options): Truth['grades'] => {
 type Change = 'created' | 'updated' | 'removed' | 'unchanged';
 export type Changes = Record<keyof Truth, Map<string, Change>>;
 
-/** What became of each thing, by its key. */
-export const changesOf = (before: Truth, after: Truth): Changes => ({
-  enrollments: differences(before.enrollments, after.enrollments),
-  gradeObjects: differences(before.gradeObjects, after.gradeObjects),
-  grades: differences(before.grades, after.grades),
+/** What became of each thing, by its key. A delta does not tell of grades that are still pending. */
+export const changesOf = (before: Truth, after: Truth, isDelta: boolean): Changes => ({
+  enrollments: differences(before.enrollments, after.enrollments, isDelta),
+  gradeObjects: differences(before.gradeObjects, after.gradeObjects, isDelta),
+  grades: differences(before.grades, after.grades, isDelta),
 });
 
-const differences = (before: Map<string, Entry>, after: Map<string, Entry>): Map<string, Change> => {
+const differences = (
+  before: Map<string, Entry>,
+  after: Map<string, Entry>,
+  isDelta: boolean,
+): Map<string, Change> => {
   const found = new Map<string, Change>();
   for (const [key, value] of after) {
     const old = before.get(key);
@@ -98,7 +102,7 @@ const differences = (before: Map<string, Entry>, after: Map<string, Entry>): Map
     else if (value.isGone) {
       if (!old.isGone) found.set(key, 'removed');
     } else if (told(old) !== told(value)) found.set(key, 'updated');
-    else if (!value.isPending) found.set(key, 'unchanged');
+    else if (!value.isPending || (isDelta && old.isPending)) found.set(key, 'unchanged');
   }
   for (const key of before.keys()) if (!after.has(key)) found.set(key, 'removed');
   return found;
