@@ -48,10 +48,17 @@ const replacements: Record<string, string> = {
     export const functionModules = async () => modules;`,
 };
 
-const replaceUnused: Plugin = {
+/** What makes messages by a mapping file reads the functions' schemas as JSON Schema. */
+const mapping = new Set(['change-poll']);
+const jsonSchema = ['../core/json-schema-processors.js', '../core/to-json-schema.js'];
+
+const replaceUnused = (functionName: string): Plugin => ({
   name: 'replace-unused',
   setup: ({ onResolve, onLoad }) => {
-    const filter = new RegExp(`^(${Object.keys(replacements).join('|')})$`);
+    const unused = Object.keys(replacements).filter(
+      (path) => !(mapping.has(functionName) && jsonSchema.includes(path)),
+    );
+    const filter = new RegExp(`^(${unused.join('|')})$`);
     onResolve({ filter }, ({ path, resolveDir }) => ({
       path,
       namespace: 'replacement',
@@ -62,7 +69,7 @@ const replaceUnused: Plugin = {
       resolveDir,
     }));
   },
-};
+});
 
 /**
  * Imported as ES modules, Node's own evaluate all that they export, also what they would load only when it is used: `node:http`
@@ -110,7 +117,7 @@ export const bundle = async (
     minify: true,
     legalComments: 'none',
     sourcemap: 'external',
-    plugins: [replaceUnused, getBuiltins],
+    plugins: [replaceUnused(name), getBuiltins],
     write: false,
   });
   await Promise.all([codeDir, mapDir].map((folder) => rm(folder, { recursive: true, force: true })));

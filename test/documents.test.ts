@@ -1,8 +1,13 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { integrationNamed } from '../lib/deployment/integrations.ts';
+import { lettersOf } from '../lib/change-poll/events.ts';
+import { noticesIn } from '../lib/change-poll/page.ts';
+import { secretShape } from '../lib/change-poll/source.ts';
+import { integrationNamed, loadIntegrations } from '../lib/deployment/integrations.ts';
+import { unwrapped } from '../lib/envelope.ts';
 import { dispositions } from '../lib/failure.ts';
+import { readMapping } from '../lib/mapping/mapping.ts';
 import { messageType, parseMessage } from '../lib/message.ts';
 import { documentOf, examplesIn, sectionOf } from './documents.ts';
 import { example } from './local/examples.ts';
@@ -79,6 +84,36 @@ describe('documents', () => {
     expect(message).toMatchObject({ type: messageType('grade-push') });
     expect(() => parseMessage(JSON.stringify(message), integration!, Date.now())).not.toThrow();
     expect(message).toMatchObject({ id: JSON.parse(await example('grade-push')).id });
+  });
+
+  test('what the producers’ guide shows of other services is read as it says', async () => {
+    const section = sectionOf('events/README.md', '## By way of other services');
+    const [topic, bus, notice, changes, mapped, ...others] = examplesIn(section);
+    expect(others).toEqual([]);
+    const integrations = await loadIntegrations();
+    const enrollmentCreate = integrations.get('enrollment-create')!;
+    for (const wrapped of [topic, bus])
+      expect(parseMessage(JSON.stringify(wrapped), enrollmentCreate, Date.now())).toMatchObject({
+        id: '4711',
+        data: { orgUnitId: 2001, userId: 303, roleId: 110 },
+      });
+    expect(unwrapped(notice)).toMatchObject({
+      objects: [{ key: 'events/enrollment-create/2026-03-17.jsonl', versionId: expect.any(String) }],
+    });
+    const read = readMapping(JSON.stringify(mapped), integrations);
+    if (!('mapping' in read)) throw new Error(read.problems.join());
+    const [change] = noticesIn(JSON.stringify(changes), { after: undefined, limit: 500 });
+    const made = lettersOf(change!, { mapping: read.mapping, integrations, nowMs: Date.now() });
+    expect(made).toMatchObject({ letters: [{ function: 'enrollment-create' }] });
+  });
+
+  test('the deployment guide shows secrets for changes that are taken', () => {
+    const examples = examplesIn(sectionOf('lib/config/README.md', '### Change notices'));
+    expect(examples.map((each) => secretShape.safeParse(each).success)).toEqual([true, true]);
+    expect(examples.map((each) => Object.keys(each as object))).toEqual([
+      ['header', 'value'],
+      ['tokenUrl', 'apiKey'],
+    ]);
   });
 
   test('lib/README.md has each room in its table, in the order in which they may import', () => {

@@ -1,4 +1,6 @@
+import * as z from 'zod';
 import type { Integration } from '../lib/integration.ts';
+import { sisFields } from '../lib/sis-ids.ts';
 
 type Declared = {
   name: string;
@@ -52,6 +54,11 @@ export function missingEntries(serverless: string, { name, integration, source }
         'under custom.readingFiles, as it opens files that messages name',
       ],
       [
+        takesSisIds(integration),
+        isListed('lookingUp'),
+        'under custom.lookingUp, as it takes the SIS’ ids in place of the platform’s',
+      ],
+      [
         integration.effect !== undefined,
         isListed('seeingEffects'),
         'under custom.seeingEffects, as it has an effect, which needs the ledger’s key',
@@ -66,3 +73,8 @@ export function missingEntries(serverless: string, { name, integration, source }
     .filter(([isWanted, isThere]) => isWanted && !isThere)
     .map(([, , where]) => `serverless.yml: add ${name} ${where}`);
 }
+
+const takesSisIds = ({ data }: Integration<unknown>): boolean => {
+  const schema = JSON.stringify(z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' }));
+  return sisFields.some(([platformField]) => schema.includes(`"${platformField}":`));
+};

@@ -90,6 +90,12 @@ describe('an entry that is missing in serverless.yml is named:', () => {
       'under custom.seeingEffects, as it has an effect',
     ],
     [
+      'the crosswalk',
+      'news-item-create',
+      /(?<=lookingUp: [^:]*)news-item-create/,
+      'under custom.lookingUp, as it takes the SIS’ ids',
+    ],
+    [
       'the function itself',
       'org-unit-move',
       / {2}org-unit-move:\n {4}handler:/,
@@ -101,7 +107,12 @@ describe('an entry that is missing in serverless.yml is named:', () => {
       / {6}org-unit-move: \{ resources: .*\n/,
       'under resources.Mappings.Changes: the first word of its resources, as in org-unit/*',
     ],
-    ['a schedule’s role', 'course-export', /(?<=scheduled: .*), course-export/, 'under custom.scheduled'],
+    [
+      'a schedule’s role',
+      'course-export',
+      /(?<=scheduled:[^:]*) {4}- course-export\n/,
+      'under custom.scheduled',
+    ],
   ];
   test.each(entries)('%s', async (_, name, entry, problem) => {
     const { integration } = await import(`../functions/${name}.ts`);
@@ -127,7 +138,7 @@ const rooms: Record<string, string> = {
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
-    'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
+    'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export change-poll snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment desk message failure redaction envelope json',
   'dead-letters/verify':
@@ -148,6 +159,8 @@ const rooms: Record<string, string> = {
     'durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
   'course-export':
     'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
+  'change-poll':
+    'mapping delivery integration config telemetry message credentials files failure redaction aws json',
   snapshots: 'durable delivery integration config telemetry message files ledger failure aws json sorted',
   mapping: 'integration sis-ids json',
   durable: 'delivery files failure aws json',

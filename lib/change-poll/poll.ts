@@ -67,7 +67,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
       if (notices.length < limit) break;
       // The next page needs as much time as this one may have taken, and what is left then goes on with the next run.
     } while (nowMs() < untilMs - reserveMs);
-    observe.count('ChangePolls', { outcome: 'done' }, 1);
+    observe.count('ChangePollsFailed', { function: 'change-poll' }, 0);
   } catch (error) {
     const { kind, message, remedy } = failureOf(error);
     observe.error(
@@ -76,7 +76,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
       error,
     );
     observe.failed(kind);
-    observe.count('ChangePolls', { outcome: 'failed' }, 1);
+    observe.count('ChangePollsFailed', { function: 'change-poll' }, 1);
     Object.assign(summary, { outcome: 'failed', problem: `${message}. ${remedy}` });
   }
   return summary;

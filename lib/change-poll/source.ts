@@ -9,7 +9,7 @@ import { type AskOptions, ask, failure } from './ask.ts';
 export type Source = { page(after: string | undefined, signal: AbortSignal): Promise<string> };
 
 /** A header as it is sent, or a key that another address exchanges for a token of short life. */
-const secretShape = z.object({
+export const secretShape = z.object({
   header: z
     .string()
     .regex(/^[\w-]{1,60}$/)

@@ -194,6 +194,7 @@ const snapshotSettingsSchema = settingsSchema
     SNAPSHOT_BUCKET: z.string(),
     /** How long a snapshot that removes too much waits for a person; then it is rejected. */
     APPROVAL_LONGEST_HOURS: z.coerce.number().positive().default(168),
+    EVENTS_PER_PART: count.default(5_000),
     RESERVE_MS: count.default(60_000),
   });
 

@@ -31,6 +31,10 @@ import type { Dropped, SnapshotStore } from './store.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import { openZip } from './zip.ts';
 
+type Services = Pick<SnapshotServices, 'store' | 'integrations'> & {
+  limits: Pick<SnapshotServices['limits'], 'eventsPerPart'>;
+};
+
 /** What is to be done with a snapshot. It is recorded as the result of a step, so it stays small. */
 export type Examined =
   /** There is nothing to do, or nothing more. */
@@ -57,7 +61,7 @@ const dropOf = (id: string): string => id.slice(0, 16);
 /** Compares the file with what was accepted last, and keeps what is to be sent. */
 export const examine = async (
   dropped: Dropped,
-  { services, startedAt }: { services: SnapshotServices; startedAt: string },
+  { services, startedAt }: { services: Services; startedAt: string },
 ): Promise<Examined> => {
   const { store } = services;
   const folder = await mkdtemp(join(tmpdir(), 'snapshot-'));
@@ -140,7 +144,7 @@ type Comparing = {
   record: SnapshotRecord;
   last: AcceptedSnapshot | undefined;
   dropped: Dropped;
-  services: SnapshotServices;
+  services: Services;
 };
 
 const compare = async (
@@ -151,16 +155,15 @@ const compare = async (
   const { id } = record;
   const at = (name: string): string => join(folder, name);
   if (last !== undefined) {
-    const state = await store.open(stateKey(last.id)).catch((error: Error) => {
-      if (error.name !== 'NoSuchKey') throw error;
+    // Without it everything would be sent anew, and nothing removed.
+    if (!(await store.isThere(stateKey(last.id))))
       throw new UnusableSnapshot(
         `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
       );
-    });
-    await splitState(state, folder);
+    await splitState(await store.open(stateKey(last.id)), folder);
   }
   const report = createReport(at('report.csv'));
-  const changes = createPackedLines(at('changes'));
+  const changes = createPackedLines(at('changes'), services.limits.eventsPerPart);
   const state = createPackedLines(at('state'));
   const comparison: Comparison = {
     ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0 },

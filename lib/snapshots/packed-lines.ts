@@ -10,10 +10,8 @@ export type PackedLines = {
   end(): Part[];
 };
 
-export const linesPerPart = 5_000;
-
 /** Lines as a file of gzip, whose pieces can be read by themselves by their place. */
-export const createPackedLines = (path: string): PackedLines => {
+export const createPackedLines = (path: string, linesPerPart = 5_000): PackedLines => {
   const file = openSync(path, 'w');
   const parts: Part[] = [];
   let lines: string[] = [];

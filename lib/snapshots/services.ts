@@ -19,6 +19,8 @@ export type SnapshotServices = {
     backoff: BackoffLimits;
     /** Nobody decides after this. */
     approvalSeconds: number;
+    /** So many are sent by one step, unless there are more than 1,000 times as many. */
+    eventsPerPart: number;
     /** No part is sent with less time left of an invocation. */
     reserveMs: number;
   };
@@ -59,6 +61,7 @@ export const createSnapshotServices = async (
         maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
       },
       approvalSeconds: Math.round(settings.APPROVAL_LONGEST_HOURS * 3_600),
+      eventsPerPart: settings.EVENTS_PER_PART,
       reserveMs: settings.RESERVE_MS,
     },
   };

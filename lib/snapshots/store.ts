@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { GetObjectCommand, HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
 import { errorName } from '../aws/error.ts';
 import { createJobStore } from '../durable/store.ts';
 import { UnusableSnapshot } from './unusable.ts';
@@ -22,26 +22,35 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
     const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }));
     return Body as Readable;
   };
+  /** By a list: who may list by some prefixes alone is refused what is not there, as if it were there. */
+  const isThere = async (key: string): Promise<boolean> => {
+    const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
+    const { Contents = [] } = await s3.send(list);
+    // The key itself sorts before all that it begins.
+    return Contents[0]?.Key === key;
+  };
   return {
     addressOf,
     readJson,
     writeJson,
+    isThere,
 
     /** undefined: it is gone. */
     find: async (key: string): Promise<Dropped | undefined> => {
-      const head = await orNothing(s3.send(new HeadObjectCommand({ Bucket: bucket, Key: key })));
-      if (head?.LastModified === undefined) return undefined;
+      if (!(await isThere(key))) return undefined;
+      const head = await s3.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
+      if (head.LastModified === undefined) return undefined;
       return { key, etag: head.ETag ?? '', droppedMs: head.LastModified.getTime() };
     },
 
     /** undefined: there is no such object. */
-    readJsonIfAny: async (key: string): Promise<unknown> => orNothing(readJson(key)),
+    readJsonIfAny: async (key: string): Promise<unknown> =>
+      (await isThere(key)) ? readJson(key) : undefined,
 
     textIfAny: async (key: string): Promise<string | undefined> => {
-      const body = await orNothing(open(key));
-      if (body === undefined) return undefined;
+      if (!(await isThere(key))) return undefined;
       const pieces: Buffer[] = [];
-      for await (const piece of body) pieces.push(piece as Buffer);
+      for await (const piece of await open(key)) pieces.push(piece as Buffer);
       return Buffer.concat(pieces).toString();
     },
 

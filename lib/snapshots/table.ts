@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises';
 import { Parser } from 'csv-parse';
 import { keepMemoryBelow } from '../files/memory.ts';
 import { UnusableSnapshot } from './unusable.ts';
@@ -116,11 +117,10 @@ async function* recordsIn(pieces: AsyncIterable<Buffer>, file: string): AsyncGen
     if (batch.length > 0) yield batch;
   }
   check();
-  await new Promise<void>((resolve) => {
-    parser.on('end', resolve).on('error', () => resolve());
-    parser.end();
-    drain();
-  });
+  parser.end();
+  drain();
+  // What failed is told below.
+  await finished(parser).catch(() => undefined);
   const batch = taken();
   if (batch.length > 0) yield batch;
 }

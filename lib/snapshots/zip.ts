@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { UnusableSnapshot } from './unusable.ts';
@@ -100,6 +99,3 @@ const orUnusable = async <Result>(work: () => Promise<Result>, name?: string): P
     );
   }
 };
-
-/** A file that is no zip. */
-export const readFile = (path: string): AsyncIterable<Buffer> => createReadStream(path);

@@ -45,9 +45,9 @@ export const metricDefinitions = {
   SnapshotRows: { unit: 'Count', dimensions: [['change']] },
   /** Exports of all courses that the schedule began, without those that a person began. */
   NightlyExports: { unit: 'Count', dimensions: [['function']] },
-  /** Pages of changes that were asked for: `done`, or `failed`. */
-  ChangePolls: { unit: 'Count', dimensions: [['outcome']] },
-  /** Of these, the notices: `sent`, `skipped` as the mapping does not name them, or `refused`. */
+  /** 1 of a run that could not read on in the SIS' changes, else 0. */
+  ChangePollsFailed: { unit: 'Count', dimensions: [['function']] },
+  /** Notices of changes: `sent`, `skipped` as the mapping does not name them, or `refused`. */
   ChangeNotices: { unit: 'Count', dimensions: [['outcome']] },
   /** Fills of the crosswalk that began. */
   CrosswalkRuns: { unit: 'Count', dimensions: [['function']] },

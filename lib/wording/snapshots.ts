@@ -1,7 +1,8 @@
 import { plain } from '../redaction/printable.ts';
 import type { Decided } from '../snapshots/desk/decide.ts';
+import type { SnapshotDiff } from '../snapshots/desk/diff.ts';
 import type { RefusedRow, ShownSnapshot } from '../snapshots/desk/read.ts';
-import type { Counts, SnapshotRecord } from '../snapshots/record.ts';
+import type { SnapshotRecord } from '../snapshots/record.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import { type Note, noteIf, type Tone } from './notes.ts';
 
@@ -22,33 +23,57 @@ export const snapshotTone = ({ state }: Pick<SnapshotRecord, 'state'>): Tone => 
 /** The five counts in the order of their columns. */
 export const countNames = ['created', 'updated', 'removed', 'unchanged', 'refused'] as const;
 
-/** `3 created, 1 removed`: without those that are 0. */
-export const countsText = (counts: Counts): string => {
-  const told = countNames.flatMap((name) => (counts[name] > 0 ? `${numberOf(counts[name])} ${name}` : []));
-  return told.length === 0 ? 'nothing' : told.join(', ');
-};
-
 /** How many of its events are on their queues. */
 export const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
   `${numberOf(sent)} of ${countOf(of, 'message')} sent`;
 
-const percent = (share: number): string => `${Math.round(share * 10) / 10} %`;
+const percent = (share: number): string => `${Math.round(share * 100) / 100} %`;
+
+const changeNotes = ({
+  removals,
+  lostColumns = [],
+}: {
+  removals: SnapshotRecord['removals'];
+  lostColumns: SnapshotRecord['lostColumns'];
+}): Note[] => [
+  ...noteIf(
+    removals !== undefined,
+    (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
+    `Removals: ${percent(removals?.share ?? 0)} of what was accepted before; above ${percent(removals?.limit ?? 0)} a person decides.`,
+  ),
+  ...lostColumns.map(
+    ({ file, columns }): Note => ({
+      tone: 'warn',
+      text: `${plain(file)} lost ${columns.length === 1 ? 'its column' : 'its columns'} ${columns.map(plain).join(', ')}.`,
+    }),
+  ),
+];
+
+export const diffTitle = ({ against, of }: SnapshotDiff): string =>
+  `${countOf(of, 'message')} would be sent, compared with ${against ?? 'nothing: no snapshot was accepted yet'}`;
+
+export const diffNotes = ({ reasons, removals, lostColumns }: SnapshotDiff): Note[] => [
+  ...noteIf(
+    reasons.length > 0,
+    'warn',
+    `Nothing would be sent before a person approves it: ${reasons.map(plain).join('; ')}.`,
+  ),
+  ...changeNotes({ removals, lostColumns }),
+];
 
 /** What a person must know of it before all else. */
 export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
-  const { why, removals, lostColumns = [], decided, state } = snapshot;
+  const { why, removals, lostColumns, decided, state, unknownRoles = {} } = snapshot;
+  const roles = Object.entries(unknownRoles).map(
+    ([role, rows]) => `${plain(role)} (${countOf(rows, 'row')})`,
+  );
   return [
     ...noteIf(why !== undefined, snapshotTone(snapshot), plain(why ?? '')),
+    ...changeNotes({ removals, lostColumns }),
     ...noteIf(
-      removals !== undefined,
-      (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
-      `Removals: ${percent(removals?.share ?? 0)} of what was accepted before; above ${percent(removals?.limit ?? 0)} a person decides.`,
-    ),
-    ...lostColumns.map(
-      ({ file, columns }): Note => ({
-        tone: 'warn',
-        text: `${plain(file)} lost ${columns.length === 1 ? 'its column' : 'its columns'} ${columns.map(plain).join(', ')}.`,
-      }),
+      roles.length > 0,
+      'warn',
+      `Roles that snapshot-settings.json gives no id of the platform, so that their rows were refused: ${roles.join(', ')}.`,
     ),
     ...(decided
       ? [
@@ -72,18 +97,13 @@ export const refusedRowText = ({ file, line, column, problem }: RefusedRow): str
     .filter(Boolean)
     .join(': ');
 
-export const refusedRowsTitle = ({ refusedRows, counts }: ShownSnapshot): string =>
+export const refusedRowsTitle = ({
+  refusedRows,
+  counts,
+}: Pick<ShownSnapshot, 'refusedRows' | 'counts'>): string =>
   refusedRows.length < counts.refused
     ? `Rows that were not used, the first ${refusedRows.length} of ${numberOf(counts.refused)}:`
     : 'Rows that were not used:';
-
-/** The commands that come next, without the program's name. */
-export const nextCommands = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): string[] =>
-  state === 'waiting-for-approval'
-    ? [`snapshots approve ${id}`, `snapshots reject ${id} --reason "…"`]
-    : state === 'comparing' || state === 'sending'
-      ? [`snapshots show ${id}`]
-      : [];
 
 export const noSnapshotsText = (name: string): string =>
   `${name}: no snapshot was ever put into the bucket under snapshots/.`;
@@ -94,7 +114,7 @@ export const decidedText = ({ snapshot, outcome }: Decided, decision: string): s
   if (outcome === 'already')
     return `${plain(decided?.by ?? 'Somebody')} ${decision} snapshot ${id} already: nothing was changed.`;
   if (outcome === 'unheard')
-    return `Snapshot ${id} is ${decision}. Its import has not written that down yet: \`sis-relay snapshots show ${id}\` tells when it has.`;
+    return `Snapshot ${id} is ${decision}. Its import has not written that down yet: look at it again in a minute.`;
   const then = decision === 'rejected' ? 'Nothing of it was sent.' : `It ${isOrWas(snapshot)}.`;
   return `Snapshot ${id} is ${decision}. ${then}`;
 };

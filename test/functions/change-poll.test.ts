@@ -55,7 +55,8 @@ const refused = async (id: string) => {
 };
 
 test('a change of the SIS reaches the platform, and is not sent again', async () => {
-  changes.has([registration(1), registration(2, { content: { status: 'registered' } })]);
+  const published = new Date().toISOString();
+  changes.has([registration(1, { published }), registration(2, { content: { status: 'registered' } })]);
   const invoke = async () => stack.lambda?.invoke('change-poll', await eventOf('change-poll'));
   expect(await invoke()).toMatchObject({
     ok: true,

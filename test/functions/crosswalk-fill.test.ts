@@ -566,3 +566,66 @@ test('a schedule fills org units and files, and classlists once a night', async 
 });
 
 test('it is called as Lambda does', () => expect(handler).toBeTypeOf('function'));
+
+/** `npm run measure-crosswalk` measures the whole of what is promised; without it a small part. */
+const measured = {
+  orgUnits: Number(process.env.CROSSWALK_ORG_UNITS ?? 2_000),
+  users: Number(process.env.CROSSWALK_USERS ?? 5_000),
+  atMostMb: 300,
+  atMostSeconds: 600,
+};
+
+test.skipIf(process.platform !== 'linux')(
+  `${measured.orgUnits} org units and ${measured.users} users take less than ${measured.atMostSeconds} s and ${measured.atMostMb} MB of memory`,
+  { timeout: 3_600_000 },
+  async () => {
+    const { orgUnits, users: userCount } = measured;
+    for (let from = 0; from < orgUnits; from += 5_000)
+      await controls.seed({
+        orgUnits: Array.from({ length: Math.min(5_000, orgUnits - from) }, (_, at) => ({
+          orgUnitId: 100_000 + from + at,
+          code: `2026-COURSE-${from + at}`,
+        })),
+      });
+    const lines = Array.from(
+      { length: userCount },
+      (_, at) => `${500_000 + at},first.last${at},S${10_000_000 + at}`,
+    );
+    await users(`userId,userName,orgDefinedId\n${lines.join('\n')}\n`);
+    const lambda = await startLambda({
+      functions: {
+        [name]: {
+          ...{ handler: `functions/${name}.handler`, env: settings(), timeoutMs: 890_000 },
+          ...{ maximumConcurrency: 1, durable: durableOptionsOf(name) },
+        },
+      },
+      executions: stack.executions,
+    });
+    const measure = async (title: string) => {
+      const startMs = performance.now();
+      const result = await lambda.invoke(name, {});
+      const seconds = (performance.now() - startMs) / 1000;
+      const [{ pid } = { pid: 0 }] = lambda.containers(name);
+      const peakKb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+      const mb = Math.round(peakKb / 1024);
+      process.stdout.write(`\ncrosswalk-fill, ${title}: ${seconds.toFixed(1)} s, at most ${mb} MB\n`);
+      expect(result).toMatchObject({ ok: true, payload: { outcome: 'filled' } });
+      expect(mb).toBeLessThan(measured.atMostMb);
+      expect(seconds).toBeLessThan(measured.atMostSeconds);
+    };
+    try {
+      await measure(`${orgUnits} org units and ${userCount} users, all new`);
+      expect((await table.fills()).get('orgUnitCode/platform')).toMatchObject({ names: orgUnits + 6 });
+      for (const at of [0, 1, Math.floor(userCount / 2), userCount - 1]) {
+        expect(await entryOf('userName', 'file', `first.last${at}`)).toEqual({ ids: [500_000 + at] });
+        expect(await entryOf('orgDefinedId', 'file', `S${10_000_000 + at}`)).toEqual({ ids: [500_000 + at] });
+      }
+      const changed = lines.with(1, '777,first.last1,S10000001');
+      await users(`userId,userName,orgDefinedId\n${changed.join('\n')}\n`);
+      await measure('one user changed');
+      expect(await entryOf('userName', 'file', 'first.last1')).toEqual({ ids: [777] });
+    } finally {
+      await lambda.close();
+    }
+  },
+);

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib';
+import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -12,6 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { handler } from '../../functions/snapshot-import.ts';
 import type { ImportAnswer } from '../../lib/snapshots/import.ts';
 import type { SnapshotRecord } from '../../lib/snapshots/record.ts';
+import { entriesOf, manifestOf, sizeOf } from '../lib/snapshots/exports.ts';
 import {
   enrollment,
   entriesOfSis,
@@ -22,7 +24,7 @@ import {
   zipOf,
 } from '../lib/snapshots/sis.ts';
 import { localClient } from '../local/aws.ts';
-import { startLambda } from '../local/lambda.ts';
+import { type Lambda, startLambda } from '../local/lambda.ts';
 import type { InvokeResult } from '../local/lambda-runtime-api.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
 
@@ -182,4 +184,596 @@ describe('an import', () => {
     expect(await reportOf(answer)).toEqual([]);
     expect(logged.join('\n')).not.toMatch(/ada|BIO-101|See me/);
   });
+});
+
+/** Everything but what differs. */
+const unchanged = { created: 0, updated: 0, removed: 0, refused: 0 };
+
+describe('a later snapshot', () => {
+  test('sends only what changed, and the same again sends nothing', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    sis.enrollments = [
+      ...change(sis.enrollments, 'e-bio-tess', { role: 'student' }).filter(
+        ({ sourcedId }) => sourcedId !== 'e-bio-cleo',
+      ),
+      enrollment('art', 'ben'),
+    ];
+    sis.lineItems = change(sis.lineItems, 'l-essay', { title: 'First essay' });
+    sis.results = [
+      result('essay', 'ada', '17.5', { dateLastModified: '2026-02-01T00:00:00Z' }),
+      result('essay', 'ben', '1'),
+      result('talk', 'ada', '', { textScore: 'passed' }),
+    ];
+    const answer = await importSis(sis);
+    expect(await sent()).toEqual({
+      'enrollment-create': [
+        { orgUnitCode: 'ART-1', userName: 'ben', roleId: 110 },
+        { orgUnitCode: 'BIO-101', userName: 'tess', roleId: 110 },
+      ],
+      'enrollment-remove': [{ orgUnitCode: 'BIO-101', userName: 'cleo' }],
+      'grade-object-update': [
+        { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', type: 'numeric', name: 'First essay' },
+      ],
+      'grade-push': [
+        {
+          ...{ orgUnitCode: 'ART-1', gradeObjectName: 'Talk', userName: 'ada' },
+          grade: { type: 'text', text: 'passed' },
+        },
+        {
+          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'First essay', userName: 'ben' },
+          // That the SIS has a comment no more clears it.
+          ...{ grade: { type: 'numeric', points: 1, outOf: 20 }, comments: '' },
+        },
+      ],
+    });
+    expect((await recordOf(answer)).byKind).toEqual({
+      lineItems: { ...unchanged, updated: 1, unchanged: 1 },
+      enrollments: { ...unchanged, created: 1, updated: 1, removed: 1, unchanged: 3 },
+      results: { ...unchanged, created: 1, updated: 1, unchanged: 1 },
+    });
+    const again = await importSis(sis);
+    expect(again.id).not.toBe(answer.id);
+    expect(await sent()).toEqual({});
+    expect((await recordOf(again)).counts).toEqual({ ...unchanged, unchanged: 10 });
+  });
+
+  test('that is told of twice is imported once', async () => {
+    const key = await dropFile(await zipOf(entriesOfSis(smallSis())));
+    const first = await invoke({ key });
+    const notice = {
+      Records: [{ s3: { bucket: { name: Bucket }, object: { key: 'snapshots/export.zip' } } }],
+    };
+    expect(await invoke(notice)).toMatchObject({ outcome: 'known', id: first.id });
+    expect(Object.values(await sent()).flat()).toHaveLength(9);
+  });
+
+  test('that was dropped before the one that was accepted last is superseded', async () => {
+    const old = await zipOf(entriesOfSis({ ...smallSis(), results: [] }));
+    await dropFile(old, 'snapshots/old.zip');
+    await importSis(smallSis());
+    await sent();
+    const answer = await invoke({ key: 'snapshots/old.zip' });
+    expect(answer).toMatchObject({ outcome: 'superseded' });
+    expect(await recordOf(answer)).toMatchObject({ state: 'superseded', endedAt: expect.any(String) });
+    expect(await sent()).toEqual({});
+  });
+
+  test('gives each event an id of its own, a time that goes on, and a place in the order', async () => {
+    const sis = smallSis();
+    const first = await importSis(sis);
+    const of = async () => (await bodiesIn('grade-push')).map((body) => JSON.parse(body) as Event);
+    const before = (await of()).find(({ data }) => data.userName === 'ada');
+    const droppedAt = (await recordOf(first)).droppedAt;
+    // Its change is too long ago for the ledger.
+    expect(before).toMatchObject({ source: '/sis-relay/snapshots', time: droppedAt, sequence: '1' });
+    expect(before?.id).toMatch(new RegExp(`^${first.id}/[0-9a-f]{20}$`));
+    // It did not advance, then it did.
+    sis.results = change(sis.results, 'r-essay-ada', { score: '18' });
+    const second = await importSis(sis);
+    const [event] = await of();
+    expect(event).toMatchObject({ time: (await recordOf(second)).droppedAt, sequence: '2' });
+    expect(event?.id.split('/')[1]).toBe(before?.id.split('/')[1]);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const dateLastModified = new Date().toISOString();
+    sis.results = change(sis.results, 'r-essay-ada', { score: '19', dateLastModified });
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await importSis(sis);
+    expect(await of()).toMatchObject([{ time: dateLastModified, sequence: '3' }]);
+  });
+
+  test('of changes alone leaves what it does not name', async () => {
+    await importSis(smallSis());
+    await sent();
+    const delta = { users: 'delta', enrollments: 'delta' };
+    const active = { status: 'active' };
+    const answer = await importSis(
+      {
+        // A user who has another name now is known by that.
+        users: [{ sourcedId: 'u-ben', username: 'benjamin', ...active }],
+        enrollments: [
+          enrollment('art', 'cleo', active),
+          enrollment('bio', 'cleo', { status: 'tobedeleted' }),
+          enrollment('bio', 'ada', { sourcedId: 'another', status: 'tobedeleted' }),
+        ],
+      },
+      delta,
+    );
+    expect(answer.outcome).toBe('accepted');
+    expect(await sent()).toEqual({
+      'enrollment-create': [
+        { orgUnitCode: 'ART-1', userName: 'cleo', roleId: 110 },
+        { orgUnitCode: 'BIO-101', userName: 'benjamin', roleId: 110 },
+      ],
+      'enrollment-remove': [{ orgUnitCode: 'BIO-101', userName: 'cleo' }],
+      'grade-push': [
+        {
+          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', userName: 'benjamin' },
+          ...{ grade: { type: 'numeric', points: 0, outOf: 20 }, comments: 'See me' },
+        },
+      ],
+    });
+  });
+
+  test('heeds the days of enrollments', async () => {
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const sis = smallSis();
+    const enrollments = sis.enrollments;
+    sis.enrollments = [
+      ...change(enrollments, 'e-bio-ada', { beginDate: day(1) }),
+      enrollment('art', 'cleo', { beginDate: day(0), endDate: day(0) }),
+    ];
+    await importSis(sis);
+    const named = (data: Event['data'][] = []) => data.map((each) => `${each.orgUnitCode} ${each.userName}`);
+    expect(named((await sent())['enrollment-create'])).toEqual([
+      'ART-1 ada',
+      'ART-1 cleo',
+      'BIO-101 ben',
+      'BIO-101 cleo',
+      'BIO-101 tess',
+    ]);
+    sis.enrollments = change(enrollments, 'e-art-ada', { endDate: day(-1) });
+    await importSis(sis);
+    const now = await sent();
+    expect(named(now['enrollment-create'])).toEqual(['BIO-101 ada']);
+    expect(named(now['enrollment-remove'])).toEqual(['ART-1 ada', 'ART-1 cleo']);
+  });
+});
+
+describe('rows that cannot be used', () => {
+  test('are told by file, line and column, and leave what was accepted as it is', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    sis.users.push({ sourcedId: 'u-two', username: 'ada' }, { sourcedId: 'u-none' });
+    sis.classes.push({ sourcedId: 'c-none', title: 'No code' });
+    sis.lineItems = [
+      ...change(sis.lineItems, 'l-talk', { title: 'a/b' }),
+      { sourcedId: 'l-new', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '5' },
+      { sourcedId: 'l-max', title: 'No maximum', classSourcedId: 'c-bio' },
+    ];
+    sis.enrollments = [
+      ...change(change(sis.enrollments, 'e-bio-ben', { beginDate: '31.1.2026' }), 'e-bio-cleo', {
+        role: '=cmd()',
+      }),
+      enrollment('bio', 'tess', { sourcedId: 'second', role: 'student' }),
+      enrollment('none', 'ben'),
+      enrollment('art', 'nobody'),
+    ];
+    sis.results = [
+      result('essay', 'ben', '1', { scoreStatus: 'submitted' }),
+      result('essay', 'cleo', '1e3'),
+      result('talk', 'cleo', '1', { comment: 'zero\0byte' }),
+      result('talk', 'ben', '2'),
+      result('talk', 'ben', '3'),
+    ];
+    await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 60 });
+    const answer = await importSis(sis);
+    expect((await reportOf(answer)).sort()).toMatchInlineSnapshot(`
+      [
+        ""enrollments.csv","","role","the role ""=cmd()"" has no id in the settings of snapshots: 1 rows were refused"",
+        ""enrollments.csv","2","userSourcedId","two rows of users.csv have the username of this one"",
+        ""enrollments.csv","3","beginDate","must be a day as in 2026-09-01"",
+        ""enrollments.csv","5","role","two active rows of one class and user have different roles"",
+        ""enrollments.csv","6","userSourcedId","two rows of users.csv have the username of this one"",
+        ""enrollments.csv","7","role","two active rows of one class and user have different roles"",
+        ""enrollments.csv","8","classSourcedId","its row of classes.csv has no classCode"",
+        ""enrollments.csv","9","userSourcedId","names no row of users.csv"",
+        ""lineItems.csv","3","title","data.name: must hold none of / "" * < > + = | , %"",
+        ""lineItems.csv","4","title","two line items of one class have this title"",
+        ""lineItems.csv","5","resultValueMax","must be a number as in 100 or 7.5"",
+        ""results.csv","3","score","must be a number as in 100 or 7.5"",
+        ""results.csv","4","comment","holds control characters"",
+        ""results.csv","5","lineItemSourcedId","another row has this line item and student, too, and differs"",
+        ""results.csv","6","lineItemSourcedId","another row has this line item and student, too, and differs"",
+      ]
+    `);
+    expect(await sent()).toEqual({});
+    const record = await recordOf(answer);
+    expect(record.byKind).toMatchInlineSnapshot(`
+      {
+        "enrollments": {
+          "created": 0,
+          "refused": 8,
+          "removed": 0,
+          "unchanged": 5,
+          "updated": 0,
+        },
+        "lineItems": {
+          "created": 0,
+          "refused": 3,
+          "removed": 0,
+          "unchanged": 1,
+          "updated": 0,
+        },
+        "results": {
+          "created": 0,
+          "pending": 1,
+          "refused": 4,
+          "removed": 1,
+          "unchanged": 0,
+          "updated": 0,
+        },
+      }
+    `);
+    expect(record.unknownRoles).toEqual({ '"=cmd()"': 1 });
+  });
+
+  test('whose key cannot be read make no removal of what is missing', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    sis.enrollments = change(sis.enrollments, 'e-bio-cleo', { userSourcedId: '' });
+    const answer = await importSis(sis);
+    expect(await sent()).toEqual({});
+    expect(await reportOf(answer)).toEqual(['"enrollments.csv","4","userSourcedId","is no id"']);
+  });
+});
+
+/** What a person answers, once the import asks. */
+const decide = async (id: string, answer: object): Promise<SnapshotRecord> => {
+  const waiting = await expect
+    .poll(async () => (await recordOf({ id } as ImportAnswer)).state, { timeout: 30_000 })
+    .toBe('waiting-for-approval')
+    .then(() => recordOf({ id } as ImportAnswer));
+  const lambda = new LambdaClient(localClient(stack.description.lambda));
+  await lambda.send(
+    new SendDurableExecutionCallbackSuccessCommand({
+      CallbackId: waiting.callbackId,
+      Result: Buffer.from(JSON.stringify({ by: 'ida', at: new Date().toISOString(), ...answer })),
+    }),
+  );
+  lambda.destroy();
+  return waiting;
+};
+/** The id of the newest record that waits. */
+const waitingId = async (): Promise<string> => {
+  const look = async () => {
+    const { Contents = [] } = await s3.send(
+      new ListObjectsV2Command({ Bucket, Prefix: 'snapshot-records/2' }),
+    );
+    const ids = [...new Set(Contents.map(({ Key = '' }) => Key.split('/')[1] ?? ''))].sort();
+    const id = ids.at(-1) ?? '';
+    const record = await recordOf({ id } as ImportAnswer).catch(() => undefined);
+    return record?.state === 'waiting-for-approval' ? id : undefined;
+  };
+  await expect.poll(look, { timeout: 30_000 }).toBeDefined();
+  return (await look()) ?? '';
+};
+
+describe('a snapshot that would remove too much', () => {
+  const half = (): Required<Sis> => {
+    const sis = smallSis();
+    return { ...sis, enrollments: sis.enrollments.slice(0, 2) };
+  };
+
+  test('sends nothing before a person approves it, then everything', async () => {
+    await importSis(smallSis());
+    await sent();
+    const importing = importSis(half());
+    const id = await waitingId();
+    expect(await sent()).toEqual({});
+    expect(logged.join('')).toContain(`the snapshot ${id} waits for a person`);
+    const waiting = await decide(id, { decision: 'approved', reason: 'term is over' });
+    expect(waiting).toMatchObject({
+      why: '3 of 5 enrollments would be removed',
+      ...{ removals: { share: 60, limit: 50 }, of: 3, sent: 0, counts: { removed: 3 } },
+    });
+    const answer = await importing;
+    expect(answer).toMatchObject({ outcome: 'accepted', id });
+    expect(await sent()).toEqual({
+      'enrollment-remove': [
+        { orgUnitCode: 'ART-1', userName: 'ada' },
+        { orgUnitCode: 'BIO-101', userName: 'cleo' },
+        { orgUnitCode: 'BIO-101', userName: 'tess' },
+      ],
+    });
+    const record = await recordOf(answer);
+    expect(record).toMatchObject({ state: 'accepted', decided: { by: 'ida', decision: 'approved' } });
+    expect(record).not.toHaveProperty('callbackId');
+  });
+
+  test('changes nothing when it is rejected, and the next is compared with the one before', async () => {
+    await importSis(smallSis());
+    await sent();
+    const importing = importSis(half());
+    await decide(await waitingId(), { decision: 'rejected' });
+    const answer = await importing;
+    expect(answer.outcome).toBe('rejected');
+    expect(await recordOf(answer)).toMatchObject({ state: 'rejected', sent: 0 });
+    expect(await invoke({ key: 'snapshots/export.zip' })).toMatchObject({ outcome: 'known' });
+    const sis = smallSis();
+    sis.results.push(result('talk', 'ada', '9'));
+    await importSis(sis);
+    expect(Object.keys(await sent())).toEqual(['grade-push']);
+  });
+
+  test.each<[string, (sis: Required<Sis>) => [Sis, string?], string]>([
+    ['a column', (sis) => [sis, 'endDate'], 'enrollments.csv lacks 1 columns that it had'],
+    [
+      'all rows',
+      (sis) => [{ ...sis, results: [] }],
+      'results.csv has no row; 2 of 2 results would be removed',
+    ],
+    ['a file', ({ results: _, ...sis }) => [sis], 'results.csv is missing, which was there before'],
+  ])('waits also where it lacks %s', async (_, lose, why) => {
+    await importSis(smallSis());
+    const [sis, column] = lose(smallSis());
+    const entries = entriesOfSis(sis).map((entry) =>
+      column === undefined || entry.name !== 'enrollments.csv'
+        ? entry
+        : { ...entry, content: String(entry.content).replace(`,${column}`, '').replaceAll(/,""\r/g, '\r') },
+    );
+    const importing = importFile(await zipOf(entries));
+    expect(await decide(await waitingId(), { decision: 'rejected' })).toMatchObject({
+      why,
+      ...(column && { lostColumns: [{ file: 'enrollments.csv', columns: [column.toLowerCase()] }] }),
+    });
+    await importing;
+  });
+
+  test('is rejected where nobody decides', async () => {
+    process.env.APPROVAL_LONGEST_HOURS = '0.0005';
+    const { importJob } = await import('../../lib/snapshots/import.ts');
+    const { createSnapshotServices } = await import('../../lib/snapshots/services.ts');
+    const { snapshotSettingsFrom } = await import('../../lib/config/settings.ts');
+    const { loadIntegrations } = await import('../../lib/deployment/integrations.ts');
+    const { durableHandler } = await import('../../lib/durable/job.ts');
+    const impatient = durableHandler(
+      importJob(() => createSnapshotServices(snapshotSettingsFrom(process.env), loadIntegrations)),
+    );
+    delete process.env.APPROVAL_LONGEST_HOURS;
+    await importSis(smallSis());
+    const key = await dropFile(await zipOf(entriesOfSis(half())));
+    process.env.APPROVAL_LONGEST_HOURS = '0.0005';
+    const answer = await invoke({ key }, (event) =>
+      stack.executions.run(event, durableOptionsOf(name), async (payload) => {
+        const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
+        return { ok: true, payload: await impatient(JSON.parse(JSON.stringify(payload)), context) };
+      }),
+    );
+    delete process.env.APPROVAL_LONGEST_HOURS;
+    expect(answer.outcome).toBe('rejected');
+    expect((await recordOf(answer)).why).toMatch(/would be removed. Nobody decided within/);
+  });
+});
+
+describe('a file that is none', () => {
+  const entries = () => entriesOfSis(smallSis());
+  const replaced = (file: string, content: string | Buffer) =>
+    entries().map((entry) => (entry.name === file ? { ...entry, content } : entry));
+  const edited = (file: string, edit: (text: string) => string | Buffer) =>
+    replaced(file, edit(String(entries().find(({ name }) => name === file)?.content)));
+  const users = 'sourcedId,username\r\n';
+  const rows = '"u","n"\r\n';
+
+  test.each<[string, () => Promise<Buffer | string> | Buffer | string, RegExp]>([
+    ['not a zip', () => 'PK, but no zip', /The zip cannot be read: End of central directory/],
+    ['nothing', () => '', /The zip cannot be read/],
+    ['cut off', async () => (await zipOf(entries())).subarray(0, 900), /The zip cannot be read/],
+    [
+      'a way out',
+      () => zipOf([...entries(), { name: '../users.csv', content: 'x' }]),
+      /invalid relative path/,
+    ],
+    [
+      'an absolute path',
+      () => zipOf([...entries(), { name: '/etc/users.csv', content: 'x' }]),
+      /absolute path/,
+    ],
+    [
+      'a file twice',
+      () => zipOf([...entries(), { name: 'users.csv', content: 'x' }]),
+      /holds "users.csv" twice/,
+    ],
+    [
+      'files in a folder',
+      () => zipOf(entries().map((entry) => ({ ...entry, name: `export/${entry.name}` }))),
+      /holds no manifest.csv: .* not in a folder/,
+    ],
+    [
+      'an encrypted file',
+      () => zipOf(entries().map((entry) => ({ ...entry, claims: { flags: 9 } }))),
+      /is encrypted/,
+    ],
+    [
+      'a bomb',
+      () => zipOf(replaced('results.csv', Buffer.alloc(64 * 1024 ** 2, 'a'))),
+      /"results.csv" in the zip grows to more than 200 times its size/,
+    ],
+    [
+      'a bomb that claims to be small',
+      () =>
+        zipOf(
+          replaced('results.csv', Buffer.alloc(64 * 1024 ** 2, 'a')).map((entry) =>
+            entry.name === 'results.csv' ? { ...entry, claims: { bytes: 1_000 } } : entry,
+          ),
+        ),
+      /results.csv in the zip cannot be read: too many bytes/,
+    ],
+    [
+      'a file that claims to be larger than the disk',
+      () =>
+        zipOf(
+          entries().map((entry) => ({ ...entry, claims: { bytes: 0xfffffff0, packedBytes: 0xfffffff0 } })),
+        ),
+      /cannot be read|grows|larger/,
+    ],
+    [
+      'a damaged file',
+      () => zipOf(entries().map((entry) => ({ ...entry, claims: { sum: 1 } }))),
+      /manifest.csv in the zip is damaged/,
+    ],
+    [
+      'too many files',
+      () =>
+        zipOf([...entries(), ...Array.from({ length: 1_000 }, (_, at) => ({ name: `${at}`, content: '' }))]),
+      /holds 1006 files/,
+    ],
+    [
+      'UTF-16',
+      () => zipOf(edited('users.csv', (text) => Buffer.from(`\ufeff${text}`, 'utf16le'))),
+      /users.csv is in UTF-16/,
+    ],
+    [
+      'Latin-1',
+      () => zipOf(edited('users.csv', (text) => Buffer.from(text.replace('ben', 'bén'), 'latin1'))),
+      /users.csv is not in UTF-8/,
+    ],
+    ['no header', () => zipOf(replaced('users.csv', '')), /users.csv is empty/],
+    [
+      'a missing column',
+      () => zipOf(edited('users.csv', (text) => text.replace('username', 'user'))),
+      /users.csv lacks the column username/,
+    ],
+    [
+      'a column twice',
+      () => zipOf(replaced('users.csv', 'sourcedId,username,Username\r\n')),
+      /users.csv has a column twice/,
+    ],
+    [
+      'a million rows in one cell',
+      () =>
+        zipOf(
+          replaced(
+            'users.csv',
+            `${users}"u1","n1"\r\n"u2","${rows.repeat(1_000_000).replaceAll('"', '""')}"\r\n`,
+          ),
+        ),
+      /users.csv is not CSV from line 3 on: a row is longer than 65536 bytes/,
+    ],
+    [
+      'an open quotation mark',
+      () => zipOf(replaced('users.csv', `${users}"u1","n1"\r\n"u2","n2`)),
+      /users.csv is not CSV from line 3 on: a quotation mark is not closed/,
+    ],
+    [
+      'a quotation mark in a cell',
+      () => zipOf(replaced('users.csv', `${users}u1,n"1\r\n`)),
+      /users.csv is not CSV from line 2 on/,
+    ],
+    ['no manifest', () => zipOf(entries().slice(1)), /holds no manifest.csv/],
+    ['another version', () => zipOf(replaced('manifest.csv', manifestOf({}, '2.0'))), /oneroster.version/],
+    [
+      'a wrong manifest',
+      () => zipOf(replaced('manifest.csv', manifestOf({ users: 'all' }))),
+      /file.users neither bulk/,
+    ],
+    [
+      'a manifest that names too much',
+      () => zipOf(entries().filter(({ name }) => name !== 'results.csv')),
+      /results.csv is there \(bulk\), and the zip does not hold it/,
+    ],
+    [
+      'a manifest that names too little',
+      () => zipOf(replaced('manifest.csv', manifestOf({ results: 'absent' }))),
+      /results.csv is absent, and the zip holds it/,
+    ],
+  ])('fails, and says why: %s', async (_, make, why) => {
+    const answer = await importFile(await make());
+    expect(answer).toMatchObject({ outcome: 'failed', message: expect.stringMatching(why) });
+    expect(await recordOf(answer)).toMatchObject({ state: 'failed', why: answer.message, sent: 0 });
+    expect(await sent()).toEqual({});
+    expect(logged.join('')).toContain('"outcome":"failed"');
+  });
+
+  test('is imported when it is asked for again, once what was wrong beside it is right', async () => {
+    await put('snapshot-settings.json', '{}');
+    const answer = await importSis(smallSis());
+    expect(answer.message).toContain('says of no role which one it is');
+    await put('snapshot-settings.json', '{"roles":{"student":0}}');
+    expect((await invoke({ key: 'snapshots/export.zip' })).message).toMatch(
+      /not valid: roles.student: must be/,
+    );
+    await putSettings({ roles: { student: 110, teacher: 109 } });
+    expect(await invoke({ key: 'snapshots/export.zip' })).toMatchObject({
+      outcome: 'accepted',
+      id: answer.id,
+    });
+  });
+
+  test('is ignored where it is no snapshot, and refused where it lies elsewhere', async () => {
+    expect(await invoke({ key: 'snapshots/mapping.json' })).toMatchObject({ outcome: 'ignored' });
+    await expect(invoke({ key: 'uploads/a.zip' })).rejects.toThrow('names no file under snapshots/');
+    expect(await invoke({ key: 'snapshots/gone.zip' })).toMatchObject({ outcome: 'replaced' });
+  });
+});
+
+test('other files, columns, cases and ends of lines change nothing', async () => {
+  await importSis(smallSis());
+  const entries = entriesOfSis(smallSis()).map(({ name, content }) => ({
+    name,
+    content: `\ufeff${String(content)
+      .replace(/^.*/, (header) => (name === 'manifest.csv' ? header : `${header.toUpperCase()},metadata.x`))
+      .replaceAll('\r\n', name === 'manifest.csv' ? '\r\n' : ',"=1+1"\n')
+      .replace('METADATA.X,"=1+1"', 'metadata.x')
+      .replace('metadata.x,"=1+1"', 'metadata.x')}`,
+  }));
+  const answer = await importFile(
+    await zipOf([...entries, { name: 'orgs.csv', content: 'x' }, { name: 'folder/users.csv', content: 'y' }]),
+  );
+  expect(answer.outcome).toBe('accepted');
+  expect((await recordOf(answer)).counts).toEqual({ ...unchanged, unchanged: 9 });
+});
+
+/** The function in a process of its own. */
+const inProcess = async (use: (lambda: Lambda, execute: Execute) => Promise<void>, more = {}) => {
+  const it = { handler: `functions/${name}.handler`, env: { ...settings(), ...more } };
+  const limits = { timeoutMs: 590_000, maximumConcurrency: 1, durable: durableOptionsOf(name) };
+  const lambda = await startLambda({
+    ...{ functions: { [name]: { ...it, ...limits } }, executions: stack.executions },
+  });
+  await use(lambda, (event) => lambda.invoke(name, event)).finally(() => lambda.close());
+};
+
+test('an import whose process is killed again and again sends each event, and none of them in two forms', {
+  timeout: 300_000,
+}, async () => {
+  const key = await dropFile(await zipOf(entriesOf(sizeOf(2_000))));
+  let kills = 0;
+  await inProcess(
+    async (lambda, execute) => {
+      // By chance, but more often than it takes a step.
+      const killing = setInterval(() => {
+        if (kills >= 12 || Math.random() < 0.5) return;
+        kills += 1;
+        lambda.kill(name);
+      }, 400);
+      const answer = await invoke({ key }, execute).finally(() => clearInterval(killing));
+      expect(answer.outcome).toBe('accepted');
+      const record = await recordOf(answer);
+      const wanted = gunzipSync(await bytesAt(`snapshot-records/${answer.id}/changes.jsonl.gz`))
+        .toString()
+        .trimEnd()
+        .split('\n');
+      expect(wanted).toHaveLength(1_860);
+      expect(record).toMatchObject({ sent: 1_860, of: 1_860, counts: { created: 1_860 } });
+      const bodies = (await Promise.all(queues.map(bodiesIn))).flat();
+      expect([...new Set(bodies)].sort()).toEqual(wanted.toSorted());
+      expect(new Set(wanted.map((body) => JSON.parse(body).id)).size).toBe(1_860);
+    },
+    { EVENTS_PER_PART: '200' },
+  );
+  expect(kills).toBeGreaterThan(3);
 });

@@ -148,6 +148,9 @@ const callOf: Record<Service, Reader> = {
       POST: 's3:PutObject',
       DELETE: searchParams.has('uploadId') ? 's3:AbortMultipartUpload' : 's3:DeleteObject',
     };
+    // A right of its own.
+    if (searchParams.has('versionId') && /^(GET|HEAD)$/.test(method))
+      return { action: 's3:GetObjectVersion', resource: `arn:aws:s3:::${bucket}/${key}` };
     return { action: actions[method] ?? `s3:${method}`, resource: `arn:aws:s3:::${bucket}/${key}` };
   },
 };

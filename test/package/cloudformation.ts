@@ -67,6 +67,7 @@ const identities: Record<
     by: 'LogGroupName',
     is: (name) => ({ Ref: name, Arn: arn('logs', `log-group:${name}:*`) }),
   },
+  'AWS::Events::Rule': { by: 'Name', is: (name) => ({ Ref: name, Arn: arn('events', `rule/${name}`) }) },
   'AWS::IAM::Role': { is: (id) => ({ Ref: id, Arn: arn('iam', `role/${id}`, `:${account}`) }) },
 };
 

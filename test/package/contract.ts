@@ -84,7 +84,8 @@ function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
     components: {
       messages: byName(({ type, example }) => ({
         name: type,
-        description: 'A CloudEvents event as the body of an SQS message, nested at most 64 levels deep.',
+        description:
+          'A CloudEvents event as the body of an SQS message, nested at most 64 levels deep; or a notification of SNS or an event of EventBridge that holds it.',
         contentType: 'application/cloudevents+json',
         headers: { $ref: '#/components/schemas/attributes' },
         payload: { $ref: `./${schemaFile(type)}` },

@@ -97,7 +97,13 @@ export async function measureSchedules(): Promise<Record<string, number>> {
   try {
     await createBucket(deployed);
     const counts: Record<string, number> = {};
-    for (const name of ['token-refresh', 'connection-check', 'dead-letter-replay', 'course-export']) {
+    for (const name of [
+      'token-refresh',
+      'connection-check',
+      'dead-letter-replay',
+      'course-export',
+      'crosswalk-fill',
+    ]) {
       const before = deployed.lines.length;
       const result = await deployed.lambda.invoke(name, await eventOf('dead-letter-replay'));
       if (!result.ok) throw new Error(`${name}: ${JSON.stringify(result)}`);

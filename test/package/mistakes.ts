@@ -289,10 +289,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       of('Operators').PolicyDocument.Statement = Statement.filter((each: Properties) => !each['Fn::If']);
     }),
   ],
-  'the ledger and the desk’s table are those that functions write': [
+  'the tables are those that functions write': [
     mistake('a desk without its lists', (of) => delete of('Desk').GlobalSecondaryIndexes),
     mistake('a desk whose records stay', (of) => delete of('Desk').TimeToLiveSpecification),
     mistake('a ledger that forgets nothing', (of) => delete of('Ledger').TimeToLiveSpecification),
+    mistake('a crosswalk by single names', (of) => (of('Crosswalk').KeySchema[0].AttributeName = 'name')),
   ],
   'every function writes to a log that is not kept for ever': [
     mistake('a log without an end', (of) => delete of('GradeDashpushLogGroup').RetentionInDays),

@@ -14,9 +14,12 @@ import { targetFrom } from '../../lib/deployment/target.ts';
 import { writeRecord } from '../../lib/desk/write.ts';
 import type { Failure } from '../../lib/failure.ts';
 import { recordKey, reportKey, type SnapshotRecord } from '../../lib/snapshots/record.ts';
+import { noticeOf } from '../envelopes.ts';
+import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
 import { quietTerminal } from '../lib/cli/typed.ts';
 import { openConsole } from '../lib/console/attacker.ts';
 import { startStackServer } from '../lib/deployment/stack-server.ts';
+import { entriesOfSis, smallSis, zipOf } from '../lib/snapshots/sis.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
@@ -33,9 +36,16 @@ const { PERMISSIONS_OF: asked } = process.env;
 const isAsked = (name: string): boolean => asked === undefined || name === asked;
 
 let deployed: Deployed;
+let changes: Awaited<ReturnType<typeof startChanges>>;
 
 beforeAll(async () => {
-  deployed = await deployLocally(await packagedProject());
+  changes = await startChanges();
+  const settings = {
+    ...{ CHANGES_URL: changes.url, CHANGES_PRIVATE: 'true', CHANGES_SECRET: 'changes' },
+    // Else nobody knows for hours what an id of the SIS stands for.
+    WAIT_UNKNOWN_ID_HOURS: '0.0001',
+  };
+  deployed = await deployLocally(await packagedProject(), { settings });
   await putFiles();
   await controlsOf(deployed.stack.description).secret('sis-relay/local/lti-links/9001', {
     key: 'link-key',
@@ -45,7 +55,7 @@ beforeAll(async () => {
   for (const [name, run] of Object.entries(scheduled))
     if (functionNames.includes(name) && isAsked(name)) await run();
 }, slowMs);
-afterAll(() => deployed?.close());
+afterAll(() => Promise.all([deployed?.close(), changes?.close()]));
 
 test('the operators’ policy allows what the command does, and beside it what the runbook has people do', async () => {
   const statements = deployed.deployment
@@ -125,6 +135,24 @@ async function sendEverything(): Promise<void> {
     expect(ends.filter(({ outcome }) => outcome !== wanted)).toEqual([]);
   };
   await allEnd(await sendAll(exampleWithFiles), 'done');
+  // In a file, which S3 tells of with and without its version.
+  for (const versionId of [undefined, 'a-version'])
+    await allEnd(
+      await sendAll(async (name) => {
+        const key = `events/${name}/events.jsonl`;
+        await putObject(key, JSON.stringify(JSON.parse(await exampleWithFiles(name))));
+        return noticeOf({ bucket: bucket(), key, ...(versionId && { versionId }) });
+      }),
+      'done',
+    );
+
+  await allEnd(
+    await sendAll(
+      async (name) => namedBySis(await exampleWithFiles(name)),
+      queued.filter((name) => name !== 'lti-link-update'),
+    ),
+    'parked',
+  );
 
   const later = Object.fromEntries(
     await Promise.all(queued.map(async (name) => [name, laterThan(await exampleWithFiles(name))])),
@@ -160,6 +188,15 @@ async function sendEverything(): Promise<void> {
   await Promise.all(known.map(({ isSeen }) => isSeen()));
 }
 
+/** With an id of the SIS that nobody knows. */
+const namedBySis = (body: string): string => {
+  const event = JSON.parse(body);
+  const { orgUnitId: _, ...course } = event.data;
+  const { userId: __, ...user } = event.data;
+  const data = _ === undefined ? { ...user, userName: 'nobody' } : { ...course, orgUnitCode: 'NOWHERE' };
+  return JSON.stringify({ ...event, id: `${event.id} of the SIS`, data });
+};
+
 const invoke = async (name: string, event?: object): Promise<unknown> => {
   const result = await deployed.lambda.invoke(name, event ?? (await eventOf(name)));
   expect(result, name).toMatchObject({ ok: true });
@@ -182,6 +219,16 @@ const scheduled: Record<string, () => Promise<void>> = {
 
   'connection-check': async () => {
     expect(await invoke('connection-check')).toMatchObject({ reachable: true, problems: [] });
+  },
+
+  'change-poll': async () => {
+    await controlsOf(deployed.stack.description).secret('sis-relay/local/changes', {
+      header: 'Authorization',
+      value: 'Bearer of-the-sis',
+    });
+    await putObject('change-poll/mapping.json', JSON.stringify(mapping));
+    changes.has([registration(1), registration(2, { published: 'yesterday' })]);
+    expect(await invoke('change-poll')).toMatchObject({ outcome: 'done', sent: 1, refused: 1 });
   },
 
   'course-export': async () => {
@@ -207,6 +254,23 @@ const scheduled: Record<string, () => Promise<void>> = {
       ],
     });
     expect(await invoke('crosswalk-fill')).toMatchObject({ outcome: 'filled' });
+  },
+
+  'snapshot-import': async () => {
+    const roles = { student: 110, teacher: 109 };
+    await putObject('snapshot-settings.json', JSON.stringify({ roles, maxRemovalsPercent: 100 }));
+    const sis = smallSis();
+    await putObject('snapshots/first.zip', await zipOf(entriesOfSis(sis)));
+    expect(await invoke('snapshot-import', { key: 'snapshots/first.zip' })).toMatchObject({
+      outcome: 'accepted',
+    });
+    const [essay = {}, ...others] = sis.lineItems;
+    const changed = { lineItems: [{ ...essay, title: 'Report' }, ...others] };
+    const next = { ...sis, ...changed, enrollments: sis.enrollments.slice(1) };
+    await putObject('snapshots/second.zip', await zipOf(entriesOfSis(next)));
+    expect(await invoke('snapshot-import', { key: 'snapshots/second.zip' })).toMatchObject({
+      outcome: 'accepted',
+    });
   },
 
   'dead-letter-replay': async () => {
@@ -277,6 +341,9 @@ async function operate(): Promise<AwsCall[]> {
     await command('status');
     await command('pause grade-push', '--reason', 'the platform moves');
     await command('resume grade-push');
+    await command('crosswalk show --code BIO-101');
+    await command('crosswalk moved');
+    await command('crosswalk accept BIO-101 --yes');
     await command('letters groups');
     const waiting = await messageThatWaits();
     await vi.waitFor(() => command('waiting --kind unavailable'), { timeout: 5_000 });

@@ -6,8 +6,10 @@ import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
 import {
   crosswalkSettingsFrom,
   exportSettingsFrom,
+  pollSettingsFrom,
   refreshSettingsFrom,
   settingsFrom,
+  snapshotSettingsFrom,
 } from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { integrationNamed } from '../../lib/deployment/integrations.ts';
@@ -393,7 +395,9 @@ export const rules: Record<string, Rule> = {
       .flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
         const given: Record<string, string> = Environment.Variables;
         const settings = settingsOf(given);
-        const unknown = Object.keys(given).filter((name) => !(name in settings) && !ofOperators.has(name));
+        const unknown = Object.keys(given).filter(
+          (name) => !(name in settings) && !ofOperators.has(name) && name !== 'NODE_OPTIONS',
+        );
         return [
           ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64'
             ? []
@@ -423,7 +427,14 @@ export const rules: Record<string, Rule> = {
   ) => {
     const aliases = deployment.ofType('AWS::Lambda::Alias').map(({ id }) => deployment.refOf(id));
     const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn as string);
-    const started = [...targets, ...statementsOfOperators(deployment).flatMap(({ resources }) => resources)];
+    const dropped = deployment
+      .ofType('AWS::Events::Rule')
+      .flatMap(({ Targets }) => Targets.map(({ Arn }: { Arn: string }) => Arn));
+    const started = [
+      ...targets,
+      ...dropped,
+      ...statementsOfOperators(deployment).flatMap(({ resources }) => resources),
+    ];
     return deployment.ofType('AWS::Lambda::Function').flatMap(({ id, DurableConfig, ...each }) => {
       const name = nameOf(each);
       const arn = deployment.arnOf(id);
@@ -437,7 +448,7 @@ export const rules: Record<string, Rule> = {
         'is not called by its alias': isDurable && !byAlias.some((alias) => started.includes(alias)),
         'is called by a name without a version': isDurable && targets.includes(arn),
         'may outlast the day until its schedule starts it again':
-          isDurable && DurableConfig.ExecutionTimeout > 23 * 3600,
+          byAlias.some((alias) => targets.includes(alias)) && DurableConfig.ExecutionTimeout > 23 * 3600,
         'is forgotten before a week is over': isDurable && DurableConfig.RetentionPeriodInDays < 7,
         'cannot ask whether it is its turn while another one is at work':
           isDurable && each.ReservedConcurrentExecutions !== 2,
@@ -496,7 +507,12 @@ export const rules: Record<string, Rule> = {
       ...kinds.filter(needsPerson).map((kind) => `${namespaceOf(deployment)} Refusals ${kind}`),
       ...['failed', 'correct'].map((outcome) => `${namespaceOf(deployment)} TokenRefreshes ${outcome}`),
       ...['incomplete', 'empty'].map((outcome) => `${namespaceOf(deployment)} ExportRuns ${outcome}`),
+      ...['failed', 'waiting-for-approval'].map(
+        (outcome) => `${namespaceOf(deployment)} SnapshotImports ${outcome}`,
+      ),
       `${namespaceOf(deployment)} NightlyExports course-export`,
+      `${namespaceOf(deployment)} ChangePollsFailed change-poll`,
+      `${namespaceOf(deployment)} ChangeNotices refused`,
       `${namespaceOf(deployment)} CrosswalkRuns crosswalk-fill`,
       `${namespaceOf(deployment)} CrosswalkFills held`,
       `${namespaceOf(deployment)} CrosswalkMoved crosswalk-fill`,
@@ -801,7 +817,8 @@ export const rules: Record<string, Rule> = {
         ...statements
           .filter(
             ({ actions, condition }) =>
-              actions.includes('s3:ListBucket') && !condition?.StringEquals?.['s3:prefix'],
+              actions.includes('s3:ListBucket') &&
+              !(condition?.StringEquals ?? condition?.StringLike)?.['s3:prefix'],
           )
           .map(() => 'the names of all files'),
         ...(allows(statements, 's3:GetObject', `${files}/course-exports/a`)
@@ -855,7 +872,12 @@ export const rules: Record<string, Rule> = {
   },
 
   'nobody else is let in: no managed policy, no address, no permission by a resource': (deployment) => {
-    const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url'].flatMap(deployment.ofType);
+    // A rule of this stack may call its target.
+    const isOfRule = ({ Principal, SourceArn }: Properties): boolean =>
+      Principal === 'events.amazonaws.com' && /:rule\/sis-relay-/.test(SourceArn);
+    const open = ['AWS::Lambda::Permission', 'AWS::Lambda::Url']
+      .flatMap(deployment.ofType)
+      .filter((each) => !isOfRule(each));
     const managed = deployment.ofType('AWS::IAM::Role').filter((role) => role.ManagedPolicyArns?.length > 0);
     const shared = deployment
       .ofType('AWS::SNS::TopicPolicy')
@@ -866,7 +888,12 @@ export const rules: Record<string, Rule> = {
       );
     const given = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy']
       .flatMap(deployment.ofType)
-      .filter(({ PolicyDocument }) => statementsOf(PolicyDocument).some(({ effect }) => effect !== 'Deny'));
+      .filter(({ id, PolicyDocument }) =>
+        PolicyDocument.Statement.some(
+          (statement: Properties) =>
+            statement.Effect !== 'Deny' && !isLetInByParameters(deployment, id, statement),
+        ),
+      );
     // The policies that are judged here are those of roles, and those that a person attaches.
     const elsewhere = ['Policy', 'UserPolicy', 'GroupPolicy', 'User', 'Group', 'AccessKey']
       .map((type) => `AWS::IAM::${type}`)
@@ -940,6 +967,27 @@ export const rules: Record<string, Rule> = {
           (Target.Input ?? '') !== '',
       )
       .map(({ Name }) => Name),
+};
+
+/** Topics, rules and accounts that parameters name, and the bucket of the stage: each may send, to this queue alone. */
+const isLetInByParameters = (deployment: Deployment, policyId: string, statement: Properties): boolean => {
+  const { Principal, Action, Resource, Condition = {} } = statement;
+  const actions = [Action].flat();
+  const sources: string[] = [Condition.ArnEquals?.['aws:SourceArn'] ?? []].flat();
+  const areOf = (service: string) =>
+    sources.length > 0 && sources.every((source) => source.startsWith(`arn:aws:${service}:`));
+  const isLetIn: Record<string, boolean> = {
+    'sns.amazonaws.com': areOf('sns'),
+    'events.amazonaws.com': areOf('events'),
+    's3.amazonaws.com': ofThisAccount(Condition) && sources.join() === deployment.arnOf('Files'),
+  };
+  const accounts: string[] = [Principal.AWS ?? []].flat();
+  return (
+    policyId.endsWith('QueuePolicy') &&
+    Resource === deployment.arnOf(policyId.replace(/Policy$/, '')) &&
+    actions.every((action) => ['sqs:SendMessage', 'sqs:GetQueueUrl'].includes(action)) &&
+    (isLetIn[Principal.Service] ?? (accounts.length > 0 && accounts.every((each) => /^\d{12}$/.test(each))))
+  );
 };
 
 const tells = ({ AlarmActions = [], ActionsEnabled }: Properties): boolean =>
@@ -1019,6 +1067,7 @@ const leadingKeysOf = ({ condition }: Statement): string[] =>
 /** A function writes its own incidents and calls; whoever only tells of them reads those of all. */
 const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
   [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
+  (name === 'change-poll' && keys === 'changes/*') ||
   (['incident/*', 'pace/*', 'paused/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
@@ -1028,7 +1077,16 @@ const ringing: Record<string, [string, string, number?]> = {
   ...Object.fromEntries(
     [
       ...['Errors', 'Throttles', 'DurableExecutionFailed', 'DurableExecutionTimedOut'],
-      ...['Letters', 'Refusals', 'AuthorizationsNeeded', 'TokenRefreshes', 'ExportRuns'],
+      ...[
+        'Letters',
+        'Refusals',
+        'AuthorizationsNeeded',
+        'TokenRefreshes',
+        'ExportRuns',
+        'ChangePollsFailed',
+        'ChangeNotices',
+        'SnapshotImports',
+      ],
     ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
   ),
   ...Object.fromEntries(
@@ -1062,7 +1120,7 @@ const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports'
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
 /** Work that outlasts an invocation. */
-const durable = new Set(['course-export', 'crosswalk-fill']);
+const durable = new Set(['course-export', 'crosswalk-fill', 'snapshot-import']);
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
@@ -1083,15 +1141,16 @@ function settingsOf(given: Record<string, string>) {
   const enough = {
     ...needed,
     EXPORT_BUCKET: 'a-bucket',
-    CROSSWALK_BUCKET: 'a-bucket',
-    CROSSWALK_TABLE: 'a-table',
+    ...{ CHANGES_BUCKET: 'a-bucket', LEDGER_TABLE: 'a-table', CHANGES_SECRET: 'changes', CHANGES_URL: url },
+    ...{ CROSSWALK_BUCKET: 'a-bucket', CROSSWALK_TABLE: 'a-table', SNAPSHOT_BUCKET: 'a-bucket' },
     REFRESH_TOKEN_DAYS: '30',
     PLATFORM_CALLS_PER_MINUTE: '5000',
     ...set,
   };
   return {
-    ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough), ...exportSettingsFrom(enough) },
-    ...crosswalkSettingsFrom(enough),
+    ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough) },
+    ...{ ...exportSettingsFrom(enough), ...pollSettingsFrom(enough) },
+    ...{ ...crosswalkSettingsFrom(enough), ...snapshotSettingsFrom(enough) },
   };
 }
 
@@ -1221,7 +1280,7 @@ const secretArn = (deployment: Deployment, name: string): string =>
 
 /** One of each kind that there is, the service's own first. */
 const secretsOf = (deployment: Deployment): string[] => [
-  ...['service', 'users/301', 'lti-links/9001'].map((name) => secretArn(deployment, name)),
+  ...['service', 'users/301', 'lti-links/9001', 'changes'].map((name) => secretArn(deployment, name)),
   deployment.refOf('LedgerKey'),
 ];
 

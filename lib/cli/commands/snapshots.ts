@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
+import { loadIntegrations } from '../../deployment/integrations.ts';
 import { type DecisionOptions, decideSnapshot } from '../../snapshots/desk/decide.ts';
+import { diffSnapshot } from '../../snapshots/desk/diff.ts';
 import { fiveCounts, listSnapshots, showSnapshot } from '../../snapshots/desk/read.ts';
 import type { SnapshotRecord } from '../../snapshots/record.ts';
 import { countOf } from '../../wording/amounts.ts';
 import { decidedText } from '../../wording/snapshots.ts';
 import { type Cli, contextOf, reasonText, wholeNumber } from '../command-context.ts';
-import { planLines, snapshotLines, snapshotListLines } from '../print/snapshots.ts';
+import { diffLines, planLines, snapshotLines, snapshotListLines } from '../print/snapshots.ts';
 
 export const addSnapshots = (program: Command, cli: Cli): void => {
   const snapshots = program
@@ -14,6 +16,7 @@ export const addSnapshots = (program: Command, cli: Cli): void => {
     .addHelpText('after', examples);
   addList(snapshots, cli);
   addShow(snapshots, cli);
+  addDiff(snapshots, cli);
   addApprove(snapshots, cli);
   addReject(snapshots, cli);
 };
@@ -47,6 +50,19 @@ const addShow = (snapshots: Command, cli: Cli): void => {
       const { target, terminal, signal, print } = contextOf(cli, command);
       const snapshot = await showSnapshot(target, id, signal);
       print(told(snapshot), () => snapshotLines(snapshot, { terminal }));
+    });
+};
+
+const addDiff = (snapshots: Command, cli: Cli): void => {
+  snapshots
+    .command('diff')
+    .description('what a file on this machine would change, were it put into the bucket now')
+    .argument('<file>', 'a zip of OneRoster, or a table')
+    .action(async (file: string, _options: object, command: Command) => {
+      const { target, terminal, print, withProgress } = contextOf(cli, command);
+      const integrations = await loadIntegrations();
+      const diff = await withProgress('Comparing', () => diffSnapshot(target, file, integrations));
+      print({ ...diff, counts: fiveCounts(diff.counts) }, () => diffLines(diff, terminal));
     });
 };
 
@@ -97,6 +113,7 @@ const examples = `
 Examples:
   sis-relay snapshots list
   sis-relay snapshots show 20261123T020000Z
+  sis-relay snapshots diff tonight.zip
   sis-relay snapshots approve 20261123T020000Z-0a1b2c3d --reason "the summer courses end"
   sis-relay snapshots reject 20261123T020000Z-0a1b2c3d --reason "half of the export is missing"
 

@@ -1,11 +1,13 @@
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
-import type { ShownSnapshot, SnapshotList } from '../../snapshots/desk/read.ts';
+import type { SnapshotDiff } from '../../snapshots/desk/diff.ts';
+import type { RefusedRow, ShownSnapshot, SnapshotList } from '../../snapshots/desk/read.ts';
 import type { Counts, SnapshotRecord } from '../../snapshots/record.ts';
 import { ageOf, numberOf } from '../../wording/amounts.ts';
 import {
   countNames,
-  nextCommands,
+  diffNotes,
+  diffTitle,
   noSnapshotsText,
   refusedRowsTitle,
   refusedRowText,
@@ -60,7 +62,7 @@ export const snapshotLines = (snapshot: ShownSnapshot, { terminal }: Pick<Print,
       ? [
           '',
           refusedRowsTitle(snapshot),
-          ...refusedRows.flatMap((row) => wrapped(`  ${refusedRowText(row)}`, terminal.width, '    ')),
+          ...refusedLines(refusedRows, terminal),
           `All of them: aws s3 cp ${plain(report ?? '')} -`,
         ]
       : []),
@@ -68,26 +70,52 @@ export const snapshotLines = (snapshot: ShownSnapshot, { terminal }: Pick<Print,
   ];
 };
 
+const refusedLines = (rows: readonly RefusedRow[], { width }: Terminal): string[] =>
+  rows.flatMap((row) => wrapped(refusedRowText(row), width - 2, '  ').map((line) => `  ${line}`));
+
 /** What it is and does, as before a decision, too. */
 export const planLines = (snapshot: SnapshotRecord, terminal: Terminal): string[] => {
-  const { id, key, droppedAt, counts, byKind } = snapshot;
+  const { id, key, droppedAt } = snapshot;
+  return [
+    terminal.style('bold', `Snapshot ${id}: ${snapshotState(snapshot)}`),
+    `${plain(key)}, dropped at ${plain(droppedAt)} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`,
+    ...snapshotNotes(snapshot).flatMap((note) => noteLines(note, terminal, '  ')),
+    '',
+    ...changeLines(snapshot, terminal),
+  ];
+};
+
+type Changes = Pick<SnapshotRecord, 'byKind' | 'counts'>;
+
+const changeLines = ({ byKind, counts }: Changes, { style, width }: Terminal): string[] => {
   const [header = '', ...rows] = tableOf(
     ['', ...countColumns],
     [
       ...Object.entries(byKind).map(([kind, each]) => [plain(kind), ...countCells(each)]),
       ['All', ...countCells(counts)],
     ],
-    terminal.width,
+    width,
   );
-  return [
-    terminal.style('bold', `Snapshot ${id}: ${snapshotState(snapshot)}`),
-    `${plain(key)}, dropped at ${plain(droppedAt)} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`,
-    ...snapshotNotes(snapshot).flatMap((note) => noteLines(note, terminal, '  ')),
-    '',
-    terminal.style('dim', header),
-    ...rows,
-  ];
+  return [style('dim', header), ...rows];
 };
+
+/** What a file would change. */
+export const diffLines = (diff: SnapshotDiff, terminal: Terminal): string[] => [
+  terminal.style('bold', diffTitle(diff)),
+  ...diffNotes(diff).flatMap((note) => noteLines(note, terminal, '  ')),
+  '',
+  ...changeLines(diff, terminal),
+  ...(diff.refusedRows.length > 0 ? ['', refusedRowsTitle(diff)] : []),
+  ...refusedLines(diff.refusedRows, terminal),
+];
+
+/** The commands that come next, without the program's name. */
+const nextCommands = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): string[] =>
+  state === 'waiting-for-approval'
+    ? [`snapshots approve ${id}`, `snapshots reject ${id} --reason "…"`]
+    : state === 'comparing' || state === 'sending'
+      ? [`snapshots show ${id}`]
+      : [];
 
 const nextLines = (snapshot: SnapshotRecord, terminal: Terminal): string[] => {
   const [first, ...others] = nextCommands(snapshot);

@@ -16,7 +16,7 @@ import {
   nextOf,
   type Of,
 } from './known.ts';
-import type { FillStore } from './store.ts';
+import { type FillStore, garbageMb } from './store.ts';
 
 /** The names of a kind from a source, as they were listed. */
 export type Listing = Of & {
@@ -47,9 +47,8 @@ export type Filling = {
   maxRemovalsPercent: number;
 };
 
-/** Beside what a container has that has just started. */
-const garbageMb = 64;
-const between = 20_000;
+/** After so many names the memory is looked at. */
+const between = 4_000;
 
 /** What was filled last, and what is being written. */
 const keysOf = ({ kind, source }: Of) => ({
@@ -84,7 +83,7 @@ export const compare = (
     if (await isPending(listing, services)) return resultOf('unfinished');
     const [old, next] = [join(folder, 'old'), join(folder, 'next')];
     await store.downloadUnpacked(keys.state, old);
-    const sorter = createSorter({ folder });
+    const sorter = createSorter({ folder, maxBytes: 4 * 1024 ** 2 });
     await addParts(sorter, listing, { store, folder });
     const rules = { isWhole: listing.isWhole, movesAreTold: listing.kind === 'orgUnitCode' };
     const moved: Known[] = [];
@@ -192,7 +191,7 @@ export const writeBuckets = (
         }
         yield item;
         count += 1;
-        if (count % 500 === 0) keepMemoryBelow(garbageMb);
+        if (count % 200 === 0) keepMemoryBelow(garbageMb);
       }
     };
     await table.put(inTime());

@@ -6,7 +6,7 @@ import type { CrosswalkKind } from '../table.ts';
 import { createLineFile, inFolder, type LineFile } from './folder.ts';
 import { listedLine } from './known.ts';
 import { maxNameLength } from './listings.ts';
-import type { FillStore } from './store.ts';
+import { type FillStore, garbageMb } from './store.ts';
 
 /** The files of the university: which column has the id, and of which kind the names in the others are, by their columns. */
 export const crosswalkFiles = [
@@ -133,7 +133,7 @@ const readRows = async (
         continue;
       }
       read.rows += 1;
-      if (read.rows % 5_000 === 0) keepMemoryBelow(64);
+      if (read.rows % 1_000 === 0) keepMemoryBelow(garbageMb);
       const problem = rowProblem(record, columns, parts);
       if (problem === undefined) continue;
       read.badRows += 1;

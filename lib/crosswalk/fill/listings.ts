@@ -13,7 +13,7 @@ import type { Observe } from '../../telemetry/observe.ts';
 import type { PaceUseRecord } from '../../telemetry/pace-use.ts';
 import { createLineFile, inFolder, type LineFile } from './folder.ts';
 import { listedLine } from './known.ts';
-import type { FillStore } from './store.ts';
+import { type FillStore, garbageMb } from './store.ts';
 
 /** What the fill calls. */
 export const fillOperations: readonly Operation<unknown>[] = [getOrgUnits, getClasslistPages];
@@ -28,8 +28,6 @@ export type Listening = {
 
 /** So many org units are listed by one step: one that is lost is soon repeated. */
 const maxOrgUnits = 20_000;
-/** Of the memory beside what a container has that has just started. */
-const garbageMb = 64;
 /** No name of an SIS is longer: one that is would fill its bucket. */
 export const maxNameLength = 500;
 

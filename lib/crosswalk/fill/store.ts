@@ -5,6 +5,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { GetObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
 import { createJobStore } from '../../durable/store.ts';
+import { keepMemoryBelow } from '../../files/memory.ts';
+
+/** Beside what a container has that has just started. */
+export const garbageMb = 40;
 
 /** The bucket: the files of the university, and what was filled last. */
 export const createFillStore = ({ s3, bucket }: { s3: S3Client; bucket: string }) => {
@@ -54,9 +58,16 @@ export const createFillStore = ({ s3, bucket }: { s3: S3Client; bucket: string }
     /** Unpacks an object into a file, which is empty where there is no object. */
     downloadUnpacked: async (key: string, path: string): Promise<void> => {
       if ((await etagOf(key)) === undefined) await writeFile(path, '');
-      else await pipeline(await open(key), createGunzip(), createWriteStream(path));
+      else await pipeline(await open(key), createGunzip(), withLittleGarbage, createWriteStream(path));
     },
   };
 };
+
+async function* withLittleGarbage(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    keepMemoryBelow(garbageMb);
+    yield piece;
+  }
+}
 
 export type FillStore = ReturnType<typeof createFillStore>;

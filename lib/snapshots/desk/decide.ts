@@ -35,7 +35,7 @@ export const decideSnapshot = async (
   { decision, reason, audit, signal, confirm, patienceMs = usualPatienceMs }: DecisionOptions,
 ): Promise<Decided> => {
   const snapshot = await readSnapshot(target, given, signal);
-  if (snapshot.state !== 'waiting-for-approval') return before(snapshot, decision);
+  if (snapshot.state !== 'waiting-for-approval' || snapshot.decided) return before(snapshot, decision);
   const { id, callbackId } = snapshot;
   if (callbackId === undefined)
     throw new RefusedError(`Snapshot ${id} begins to wait just now: try again in a few seconds.`);
@@ -67,15 +67,13 @@ export const decideSnapshot = async (
     await end({ [decision]: isSent ? 1 : 0 });
   }
   const now = await heard();
-  if (now.state === 'waiting-for-approval') {
-    if (isSent) return { snapshot: now, outcome: 'unheard' };
-    throw new RefusedError(
-      `The import of snapshot ${id} no longer waits: its execution was stopped, or its time is over. Put the file into the bucket again to have it compared anew.`,
-    );
-  }
-  return isSent && now.decided?.decision !== otherThan(decision)
-    ? { snapshot: now, outcome: 'done' }
-    : before(now, decision);
+  const isWaiting = now.state === 'waiting-for-approval';
+  if (isSent && now.decided?.decision !== otherThan(decision))
+    return { snapshot: now, outcome: isWaiting ? 'unheard' : 'done' };
+  if (!isWaiting || now.decided) return before(now, decision);
+  throw new RefusedError(
+    `The import of snapshot ${id} no longer waits: its execution was stopped, or its time is over. Put the file into the bucket again to have it compared anew.`,
+  );
 };
 
 const otherThan = (decision: Decision['decision']): Decision['decision'] =>

@@ -62,6 +62,8 @@ const acceptedIn = async (access: Bucket): Promise<string | undefined> => {
   return typeof json?.id === 'string' ? json.id : undefined;
 };
 
+const isId = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
+
 /** Their ids, the newest first: an id begins with its time. */
 const idsIn = async (
   { target, bucket }: Bucket,
@@ -74,7 +76,11 @@ const idsIn = async (
   const ids: string[] = [];
   for await (const { CommonPrefixes = [] } of pages)
     ids.push(...CommonPrefixes.map(({ Prefix = '' }) => Prefix.slice(recordsPrefix.length, -1)));
-  return ids.sort().reverse();
+  // What executions keep lies there, too.
+  return ids
+    .filter((id) => isId.test(id))
+    .sort()
+    .reverse();
 };
 
 /** @throws where the bucket cannot be read. */
@@ -90,9 +96,11 @@ export const listSnapshots = async (
 
 /** Those that wait for a person, the oldest first. */
 export const waitingSnapshots = async (target: Target, signal: AbortSignal): Promise<SnapshotRecord[]> => {
-  // A newer one makes an older one that waits superseded.
+  // Later ones are not even compared while one waits.
   const { snapshots } = await listSnapshots(target, { limit: 10, signal });
-  return snapshots.filter(({ state }) => state === 'waiting-for-approval').reverse();
+  return snapshots
+    .filter(({ state, decided }) => state === 'waiting-for-approval' && decided === undefined)
+    .reverse();
 };
 
 /** @param given an id, or its beginning. @throws RefusedError where it names none, or more than one. */
@@ -106,9 +114,7 @@ export const readSnapshot = async (
   const ids = isName ? await idsIn(access, given, signal) : [];
   const [id, second] = ids;
   if (id === undefined)
-    throw new RefusedError(
-      `There is no snapshot ${given}: \`sis-relay snapshots list\` names those that there are.`,
-    );
+    throw new RefusedError(`There is no snapshot ${given}: the list of them names those that there are.`);
   if (second !== undefined && id !== given)
     throw new RefusedError(
       `${ids.length} snapshots have an id that begins with ${given}, such as ${id} and ${second}: give more of it.`,
@@ -139,7 +145,8 @@ export const showSnapshot = async (
   };
 };
 
-const firstRows = async (body: Readable): Promise<RefusedRow[]> => {
+/** Of a report. */
+export const firstRows = async (body: Readable): Promise<RefusedRow[]> => {
   const { parse: parseCsv } = await import('csv-parse');
   const rows: RefusedRow[] = [];
   const parser = body.pipe(parseCsv({ columns: true, relax_column_count: true, to: maxRows }));

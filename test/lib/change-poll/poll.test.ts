@@ -203,7 +203,7 @@ describe('the last id stays, and why is told, where', () => {
     expect(summary).toMatchObject({ outcome: 'failed', pages: 0, problem: expect.stringMatching(problem) });
     expect([last, sent]).toEqual(['10', []]);
     expect(lines.join('\n')).toMatch(/"ERROR".*the last id stays/);
-    expect(lines.join('\n')).toContain('"ChangePolls"');
+    expect(lines.join('\n')).toContain('"ChangePollsFailed":[1]');
   });
 
   test('SQS or the bucket does not take something', async () => {

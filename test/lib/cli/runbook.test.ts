@@ -1,12 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
+import { movedKey } from '../../../lib/crosswalk/moved.ts';
+import { bucketOf, createCrosswalkTable } from '../../../lib/crosswalk/table.ts';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import { otherKinds } from '../../../lib/desk/letter-words.ts';
-import { waitingImport } from '../snapshots/desk/waiting-import.ts';
+import { localClient } from '../../local/aws.ts';
+import { putText, waitingImport } from '../snapshots/desk/waiting-import.ts';
+import { entriesOfSis, smallSis, zipOf } from '../snapshots/sis.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';
 import { typed } from './typed.ts';
@@ -91,6 +97,12 @@ beforeEach(async () => {
   writeFileSync(join(office.folder, 'mapping.json'), JSON.stringify(mapping));
 });
 
+beforeAll(async () => {
+  writeFileSync(join(office.folder, 'tonight.zip'), await zipOf(entriesOfSis(smallSis())));
+  const bucket = { s3: await office.target().s3(), bucket: office.stack().description.bucket };
+  await putText(bucket, 'snapshot-settings.json', JSON.stringify({ roles: { student: 110, teacher: 109 } }));
+});
+
 const idOf = async (command: string): Promise<string> => {
   if (command.includes('sis-relay snapshots')) {
     const { executions, description } = office.stack();
@@ -122,15 +134,31 @@ const messagesThatWait = async () => {
   await vi.waitFor(async () => expect(await waiting()).toMatchObject({ status: 0 }), { timeout: 5_000 });
 };
 
+/** A code that has moved, as a fill tells it. */
+const codeThatMoved = async () => {
+  const { description } = office.stack();
+  const [code, moved] = ['MATH-101', { ids: [2002], was: [2001] }] as const;
+  const dynamodb = createDynamoDb(localClient(description.dynamodb));
+  const table = createCrosswalkTable({ dynamodb, table: description.crosswalkTable, nowMs: Date.now });
+  const bucket = bucketOf('orgUnitCode', 'platform', code);
+  await table.put([{ bucket, entries: new Map([[code, { ids: [...moved.ids], was: [...moved.was] }]]) }]);
+  const s3 = new S3Client({ ...localClient(description.s3), forcePathStyle: true });
+  const Body = JSON.stringify({ codes: [{ code, ...moved, sinceMs: Date.now() }] });
+  await s3.send(new PutObjectCommand({ Bucket: description.bucket, Key: movedKey('platform'), Body }));
+  s3.destroy();
+};
+
 /** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. */
 const followed = async (command: string) => {
   if (command.includes('sis-relay waiting')) await messagesThatWait();
+  if (command.includes('sis-relay crosswalk')) await codeThatMoved();
   const line = command
     .replace('npx sis-relay ', '')
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
-    .replace(/\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json)/g, (name) =>
-      join(office.folder, name),
+    .replace(
+      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json|tonight\.zip)/g,
+      (name) => join(office.folder, name),
     )
     // Here no letter is twelve days old.
     .replace('--until 12d', '--until 0m');

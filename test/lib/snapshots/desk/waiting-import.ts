@@ -19,7 +19,7 @@ export const recordOf = (changes: Partial<SnapshotRecord> = {}): SnapshotRecord 
 
 export type Bucket = { s3: S3Client; bucket: string };
 
-export const putText = ({ s3, bucket: Bucket }: Bucket, Key: string, Body: string) =>
+export const putText = ({ s3, bucket: Bucket }: Bucket, Key: string, Body: string | Buffer) =>
   s3.send(new PutObjectCommand({ Bucket, Key, Body }));
 
 export const writeSnapshot = async (bucket: Bucket, record: SnapshotRecord): Promise<SnapshotRecord> => {

@@ -1,0 +1,72 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { localOffice } from '../../cli/local-office.ts';
+import { typed } from '../../cli/typed.ts';
+import { entriesOfSis, type Sis, smallSis, zipOf } from '../sis.ts';
+import { putText } from './waiting-import.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const office = localOffice({ functions: [] });
+const type = async (line: string) => {
+  const { status, out, err } = await typed(`${line} --stack ${office.file}`);
+  expect({ status, err: status === 0 ? '' : `${err}${out}` }).toEqual({ status: 0, err: '' });
+  return out;
+};
+const json = async (line: string) => JSON.parse(await type(`${line} --json`));
+const put = async (key: string, text: string | Buffer) =>
+  putText({ s3: await office.target().s3(), bucket: office.stack().description.bucket }, key, text);
+const drop = async (sis: Sis, name: string) => put(`snapshots/${name}.zip`, await zipOf(entriesOfSis(sis)));
+const newest = async (state: string) => {
+  const found = async () => {
+    const [first] = (await json('snapshots list')).snapshots;
+    expect(first).toMatchObject({ state });
+    return first;
+  };
+  return vi.waitFor(found, { timeout: 60_000, interval: 200 });
+};
+
+test('a file under snapshots/ is imported; one that removes too much waits, and is sent when it is approved', async () => {
+  await put('snapshot-settings.json', JSON.stringify({ roles: { student: 110, teacher: 109 } }));
+  const sis = smallSis();
+  await drop(sis, 'monday');
+  const first = await newest('accepted');
+  expect(Object.keys(first.counts)).toEqual(['created', 'updated', 'removed', 'unchanged', 'refused']);
+  expect(first.counts).toMatchObject({ removed: 0, unchanged: 0, refused: 0 });
+  expect(first.sent).toBe(first.of);
+
+  const half = { ...sis, enrollments: sis.enrollments.slice(2) };
+  const file = join(office.folder, 'half.zip');
+  writeFileSync(file, await zipOf(entriesOfSis(half)));
+  const diff = await json(`snapshots diff ${file}`);
+  expect(diff).toMatchObject({ against: first.id, counts: { created: 0, removed: 2 }, of: 2 });
+  expect(diff.reasons).toEqual([expect.stringContaining('would be removed')]);
+  expect(await type(`snapshots diff ${file}`)).toMatch(
+    /2 messages would be sent, compared with .*\n.*Nothing would be sent before a person approves it: 2 of/s,
+  );
+  expect((await json('snapshots list')).all).toBe(1);
+
+  // Ids have seconds alone.
+  await sleep(1_100);
+  await drop(half, 'tuesday');
+  const { id } = await newest('waiting-for-approval');
+  expect(await type('status')).toMatch(new RegExp(`Snapshot ${id}, dropped .* ago, waits for approval`));
+  const shown = await type(`snapshots show ${id}`);
+  expect(shown).toContain(`snapshots approve ${id}`);
+  const approved = await json(`snapshots approve ${id} --yes`);
+  expect(approved).toMatchObject({ outcome: 'done', decided: { decision: 'approved' } });
+  const second = await newest('accepted');
+  expect(second).toMatchObject({ id, sent: 2, counts: diff.counts });
+  expect(await type(`snapshots approve ${id} --yes`)).toContain('already');
+  const { status, err } = await typed(`snapshots reject ${id} --yes --reason no --stack ${office.file}`);
+  expect({ status, err }).toEqual({ status: 1, err: expect.stringMatching(/approved\s+snapshot/) });
+
+  await sleep(1_100);
+  await drop({ ...half, enrollments: [] }, 'wednesday');
+  const third = await newest('waiting-for-approval');
+  await type(`snapshots reject ${third.id} --yes --reason broken`);
+  await newest('rejected');
+  expect((await json('snapshots list')).accepted).toBe(id);
+});
