@@ -533,6 +533,12 @@ describe('a snapshot that would remove too much', () => {
     await importing;
   });
 
+  test('waits for nobody where there were no results yet', async () => {
+    const sis = { ...smallSis(), results: [] };
+    await importSis(sis);
+    expect(await importSis(sis)).toMatchObject({ outcome: 'accepted' });
+  });
+
   test('is rejected where nobody decides', async () => {
     process.env.APPROVAL_LONGEST_HOURS = '0.0005';
     const { importJob } = await import('../../lib/snapshots/import.ts');
