@@ -420,6 +420,31 @@ describe('rows that cannot be used', () => {
     expect(record.unknownRoles).toEqual({ '"=cmd()"': 1 });
   });
 
+  test('of a title that another line item leaves wait for the next snapshot', async () => {
+    await importSis(smallSis());
+    await sent();
+    const sis = smallSis();
+    sis.lineItems = [
+      ...change(sis.lineItems, 'l-essay', { title: 'Old essay' }),
+      { sourcedId: 'l-new', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '20' },
+    ];
+    sis.results.push(result('new', 'cleo', '9'));
+    const answer = await importSis(sis);
+    const ids = { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay' };
+    expect(await sent()).toEqual({
+      'grade-object-update': [{ ...ids, type: 'numeric', name: 'Old essay' }],
+    });
+    expect(await reportOf(answer)).toEqual([
+      expect.stringContaining('another line item of the class had this title until now'),
+      expect.stringContaining('names no line item that can be used'),
+    ]);
+    await importSis(sis);
+    expect(await sent()).toEqual({
+      'grade-object-create': [{ orgUnitCode: 'BIO-101', type: 'numeric', name: 'Essay', maxPoints: 20 }],
+      'grade-push': [{ ...ids, userName: 'cleo', grade: { type: 'numeric', points: 9, outOf: 20 } }],
+    });
+  });
+
   test('whose key cannot be read make no removal of what is missing', async () => {
     const sis = smallSis();
     await importSis(sis);
