@@ -78,6 +78,7 @@ const live = async (
   };
   const users = namesOf(sis);
   const ambiguousBefore = enrolledInAmbiguous(sis);
+  for (const item of sis.lineItems.values()) delete item.isHeld;
   night.life?.(sis, day);
   if (namesOf(sis) !== users) await stage.tellUsers();
 

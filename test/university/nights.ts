@@ -75,7 +75,12 @@ const gradeSome = (sis: Sis, day: string, percent: number): void => {
   const items = openItems(sis);
   // Also one whose name and maximum have just changed.
   const changed = items.filter(({ title }) => title.endsWith(renamed)).slice(0, 3);
-  gradeAll(sis, [...new Set([...changed, ...some(sis.random, items, share(items.length, percent))])], day);
+  const held = items.filter(({ isHeld }) => isHeld).slice(0, 1);
+  gradeAll(
+    sis,
+    [...new Set([...changed, ...held, ...some(sis.random, items, share(items.length, percent))])],
+    day,
+  );
 };
 
 const fullyGraded = (sis: Sis): Result[] =>
@@ -182,6 +187,8 @@ const newLineItems = (sis: Sis): void => {
 const changeLineItems = (sis: Sis): void => {
   const items = [...sis.lineItems.values()].filter(({ isGone }) => !isGone);
   for (const [at, item] of some(sis.random, items, share(items.length, 15)).entries()) {
+    const { classId, title, max } = item;
+    if (at % 6 === 0) sis.addLineItem(classId, title, max).isHeld = true;
     if (at % 3 !== 1) item.title += renamed;
     if (at % 3 !== 0) item.max *= 2;
   }
@@ -242,6 +249,15 @@ const unusableRows = (tables: Tables, sis: Sis, accepted: Tables): Record<string
     results:
       2 + spoil('results', 'score', ['n/a', '1.2E+01', '']) + spoil('results', 'scoreStatus', ['done']),
   };
+};
+
+/** They are used the next night. */
+const heldRows = (_: Tables, sis: Sis): Record<string, number> => {
+  const held = [...sis.lineItems.values()].filter(({ isHeld }) => isHeld);
+  const graded = held
+    .flatMap((item) => sis.resultsOf(item))
+    .filter(({ status }) => status === 'fully graded');
+  return { lineItems: held.length, results: graded.length };
 };
 
 const ambiguousCode = 'AMB-1';
@@ -313,6 +329,7 @@ const all = {
       changeLineItems(sis);
       gradeSome(sis, day, 8);
     },
+    unusable: heldRows,
     end: 'accepted',
     kills: ['compare', 'send'],
   }),

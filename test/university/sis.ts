@@ -40,6 +40,8 @@ export type LineItem = {
   max: number;
   /** Its row is no longer exported; the platform keeps what it has. */
   isGone?: true;
+  /** It has the title that another one had until tonight: nothing is told of it before the next night. */
+  isHeld?: true;
 };
 export type Result = {
   id: string;

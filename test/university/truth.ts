@@ -55,8 +55,9 @@ const enrollmentsOf = (sis: Sis, { day, before, keepsMissing }: Options): Truth[
 
 const gradeObjectsOf = (sis: Sis, { before }: Options): Truth['gradeObjects'] => {
   const truth: Truth['gradeObjects'] = new Map(before.gradeObjects);
-  for (const { id, classId, title, max, isGone } of sis.lineItems.values()) {
+  for (const { id, classId, title, max, isGone, isHeld } of sis.lineItems.values()) {
     const known = truth.get(id);
+    if (isHeld) continue;
     if (!isGone) {
       const orgUnitId = sis.classes.get(classId)?.platformId ?? 0;
       truth.set(id, { orgUnitId, name: title, maxPoints: max });
@@ -71,7 +72,9 @@ const gradesOf = (sis: Sis, { before }: Options): Truth['grades'] => {
     const { platformId = 0, userName: as = '' } = sis.people.get(userId) ?? {};
     const key = `${lineItemId} ${userId}`;
     const known = truth.get(key);
-    if (sis.lineItems.get(lineItemId)?.isGone) {
+    const { isGone, isHeld } = sis.lineItems.get(lineItemId) ?? {};
+    if (isHeld) continue;
+    if (isGone) {
       if (known) truth.set(key, { ...known, isGone: true });
     } else if (status === 'fully graded')
       truth.set(key, { lineItemId, userId: platformId, points: score, comment, as });
