@@ -30,9 +30,12 @@ type LineItemRow = { line: number; refused?: true; item?: LineItem };
 
 type Context = { comparison: Comparison; references: References; mode: Mode };
 
+/** `maxChanges`: it gets another maximum by this snapshot. */
+type ToBe = GradeObject & { maxChanges: boolean };
+
 /** Tells the grade object of a line item, as it will be. */
 export type LineItems = FileRead & {
-  gradeObject(sourcedId: string): Cell<GradeObject>;
+  gradeObject(sourcedId: string): Cell<ToBe>;
   close(): void;
 };
 
@@ -56,10 +59,13 @@ export const compareLineItems = async (files: Files, context: Context): Promise<
     const breathe = createBreath();
     for (const { key, rows } of byKey.groups()) {
       await breathe();
-      const next = apply(key, rows as Decided[], comparison);
+      const decided = rows as Decided[];
+      const next = apply(key, decided, comparison);
       if (next === undefined) continue;
       comparison.state.add(stateLine(kind, key, next));
-      known.set(key, JSON.stringify(next.data));
+      const { maxPoints } = decided[0]?.before?.data ?? next.data;
+      const toBe: ToBe = { ...next.data, maxChanges: next.data.maxPoints !== maxPoints };
+      known.set(key, JSON.stringify(toBe));
     }
     return {
       columns,
@@ -68,7 +74,7 @@ export const compareLineItems = async (files: Files, context: Context): Promise<
         const text = known.get(sourcedId);
         return text === undefined
           ? { problem: 'names no line item that can be used' }
-          : { value: JSON.parse(text) as GradeObject };
+          : { value: JSON.parse(text) as ToBe };
       },
       close: known.close,
     };

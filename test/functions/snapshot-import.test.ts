@@ -239,6 +239,26 @@ describe('a later snapshot', () => {
     expect((await recordOf(again)).counts).toEqual({ ...unchanged, unchanged: 10 });
   });
 
+  test('that changes a maximum does not say what the new grades are out of', async () => {
+    await importSis(smallSis());
+    await sent();
+    const sis = smallSis();
+    sis.lineItems = change(sis.lineItems, 'l-essay', { resultValueMax: '40' });
+    sis.results.push(result('essay', 'cleo', '30'));
+    const ids = { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay' };
+    await importSis(sis);
+    // Either may be handled first.
+    expect(await sent()).toEqual({
+      'grade-object-update': [{ ...ids, type: 'numeric', maxPoints: 40 }],
+      'grade-push': [{ ...ids, userName: 'cleo', grade: { type: 'numeric', points: 30 } }],
+    });
+    sis.results = change(sis.results, 'r-essay-cleo', { score: '31' });
+    await importSis(sis);
+    expect(await sent()).toEqual({
+      'grade-push': [{ ...ids, userName: 'cleo', grade: { type: 'numeric', points: 31, outOf: 40 } }],
+    });
+  });
+
   test('that is told of twice is imported once', async () => {
     const key = await dropFile(await zipOf(entriesOfSis(smallSis())));
     const first = await invoke({ key });
