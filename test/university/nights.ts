@@ -21,6 +21,8 @@ export type Night = {
   kills?: readonly ('compare' | 'send')[];
   /** Messages by function that become letters of this kind. */
   letters?: { kind: string; messages: Record<string, number> };
+  /** The queue of this function is handed out late, so that other messages of the night are before its own. */
+  late?: string;
   /** A row is not legible, so that who is missing stays. */
   keepsMissing?: true;
 };
@@ -71,14 +73,14 @@ const openItems = (sis: Sis): LineItem[] => {
   return [...sis.lineItems.values()].filter(({ id, isGone }) => !isGone && !graded.has(id));
 };
 
-const gradeSome = (sis: Sis, day: string, percent: number): void => {
+/** So many of those without results, and these. */
+const gradeSome = (sis: Sis, day: string, percent: number, others: readonly LineItem[] = []): void => {
   const items = openItems(sis);
-  // Also one whose name and maximum have just changed.
-  const changed = items.filter(({ title }) => title.endsWith(renamed)).slice(0, 3);
   const held = items.filter(({ isHeld }) => isHeld).slice(0, 1);
+  const open = others.filter((item) => items.includes(item)).slice(0, 3);
   gradeAll(
     sis,
-    [...new Set([...changed, ...held, ...some(sis.random, items, share(items.length, percent))])],
+    [...new Set([...open, ...held, ...some(sis.random, items, share(items.length, percent))])],
     day,
   );
 };
@@ -184,14 +186,16 @@ const newLineItems = (sis: Sis): void => {
     if (!isAmbiguous) sis.addLineItem(id, `Presentation ${sis.random.below(100)}`, 40);
 };
 
-const changeLineItems = (sis: Sis): void => {
+const changeLineItems = (sis: Sis): LineItem[] => {
   const items = [...sis.lineItems.values()].filter(({ isGone }) => !isGone);
-  for (const [at, item] of some(sis.random, items, share(items.length, 15)).entries()) {
+  const changed = some(sis.random, items, Math.max(3, share(items.length, 15)));
+  for (const [at, item] of changed.entries()) {
     const { classId, title, max } = item;
     if (at % 6 === 0) sis.addLineItem(classId, title, max).isHeld = true;
     if (at % 3 !== 1) item.title += renamed;
     if (at % 3 !== 0) item.max *= 2;
   }
+  return changed;
 };
 
 /** Less than the threshold. */
@@ -326,10 +330,10 @@ const all = {
   items: night({
     title: 'line items renamed, other maxima, grades',
     life: (sis, day) => {
-      changeLineItems(sis);
-      gradeSome(sis, day, 8);
+      gradeSome(sis, day, 8, changeLineItems(sis));
     },
     unusable: heldRows,
+    late: 'grade-object-update',
     end: 'accepted',
     kills: ['compare', 'send'],
   }),

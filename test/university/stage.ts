@@ -185,6 +185,12 @@ export const setStage = async (sis: Sis) => {
       await put(`snapshots/${name}.zip`, zip);
     },
 
+    /** For some seconds, whoever asks for messages of this function gets them late. */
+    delay: (name: string): Promise<void> =>
+      controls.awsFault('sqs', {
+        ...{ action: 'ReceiveMessage', name: `sis-relay-local-${name}`, delayMs: 6_000, forMs: 15_000 },
+      }),
+
     /** When it has ended, or waits for a person. */
     settled: (droppedAt: string, states: readonly string[]): Promise<Told> =>
       until(`the end of the import of ${droppedAt}`, async () => {
