@@ -34,7 +34,11 @@ export async function startQueuesAndFiles() {
   const s3Store = newS3Store();
   // With a host of its own, fauxqs gives queues addresses under sqs.<region>.localhost, which not every resolver knows.
   sqsStore.host = '';
-  const app = buildApp({ logger: false, defaultRegion: localRegion, stores: { sqsStore, s3Store } as Stores });
+  const app = buildApp({
+    logger: false,
+    defaultRegion: localRegion,
+    stores: { sqsStore, s3Store } as Stores,
+  });
   acceptLargeFiles(app);
   acceptCalendar(app, s3Store);
   acceptEveryPlane(invalidCharacter);
