@@ -10,7 +10,13 @@ const slow = [
     'local/misfortunes',
     'functions/course-export',
   ],
-  ...['functions/submission-upload', 'package/scenarios', 'lib/console/screens', 'package/permissions'],
+  ...[
+    'university/university',
+    'functions/submission-upload',
+    'package/scenarios',
+    'lib/console/screens',
+    'package/permissions',
+  ],
   ...['lib/console/flows', 'package/template', 'package/durable'],
 ];
 

@@ -84,7 +84,7 @@ const judge = (
       lostColumns.push({ file: `${name}.csv`, columns: lost });
       reasons.push(`${name}.csv lacks ${lost.length} columns that it had`);
     }
-    if (read[name]?.rows === 0 && modes[name] === 'bulk' && columns[name] !== undefined)
+    if (read[name]?.rows === 0 && modes[name] === 'bulk' && hadRows(name, comparison, last))
       reasons.push(`${name}.csv has no row`);
   }
   // In an export of changes, what has none is left out.
@@ -100,6 +100,12 @@ const judge = (
     ...withRemovals(comparison, last === undefined, reasons),
   };
 };
+
+/** A term begins without results: that there are none yet is nothing to ask a person about. */
+const hadRows = (name: FileName, { acceptedCounts }: Comparison, last: LastAccepted | undefined): boolean =>
+  name === 'classes' || name === 'users'
+    ? last?.columns[name] !== undefined
+    : (acceptedCounts[name] ?? 0) > 0;
 
 /** Adds its reason to those that there are. */
 export const withRemovals = (

@@ -30,9 +30,12 @@ type LineItemRow = { line: number; refused?: true; item?: LineItem };
 
 type Context = { comparison: Comparison; references: References; mode: Mode };
 
+/** `maxChanges`: it gets another maximum by this snapshot. */
+type ToBe = GradeObject & { maxChanges: boolean };
+
 /** Tells the grade object of a line item, as it will be. */
 export type LineItems = FileRead & {
-  gradeObject(sourcedId: string): Cell<GradeObject>;
+  gradeObject(sourcedId: string): Cell<ToBe>;
   close(): void;
 };
 
@@ -56,10 +59,13 @@ export const compareLineItems = async (files: Files, context: Context): Promise<
     const breathe = createBreath();
     for (const { key, rows } of byKey.groups()) {
       await breathe();
-      const next = apply(key, rows as Decided[], comparison);
+      const decided = rows as Decided[];
+      const next = apply(key, decided, comparison);
       if (next === undefined) continue;
       comparison.state.add(stateLine(kind, key, next));
-      known.set(key, JSON.stringify(next.data));
+      const { maxPoints } = decided[0]?.before?.data ?? next.data;
+      const toBe: ToBe = { ...next.data, maxChanges: next.data.maxPoints !== maxPoints };
+      known.set(key, JSON.stringify(toBe));
     }
     return {
       columns,
@@ -68,7 +74,7 @@ export const compareLineItems = async (files: Files, context: Context): Promise<
         const text = known.get(sourcedId);
         return text === undefined
           ? { problem: 'names no line item that can be used' }
-          : { value: JSON.parse(text) as GradeObject };
+          : { value: JSON.parse(text) as ToBe };
       },
       close: known.close,
     };
@@ -116,8 +122,11 @@ const decideAll = async (
     await breathe();
     const before = old?.value as LineItem | undefined;
     const decided = decide(before, (now?.rows ?? []) as LineItemRow[], { ...context, illegible });
-    if (decided.next === undefined) byKey.add(key, decided);
-    else byTitle.add(titleKey(decided.next), { ...decided, key });
+    const { next } = decided;
+    if (next === undefined) byKey.add(key, decided);
+    else byTitle.add(titleKey(next), { ...decided, key });
+    if (before !== undefined && next !== undefined && titleKey(before) !== titleKey(next))
+      byTitle.add(titleKey(before), { leftBy: key } satisfies Left);
   }
 };
 
@@ -154,26 +163,37 @@ const decide = (
 };
 
 type Titled = Decided & { key: string };
+/** Which line item had this title until now. */
+type Left = { leftBy: string };
 
-/** The platform’s grade objects are known by their names: of two with one name, only what was there before is kept. */
+/**
+ * The platform’s grade objects are known by their names: of two with one name, only what was there before is kept. A title that
+ * another one leaves is free once that is done: until then, what is sent by it would come to the other one.
+ */
 const refuseTwins = async (
   { byTitle, byKey }: Pick<Sorters, 'byTitle' | 'byKey'>,
   comparison: Comparison,
 ): Promise<void> => {
   const breathe = createBreath();
   const counts = countsOf(comparison, name);
-  for (const { rows } of byTitle.groups())
-    for (const { key, before, next, line } of rows as Titled[]) {
+  for (const { rows: all } of byTitle.groups()) {
+    const rows = (all as (Titled | Left)[]).filter((row) => 'key' in row);
+    const isTaken = all.length > rows.length;
+    for (const { key, before, next, line } of rows) {
       await breathe();
       const isNew = before === undefined || next === undefined || titleKey(before) !== titleKey(next);
-      if (rows.length === 1 || !isNew) byKey.add(key, { before, next, line });
+      if (!isNew || (rows.length === 1 && !isTaken)) byKey.add(key, { before, next, line });
       else {
         counts.refused += 1;
-        const problem = 'two line items of one class have this title';
+        const problem =
+          rows.length > 1
+            ? 'two line items of one class have this title'
+            : 'another line item of the class had this title until now: the next snapshot can use it';
         comparison.report.add({ file, line, column: 'title', problem });
         byKey.add(key, { before, next: before });
       }
     }
+  }
 };
 
 const columns: Record<string, string> = {

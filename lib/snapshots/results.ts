@@ -20,7 +20,7 @@ const kind = '3';
 const name = 'results';
 const file = 'results.csv';
 
-type Grade = { type: 'numeric'; points: number; outOf: number } | { type: 'text'; text: string };
+type Grade = { type: 'numeric'; points: number; outOf?: number } | { type: 'text'; text: string };
 type Data = {
   orgUnitCode: string;
   gradeObjectName: string;
@@ -103,17 +103,22 @@ const read = (cell: Cells<Column>, context: Context): Read => {
   return { key, row: { result: { data, ...(atMs !== undefined && { atMs }) } } };
 };
 
-const gradeOf = (cell: Cells<Column>, outOf: number): Grade | { column: string; problem: string } => {
+const gradeOf = (cell: Cells<Column>, outOf: OutOf): Grade | { column: string; problem: string } => {
   const [score, text] = [cell('score').trim(), cell('textScore')];
   const points = numberIn(score);
-  if (points !== undefined) return { type: 'numeric', points, outOf };
+  if (points !== undefined) return { type: 'numeric', points, ...outOf };
   if (score !== '') return { column: 'score', problem: 'must be a number as in 100 or 7.5' };
   if (text === '') return { column: 'score', problem: 'is empty, and so is textScore' };
   if (hasControlInText(text)) return { column: 'textScore', problem: 'holds control characters' };
   return { type: 'text', text };
 };
 
-type Names = Pick<Data, 'orgUnitCode' | 'gradeObjectName' | 'userName' | 'orgDefinedId'> & { outOf: number };
+/**
+ * Not where the maximum is changed by this snapshot, too: nobody knows which of the two messages comes first, and a grade that is
+ * out of the new maximum would be refused by the old one.
+ */
+type OutOf = { outOf?: number };
+type Names = Pick<Data, 'orgUnitCode' | 'gradeObjectName' | 'userName' | 'orgDefinedId'> & { outOf: OutOf };
 
 const namesOf = (
   lineItemId: string,
@@ -124,7 +129,8 @@ const namesOf = (
   if (gradeObject.problem !== undefined) return { column: 'lineItemSourcedId', problem: gradeObject.problem };
   const user = references.users(userId);
   if (user.problem !== undefined) return { column: 'studentSourcedId', problem: user.problem };
-  const { orgUnitCode, name: gradeObjectName, maxPoints: outOf } = gradeObject.value;
+  const { orgUnitCode, name: gradeObjectName, maxPoints, maxChanges } = gradeObject.value;
+  const outOf: OutOf = maxChanges ? {} : { outOf: maxPoints };
   return { orgUnitCode, gradeObjectName, [comparison.settings.user.field]: user.value, outOf };
 };
 
@@ -158,7 +164,7 @@ const again = (key: string, before: Result, context: Context): Result => {
   if ('column' in named) return before;
   const { outOf, ...names } = named;
   const { grade: given, comments } = before.data;
-  const grade: Grade = given.type === 'numeric' ? { ...given, outOf } : given;
+  const grade: Grade = given.type === 'numeric' ? { type: 'numeric', points: given.points, ...outOf } : given;
   return { ...before, data: { ...names, grade, ...(comments !== undefined && { comments }) } };
 };
 

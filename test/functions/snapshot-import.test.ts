@@ -239,6 +239,26 @@ describe('a later snapshot', () => {
     expect((await recordOf(again)).counts).toEqual({ ...unchanged, unchanged: 10 });
   });
 
+  test('that changes a maximum does not say what the new grades are out of', async () => {
+    await importSis(smallSis());
+    await sent();
+    const sis = smallSis();
+    sis.lineItems = change(sis.lineItems, 'l-essay', { resultValueMax: '40' });
+    sis.results.push(result('essay', 'cleo', '30'));
+    const ids = { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay' };
+    await importSis(sis);
+    // Either may be handled first.
+    expect(await sent()).toEqual({
+      'grade-object-update': [{ ...ids, type: 'numeric', maxPoints: 40 }],
+      'grade-push': [{ ...ids, userName: 'cleo', grade: { type: 'numeric', points: 30 } }],
+    });
+    sis.results = change(sis.results, 'r-essay-cleo', { score: '31' });
+    await importSis(sis);
+    expect(await sent()).toEqual({
+      'grade-push': [{ ...ids, userName: 'cleo', grade: { type: 'numeric', points: 31, outOf: 40 } }],
+    });
+  });
+
   test('that is told of twice is imported once', async () => {
     const key = await dropFile(await zipOf(entriesOfSis(smallSis())));
     const first = await invoke({ key });
@@ -420,6 +440,31 @@ describe('rows that cannot be used', () => {
     expect(record.unknownRoles).toEqual({ '"=cmd()"': 1 });
   });
 
+  test('of a title that another line item leaves wait for the next snapshot', async () => {
+    await importSis(smallSis());
+    await sent();
+    const sis = smallSis();
+    sis.lineItems = [
+      ...change(sis.lineItems, 'l-essay', { title: 'Old essay' }),
+      { sourcedId: 'l-new', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '20' },
+    ];
+    sis.results.push(result('new', 'cleo', '9'));
+    const answer = await importSis(sis);
+    const ids = { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay' };
+    expect(await sent()).toEqual({
+      'grade-object-update': [{ ...ids, type: 'numeric', name: 'Old essay' }],
+    });
+    expect(await reportOf(answer)).toEqual([
+      expect.stringContaining('another line item of the class had this title until now'),
+      expect.stringContaining('names no line item that can be used'),
+    ]);
+    await importSis(sis);
+    expect(await sent()).toEqual({
+      'grade-object-create': [{ orgUnitCode: 'BIO-101', type: 'numeric', name: 'Essay', maxPoints: 20 }],
+      'grade-push': [{ ...ids, userName: 'cleo', grade: { type: 'numeric', points: 9, outOf: 20 } }],
+    });
+  });
+
   test('whose key cannot be read make no removal of what is missing', async () => {
     const sis = smallSis();
     await importSis(sis);
@@ -531,6 +576,12 @@ describe('a snapshot that would remove too much', () => {
       ...(column && { lostColumns: [{ file: 'enrollments.csv', columns: [column.toLowerCase()] }] }),
     });
     await importing;
+  });
+
+  test('waits for nobody where there were no results yet', async () => {
+    const sis = { ...smallSis(), results: [] };
+    await importSis(sis);
+    expect(await importSis(sis)).toMatchObject({ outcome: 'accepted' });
   });
 
   test('is rejected where nobody decides', async () => {

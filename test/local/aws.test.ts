@@ -389,3 +389,14 @@ describe('a fault', () => {
 function sha256(bytes: Uint8Array) {
   return createHash('sha256').update(bytes).digest('hex');
 }
+
+test('the bucket’s calendar dates what is put', async () => {
+  const datedBy = async (now: string | null): Promise<Date | undefined> => {
+    await fetch(`${aws.url}/_local/calendar`, { method: 'POST', body: JSON.stringify({ now }) });
+    const object = { Bucket: 'uploads', Key: 'dated' };
+    await s3.send(new PutObjectCommand({ ...object, Body: 'x' }));
+    return (await s3.send(new HeadObjectCommand(object))).LastModified;
+  };
+  expect(await datedBy('2026-02-03T02:00:00Z')).toEqual(new Date('2026-02-03T02:00:00Z'));
+  expect(Date.now() - Number(await datedBy(null))).toBeLessThan(60_000);
+});

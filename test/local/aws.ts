@@ -14,6 +14,7 @@ import {
   nameRedriveSource,
   type Request,
   refuseAsSqs,
+  type S3Store,
   type Stores,
   sqsAction,
 } from './sqs-fidelity.ts';
@@ -25,14 +26,21 @@ type App = ReturnType<typeof buildApp>;
 /**
  * SQS and S3 by fauxqs, on a free port of 127.0.0.1. `POST` and `DELETE /_local/faults` on the same port make their calls
  * fail, as aws-faults.ts tells: by action (SendMessage, GetObject, ...) and by the name of the queue or `bucket/key`.
+ * `POST /_local/calendar` with `{ "now": "2026-11-01T02:00:00Z" }` has files that are put from then on be of that time.
  */
 export async function startQueuesAndFiles() {
-  const { newSqsStore, invalidCharacter } = await fauxqsInternals();
+  const { newSqsStore, newS3Store, invalidCharacter } = await fauxqsInternals();
   const sqsStore = newSqsStore();
+  const s3Store = newS3Store();
   // With a host of its own, fauxqs gives queues addresses under sqs.<region>.localhost, which not every resolver knows.
   sqsStore.host = '';
-  const app = buildApp({ logger: false, defaultRegion: localRegion, stores: { sqsStore } as Stores });
+  const app = buildApp({
+    logger: false,
+    defaultRegion: localRegion,
+    stores: { sqsStore, s3Store } as Stores,
+  });
   acceptLargeFiles(app);
+  acceptCalendar(app, s3Store);
   acceptEveryPlane(invalidCharacter);
   const faults = acceptFaults(app);
   refuseAsSqs(app, (request) => faults.get(request)?.failedEntries ?? 0);
@@ -72,6 +80,22 @@ function acceptLargeFiles(app: App) {
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 1024 ** 3 }, (_request, body, done) =>
     done(null, body),
   );
+}
+
+/** A whole term can pass in minutes. */
+function acceptCalendar(app: App, store: S3Store) {
+  let now: Date | undefined;
+  const put = store.putObject.bind(store);
+  store.putObject = (...given) => {
+    const object = put(...given);
+    if (now !== undefined) object.lastModified = now;
+    return object;
+  };
+  app.post('/_local/calendar', async (request, reply) => {
+    const { now: given } = JSON.parse(String(request.body)) as { now: string | null };
+    now = given === null ? undefined : new Date(given);
+    return reply.code(204).send();
+  });
 }
 
 function acceptFaults(app: App) {

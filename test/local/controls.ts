@@ -39,7 +39,9 @@ export function controlsOf(description: StackDescription) {
     return (await answer.json()) as Answer;
   };
   return {
-    state: (): Promise<PlatformState> => ask('GET', 'state'),
+    /** Of these tables; default: of all. */
+    state: (...only: string[]): Promise<PlatformState> =>
+      ask('GET', only.length === 0 ? 'state' : `state?only=${only}`),
     requests: (): Promise<PlatformRequest[]> => ask('GET', 'requests'),
     /** What befalls the next requests that match, each that many times. */
     fault: (effect: Effect, { method, path, ...often }: FaultOptions = {}) =>
@@ -72,6 +74,14 @@ export function controlsOf(description: StackDescription) {
       const answer = await fetch(`${description.secretsManager}/_local/requests`);
       const requests = (await answer.json()) as { action: string; secret: string }[];
       return requests.flatMap(({ action, secret }) => (action === 'GetSecretValue' ? [secret] : []));
+    },
+    /** Of which time the bucket's files are that are put from now on; null: of the time that it is. */
+    calendar: async (now: string | null) => {
+      const answer = await fetch(`${description.s3}/_local/calendar`, {
+        method: 'POST',
+        body: JSON.stringify({ now }),
+      });
+      if (!answer.ok) throw new Error(`POST /_local/calendar: ${answer.status} ${await answer.text()}`);
     },
     /** Makes calls of an emulated service fail, as aws-faults.ts tells. */
     awsFault: async (service: 'sqs' | 's3' | 'secretsManager' | 'dynamodb', fault: object) => {

@@ -10,6 +10,7 @@ export type Request = {
 };
 export type Stores = NonNullable<NonNullable<Parameters<typeof buildApp>[0]>['stores']>;
 type SqsStore = Stores['sqsStore'];
+export type S3Store = Stores['s3Store'];
 type Message = { MessageAttributes?: Record<string, MessageAttributeValue>; DelaySeconds?: number };
 type FailedEntry = { Id: string; SenderFault: boolean; Code: string; Message: string };
 
@@ -17,9 +18,11 @@ type FailedEntry = { Id: string; SenderFault: boolean; Code: string; Message: st
 export async function fauxqsInternals() {
   const dist = import.meta.resolve('fauxqs');
   const { SqsStore } = await import(new URL('sqs/sqsStore.js', dist).href);
+  const { S3Store } = await import(new URL('s3/s3Store.js', dist).href);
   const { INVALID_MESSAGE_BODY_CHAR } = await import(new URL('sqs/sqsTypes.js', dist).href);
   return {
     newSqsStore: (): SqsStore => new SqsStore(),
+    newS3Store: (): S3Store => new S3Store(),
     invalidCharacter: INVALID_MESSAGE_BODY_CHAR as RegExp,
   };
 }

@@ -1,0 +1,261 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { DeleteMessageCommand, GetQueueAttributesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { localClient } from '../local/aws.ts';
+import { controlsOf, type PlatformState } from '../local/controls.ts';
+import { attemptsIn } from '../local/play.ts';
+import { startStack } from '../local/stack.ts';
+import { tablesCompared } from './judge.ts';
+import { ambiguousOrgUnits } from './nights.ts';
+import { roleIds, type Sis } from './sis.ts';
+
+/** The record of a snapshot, as far as it is judged. */
+export type Told = {
+  id: string;
+  state: string;
+  byKind: Record<string, Counts>;
+  counts: Counts;
+  why?: string;
+  sent: number;
+  of: number;
+  decided?: { decision: string };
+};
+type Counts = Record<'created' | 'updated' | 'removed' | 'unchanged' | 'refused', number>;
+
+export type Stage = Awaited<ReturnType<typeof setStage>>;
+
+const importer = 'snapshot-import';
+/** Longer, and something hangs. */
+const longestMs = 1_200_000;
+const integrations = [
+  ...['enrollment-create', 'enrollment-remove', 'grade-push', 'grade-object-create', 'grade-object-update'],
+];
+/** Of a busy machine nothing may be repeated for want of an answer: it would be written twice. */
+const patience = {
+  functionTimeoutMs: 60_000,
+  visibilitySeconds: 120,
+  settings: {
+    ATTEMPT_TIMEOUT_MS: '40000',
+    PLATFORM_HEADERS_TIMEOUT_MS: '30000',
+    PLATFORM_BODY_TIMEOUT_MS: '30000',
+  },
+};
+const root = resolve(import.meta.dirname, '../..');
+
+/** The whole of sis-relay on this machine, and the platform of the university, on which nobody is enrolled yet. */
+export const setStage = async (sis: Sis) => {
+  const done = new Map<string, Set<string>>();
+  const waits = new Map<string, number>();
+  const troubles: string[] = [];
+  const stack = await startStack({
+    functions: integrations,
+    ...patience,
+    onLog: (name, line) => {
+      for (const { eventId = '', outcome, kind, reason } of attemptsIn(line)) {
+        const all = done.get(name) ?? new Set();
+        done.set(name, all);
+        if (outcome === 'done' && all.has(eventId)) troubles.push(`${name}: ${eventId} is done twice`);
+        if (outcome === 'done') all.add(eventId);
+        if (outcome === 'superseded') troubles.push(`${name}: ${eventId} is superseded: ${reason}`);
+        if (outcome === 'waiting') waits.set(`${name}: ${kind}`, (waits.get(`${name}: ${kind}`) ?? 0) + 1);
+      }
+    },
+    onError: ({ message }) => troubles.push(message),
+  });
+  const { description, sqs, lambda } = stack;
+  const controls = controlsOf(description);
+  const s3 = new S3Client({ ...localClient(description.s3), forcePathStyle: true });
+  const folder = mkdtempSync(join(tmpdir(), 'sis-relay-university-'));
+  const file = join(folder, 'stack.json');
+  writeFileSync(file, JSON.stringify(description));
+
+  const put = async (Key: string, Body: string | Uint8Array): Promise<void> => {
+    await s3.send(new PutObjectCommand({ Bucket: description.bucket, Key, Body }));
+  };
+  const read = async (Key: string): Promise<string | undefined> => {
+    try {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: description.bucket, Key }));
+      return await Body?.transformToString();
+    } catch (error) {
+      if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
+      throw error;
+    }
+  };
+
+  /** As operators type it. */
+  const typed = async (...words: string[]): Promise<string> => {
+    const args = [join(root, 'lib/cli/sis-relay.js'), ...words, '--stack', file];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = new Promise<number | null>((end) => child.once('close', end));
+    const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    if (status !== 0) throw new Error(`sis-relay ${words.join(' ')} ended with ${status}: ${err}${out}`);
+    return out;
+  };
+
+  const snapshotIds = async (beginning: string): Promise<string[]> => {
+    const { CommonPrefixes = [] } = await s3.send(
+      new ListObjectsV2Command({
+        ...{ Bucket: description.bucket, Prefix: `snapshot-records/${beginning}`, Delimiter: '/' },
+      }),
+    );
+    return CommonPrefixes.map(({ Prefix = '' }) => Prefix.split('/')[1] ?? '');
+  };
+
+  /** The record of the snapshot that was dropped then, as the import writes it. */
+  const record = async (droppedAt: string): Promise<Told | undefined> => {
+    const [id] = await snapshotIds(droppedAt.replace(/[-:]|\.\d+/g, ''));
+    const json = id && (await read(`snapshot-records/${id}/record.json`));
+    return json ? JSON.parse(json) : undefined;
+  };
+
+  const queued = async (QueueUrl: string | undefined): Promise<number> => {
+    const AttributeNames = [
+      ...(['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const),
+      ...(['ApproximateNumberOfMessagesDelayed'] as const),
+    ];
+    const { Attributes = {} } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }));
+    return Object.values(Attributes).reduce((sum, value) => sum + Number(value), 0);
+  };
+  const allQueued = async (): Promise<number> => {
+    const counts = await Promise.all(integrations.map((name) => queued(description.queues[name])));
+    return counts.reduce((sum, count) => sum + count, 0);
+  };
+  const until = async <Found>(
+    what: string,
+    look: () => Promise<Found | undefined>,
+    everyMs = 50,
+  ): Promise<Found> => {
+    const giveUpMs = performance.now() + longestMs;
+    for (;;) {
+      const found = await look();
+      if (found !== undefined) return found;
+      if (performance.now() > giveUpMs) throw new Error(`${what} did not come within ${longestMs / 1000} s`);
+      await sleep(everyMs);
+    }
+  };
+
+  const tellUsers = async (): Promise<void> => {
+    const people = [...sis.people.values()];
+    // Accounts come from elsewhere: they are on the platform before the night.
+    await controls.seed({
+      users: people.map(({ platformId, userName, family, given, number }) => ({
+        ...{ userId: platformId, userName, firstName: given, lastName: family, orgDefinedId: number },
+      })),
+    });
+    const rows = people.map(({ platformId, userName, number }) => `${platformId},${userName},${number}`);
+    await put('crosswalk/users.csv', `${['userId,userName,orgDefinedId', ...rows].join('\n')}\n`);
+    const filled = await lambda?.invoke('crosswalk-fill', { acceptRemovals: true });
+    if (!filled?.ok) throw new Error(`crosswalk-fill: ${JSON.stringify(filled?.error)}`);
+  };
+
+  await controls.seed({
+    roles: [{ roleId: roleIds.aide, name: 'Teaching assistant' }],
+    orgUnits: [
+      ...[...sis.classes.values()].map(({ platformId, code, title }) => ({
+        ...{ orgUnitId: platformId, code, name: title },
+      })),
+      ...ambiguousOrgUnits,
+    ],
+  });
+  await put(
+    'snapshot-settings.json',
+    JSON.stringify({ roles: roleIds, user: { field: 'userName', column: 'username' } }),
+  );
+  await tellUsers();
+  const before = await controls.state(...tablesCompared);
+
+  return {
+    /** What the platform held before. */
+    before,
+    troubles,
+    /** How often messages waited, by function and reason. */
+    waits,
+    typed,
+    tellUsers,
+    record,
+    state: (): Promise<PlatformState> => controls.state(...tablesCompared),
+
+    drop: async (name: string, zip: Uint8Array, droppedAt: string): Promise<void> => {
+      await controls.calendar(droppedAt);
+      await put(`snapshots/${name}.zip`, zip);
+    },
+
+    /** For some seconds, whoever asks for messages of this function gets them late. */
+    delay: (name: string): Promise<void> =>
+      controls.awsFault('sqs', {
+        ...{ action: 'ReceiveMessage', name: `sis-relay-local-${name}`, delayMs: 6_000, forMs: 15_000 },
+      }),
+
+    /** When it has ended, or waits for a person. */
+    settled: (droppedAt: string, states: readonly string[]): Promise<Told> =>
+      until(`the end of the import of ${droppedAt}`, async () => {
+        const told = await record(droppedAt);
+        return told && states.includes(told.state) ? told : undefined;
+      }),
+
+    /** When nothing is queued any more. */
+    quiet: async (): Promise<void> => {
+      let calm = 0;
+      const look = async (): Promise<true | undefined> => {
+        calm = (await allQueued()) === 0 ? calm + 1 : 0;
+        return calm === 2 ? true : undefined;
+      };
+      await until('the end of all messages', look, 150);
+    },
+
+    /** How many messages of a snapshot have had their effect, by function. */
+    effects: (id: string): Record<string, number> =>
+      Object.fromEntries(
+        integrations.map((name) => {
+          const own = [...(done.get(name) ?? [])].filter((eventId) => eventId.startsWith(`${id}/`));
+          return [name, own.length];
+        }),
+      ),
+    allEffects: (): number => [...done.values()].reduce((sum, { size }) => sum + size, 0),
+
+    /** Ends the import's process while it works, so many milliseconds after it has begun to; false: it was over already. */
+    kill: async (phase: 'compare' | 'send', droppedAt: string, afterMs: number): Promise<boolean> => {
+      const isIn = phase === 'compare' ? ['comparing'] : ['sending'];
+      const begun = await until(`the phase ${phase}`, async () => {
+        const told = await record(droppedAt);
+        if (told === undefined) return undefined;
+        if (!['comparing', 'waiting-for-approval', 'sending'].includes(told.state)) return 'over';
+        return isIn.includes(told.state) ? 'begun' : undefined;
+      });
+      if (begun === 'over') return false;
+      await sleep(afterMs);
+      const busy = lambda?.containers(importer).find((each) => each.busy);
+      if (busy !== undefined) process.kill(busy.pid, 'SIGKILL');
+      return busy !== undefined;
+    },
+
+    /** Takes the letters that there are: their kinds, each with its function. */
+    takeLetters: async (): Promise<{ kind: string; function: string; body: string }[]> => {
+      const letters: { kind: string; function: string; body: string }[] = [];
+      const QueueUrl = description.deadLetters;
+      while ((await queued(QueueUrl)) > 0) {
+        const { Messages = [] } = await sqs.send(
+          new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] }),
+        );
+        for (const { Body = '', MessageAttributes = {}, ReceiptHandle } of Messages) {
+          const [, name = ''] = /"type":"sis\.([\w-]+)\.v1"/.exec(Body) ?? [];
+          letters.push({ kind: MessageAttributes.kind?.StringValue ?? '', function: name, body: Body });
+          await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+        }
+        if (Messages.length === 0) await sleep(100);
+      }
+      return letters;
+    },
+
+    close: async (): Promise<void> => {
+      s3.destroy();
+      rmSync(folder, { recursive: true, force: true });
+      await stack.close();
+    },
+  };
+};
