@@ -418,10 +418,10 @@ const all = {
   }),
 };
 
-/** A whole term. What follows a broken export carries what it should have told. */
+/** A whole term. What follows a broken export carries what it should have told, and all that was held. */
 export const term: readonly Night[] = [
-  ...[all.term, all.adds, all.grades, all.half, all.corrections, all.late, all.names, all.column],
-  ...[all.calendar, all.cut, all.items, all.empty, all.header, all.required, all.delta, all.unusable],
+  ...[all.term, all.adds, all.grades, all.half, all.corrections, all.items, all.late, all.names],
+  ...[all.calendar, all.column, all.cut, all.empty, all.header, all.required, all.delta, all.unusable],
   ...[all.illegible, all.legible, all.nothing, all.ambiguous, all.closing, all.last],
 ];
 
