@@ -257,6 +257,15 @@ describe('a code that moves to another org unit', () => {
     expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ outcome: 'same' });
   });
 
+  test('has an object for each source from the first fill on', async () => {
+    await many();
+    await fill();
+    for (const source of ['platform', 'file'])
+      expect(JSON.parse((await textAt(`crosswalk-state/filled/moved-${source}.json`)) ?? '')).toEqual({
+        codes: [],
+      });
+  });
+
   test('and back again has not moved', async () => {
     await many();
     await fill();

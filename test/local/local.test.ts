@@ -14,6 +14,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { letterOf } from '../../lib/dead-letter.ts';
 import { controlsOf } from './controls.ts';
 import { acts, event, invocations } from './scenarios.ts';
+import { sisActs } from './sis-scenarios.ts';
 import type { StackDescription } from './stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -329,7 +330,9 @@ describe('npm start', () => {
   });
 
   test('plays every function', async () => {
-    const played = [...(await acts()).flat(), ...(await invocations())].map((each) => each.function);
+    const played = [...(await acts()).flat(), ...sisActs.flat(), ...(await invocations())].map(
+      (each) => each.function,
+    );
     const files = await readdir(join(project, 'functions'));
     expect([...new Set(played)].sort()).toEqual(files.map((file) => file.replace('.ts', '')).sort());
   });

@@ -161,15 +161,15 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
   const { bodies } = scenario;
   const ends: Attempt[] = [];
   let waits: Attempt[] = [];
-  await scenario.prepare?.(controls, description);
+  await scenario.prepare?.(controls, description, stack);
   for (const [at, body] of bodies.entries()) {
-    if (at > 0 && at === bodies.length - 1) await scenario.beforeLast?.(controls, description);
+    if (at > 0 && at === bodies.length - 1) await scenario.beforeLast?.(controls, description, stack);
     const QueueUrl = description.queues[receiverOf(body, scenario)];
     const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body }));
     const { attempts, waiting, end } = follower.follow(MessageId, scenario.title);
     if (scenario.whileWaiting) {
       await Promise.race([waiting.promise, end.promise]);
-      await scenario.whileWaiting(controls, description);
+      await scenario.whileWaiting(controls, description, stack);
     }
     ends.push(await end.promise);
     waits = attempts.slice(0, -1);
@@ -203,7 +203,7 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
       are,
     );
   }
-  problems.push(...(await holdsProblems(scenario.holds, controls)));
+  problems.push(...(await holdsProblems(scenario, controls)));
   const written = await lettersOf(scenario, letters);
   expect(
     'its letters',
@@ -220,31 +220,50 @@ const receiverOf = (body: string, scenario: Scenario): string =>
 
 /** Invokes a function, and tells what is not as it must be. */
 export async function playInvocation(
-  { function: name, event, prepare, letterOf, answers, holds }: Invocation,
+  invocation: Invocation,
   { stack, letters }: Omit<PlayOptions, 'follower'>,
 ): Promise<{ problems: string[]; answer: Record<string, unknown> }> {
+  const { function: name, event, prepare, does, letterOf, answers } = invocation;
   const { lambda, description } = stack;
   const controls = controlsOf(description);
-  await prepare?.(controls, description);
+  await prepare?.(controls, description, stack);
   if (letterOf) await letters.giveBack(letterOf.bodies);
-  const result = await lambda?.invoke(name, event);
-  const answer = Object(result?.ok ? result.payload : result?.error);
+  const invoke = async () => {
+    const result = await lambda?.invoke(name, event);
+    return Object(result?.ok ? result.payload : result?.error);
+  };
+  const answer: Record<string, unknown> = await (does ? does(stack) : invoke()).catch((error) => ({
+    error: `${error}`,
+  }));
   const problems: string[] = [];
   if (!isDeepStrictEqual(like(answer, answers), answers))
     problems.push(`its answer: ${JSON.stringify(answer)} and not ${JSON.stringify(answers)}`);
-  problems.push(...(await holdsProblems(holds, controls)));
+  problems.push(...(await holdsProblems(invocation, controls)));
   return { problems, answer };
 }
 
+type Holding = Pick<Scenario, 'holds' | 'holdsLater'>;
+
 /** What the platform does not hold as it must. */
-async function holdsProblems(holds: Scenario['holds'], controls: Controls): Promise<string[]> {
-  if (holds === undefined) return [];
-  const { table, where, rows } = holds;
-  const all = (await controls.state())[table] ?? [];
-  const found = all.filter((row) => isDeepStrictEqual(like(row, where), where));
-  const shown = found.map((row, at) => like(row, rows[at] ?? row));
-  return problemOf(`the platform’s ${table}`, shown, rows);
+async function holdsProblems({ holds = [], holdsLater = false }: Holding, controls: Controls) {
+  const untilMs = Date.now() + (holdsLater ? 20_000 : 0);
+  for (;;) {
+    const state = await controls.state();
+    const problems = [holds].flat().flatMap(({ table, where, rows }) => {
+      const found = (state[table] ?? []).filter((row) => isDeepStrictEqual(like(row, where), where));
+      const shown = found.map((row, at) => like(row, rows[at] ?? row));
+      return problemOf(`the platform’s ${table}`, sorted(shown), sorted(rows));
+    });
+    if (problems.length === 0 || Date.now() >= untilMs) return problems;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
+
+const sorted = (rows: Record<string, unknown>[]) =>
+  rows
+    .map((row) => ({ row, text: JSON.stringify(row) }))
+    .sort((one, other) => (one.text < other.text ? -1 : 1))
+    .map(({ row }) => row);
 
 function problemOf(fact: string, actual: unknown, wanted: unknown): string[] {
   if (isDeepStrictEqual(actual, wanted)) return [];

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Controls } from './controls.ts';
 import { eventOf, example } from './examples.ts';
-import { integrationNames, type StackDescription, type StackOptions } from './stack.ts';
+import { integrationNames, type Stack, type StackDescription, type StackOptions } from './stack.ts';
 
-type Intervention = (controls: Controls, description: StackDescription) => Promise<unknown>;
-type Row = Record<string, unknown>;
+type Intervention = (controls: Controls, description: StackDescription, stack: Stack) => Promise<unknown>;
+export type Row = Record<string, unknown>;
+
+/** In the table, those like `where` must be these rows and no others, in any order. */
+type Held = { table: string; where: Row; rows: Row[] };
 
 /** A message or two, what befalls them, and how they must end. */
 export type Scenario = {
@@ -28,8 +31,14 @@ export type Scenario = {
   letter?: { kind: string; status?: number; says: RegExp };
   /** What they cost, as `METHOD status`: the requests whose path matches, of one signer if it is named. */
   requests?: { path: RegExp; userId?: number; are: string[] };
-  /** The rows that the platform must hold in the end, of those in the table that are like `where`. */
-  holds?: { table: string; where: Row; rows: Row[] };
+  /** What the platform must hold in the end. */
+  holds?: Held | Held[];
+  /** It comes by further messages, and is waited for. */
+  holdsLater?: boolean;
+  /** It mostly waits: what follows need not wait for it. */
+  isSlow?: true;
+  /** What must have happened before. */
+  needs?: (Scenario | Invocation)[];
 };
 
 const course = 2001;
@@ -157,17 +166,18 @@ const examples = async (): Promise<Scenario[]> => [
 ];
 
 /** A function that no queue triggers, and what it must answer. */
-export type Invocation = {
-  title: string;
-  function: string;
-  event: unknown;
-  prepare?: Intervention;
+export type Invocation = Pick<
+  Scenario,
+  'title' | 'function' | 'prepare' | 'holds' | 'holdsLater' | 'needs'
+> & {
+  event?: unknown;
+  /** What somebody does instead of invoking it. */
+  does?(stack: Stack): Promise<Row>;
   /** The scenario whose letter lies in the dead-letter queue. */
   letterOf?: Scenario;
   answers: Row;
   /** What its answer says, in a few words. */
   tells(answer: Row): string;
-  holds?: Scenario['holds'];
   /** What is possible because of it. */
   enables?: Scenario;
 };
@@ -218,12 +228,19 @@ export const invocations = async (): Promise<Invocation[]> => [
   {
     title: 'a replay: the unknown grade object is there now',
     function: 'dead-letter-replay',
-    event: { filter: { kind: ['rejected'] }, reason: 'the grade object exists now', as: 'npm start' },
+    event: {
+      filter: { kind: ['rejected'], status: ['404'] },
+      reason: 'the grade object exists now',
+      as: 'npm start',
+    },
     prepare: (controls) =>
       controls.seed({ gradeObjects: [{ gradeObjectId: 5999, orgUnitId: course, maxPoints: 10 }] }),
     letterOf: unknownGradeObject,
+    needs: [unknownGradeObject],
     answers: { ended: 'done', counts: { sent: 1, cameBack: 0 } },
     tells: ({ counts }) => `sent: ${Object(counts).sent}, came back: ${Object(counts).cameBack}`,
+    // Clock and key are others than the function knows: it learns of one, waits, and learns of the other.
+    holdsLater: true,
     holds: held('gradeValues', { userId: 404 }, { gradeObjectId: 5999, pointsNumerator: 4, writes: 1 }),
   },
 ];
@@ -469,6 +486,7 @@ const misfortunes: Scenario[] = [
       event('enrollment-create', { orgUnitId: course, userId: 416, roleId: learner }, 9),
     ],
     outcomes: ['done', 'superseded'],
+    isSlow: true,
     // Another container has removed, which is known for done when its message does not come back.
     waits: 1,
     requests: { path: /users\/416$/, are: ['DELETE 200'] },
@@ -609,8 +627,7 @@ function upload(name: string): string {
   return `s3://sis-relay-uploads/events/${name}`;
 }
 
-/** In the table, those like `where` must be these and no others. */
-function held(table: string, where: Row, ...rows: Row[]) {
+export function held(table: string, where: Row, ...rows: Row[]): Held {
   return { table, where, rows };
 }
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { DeadLetter } from '../../lib/dead-letter.ts';
+import { startChanges } from '../lib/change-poll/changes.ts';
 import { controlsOf } from './controls.ts';
 import { collectLetters, createFollower, play, playInvocation } from './play.ts';
 import {
@@ -11,20 +12,31 @@ import {
   scenarioStack,
 } from './scenarios.ts';
 import { createScreen } from './screen.ts';
+import { expectedWarning, sisActs, sisChanges } from './sis-scenarios.ts';
 import { startStack } from './stack.ts';
 
 const wanted = wordsGiven().toLowerCase();
 const isWanted = ({ title }: { title: string }) => title.toLowerCase().includes(wanted);
-const invoked = (await invocations()).filter(isWanted);
-const neededFor = new Set(invoked.map(({ letterOf }) => letterOf));
-const program = (await acts()).map((act) => act.filter((each) => isWanted(each) || neededFor.has(each)));
-const scenarios = [...program.flat(), ...invoked.flatMap(({ enables }) => enables ?? [])];
-if (scenarios.length + invoked.length === 0) fail(`There is no scenario whose title holds “${wanted}”.`);
+type Step = Scenario | Invocation;
+const last = (await invocations()).filter(isWanted);
+const usual = await acts();
+// What changes the world for everybody comes last.
+const parts: Step[][][] = [[...usual.slice(0, 2), ...sisActs], usual.slice(2)];
+const needed = new Set<Step>();
+for (const step of [...parts.flat(2).filter(isWanted), ...last]) need(step);
+const program = parts.map((part) => part.map((act) => act.filter((step) => needed.has(step))));
+const played = [...program.flat(2), ...last];
+const invoked = played.filter(isInvocation);
+const scenarios = played.flatMap((step) => (isInvocation(step) ? (step.enables ?? []) : step));
+if (played.length === 0) fail(`There is no scenario whose title holds “${wanted}”.`);
 
 const screen = createScreen(Math.max(...[...scenarios, ...invoked].map(({ title }) => title.length)));
 const follower = createFollower({ onAttempt: screen.attempt, onOther: showTrouble });
+const changes = await startChanges();
+changes.has(sisChanges);
 const stack = await startStack({
   ...scenarioStack,
+  settings: { CHANGES_URL: changes.url, CHANGES_PRIVATE: 'true' },
   onLog: follower.onLog,
   onError: (error) => screen.verdict(false, String(error)),
 });
@@ -48,18 +60,15 @@ const interrupted = new Promise<number>((resolve) => {
 });
 interrupted.then(async (status) => {
   await letters.end();
-  await stack.close();
+  await close();
   process.exit(status);
 });
-const results: { scenario: Scenario | Invocation; problems: string[] }[] = [];
-async function perform(scenario: Scenario): Promise<void> {
-  results.push({ scenario, problems: await play(scenario, { stack, follower, letters }) });
-}
-for (const act of program) await Promise.all(act.map(perform));
-let written: DeadLetter[] | undefined;
-for (const scenario of invoked) {
-  // From now on letters are for others to take.
-  if (scenario.letterOf) written = await letters.end();
+const results: { scenario: Step; problems: string[] }[] = [];
+async function perform(scenario: Step): Promise<void> {
+  if (!isInvocation(scenario)) {
+    results.push({ scenario, problems: await play(scenario, { stack, follower, letters }) });
+    return;
+  }
   const { problems, answer } = await playInvocation(scenario, { stack, letters });
   const outcome = problems.length === 0 ? 'done' : 'failed';
   const shown = { messageId: '', function: scenario.function, outcome, answer: scenario.tells(answer) };
@@ -67,8 +76,23 @@ for (const scenario of invoked) {
   results.push({ scenario, problems });
   if (scenario.enables) await perform(scenario.enables);
 }
+for (const part of program) {
+  const slow: Promise<void>[] = [];
+  for (const act of part) {
+    const others: Promise<void>[] = [];
+    for (const step of act) ('isSlow' in step ? slow : others).push(perform(step));
+    await Promise.all(others);
+  }
+  await Promise.all(slow);
+}
+let written: DeadLetter[] | undefined;
+for (const scenario of last) {
+  // From now on letters are for others to take.
+  if (scenario.letterOf) written = await letters.end();
+  await perform(scenario);
+}
 written ??= await letters.end();
-await stack.close();
+await close();
 
 screen.say();
 screen.heading(
@@ -93,6 +117,20 @@ const summary = `${well} of ${counted(results.length, 'scenario')} ended as they
 screen.verdict(isGood, `${isGood ? '✓' : '✗'} ${summary}`);
 process.exitCode = isGood ? 0 : 1;
 
+/** It, and what must have happened before it. */
+function need(step: Step): void {
+  needed.add(step);
+  for (const each of step.needs ?? []) need(each);
+}
+
+function isInvocation(step: Step): step is Invocation {
+  return 'tells' in step;
+}
+
+async function close(): Promise<void> {
+  await Promise.all([stack.close(), changes.close()]);
+}
+
 function functionsOf(played: { function: string }[]): string {
   return [...new Set(played.map((each) => each.function))].join(', ');
 }
@@ -108,6 +146,7 @@ function titleOf(body: string): string | undefined {
 /** A function that cannot even be loaded tells so in plain text; its metrics and what is well are of no interest here. */
 function showTrouble(functionName: string, line: string): void {
   if (line.startsWith('{') && !/"level":"(WARN|ERROR)"/.test(line)) return;
+  if (expectedWarning.test(line)) return;
   screen.verdict(false, `${functionName}: ${line}`);
 }
 

@@ -28,9 +28,9 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .addHelpText('after', examples)
     .action(async (_options: object, command: Command) => {
       const { target, terminal, print, finish } = contextOf(cli, command);
-      const moved = await listMoved(target);
-      print({ moved }, () => movedLines(moved, terminal));
-      finish(moved.length > 0);
+      const listed = await listMoved(target);
+      print(listed, () => movedLines(listed, terminal));
+      finish(listed.moved.length > 0);
     });
   crosswalk
     .command('accept')
@@ -64,4 +64,8 @@ Examples:
   sis-relay crosswalk show --code MATH-101
   sis-relay crosswalk show --user-name lena.learner
   sis-relay crosswalk moved
-  sis-relay crosswalk accept MATH-101 --reason "copied for the new term"`;
+  sis-relay crosswalk accept MATH-101 --reason "copied for the new term"
+
+A message may give these names in place of the platform's ids. crosswalk-fill learns them, by schedule, from the
+platform's lists and from crosswalk/users.csv and crosswalk/org-units.csv in the bucket. Messages with a code that
+moved are parked until a person accepts the move.`;

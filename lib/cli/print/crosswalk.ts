@@ -1,4 +1,4 @@
-import type { MovedCode, ShownName } from '../../crosswalk/names/names.ts';
+import type { MovedCodes, ShownName } from '../../crosswalk/names/names.ts';
 import { plain } from '../../redaction/printable.ts';
 import { ageOf } from '../../wording/amounts.ts';
 import { rest, right, tableOf, wrapped } from './table.ts';
@@ -26,7 +26,12 @@ const nameText = ({ name, source, ids, was, accepted, writtenMs, filled }: Shown
   return `${stands}${changed}${checked}.${ambiguous}${moved}`;
 };
 
-export const movedLines = (moved: readonly MovedCode[], { width, style, command }: Terminal): string[] => {
+const untoldText = (source: keyof typeof sourceText): string =>
+  `No fill of the crosswalk has told of moves yet, by ${sourceText[source]}, or you may not read crosswalk-state/ in the bucket.`;
+
+export const movedLines = ({ moved, untold }: MovedCodes, { width, style, command }: Terminal): string[] => {
+  const missing = untold.flatMap((source) => wrapped(untoldText(source), width, '  '));
+  if (moved.length === 0 && missing.length > 0) return missing;
   if (moved.length === 0) return ['No code has moved to another org unit without that being accepted.'];
   const [header = '', ...rows] = tableOf(
     [rest('Code'), right('Was'), right('Is'), right('Age'), 'By'],
@@ -44,6 +49,7 @@ export const movedLines = (moved: readonly MovedCode[], { width, style, command 
       `Messages with these codes are parked. Accept one: ${command('crosswalk accept <code>')}`,
       width,
     ),
+    ...missing,
   ];
 };
 

@@ -5,7 +5,7 @@ import { createResults } from '../../durable/results.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import type { CallInput } from '../../platform/core/request.ts';
 import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
-import type { CrosswalkKind, CrosswalkSource } from '../table.ts';
+import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from '../table.ts';
 import { type Comparison, compare, type Filling, type Listing, writeBuckets } from './compare.ts';
 import { crosswalkFiles, type FileRead, readFiles, reportKey } from './files.ts';
 import type { Of } from './known.ts';
@@ -352,6 +352,13 @@ const noteMoved = async (
   await store.writeJson(key, { codes } satisfies MovedCodes);
 };
 
+/** An operator's right is to read it, not to list the bucket, and so cannot tell a missing object from a refused one: it is always there. */
+const movedSoFar = async (source: CrosswalkSource, store: FillServices['store']): Promise<MovedCodes> => {
+  const told = await store.readJsonIfAny(movedKey(source));
+  if (told === undefined) await store.writeJson(movedKey(source), { codes: [] } satisfies MovedCodes);
+  return movedIn(told);
+};
+
 /** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
 const enoughTime = async ({ engine, wholeMs }: Run, name: string): Promise<void> => {
   const seconds = await engine.step(name, {
@@ -392,11 +399,7 @@ const tell = async (
       );
   }
   for (const problem of problems) observe.warn(`the crosswalk is held: ${problem}`);
-  const moved = await Promise.all(
-    (['platform', 'file'] as const).map(async (source) =>
-      movedIn(await store.readJsonIfAny(movedKey(source))),
-    ),
-  );
+  const moved = await Promise.all(crosswalkSources.map((source) => movedSoFar(source, store)));
   const movedCodes = moved.reduce((sum, { codes }) => sum + codes.length, 0);
   if (movedCodes > 0)
     observe.warn('codes have moved to other org units: sis-relay crosswalk moved lists them', {

@@ -71,20 +71,26 @@ export const showName = async (
   return shown.flat();
 };
 
+export type MovedCodes = {
+  moved: MovedCode[];
+  /** The sources of which no fill has told, or nothing that may be read. */
+  untold: CrosswalkSource[];
+};
+
 /** Codes that stand for another org unit than before, and nobody has accepted that, as the last fill found them. */
-export const listMoved = async (target: Target): Promise<MovedCode[]> => {
+export const listMoved = async (target: Target): Promise<MovedCodes> => {
   const table = tableOf(target);
   const lists = await Promise.all(
-    crosswalkSources.map(async (source) => {
-      const { codes } = movedIn(await readJson(target, movedKey(source)));
-      return codes.map((each) => ({ ...each, source }));
-    }),
+    crosswalkSources.map(async (source) => ({ source, told: await readJson(target, movedKey(source)) })),
   );
-  const moved = lists.flat();
-  const accepted = await table.namesIn(moved.map(({ code }) => acceptedBucketOf(code)));
-  return moved
-    .filter((each) => !isAccepted(each, accepted.get(acceptedBucketOf(each.code))?.get(each.code)))
-    .sort((one, other) => one.sinceMs - other.sinceMs);
+  const all = lists.flatMap(({ source, told }) => movedIn(told).codes.map((each) => ({ ...each, source })));
+  const accepted = await table.namesIn(all.map(({ code }) => acceptedBucketOf(code)));
+  return {
+    moved: all
+      .filter((each) => !isAccepted(each, accepted.get(acceptedBucketOf(each.code))?.get(each.code)))
+      .sort((one, other) => one.sinceMs - other.sinceMs),
+    untold: lists.flatMap(({ source, told }) => (told === undefined ? [source] : [])),
+  };
 };
 
 type Accepting = {
@@ -136,8 +142,8 @@ const readJson = async (target: Target, key: string): Promise<unknown> => {
     const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
     return JSON.parse((await Body?.transformToString()) ?? '');
   } catch (error) {
-    // No code has moved yet.
-    if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
+    // Without a right to list the bucket, S3 refuses what is not there.
+    if (error instanceof Error && ['NoSuchKey', 'AccessDenied'].includes(error.name)) return undefined;
     throw error;
   }
 };

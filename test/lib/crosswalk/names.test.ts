@@ -1,5 +1,6 @@
-import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { movedLines } from '../../../lib/cli/print/crosswalk.ts';
 import { movedKey } from '../../../lib/crosswalk/moved.ts';
 import { acceptMove, listMoved, showName } from '../../../lib/crosswalk/names/names.ts';
 import {
@@ -8,7 +9,9 @@ import {
   createCrosswalkTable,
   type Entry,
 } from '../../../lib/crosswalk/table.ts';
+import { localClient } from '../../local/aws.ts';
 import { openOffice, startServer } from '../cli/office.ts';
+import { quietTerminal } from '../cli/typed.ts';
 
 let server: Awaited<ReturnType<typeof startServer>>;
 let office: Awaited<ReturnType<typeof openOffice>>;
@@ -56,10 +59,13 @@ describe('a move', () => {
     await know('platform', 'MATH-101', { ids: [200], was: [100] });
     await moved('platform', [first]);
     await moved('file', [second]);
-    expect(await listMoved(office.target)).toEqual([
-      { ...second, source: 'file' },
-      { ...first, source: 'platform' },
-    ]);
+    expect(await listMoved(office.target)).toEqual({
+      moved: [
+        { ...second, source: 'file' },
+        { ...first, source: 'platform' },
+      ],
+      untold: [],
+    });
     expect(await accept('MATH-101', false)).toBeUndefined();
     expect(office.audited).toEqual([]);
     expect(await accept('MATH-101')).toMatchObject({ ids: [200], accepted: true });
@@ -72,7 +78,7 @@ describe('a move', () => {
       },
       { audit: 'end', counts: { accepted: 1 } },
     ]);
-    expect(await listMoved(office.target)).toMatchObject([{ code: 'BIO-1' }]);
+    expect(await listMoved(office.target)).toMatchObject({ moved: [{ code: 'BIO-1' }] });
     await expect(accept('MATH-101')).rejects.toThrow('There is no move of MATH-101 to accept');
   });
 
@@ -84,6 +90,28 @@ describe('a move', () => {
     if (entry) await know('platform', 'CODE', entry);
     await expect(accept('CODE')).rejects.toThrow(says);
   });
+
+  test.each(['NoSuchKey', 'AccessDenied'])(
+    'is not told of yet where the object of a source is answered by %s',
+    async (name) => {
+      const first = { code: 'MATH-101', ids: [200], was: [100], sinceMs: 2 };
+      await moved('platform', [first]);
+      const s3 = new S3Client({ ...localClient(server.url), forcePathStyle: true });
+      s3.middlewareStack.add(
+        (next) => (args) =>
+          JSON.stringify(args.input).includes(movedKey('file'))
+            ? Promise.reject(Object.assign(new Error('refused'), { name }))
+            : next(args),
+        { step: 'initialize' },
+      );
+      const listed = await listMoved({ ...office.target, s3: async () => s3 });
+      s3.destroy();
+      expect(listed).toEqual({ moved: [{ ...first, source: 'platform' }], untold: ['file'] });
+      expect(movedLines({ ...listed, moved: [] }, quietTerminal).join(' ')).toMatch(
+        /No fill of the crosswalk has told of moves yet, by the file in crosswalk\//,
+      );
+    },
+  );
 
   test('that two sources tell differently cannot be accepted', async () => {
     await know('platform', 'CODE', { ids: [1], was: [3] });
