@@ -161,7 +161,8 @@ const rooms: Record<string, string> = {
     'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
   'change-poll':
     'mapping delivery integration config telemetry message credentials files failure redaction aws json',
-  snapshots: 'durable delivery integration config telemetry message files ledger failure aws json sorted',
+  snapshots:
+    'mapping durable delivery integration config telemetry message files ledger failure aws json sorted',
   mapping: 'integration sis-ids json',
   durable: 'delivery files failure aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
