@@ -170,7 +170,11 @@ const takeMessage = ({ row, line, told }: OneRow, { at, message }: One, context:
   if (made === undefined && problems.length === 0) return;
   const cells = message.key.map((column) => row.get(column)?.text ?? '');
   const wrong = message.key.filter((_, place) => !isId(cells[place] ?? ''));
-  const removal = made && message.removed ? removalsOf(row, mapping, at) : undefined;
+  const removal = message.removed && removalsOf(row, mapping, at);
+  const [gone] = removal?.events ?? [];
+  const removed = gone && { function: gone.function, data: gone.data };
+  // Also where the row is refused: what was accepted of it stays.
+  if (removed) held?.set(textOf(removed), '');
   const time = made && timeIn(made, message);
   const all: Problem[] = [
     ...wrong.map((column) => ({ column, problem: 'is no key: it must be one line, and not empty' })),
@@ -183,17 +187,15 @@ const takeMessage = ({ row, line, told }: OneRow, { at, message }: One, context:
     countsOf(comparison, message.function).refused += 1;
     for (const { column, problem } of all) {
       // Several messages may read one column.
-      if (told.has(column)) continue;
-      told.add(column);
+      const text = `${column}\n${problem}`;
+      if (told.has(text)) continue;
+      told.add(text);
       comparison.report.add({ file, line, column, problem });
     }
     if (wrong.length > 0) illegible.add(at);
     else sorter.add(key, { line, refused: true } satisfies MappedRow);
     return;
   }
-  const [gone] = removal?.events ?? [];
-  const removed = gone && { function: gone.function, data: gone.data };
-  if (removed) held?.set(textOf(removed), '');
   const accepted: Accepted = {
     ...{ data: made.data, ...(time?.atMs !== undefined && { atMs: time.atMs }) },
     ...(removed && { removed }),

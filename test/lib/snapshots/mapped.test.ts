@@ -137,6 +137,9 @@ describe('a table', () => {
     await drop(withIds('1,BIO,ada,S,active', '2,BIO,ben,S,active'), 'snapshots/ids.csv');
     const later = await drop(withIds('1,BIO,ada,S,left', '3,BIO,ada,S,active'), 'snapshots/ids.csv');
     expect(later.sent).toEqual(['enrollment-remove BIO ben', 'enrollment-create BIO ada 110']);
+    await drop(withIds('4,BIO,ada,S,active', '3,BIO,ada,S,active'), 'snapshots/ids.csv');
+    const refused = await drop(withIds('4,BIO,ada,X,active'), 'snapshots/ids.csv');
+    expect(refused.sent).toEqual([]);
   });
 
   test('has a history of its own, by its name in any folder, and its own mapping before that of all', async () => {
@@ -209,7 +212,7 @@ describe('a row that cannot be used', () => {
       '"enrollments.csv","4","COURSE, LOGIN","another row has the same key, and differs"',
       '"enrollments.csv","9","ROLE","is missing: must be a positive whole number (data.roleId)"',
     ]);
-    expect(record?.counts).toEqual({ created: 0, updated: 0, removed: 0, unchanged: 1, refused: 5 });
+    expect(record?.counts).toEqual({ created: 0, updated: 0, removed: 0, unchanged: 4, refused: 5 });
     const next = await drop(tableOf('BIO,ada,S,active', 'BIO,ben,S,active', 'BIO,cleo,S,active'));
     expect(next.sent).toEqual(['enrollment-remove BIO dan']);
     expect(next.record?.counts).toMatchObject({ unchanged: 3, removed: 1 });
