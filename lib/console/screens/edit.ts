@@ -17,7 +17,9 @@ export const addEdit = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
   const fieldsOf = (name: string): Columns => {
     const integration = integrations.get(name);
-    return integration === undefined ? new Map() : columnsOf(integration);
+    const columns = integration === undefined ? [] : columnsOf(integration);
+    // Fields whose names are the platform's own cannot be listed.
+    return new Map([...columns].filter(([path]) => !path.endsWith('.*')));
   };
 
   addScreen(desk, ['/edit', 'Edit'], async (query) => {
