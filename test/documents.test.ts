@@ -9,6 +9,8 @@ import { unwrapped } from '../lib/envelope.ts';
 import { dispositions } from '../lib/failure.ts';
 import { readMapping } from '../lib/mapping/mapping.ts';
 import { messageType, parseMessage } from '../lib/message.ts';
+import { mappingFor } from '../lib/snapshots/mapping-file.ts';
+import { snapshotSettings } from '../lib/snapshots/settings-file.ts';
 import { documentOf, examplesIn, sectionOf } from './documents.ts';
 import { example } from './local/examples.ts';
 import { contracts } from './package/contract.ts';
@@ -105,6 +107,17 @@ describe('documents', () => {
     const [change] = noticesIn(JSON.stringify(changes), { after: undefined, limit: 500 });
     const made = lettersOf(change!, { mapping: read.mapping, integrations, nowMs: Date.now() });
     expect(made).toMatchObject({ letters: [{ function: 'enrollment-create' }] });
+  });
+
+  test('what the producers’ guide shows of snapshots is read as it says', async () => {
+    const [settings, mapping, ...others] = examplesIn(sectionOf('events/README.md', '## Snapshots'));
+    expect(others).toEqual([]);
+    const { roles } = settings as { roles: Record<string, number> };
+    expect(snapshotSettings.parse({ roles })).toEqual(settings);
+    const integrations = await loadIntegrations();
+    const store = { textIfAny: async () => JSON.stringify(mapping) };
+    const read = await mappingFor('snapshots/registrations.csv', { store, integrations });
+    expect(read.messages).toMatchObject([{ key: ['COURSE', 'LOGIN'] }]);
   });
 
   test('the deployment guide shows secrets for changes that are taken', () => {

@@ -8,6 +8,7 @@ type JsonSchema = {
   enum?: unknown[];
   properties?: Record<string, JsonSchema>;
   items?: JsonSchema;
+  additionalProperties?: JsonSchema | boolean;
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
 };
@@ -19,7 +20,7 @@ export type Column = {
   choices: string[];
 };
 
-/** The columns that a function's table may have, such as `grade.points` or `files.0.uri`. */
+/** The columns that a function's table may have, such as `grade.points`, `files.0.uri`, or `send.*` for any name. */
 export type Columns = Map<string, Column>;
 
 /** From the function's own schema; a list stands as its first element. */
@@ -28,9 +29,7 @@ export const columnsOf = ({ data }: Pick<Integration<unknown>, 'data'>): Columns
   const open = new Set<string>();
   const collect = (schema: JsonSchema, path: string): void => {
     for (const each of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) collect(each, path);
-    for (const [name, each] of Object.entries(schema.properties ?? {}))
-      collect(each, path === '' ? name : `${path}.${name}`);
-    if (schema.items) collect(schema.items, `${path}.0`);
+    for (const [name, each] of innerOf(schema)) collect(each, path === '' ? name : `${path}.${name}`);
     for (const type of [schema.type ?? []].flat()) {
       if (type === 'object' || type === 'array') continue;
       const { types, choices } = columns.get(path) ?? { types: new Set(), choices: [] };
@@ -47,6 +46,13 @@ export const columnsOf = ({ data }: Pick<Integration<unknown>, 'data'>): Columns
   );
 };
 
+/** What lies in an object or a list; `*`: fields whose names are the platform's own. */
+const innerOf = ({ properties = {}, items, additionalProperties: others }: JsonSchema) => [
+  ...Object.entries(properties),
+  ...(items ? [['0', items] as const] : []),
+  ...(typeof others === 'object' ? [['*', others] as const] : []),
+];
+
 /** Undefined where it may have any value of its type; for a boolean, its type says enough. */
 const choicesOf = (schema: JsonSchema, type: string): string[] | undefined => {
   if (type === 'null') return [];
@@ -61,10 +67,17 @@ const envelopeColumns = ['id', 'time', 'source', 'sequence'];
 export const unknownColumns = (header: string[], columns: Columns): string[] =>
   header.filter((name) => columnOf(name, columns) === undefined && !envelopeColumns.includes(name));
 
-export const columnOf = (name: string, columns: Columns): Column | undefined => columns.get(inFirst(name));
+export const columnOf = (name: string, columns: Columns): Column | undefined =>
+  columns.get(inFirst(name)) ?? columns.get(inFirst(name).replace(/[^.]+$/, '*'));
 
 /** `files.3.uri` is of the same kind as `files.0.uri`. */
 const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');
+
+/** Spreadsheets write commas or semicolons, by their locale. */
+export const delimiterIn = (header: string): string => {
+  const counts = [',', ';', '\t'].map((each) => ({ each, count: header.split(each).length }));
+  return counts.reduce((best, next) => (next.count > best.count ? next : best)).each;
+};
 
 export type Cell = { text: string; quoted: boolean };
 

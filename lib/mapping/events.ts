@@ -23,26 +23,29 @@ export type MadeOrProblems =
   | { events: Made[]; problems?: undefined }
   | { problems: Problem[]; events?: undefined };
 
-/** What a row or notice makes by a mapping: nothing, where no message is for it. */
-export const eventsOf = (given: Given, { messages }: Mapping): MadeOrProblems =>
+/** What a row or notice makes by a mapping: nothing, where no message is for it. `only`: by the message at this place alone. */
+export const eventsOf = (given: Given, { messages }: Mapping, only?: number): MadeOrProblems =>
   all(
     messages.map((message, at) => ({ message, event: message, at })),
-    given,
+    { given, only },
   );
 
 /** What is sent where the row, as it was once, is missing. */
-export const removalsOf = (given: Given, { messages }: Mapping): MadeOrProblems =>
+export const removalsOf = (given: Given, { messages }: Mapping, only?: number): MadeOrProblems =>
   all(
     messages.flatMap((message, at) => (message.removed ? [{ message, event: message.removed, at }] : [])),
-    given,
+    { given, only },
   );
 
 type Wanted = { message: MappedMessage; event: MappedEvent; at: number };
 
-const all = (wanted: Wanted[], given: Given): MadeOrProblems => {
+const all = (
+  wanted: Wanted[],
+  { given, only }: { given: Given; only: number | undefined },
+): MadeOrProblems => {
   const problems = new Map<string, string>();
   const events = wanted
-    .filter(({ message }) => isFor(message, given))
+    .filter(({ message, at }) => (only === undefined || at === only) && isFor(message, given))
     .map((each) => make(each, given, problems));
   if (problems.size === 0) return { events };
   return { problems: [...problems].map(([column, problem]) => ({ column, problem })) };
@@ -60,23 +63,30 @@ const isFor = ({ resource, operations, when }: MappedMessage, given: Given): boo
 
 const make = ({ message, event, at }: Wanted, given: Given, problems: Map<string, string>): Made => {
   const data: Record<string, unknown> = {};
-  const columns = new Map<string, string>();
   for (const field of event.fields) {
     const { path, from } = field;
-    if (from !== undefined) columns.set(`data.${path}`, from);
     const { value, problem } = fieldIn(field, given);
     if (problem !== undefined)
       problems.set(from ?? path, problem.replace('values', `messages[${at}].data.${path}.values`));
     else if (value !== undefined) put(data, path.split('.'), value);
   }
   const time = message.time === undefined ? undefined : valueIn(given, message.time);
-  if (message.time !== undefined) columns.set('time', message.time);
   return {
-    ...{ function: event.function, at, data, columns },
+    ...{ function: event.function, at, data, columns: columnsBehind(event, message.time) },
     ...(time !== undefined && { time: textOf(time) }),
     ...(message.key && { key: message.key.map((column) => textOf(valueIn(given, column))) }),
   };
 };
+
+/** By path, the column that gives it. */
+export const columnsBehind = (
+  { fields }: Pick<MappedEvent, 'fields'>,
+  time?: string,
+): ReadonlyMap<string, string> =>
+  new Map([
+    ...fields.flatMap(({ path, from }) => (from === undefined ? [] : [[`data.${path}`, from] as const])),
+    ...(time === undefined ? [] : [['time', time] as const]),
+  ]);
 
 const fieldIn = (
   { types, from, values, otherwise }: Field,

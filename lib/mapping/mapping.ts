@@ -74,7 +74,8 @@ export const readMapping = (
   text: string,
   functions: Kinds,
 ): { mapping: Mapping } | { problems: string[] } => {
-  const read = readJson(text);
+  // Programs on Windows put a byte order mark before UTF-8.
+  const read = readJson(text.replace(/^\uFEFF/, ''));
   if ('problem' in read) return { problems: [`it ${read.problem}`] };
   const parsed = schema.safeParse(read.json);
   if (!parsed.success) return { problems: parsed.error.issues.flatMap(problemsOf) };

@@ -9,7 +9,7 @@ import { unknownName } from '../deployment/nearest.ts';
 import { eventIn, type Unwrapped, unwrapped } from '../envelope.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
-import { type Cell, columnsOf, eventOf, unknownColumns } from '../mapping/columns.ts';
+import { type Cell, columnsOf, delimiterIn, eventOf, unknownColumns } from '../mapping/columns.ts';
 import { eventsOf, type Made, type Problem } from '../mapping/events.ts';
 import { columnsIn, type Mapping, readMapping } from '../mapping/mapping.ts';
 import { messageType } from '../message.ts';
@@ -281,11 +281,7 @@ async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
 /** Spreadsheets write empty rows at the end. */
 const isEmpty = (record: Cell[]): boolean => record.every(({ text, quoted }) => text === '' && !quoted);
 
-/** Spreadsheets write commas or semicolons, by their locale. */
 const delimiterOf = async (input: Input): Promise<string> => {
-  for await (const header of createInterface({ input: input.open() })) {
-    const counts = [',', ';', '\t'].map((each) => ({ each, count: header.split(each).length }));
-    return counts.reduce((best, next) => (next.count > best.count ? next : best)).each;
-  }
+  for await (const header of createInterface({ input: input.open() })) return delimiterIn(header);
   return ',';
 };

@@ -14,7 +14,7 @@ import type { Files } from './zip.ts';
 export type LastAccepted = {
   /** By file, of all that were accepted before. */
   columns: Record<string, string[]>;
-  /** By which columns classes and users were known. */
+  /** By which columns classes and users were known; of a table, by which columns its rows were. */
   by: string;
 };
 
@@ -74,34 +74,52 @@ const judge = (
   last: LastAccepted | undefined,
 ): Omit<Outcome, 'by' | 'unknownRoles'> => {
   const present = fileNames.filter((name) => modes[name] !== 'absent');
+  const { reasons, ...columns } = columnsOf(
+    present.map((name) => {
+      const { columns = [], rows = 0 } = read[name] ?? {};
+      const isWhole = modes[name] === 'bulk';
+      return { name, file: `${name}.csv`, columns, rows, isWhole, hadRows: hadRows(name, comparison, last) };
+    }),
+    last,
+  );
+  // In an export of changes, what has none is left out.
+  if (!Object.values(modes).includes('delta'))
+    for (const name of Object.keys(last?.columns ?? {}))
+      if (!(present as string[]).includes(name))
+        reasons.push(`${name}.csv is missing, which was there before`);
+  return { ...totals(comparison), ...columns, ...withRemovals(comparison, last === undefined, reasons) };
+};
+
+type ReadFile = FileRead & {
+  name: string;
+  file: string;
+  isWhole: boolean;
+  /** Something of it was accepted last: a term begins without results, which is nothing to ask a person about. */
+  hadRows: boolean;
+};
+
+/** What files had before, and have now: reasons for a person to look where they lost something. */
+export const columnsOf = (
+  files: ReadFile[],
+  last: LastAccepted | undefined,
+): Pick<Outcome, 'columns' | 'lostColumns' | 'reasons'> => {
   const columns = { ...last?.columns };
   const lostColumns: NonNullable<SnapshotRecord['lostColumns']> = [];
   const reasons: string[] = [];
-  for (const name of present) {
-    const now = (read[name]?.columns ?? []).map((column) => column.toLowerCase());
-    const lost = (columns[name] ?? []).filter((column) => !now.includes(column));
+  for (const { name, file, rows, isWhole, hadRows, ...read } of files) {
+    const now = read.columns.map((column) => column.toLowerCase());
+    const before = columns[name];
+    const lost = (before ?? []).filter((column) => !now.includes(column));
     if (lost.length > 0) {
-      lostColumns.push({ file: `${name}.csv`, columns: lost });
-      reasons.push(`${name}.csv lacks ${lost.length} columns that it had`);
+      lostColumns.push({ file, columns: lost });
+      reasons.push(`${file} lacks ${lost.length} columns that it had`);
     }
-    if (read[name]?.rows === 0 && modes[name] === 'bulk' && hadRows(name, comparison, last))
-      reasons.push(`${name}.csv has no row`);
+    if (rows === 0 && isWhole && hadRows) reasons.push(`${file} has no row`);
+    columns[name] = now;
   }
-  // In an export of changes, what has none is left out.
-  if (!Object.values(modes).includes('delta'))
-    for (const name of Object.keys(columns))
-      if (!(present as string[]).includes(name))
-        reasons.push(`${name}.csv is missing, which was there before`);
-  for (const name of present)
-    columns[name] = (read[name]?.columns ?? []).map((column) => column.toLowerCase());
-  return {
-    ...{ ...totals(comparison), columns },
-    ...(lostColumns.length > 0 && { lostColumns }),
-    ...withRemovals(comparison, last === undefined, reasons),
-  };
+  return { columns, reasons, ...(lostColumns.length > 0 && { lostColumns }) };
 };
 
-/** A term begins without results: that there are none yet is nothing to ask a person about. */
 const hadRows = (name: FileName, { acceptedCounts }: Comparison, last: LastAccepted | undefined): boolean =>
   name === 'classes' || name === 'users'
     ? last?.columns[name] !== undefined

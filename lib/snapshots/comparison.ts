@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { keepMemoryBelow } from '../files/memory.ts';
+import { isTooOld } from '../ledger/rules.ts';
 import { createSorter, readLines, type Sorter } from '../sorted/sorted.ts';
 import type { PackedLines } from './packed-lines.ts';
 import type { Counts } from './record.ts';
@@ -128,4 +129,28 @@ export const addEvent = (comparison: Comparison, event: NewEvent): string | unde
   const problem = check(event.function, body);
   if (problem === undefined) changes.add(body);
   return problem;
+};
+
+/** Of what was accepted. */
+export type Times = {
+  /** When the SIS says that it was changed. */
+  atMs?: number;
+  /** The time of the event that was sent last: no later one may be older. */
+  sentMs?: number;
+};
+
+const dayMs = 24 * 3_600_000;
+
+/**
+ * When the SIS says that it was changed, where that is later than all that was sent of it. Otherwise when the snapshot was
+ * dropped: of an event that is older than another, or than the ledger's memory, the function would send nothing.
+ */
+export const timeOf = (
+  before: Times | undefined,
+  { atMs = 0 }: Times,
+  { droppedMs }: Pick<Comparison, 'droppedMs'>,
+): number => {
+  const lastMs = Math.max(before?.atMs ?? 0, before?.sentMs ?? 0);
+  const isUsable = atMs > lastMs && atMs <= droppedMs && !isTooOld(atMs, droppedMs + 2 * dayMs);
+  return isUsable ? atMs : droppedMs;
 };

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,12 +10,14 @@ import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { draftOf } from '../message.ts';
 import { pathOfKind, splitState } from './accepted.ts';
-import { compareOneRoster } from './compare.ts';
+import { compareOneRoster, type Outcome } from './compare.ts';
 import { type Comparison, type EventCheck, entriesIn, noCounts } from './comparison.ts';
+import { compareMapped } from './mapped.ts';
+import { mappingFor } from './mapping-file.ts';
 import { createPackedLines } from './packed-lines.ts';
 import {
   type AcceptedSnapshot,
-  acceptedKey,
+  acceptedKeyOf,
   acceptedSnapshot,
   changesKey,
   partsKey,
@@ -25,6 +28,7 @@ import {
   stateKey,
 } from './record.ts';
 import { createReport } from './report.ts';
+import { fileNameOf, isTable } from './request.ts';
 import type { SnapshotServices } from './services.ts';
 import { settingsKey, snapshotSettings } from './settings-file.ts';
 import type { Dropped, SnapshotStore } from './store.ts';
@@ -51,9 +55,11 @@ export type Examined =
       accepted: AcceptedSnapshot;
     };
 
-/** Ids that sort by when the snapshots were dropped. */
-const idOf = (droppedMs: number, sha256: string): string =>
-  `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${sha256.slice(0, 8)}`;
+/** Ids that sort by when the snapshots were dropped. Two tables without a row may have the same content. */
+const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
+  const mark = isTable(key) ? hash('sha256', `${fileNameOf(key)}\n${sha256}`) : sha256;
+  return `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark.slice(0, 8)}`;
+};
 
 /** As in an id. */
 const dropOf = (id: string): string => id.slice(0, 16);
@@ -74,8 +80,8 @@ export const examine = async (
         outcome: 'replaced',
         message: 'It was replaced since: its own notice imports it.',
       };
-    const id = idOf(dropped.droppedMs, sha256);
-    const last = await lastAccepted(store);
+    const id = idOf(dropped, sha256);
+    const last = await lastAccepted(store, dropped.key);
     const before = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
     const done = before && overBefore(before, id);
     if (done) return done;
@@ -109,8 +115,12 @@ export const examine = async (
 const end = (store: SnapshotStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
 
-export const lastAccepted = async (store: SnapshotStore): Promise<AcceptedSnapshot | undefined> => {
-  const json = await store.readJsonIfAny(acceptedKey);
+/** With which a file of this key is compared. */
+export const lastAccepted = async (
+  store: SnapshotStore,
+  key: string,
+): Promise<AcceptedSnapshot | undefined> => {
+  const json = await store.readJsonIfAny(acceptedKeyOf(key));
   return json === undefined ? undefined : acceptedSnapshot.parse(json);
 };
 
@@ -175,10 +185,7 @@ const compare = async (
       return existsSync(lines) ? entriesIn(lines) : [];
     },
   };
-  if (!/\.zip$/i.test(dropped.key))
-    throw new UnusableSnapshot('Only a zip of OneRoster can be imported: this file has another name');
-  const files = await openZip(path);
-  const outcome = await compareOneRoster(files, comparison, last).finally(() => files.close());
+  const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services });
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
   const accepted = { id, number: comparison.number + 1, columns, by };
   report.end();
@@ -197,6 +204,20 @@ const compare = async (
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
+};
+
+type World = { comparison: Comparison; last: AcceptedSnapshot | undefined; services: Services };
+
+const outcomeOf = async (
+  { path, key }: { path: string; key: string },
+  { comparison, last, services }: World,
+): Promise<Outcome> => {
+  if (isTable(key)) {
+    const mapping = await mappingFor(key, services);
+    return await compareMapped({ path, file: fileNameOf(key), mapping }, comparison, last);
+  }
+  const files = await openZip(path);
+  return await compareOneRoster(files, comparison, last).finally(() => files.close());
 };
 
 const settingsOf = async (store: SnapshotStore) => {

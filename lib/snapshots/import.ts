@@ -4,7 +4,7 @@ import { createResults } from '../durable/results.ts';
 import { failureOf } from '../failure.ts';
 import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
 import {
-  acceptedKey,
+  acceptedKeyOf,
   decision,
   recordKey,
   recordsPrefix,
@@ -46,7 +46,7 @@ export const importJob = (services: () => Promise<SnapshotServices>): Job<string
     const progress: Progress = {};
     try {
       await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
-      const answer = await importFile(key, engine, { world, progress });
+      const answer = await importFile(engine, { world, progress, key });
       const { id } = answer;
       return id === undefined ? answer : { ...answer, record: store.addressOf(recordKey(id)) };
     } catch (error) {
@@ -58,9 +58,10 @@ export const importJob = (services: () => Promise<SnapshotServices>): Job<string
 
 /** What is known so far, for when it fails. */
 type Progress = { id?: string };
-type World = { world: SnapshotServices; progress: Progress };
+type World = { world: SnapshotServices; progress: Progress; key: string };
 
-const importFile = async (key: string, engine: Engine, { world, progress }: World): Promise<ImportAnswer> => {
+const importFile = async (engine: Engine, given: World): Promise<ImportAnswer> => {
+  const { world, progress, key } = given;
   const { store, limits } = world;
   const { backoff } = limits;
   const { dropped, startedAt } = await engine.step('begin', {
@@ -82,7 +83,7 @@ const importFile = async (key: string, engine: Engine, { world, progress }: Worl
     await tell('rejected', engine, world);
     return { outcome: 'rejected', message: 'Nothing was sent.', id: examined.id };
   }
-  return send(examined, engine, world);
+  return send(examined, engine, given);
 };
 
 type ToBeSent = Extract<Examined, { is: 'to be sent' }>;
@@ -117,13 +118,13 @@ const isApproved = async (
   return answer?.decision === 'approved';
 };
 
-const send = async (examined: ToBeSent, engine: Engine, world: SnapshotServices): Promise<ImportAnswer> => {
+const send = async (examined: ToBeSent, engine: Engine, { world, key }: World): Promise<ImportAnswer> => {
   const { store, limits, observe } = world;
   const { backoff } = limits;
   const { id, parts, against, accepted } = examined;
   const isStill = await engine.step('begin to send', {
     work: async () => {
-      const last = await lastAccepted(store);
+      const last = await lastAccepted(store, key);
       if (last?.id !== against) return false;
       await change(store, id, { state: 'sending', sendingAt: new Date().toISOString(), why: undefined });
       return true;
@@ -158,7 +159,7 @@ const send = async (examined: ToBeSent, engine: Engine, world: SnapshotServices)
   }
   return engine.step('accept', {
     work: async () => {
-      await store.writeJson(acceptedKey, accepted);
+      await store.writeJson(acceptedKeyOf(key), accepted);
       const { counts, sent } = await change(store, id, {
         ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
       });

@@ -1,10 +1,14 @@
 import * as z from 'zod';
+import { fileNameOf, isTable } from './request.ts';
 
 /** Where a snapshot's records lie in the bucket: outside of the prefix whose files start the import. */
 export const recordsPrefix = 'snapshot-records/';
 export const recordKey = (id: string): string => `${recordsPrefix}${id}/record.json`;
-/** `{ id }` of the snapshot that was accepted last. */
+/** `{ id }` of the zip that was accepted last. */
 export const acceptedKey = `${recordsPrefix}accepted.json`;
+/** The same of what a file is compared with: a table with the last one of its own name, and a zip with the last zip. */
+export const acceptedKeyOf = (key: string): string =>
+  isTable(key) ? `${recordsPrefix}accepted/${fileNameOf(key)}.json` : acceptedKey;
 /** Rows that were refused: file, line, column, problem. */
 export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.csv`;
 
@@ -14,7 +18,7 @@ export const partsKey = (id: string): string => `${recordsPrefix}${id}/parts.jso
 /** What holds once they are sent: lines of a kind, a key and a value, sorted. */
 export const stateKey = (id: string): string => `${recordsPrefix}${id}/state.gz`;
 
-/** `accepted.json` */
+/** `accepted.json`, or that of a table. */
 export const acceptedSnapshot = z.object({
   id: z.string(),
   /** So many were accepted, it included. */
@@ -50,7 +54,7 @@ export type Decision = z.output<typeof decision>;
 
 /** `record.json`: the import writes it, and operators read it. Times are ISO 8601. */
 export const snapshotRecord = z.object({
-  /** `20261123T020000Z-0a1b2c3d`: when the file was dropped, and the first 8 hex digits of its SHA-256. */
+  /** `20261123T020000Z-0a1b2c3d`: when the file was dropped, and the first 8 hex digits of its SHA-256 (of a table, of that and its name). */
   id: z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/),
   /** Of the file in the bucket. */
   key: z.string(),

@@ -24,5 +24,11 @@ export const keyIn = (given: unknown): string => {
   throw new Error(`The event names no file under ${snapshotsPrefix}: give {"key": "snapshots/….zip"}`);
 };
 
+/** A table, which a mapping file beside it makes messages of. */
+export const isTable = (key: string): boolean => /\.csv$/i.test(key);
+
+/** Without the folders that it lies in. */
+export const fileNameOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
+
 /** Other files lie beside them: how columns are mapped, for example. */
-export const isSnapshot = (key: string): boolean => /\.(zip|csv)$/i.test(key);
+export const isSnapshot = (key: string): boolean => /\.zip$/i.test(key) || isTable(key);

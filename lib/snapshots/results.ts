@@ -1,4 +1,3 @@
-import { isTooOld } from '../ledger/rules.ts';
 import { pairsOf } from '../sorted/sorted.ts';
 import { hasControlInText, instantMsIn, isId, numberIn } from './cells.ts';
 import {
@@ -10,6 +9,8 @@ import {
   type Mode,
   separator,
   stateLine,
+  type Times,
+  timeOf,
 } from './comparison.ts';
 import type { LineItems } from './line-items.ts';
 import { type Cells, columnOf, type FileRead, type Read, readRows, wrongStatus } from './reading.ts';
@@ -31,13 +32,7 @@ type Data = {
 };
 
 /** A grade that was accepted. */
-type Result = {
-  data: Data;
-  /** When the SIS says that it was changed. */
-  atMs?: number;
-  /** The time of the event that was sent last: no later one may be older. */
-  sentMs?: number;
-};
+type Result = Times & { data: Data };
 
 /** A row, by its line: `refused`, `pending` until it is fully graded, or the grade; else it is deleted. */
 type ResultRow = { line: number; refused?: true; pending?: true; result?: Result };
@@ -210,16 +205,4 @@ const contentOf = ({ data }: Result): string => {
   const { orgUnitCode, userName, orgDefinedId, grade, comments = '' } = data;
   const value = grade.type === 'numeric' ? grade.points : grade.text;
   return JSON.stringify([orgUnitCode, userName, orgDefinedId, grade.type, value, comments]);
-};
-
-const dayMs = 24 * 3_600_000;
-
-/**
- * When the SIS says that it was changed, where that is later than all that was sent of it. Otherwise when the snapshot was
- * dropped: of an event that is older than another, or than the ledger's memory, the function would send nothing.
- */
-const timeOf = (before: Result | undefined, { atMs = 0 }: Result, { droppedMs }: Comparison): number => {
-  const lastMs = Math.max(before?.atMs ?? 0, before?.sentMs ?? 0);
-  const isUsable = atMs > lastMs && atMs <= droppedMs && !isTooOld(atMs, droppedMs + 2 * dayMs);
-  return isUsable ? atMs : droppedMs;
 };

@@ -25,14 +25,15 @@ type TableOptions = {
   /** As people know it. */
   file: string;
   required?: readonly string[];
+  delimiter?: string;
+  /** A cell that is empty within quotation marks is read as this: so it can be told from one that is not given. */
+  emptyInQuotes?: string;
 };
 
 /** @throws UnusableSnapshot where it is not CSV in UTF-8 with these columns, also while its rows are read. */
-export const openTable = async (
-  pieces: AsyncIterable<Buffer>,
-  { file, required = [] }: TableOptions,
-): Promise<Table> => {
-  const batches = recordsIn(pieces, file);
+export const openTable = async (pieces: AsyncIterable<Buffer>, options: TableOptions): Promise<Table> => {
+  const { file, required = [] } = options;
+  const batches = recordsIn(pieces, options);
   const first = await batches.next();
   const [header, ...others] = first.done ? [] : first.value;
   if (header === undefined) throw new UnusableSnapshot(`${file} is empty: it lacks even a header`);
@@ -66,13 +67,20 @@ const checked = (rows: Row[], count: number): Row[] => {
 
 type Read = { info: { lines: number }; record: string[] };
 
-async function* recordsIn(pieces: AsyncIterable<Buffer>, file: string): AsyncGenerator<Row[], void> {
+async function* recordsIn(
+  pieces: AsyncIterable<Buffer>,
+  { file, delimiter = ',', emptyInQuotes }: TableOptions,
+): AsyncGenerator<Row[], void> {
   const parser = new Parser({
     bom: true,
     info: true,
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     max_record_size: maxRecordBytes,
+    delimiter,
+    ...(emptyInQuotes !== undefined && {
+      cast: (text, { quoting }) => (text === '' && quoting ? emptyInQuotes : text),
+    }),
   });
   let lastLine = 0;
   let rows: Row[] = [];

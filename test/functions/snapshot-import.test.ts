@@ -771,6 +771,79 @@ describe('a file that is none', () => {
   });
 });
 
+describe('a table with a mapping', () => {
+  const table = 'snapshots/registrations.csv';
+  const header = 'COURSE;LOGIN;ROLE';
+  const mapping = {
+    messages: [
+      {
+        function: 'enrollment-create',
+        data: {
+          orgUnitCode: 'COURSE',
+          userName: 'LOGIN',
+          roleId: { from: 'ROLE', values: { S: 110, T: 109 } },
+        },
+        key: ['COURSE', 'LOGIN'],
+        removed: { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', userName: 'LOGIN' } },
+      },
+    ],
+  };
+  const drop = (...rows: string[]) => importFile([header, ...rows].join('\r\n'), table);
+  beforeEach(() => put('snapshots/registrations.mapping.json', JSON.stringify(mapping)));
+
+  test('is compared with the last of its name, and leaves the zips alone', async () => {
+    await importSis(smallSis());
+    await sent();
+    const first = await drop('BIO-101;ada;S', 'BIO-101;tess;T', 'BIO-101;"=cmd()";X');
+    expect(first).toMatchObject({ outcome: 'accepted', message: '2 events were sent.' });
+    expect(await reportOf(first)).toEqual([expect.stringMatching(/^"registrations.csv","4","ROLE",/)]);
+    await sent();
+    await drop('BIO-101;ada;T', 'ART-1;ben;S');
+    expect(await sent()).toEqual({
+      'enrollment-create': [
+        { orgUnitCode: 'ART-1', userName: 'ben', roleId: 110 },
+        { orgUnitCode: 'BIO-101', userName: 'ada', roleId: 109 },
+      ],
+      'enrollment-remove': [{ orgUnitCode: 'BIO-101', userName: 'tess' }],
+    });
+    const again = await importSis(smallSis());
+    expect((await recordOf(again)).counts).toEqual({ ...unchanged, unchanged: 9 });
+    expect(logged.join('\n')).not.toMatch(/ada|BIO-101|cmd/);
+  });
+
+  test('waits for a person where it lost too much, and goes on', async () => {
+    await drop('BIO-101;ada;S', 'BIO-101;ben;S', 'BIO-101;cleo;S');
+    await sent();
+    const importing = drop('BIO-101;ada;S');
+    const waiting = await decide(await waitingId(), { decision: 'approved' });
+    expect(waiting).toMatchObject({
+      why: '2 of 3 enrollment-create would be removed',
+      counts: { removed: 2 },
+    });
+    expect(await importing).toMatchObject({ outcome: 'accepted' });
+    expect(Object.keys(await sent())).toEqual(['enrollment-remove']);
+    expect((await recordOf(await drop('BIO-101;ada;S'))).counts).toEqual({ ...unchanged, unchanged: 1 });
+  });
+
+  test('fails without a key in its mapping, and is imported once that is there; the mapping itself starts nothing', async () => {
+    const { key: _, ...message } = mapping.messages[0] ?? {};
+    const keyless = JSON.stringify({ messages: [message] });
+    await put('snapshots/registrations.mapping.json', keyless);
+    const answer = await drop('BIO-101;ada;S');
+    expect(answer).toMatchObject({
+      outcome: 'failed',
+      message: expect.stringContaining('messages[0].key: is missing: give the columns'),
+    });
+    logged = [];
+    await put('snapshots/registrations.mapping.json', JSON.stringify(mapping));
+    expect(await invoke({ key: 'snapshots/registrations.mapping.json' })).toEqual({
+      ...{ outcome: 'ignored', message: 'It is neither a zip nor a CSV file.' },
+    });
+    expect(logged.join('')).toBe('');
+    expect(await invoke({ key: table })).toMatchObject({ outcome: 'accepted', id: answer.id });
+  });
+});
+
 test('other files, columns, cases and ends of lines change nothing', async () => {
   await importSis(smallSis());
   const entries = entriesOfSis(smallSis()).map(({ name, content }) => ({

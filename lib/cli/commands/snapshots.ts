@@ -57,11 +57,12 @@ const addDiff = (snapshots: Command, cli: Cli): void => {
   snapshots
     .command('diff')
     .description('what a file on this machine would change, were it put into the bucket now')
-    .argument('<file>', 'a zip of OneRoster, or a table')
-    .action(async (file: string, _options: object, command: Command) => {
+    .argument('<file>', 'a zip of OneRoster, or a table, which is compared with the last one of its name')
+    .option('--map <file>', 'the mapping of a table, in place of the one in the bucket')
+    .action(async (file: string, { map }: { map?: string }, command: Command) => {
       const { target, terminal, print, withProgress } = contextOf(cli, command);
       const integrations = await loadIntegrations();
-      const diff = await withProgress('Comparing', () => diffSnapshot(target, file, integrations));
+      const diff = await withProgress('Comparing', () => diffSnapshot(target, { file, map }, integrations));
       print({ ...diff, counts: fiveCounts(diff.counts) }, () => diffLines(diff, terminal));
     });
 };
@@ -114,6 +115,7 @@ Examples:
   sis-relay snapshots list
   sis-relay snapshots show 20261123T020000Z
   sis-relay snapshots diff tonight.zip
+  sis-relay snapshots diff enrollments.csv --map mapping.json
   sis-relay snapshots approve 20261123T020000Z-0a1b2c3d --reason "the summer courses end"
   sis-relay snapshots reject 20261123T020000Z-0a1b2c3d --reason "half of the export is missing"
 

@@ -3,6 +3,7 @@ import { plain } from '../../redaction/printable.ts';
 import type { SnapshotDiff } from '../../snapshots/desk/diff.ts';
 import type { RefusedRow, ShownSnapshot, SnapshotList } from '../../snapshots/desk/read.ts';
 import type { Counts, SnapshotRecord } from '../../snapshots/record.ts';
+import { fileNameOf, isTable } from '../../snapshots/request.ts';
 import { ageOf, numberOf } from '../../wording/amounts.ts';
 import {
   countNames,
@@ -25,7 +26,7 @@ const countColumns = countNames.map((name) => right(name.replace(/^./, (first) =
 const countCells = (counts: Counts): string[] => countNames.map((name) => numberOf(counts[name]));
 
 export const snapshotListLines = (
-  { snapshots, all, accepted }: SnapshotList,
+  { snapshots, all, accepted, acceptedTables }: SnapshotList,
   { target, terminal }: Print,
 ): string[] => {
   if (all === 0) return [noSnapshotsText(target.prefix.slice(0, -1))];
@@ -45,7 +46,11 @@ export const snapshotListLines = (
   return [
     style('dim', header),
     ...rows,
-    ...(accepted ? ['', `The next is compared with ${plain(accepted)}.`] : []),
+    '',
+    ...(accepted ? [`The next zip is compared with ${plain(accepted)}.`] : []),
+    ...Object.entries(acceptedTables).map(
+      ([name, id]) => `The next ${plain(name)} is compared with ${plain(id)}.`,
+    ),
     ...(snapshots.length < all
       ? [style('dim', `The newest ${snapshots.length} of ${numberOf(all)}: --limit shows more.`)]
       : []),
@@ -57,7 +62,11 @@ export const snapshotLines = (snapshot: ShownSnapshot, { terminal }: Pick<Print,
   const { refusedRows, report, isAccepted } = snapshot;
   return [
     ...planLines(snapshot, terminal),
-    ...(isAccepted ? ['The next snapshot is compared with this one.'] : []),
+    ...(isAccepted
+      ? [
+          `The next ${isTable(snapshot.key) ? plain(fileNameOf(snapshot.key)) : 'zip'} is compared with this one.`,
+        ]
+      : []),
     ...(refusedRows.length > 0
       ? [
           '',

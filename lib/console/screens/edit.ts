@@ -17,7 +17,8 @@ export const addEdit = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
   const fieldsOf = (name: string): Columns => {
     const integration = integrations.get(name);
-    return integration === undefined ? new Map() : columnsOf(integration);
+    // Fields whose names are the platform's own cannot be listed.
+    return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
   };
 
   addScreen(desk, ['/edit', 'Edit'], async (query) => {

@@ -13,8 +13,9 @@ export const addSnapshots = (desk: Desk): void => {
   const { target, audit, runs, readOnly } = desk;
   addScreen(desk, ['/snapshots', 'Snapshots'], async (_query, context) => {
     const { signal } = context.req.raw;
-    const { snapshots, accepted, all } = await listSnapshots(target, { limit: 50, signal });
-    return html`${accepted ? html`<p>The next is compared with ${snapshotLink(accepted)}.</p>` : ''}
+    const { snapshots, accepted, acceptedTables, all } = await listSnapshots(target, { limit: 50, signal });
+    return html`${accepted ? html`<p>The next zip is compared with ${snapshotLink(accepted)}.</p>` : ''}
+${Object.entries(acceptedTables).map(([name, id]) => html`<p>The next ${name} is compared with ${snapshotLink(id)}.</p>`)}
 ${table('Snapshots', snapshots, listColumns, { empty: wording.noSnapshotsText(desk.name) })}
 ${snapshots.length < all ? html`<p class="quiet">These are the newest ${snapshots.length} of ${all}.</p>` : ''}`;
   });

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { copyFile, stat } from 'node:fs/promises';
+import { copyFile, readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { bucketOf } from '../../deployment/audit-log.ts';
 import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import type { Integrations } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
 import { examine } from '../examine.ts';
+import { mappingKeysOf } from '../mapping-file.ts';
 import { recordKey, type SnapshotRecord, snapshotRecord } from '../record.ts';
+import { isTable, snapshotsPrefix } from '../request.ts';
 import { createSnapshotStore, type SnapshotStore } from '../store.ts';
 import { firstRows, type RefusedRow } from './read.ts';
 
@@ -22,14 +25,26 @@ export type SnapshotDiff = Pick<SnapshotRecord, 'counts' | 'byKind' | 'of' | 're
 /** Nothing is sent by parts. */
 const limits = { eventsPerPart: 10_000 };
 
+/** A table is compared with the last one of its name. */
+type Compared = {
+  file: string;
+  /** A mapping on this machine, in place of the one in the bucket. */
+  map?: string | undefined;
+};
+
 /** Compares as an import does, and keeps nothing. @throws UsageError, RefusedError where the file cannot be compared. */
 export const diffSnapshot = async (
   target: Target,
-  file: string,
+  { file, map }: Compared,
   integrations: Integrations,
 ): Promise<SnapshotDiff> => {
-  const found = await stat(file).catch(() => undefined);
-  if (!found?.isFile()) throw new UsageError(`There is no file ${file}.`);
+  for (const each of [file, map]) {
+    const found = each === undefined ? undefined : await stat(each).catch(() => undefined);
+    if (each !== undefined && !found?.isFile()) throw new UsageError(`There is no file ${each}.`);
+  }
+  if (map !== undefined && !isTable(file))
+    throw new UsageError(`A mapping is for a table, and ${file} is none: its name must end in .csv.`);
+  const key = `${snapshotsPrefix}${basename(file)}`;
   const store = createSnapshotStore({ s3: await target.s3(), bucket: await bucketOf(target) });
   const records: SnapshotRecord[] = [];
   let refusedRows: RefusedRow[] = [];
@@ -42,6 +57,8 @@ export const diffSnapshot = async (
       for await (const piece of createReadStream(path)) hash.update(piece);
       return hash.digest('hex');
     },
+    textIfAny: async (each) =>
+      map !== undefined && mappingKeysOf(key).includes(each) ? readFile(map, 'utf8') : store.textIfAny(each),
     writeJson: async (key, value) => {
       const { data } = snapshotRecord.safeParse(value);
       if (data && key === recordKey(data.id)) records.push(data);
@@ -51,7 +68,7 @@ export const diffSnapshot = async (
     },
   };
   const examined = await examine(
-    { key: file, etag: '', droppedMs: Date.now() },
+    { key, etag: '', droppedMs: Date.now() },
     { services: { store: local, integrations, limits }, startedAt: new Date().toISOString() },
   );
   const record = records.at(-1);

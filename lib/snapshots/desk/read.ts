@@ -5,7 +5,7 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
 import { jsonIn } from '../../json.ts';
 import {
-  acceptedKey,
+  acceptedKeyOf,
   type Counts,
   recordKey,
   recordsPrefix,
@@ -13,12 +13,15 @@ import {
   type SnapshotRecord,
   snapshotRecord,
 } from '../record.ts';
+import { fileNameOf, isTable, snapshotsPrefix } from '../request.ts';
 
 export type SnapshotList = {
   /** The newest first. */
   snapshots: SnapshotRecord[];
-  /** The one that the next is compared with. */
+  /** The one that the next zip is compared with. */
   accepted: string | undefined;
+  /** By the name of a table that is listed: the one that its next is compared with. */
+  acceptedTables: Record<string, string>;
   /** How many there are in all. */
   all: number;
 };
@@ -57,8 +60,12 @@ const textOf = async (access: Bucket, key: string): Promise<string | undefined> 
 const recordIn = async (access: Bucket, id: string): Promise<SnapshotRecord | undefined> =>
   snapshotRecord.safeParse(jsonIn((await textOf(access, recordKey(id))) ?? '')).data;
 
-const acceptedIn = async (access: Bucket): Promise<string | undefined> => {
-  const json = jsonIn((await textOf(access, acceptedKey)) ?? '') as { id?: unknown } | null | undefined;
+/** The one that a file of this key is compared with. */
+const acceptedIn = async (access: Bucket, key: string): Promise<string | undefined> => {
+  const json = jsonIn((await textOf(access, acceptedKeyOf(key))) ?? '') as
+    | { id?: unknown }
+    | null
+    | undefined;
   return typeof json?.id === 'string' ? json.id : undefined;
 };
 
@@ -89,9 +96,20 @@ export const listSnapshots = async (
   { limit, signal }: { limit: number; signal: AbortSignal },
 ): Promise<SnapshotList> => {
   const access = await opened(target);
-  const [ids, accepted] = await Promise.all([idsIn(access, '', signal), acceptedIn(access)]);
+  const [ids, accepted] = await Promise.all([
+    idsIn(access, '', signal),
+    acceptedIn(access, `${snapshotsPrefix}.zip`),
+  ]);
   const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(access, id)));
-  return { snapshots: read.flatMap((record) => record ?? []), accepted, all: ids.length };
+  const snapshots = read.flatMap((record) => record ?? []);
+  const tables = [...new Set(snapshots.flatMap(({ key }) => (isTable(key) ? fileNameOf(key) : [])))];
+  const known = await Promise.all(
+    tables.map(async (name) => [name, await acceptedIn(access, name)] as const),
+  );
+  const acceptedTables = Object.fromEntries(
+    known.flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])),
+  );
+  return { snapshots, accepted, acceptedTables, all: ids.length };
 };
 
 /** Those that wait for a person, the oldest first. */
@@ -136,7 +154,10 @@ export const showSnapshot = async (
 ): Promise<ShownSnapshot> => {
   const record = await readSnapshot(target, given, signal);
   const access = await opened(target);
-  const [accepted, body] = await Promise.all([acceptedIn(access), bodyOf(access, reportKey(record.id))]);
+  const [accepted, body] = await Promise.all([
+    acceptedIn(access, record.key),
+    bodyOf(access, reportKey(record.id)),
+  ]);
   return {
     ...record,
     isAccepted: accepted === record.id,

@@ -90,10 +90,11 @@ beforeEach(async () => {
     join(office.folder, 'grades.csv'),
     `orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments\n2001,5001,${firstUser + 18},numeric,8.5,Well done\n`,
   );
-  writeFileSync(join(office.folder, 'export-of-the-sis.csv'), 'COURSE_ID,LOGIN,ROLE\nMATH-101,ann,S\n');
+  for (const name of ['export-of-the-sis.csv', 'registrations.csv'])
+    writeFileSync(join(office.folder, name), 'COURSE_ID,LOGIN,ROLE\nMATH-101,ann,S\n');
   const roleId = { from: 'ROLE', values: { S: 110 } };
   const data = { orgUnitCode: 'COURSE_ID', userName: 'LOGIN', roleId };
-  const mapping = { messages: [{ function: 'enrollment-create', data }] };
+  const mapping = { messages: [{ function: 'enrollment-create', data, key: ['COURSE_ID', 'LOGIN'] }] };
   writeFileSync(join(office.folder, 'mapping.json'), JSON.stringify(mapping));
 });
 
@@ -157,7 +158,7 @@ const followed = async (command: string) => {
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
     .replace(
-      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|mapping\.json|tonight\.zip)/g,
+      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|registrations\.csv|mapping\.json|tonight\.zip)/g,
       (name) => join(office.folder, name),
     )
     // Here no letter is twelve days old.

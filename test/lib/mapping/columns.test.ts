@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { integration as gradePush } from '../../../functions/grade-push.ts';
+import { integration as ltiLinkUpdate } from '../../../functions/lti-link-update.ts';
 import type { Integration } from '../../../lib/integration.ts';
-import { type Column, columnsOf } from '../../../lib/mapping/columns.ts';
+import { type Column, columnOf, columnsOf } from '../../../lib/mapping/columns.ts';
 
 const column = (types: string[], choices: string[] = []): Column => ({ types: new Set(types), choices });
 
@@ -41,4 +42,12 @@ test('choices are those of enums and consts, of all cases of a union', () => {
     'about.type': column(['string'], ['x', 'y']),
     'about.value': column(['string', 'number']),
   });
+});
+
+test('a field whose name is the platform’s own has the type of all such', () => {
+  const columns = columnsOf(ltiLinkUpdate as Integration<unknown>);
+  expect(columnOf('send.tcInfo', columns)).toEqual(column(['boolean']));
+  expect(columnOf('send', columns)).toBeUndefined();
+  expect(columnOf('send.a.b', columns)).toBeUndefined();
+  expect(columnOf('tcInfo', columns)).toBeUndefined();
 });

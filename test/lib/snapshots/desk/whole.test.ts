@@ -70,3 +70,36 @@ test('a file under snapshots/ is imported; one that removes too much waits, and 
   await newest('rejected');
   expect((await json('snapshots list')).accepted).toBe(id);
 });
+
+test('a table is compared with the last of its name; a mapping on this machine shows what it would change', async () => {
+  const mapping = (roleId: number) => {
+    const data = { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { value: roleId } };
+    return JSON.stringify({ messages: [{ function: 'enrollment-create', data, key: ['COURSE', 'LOGIN'] }] });
+  };
+  await put('snapshots/mapping.json', mapping(110));
+  await put('snapshots/registrations.csv', 'COURSE,LOGIN\nBIO-101,ada\n');
+  const { id, key, counts } = await newest('accepted');
+  expect({ key, counts }).toMatchObject({ key: 'snapshots/registrations.csv', counts: { created: 1 } });
+  expect(await type('snapshots list')).toContain(`The next registrations.csv is compared with ${id}.`);
+  expect(await type(`snapshots show ${id}`)).toContain(
+    'The next registrations.csv is compared with this one.',
+  );
+
+  const file = join(office.folder, 'registrations.csv');
+  writeFileSync(file, 'COURSE;LOGIN\nBIO-101;ada\nBIO-101;ben\n');
+  const diff = await json(`snapshots diff ${file}`);
+  expect(diff).toMatchObject({ against: id, of: 1, counts: { created: 1, unchanged: 1 } });
+  const map = join(office.folder, 'mapping.json');
+  writeFileSync(map, mapping(109));
+  const mapped = await json(`snapshots diff ${file} --map ${map}`);
+  expect(mapped).toMatchObject({ against: id, of: 2, counts: { created: 1, updated: 1 } });
+  const half = join(office.folder, 'export.zip');
+  writeFileSync(half, '');
+  for (const [line, why] of [
+    [`snapshots diff ${half} --map ${map}`, /A mapping is for a table/],
+    [`snapshots diff ${file} --map ${map}.none`, /There is no file/],
+  ] as const)
+    expect(await typed(`${line} --stack ${office.file}`)).toMatchObject({
+      ...{ status: 2, err: expect.stringMatching(why) },
+    });
+});

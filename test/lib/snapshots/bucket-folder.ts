@@ -1,0 +1,29 @@
+import { hash } from 'node:crypto';
+import { createReadStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { SnapshotStore } from '../../../lib/snapshots/store.ts';
+
+/** A folder stands for the bucket. */
+export const bucketFolder = (folder: string) => {
+  const at = (key: string): string => join(folder, key);
+  const write = (key: string, content: string | Buffer): void => {
+    mkdirSync(dirname(at(key)), { recursive: true });
+    writeFileSync(at(key), content);
+  };
+  const json = (key: string): unknown => JSON.parse(readFileSync(at(key), 'utf8'));
+  const store: Partial<SnapshotStore> = {
+    readJson: async (key) => json(key),
+    writeJson: async (key, value) => write(key, JSON.stringify(value)),
+    readJsonIfAny: async (key) => (existsSync(at(key)) ? json(key) : undefined),
+    isThere: async (key) => existsSync(at(key)),
+    textIfAny: async (key) => (existsSync(at(key)) ? readFileSync(at(key), 'utf8') : undefined),
+    download: async ({ key }, path) => {
+      await copyFile(at(key), path);
+      return hash('sha256', readFileSync(path));
+    },
+    open: async (key) => createReadStream(at(key)),
+    put: async (key, path) => write(key, readFileSync(path)),
+  };
+  return { at, write, json, store: store as SnapshotStore };
+};

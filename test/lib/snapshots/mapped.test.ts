@@ -1,0 +1,345 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
+import { type Examined, examine } from '../../../lib/snapshots/examine.ts';
+import type { SnapshotRecord } from '../../../lib/snapshots/record.ts';
+import { acceptedKeyOf, changesKey, recordKey, reportKey, stateKey } from '../../../lib/snapshots/record.ts';
+import { bucketFolder } from './bucket-folder.ts';
+
+const integrations = await loadIntegrations();
+const startMs = Date.parse('2026-11-23T02:00:00Z');
+const folders: string[] = [];
+let bucket: ReturnType<typeof bucketFolder>;
+let nights = 0;
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'mapped-'));
+  folders.push(folder);
+  bucket = bucketFolder(folder);
+  nights = 0;
+  useMapping([enrollment]);
+  bucket.write('snapshot-settings.json', JSON.stringify({ maxRemovalsPercent: 100 }));
+});
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+const gone = { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', userName: 'LOGIN' } };
+const enrollment = {
+  function: 'enrollment-create',
+  when: { STATUS: ['active'] },
+  data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { from: 'ROLE', values: { S: 110, T: 109 } } },
+  key: ['COURSE', 'LOGIN'],
+  removed: gone,
+};
+const useMapping = (messages: object[], key = 'snapshots/mapping.json') =>
+  bucket.write(key, JSON.stringify({ messages }));
+
+const header = 'COURSE,LOGIN,ROLE,STATUS';
+const tableOf = (...rows: string[]) => `${[header, ...rows].join('\n')}\n`;
+
+type Body = { id: string; type: string; time: string; sequence: string; data: Record<string, unknown> };
+
+/** What is dropped is accepted, unless a person must look. */
+const drop = async (content: string | Buffer, key = 'snapshots/enrollments.csv') => {
+  bucket.write(key, content);
+  nights += 1;
+  const droppedMs = startMs + nights * 86_400_000;
+  const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100 } };
+  const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
+  return { examined, ...(examined.is === 'to be sent' ? told(examined, key) : none) };
+};
+const none = { events: [], report: [], record: undefined, sent: [] };
+
+const told = (examined: Extract<Examined, { is: 'to be sent' }>, key: string) => {
+  const { id, reasons, accepted } = examined;
+  if (reasons.length === 0) bucket.write(acceptedKeyOf(key), JSON.stringify(accepted));
+  const packed = readFileSync(bucket.at(changesKey(id)));
+  const text = packed.length > 0 ? `${gunzipSync(packed)}`.trimEnd() : '';
+  const events = text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Body);
+  const report = readFileSync(bucket.at(reportKey(id)), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(1);
+  const record = bucket.json(recordKey(id)) as SnapshotRecord;
+  const sent = events.map(({ type, data }) => `${type.split('.')[1]} ${Object.values(data).join(' ')}`);
+  return { events, report, record, sent };
+};
+const failure = ({ examined }: Awaited<ReturnType<typeof drop>>) =>
+  examined.is === 'over' ? examined.message : JSON.stringify(examined);
+
+describe('a table', () => {
+  test('sends at first all that its mapping makes, then only what changed', async () => {
+    const first = await drop(
+      tableOf('BIO,ada,S,active', 'BIO,ben,S,active', 'ART,ada,T,active', 'ART,ben,S,left'),
+    );
+    expect(first.sent).toEqual([
+      'enrollment-create ART ada 109',
+      'enrollment-create BIO ada 110',
+      'enrollment-create BIO ben 110',
+    ]);
+    expect(first.record?.byKind).toEqual({
+      'enrollment-create': { created: 3, updated: 0, removed: 0, unchanged: 0, refused: 0 },
+    });
+    expect(first.events[0]).toMatchObject({
+      ...{ source: '/sis-relay/snapshots', sequence: '1', time: '2026-11-24T02:00:00.000Z' },
+      id: expect.stringMatching(/^20261124T020000Z-[0-9a-f]{8}\/[0-9a-f]{20}$/),
+    });
+    const second = await drop(
+      tableOf('BIO,ada,T,active', 'BIO,ben,S,left', 'ART,ben,S,active', 'ART,ada,T,active'),
+    );
+    expect(second.sent).toEqual([
+      ...['enrollment-create ART ben 110', 'enrollment-create BIO ada 109', 'enrollment-remove BIO ben'],
+    ]);
+    expect(second.record?.counts).toEqual({ created: 1, updated: 1, removed: 1, unchanged: 1, refused: 0 });
+    expect(second.events[0]?.sequence).toBe('2');
+    const same = await drop(tableOf('ART,ada,T,active', 'ART,ben,S,active', 'BIO,ada,T,active'));
+    expect(same.sent).toEqual([]);
+    expect(same.record?.counts).toMatchObject({ unchanged: 3 });
+  });
+
+  test.each([
+    [';', '\r\n', '\ufeff'],
+    ['\t', '\r', ''],
+  ])('is read with %j between its cells', async (delimiter, end, mark) => {
+    const rows = [header, '"BIO","a,d;a",S,active', ''].map((row) =>
+      row.replace(/,(?![a-z];)/g, delimiter === '\t' ? '\t' : ';'),
+    );
+    const { sent } = await drop(`${mark}${rows.join(end)}`);
+    expect(sent).toEqual(['enrollment-create BIO a,d;a 110']);
+  });
+
+  test('without a message for what is gone tells it, and sends nothing', async () => {
+    const { removed: _, ...other } = enrollment;
+    useMapping([other]);
+    await drop(tableOf('BIO,ada,S,active', 'BIO,ben,S,active'));
+    const { sent, record } = await drop(tableOf('BIO,ada,S,active'));
+    expect(sent).toEqual([]);
+    expect(record?.counts).toMatchObject({ removed: 1, unchanged: 1 });
+  });
+
+  test('takes nothing away that another row holds still', async () => {
+    const as = (role: string, roleId: number) => ({
+      ...enrollment,
+      when: { ROLE: [role] },
+      data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { value: roleId } },
+    });
+    useMapping([as('S', 110), as('T', 109)]);
+    await drop(tableOf('BIO,ada,S,', 'BIO,ben,S,'));
+    const { sent, record } = await drop(tableOf('BIO,ada,T,'));
+    expect(sent).toEqual(['enrollment-remove BIO ben', 'enrollment-create BIO ada 109']);
+    expect(record?.counts).toMatchObject({ created: 1, removed: 1 });
+
+    const withIds = (...rows: string[]) => ['ID,COURSE,LOGIN,ROLE,STATUS', ...rows].join('\n');
+    useMapping([{ ...enrollment, key: ['ID'] }], 'snapshots/ids.mapping.json');
+    await drop(withIds('1,BIO,ada,S,active', '2,BIO,ben,S,active'), 'snapshots/ids.csv');
+    const later = await drop(withIds('1,BIO,ada,S,left', '3,BIO,ada,S,active'), 'snapshots/ids.csv');
+    expect(later.sent).toEqual(['enrollment-remove BIO ben', 'enrollment-create BIO ada 110']);
+    await drop(withIds('4,BIO,ada,S,active', '3,BIO,ada,S,active'), 'snapshots/ids.csv');
+    const refused = await drop(withIds('4,BIO,ada,X,active'), 'snapshots/ids.csv');
+    expect(refused.sent).toEqual([]);
+  });
+
+  test('has a history of its own, by its name in any folder, and its own mapping before that of all', async () => {
+    useMapping([{ ...enrollment, when: {} }], 'snapshots/north.mapping.json');
+    await drop(tableOf('BIO,ada,S,active'));
+    const north = await drop(tableOf('BIO,ben,S,left'), 'snapshots/north.csv');
+    expect(north.sent).toEqual(['enrollment-create BIO ben 110']);
+    expect((await drop(tableOf('BIO,ada,S,active'), 'snapshots/x/enrollments.csv')).sent).toEqual([]);
+    // Two of the same content, in the same second.
+    nights = 20;
+    const one = await drop(tableOf('BIO,cleo,S,active'));
+    nights = 20;
+    const other = await drop(tableOf('BIO,cleo,S,active'), 'snapshots/south.csv');
+    expect([one.sent, other.sent]).toEqual([
+      ['enrollment-remove BIO ada', 'enrollment-create BIO cleo 110'],
+      ['enrollment-create BIO cleo 110'],
+    ]);
+    expect(one.events[0]?.id).not.toBe(other.events[0]?.id);
+  });
+
+  test('gives the time of a change where the row tells a later one, and the drop’s otherwise', async () => {
+    useMapping([{ ...enrollment, time: 'CHANGED' }]);
+    const at = (role: string, time: string) => `${header},CHANGED\nBIO,ada,${role},active,${time}\n`;
+    const times = async (content: string) => (await drop(content)).events.map(({ time }) => time);
+    expect(await times(at('S', '2026-11-20T08:00:00+01:00'))).toEqual(['2026-11-20T07:00:00.000Z']);
+    expect(await times(at('T', '2026-11-20T08:00:00+01:00'))).toEqual(['2026-11-25T02:00:00.000Z']);
+    expect(await times(at('T', '2026-11-25T09:00:00Z'))).toEqual([]);
+    expect(await times(at('S', ''))).toEqual(['2026-11-27T02:00:00.000Z']);
+    expect(await times(at('T', '2030-01-01T00:00:00Z'))).toEqual(['2026-11-28T02:00:00.000Z']);
+    expect((await drop(at('S', 'yesterday'))).report).toEqual([
+      '"enrollments.csv","2","CHANGED","must be a time as in 2026-01-31T09:30:00Z"',
+    ]);
+  });
+
+  test('tells an empty cell from one that is empty in quotation marks, as publish does', async () => {
+    useMapping([
+      {
+        ...{ function: 'grade-push', key: ['LOGIN'] },
+        data: {
+          ...{ orgUnitCode: 'COURSE', userName: 'LOGIN', gradeObjectName: { value: 'Essay' } },
+          ...{ 'grade.type': { value: 'text' }, 'grade.text': { value: 'ok' }, comments: 'TEXT' },
+        },
+      },
+    ]);
+    const { events } = await drop('COURSE,LOGIN,TEXT\nBIO,ada,""\nBIO,ben,\nBIO,cleo,"=1+1"\n');
+    expect(events.map(({ data }) => data.comments)).toEqual(['', undefined, '=1+1']);
+  });
+});
+
+describe('a row that cannot be used', () => {
+  test('is told by line and column, and leaves what was accepted', async () => {
+    await drop(tableOf('BIO,ada,S,active', 'BIO,ben,S,active', 'BIO,cleo,S,active', 'BIO,dan,S,active'));
+    const { sent, report, record } = await drop(
+      tableOf(
+        'BIO,ada,X,active',
+        'BIO,ben,S,active',
+        'BIO,ben,T,active',
+        'BIO,cleo,S,active',
+        'BIO,cleo,S,active',
+        'BIO,"=cmd()\nx",S,active',
+        'BIO,eve,,active',
+      ),
+    );
+    // As the key of one cannot be read, nobody knows whether dan is missing.
+    expect(sent).toEqual([]);
+    expect(report).toEqual([
+      '"enrollments.csv","2","ROLE","has a value that the mapping does not name: add it to messages[0].data.roleId.values, or give a default there"',
+      '"enrollments.csv","7","LOGIN","is no key: it must be one line, and not empty"',
+      '"enrollments.csv","3","COURSE, LOGIN","another row has the same key, and differs"',
+      '"enrollments.csv","4","COURSE, LOGIN","another row has the same key, and differs"',
+      '"enrollments.csv","9","ROLE","is missing: must be a positive whole number (data.roleId)"',
+    ]);
+    expect(record?.counts).toEqual({ created: 0, updated: 0, removed: 0, unchanged: 4, refused: 5 });
+    const next = await drop(tableOf('BIO,ada,S,active', 'BIO,ben,S,active', 'BIO,cleo,S,active'));
+    expect(next.sent).toEqual(['enrollment-remove BIO dan']);
+    expect(next.record?.counts).toMatchObject({ unchanged: 3, removed: 1 });
+  });
+
+  test('as it lacks cells makes no removal of what is missing', async () => {
+    await drop(tableOf('BIO,ada,S,active', 'BIO,ben,S,active'));
+    const { sent, report, record } = await drop(tableOf('BIO,ada,T,active', 'BIO,ben'));
+    expect(sent).toEqual(['enrollment-create BIO ada 109']);
+    expect(report).toEqual(['"enrollments.csv","3","","has 2 cells, and the header 4"']);
+    expect(record?.byKind['enrollments.csv']).toMatchObject({ refused: 1 });
+  });
+});
+
+describe('a person must look', () => {
+  test.each<[string, string, string[]]>([
+    [
+      'it lost a column',
+      tableOf('BIO,ada,S,active', 'BIO,ben,S,active'),
+      ['enrollments.csv lacks 1 columns that it had'],
+    ],
+    [
+      'it has no row',
+      `${header},NOTE\n`,
+      ['enrollments.csv has no row', '2 of 2 enrollment-create would be removed'],
+    ],
+    [
+      'half of it is missing',
+      `${header},NOTE\nBIO,ada,S,active,\n`,
+      ['1 of 2 enrollment-create would be removed'],
+    ],
+  ])('where %s', async (_, content, reasons) => {
+    bucket.write('snapshot-settings.json', '{}');
+    await drop(`${header},NOTE\nBIO,ada,S,active,\nBIO,ben,S,active,\n`);
+    expect((await drop(content)).examined).toMatchObject({ reasons });
+  });
+});
+
+describe('it fails, and says why', () => {
+  const first = tableOf('BIO,ada,S,active');
+  const { key: _, ...keyless } = enrollment;
+  test.each<[string, object[], RegExp]>([
+    [
+      'without a key',
+      [keyless],
+      /^snapshots\/mapping.json cannot .*: messages\[0\].key: is missing: give the columns that/,
+    ],
+    ['for notices', [{ ...enrollment, resource: 'a' }], /messages\[0\].resource: is for change notices/],
+    [
+      'of an unknown function',
+      [{ ...enrollment, function: 'x' }],
+      /messages\[0\].function: there is no function x/,
+    ],
+    ['of too many messages', Array(37).fill(enrollment), /messages: are more than 36/],
+    [
+      'of a column that is not there',
+      [{ ...enrollment, key: ['COURSE', 'PERSON'] }],
+      /^enrollments.csv has no column PERSON \(which messages\[0\].key reads\): its first row must name its columns$/,
+    ],
+  ])('by a mapping %s', async (_, messages, why) => {
+    useMapping(messages);
+    expect(failure(await drop(first))).toMatch(why);
+  });
+
+  test('without any mapping, and is imported once there is one', async () => {
+    rmSync(bucket.at('snapshots/mapping.json'));
+    expect(failure(await drop(first))).toBe(
+      'Nothing says what the columns of enrollments.csv mean: put a mapping to snapshots/enrollments.mapping.json, or to snapshots/mapping.json for all tables',
+    );
+    bucket.write('snapshots/enrollments.mapping.json', `\ufeff${JSON.stringify({ messages: [enrollment] })}`);
+    nights = 0;
+    expect((await drop(first)).sent).toHaveLength(1);
+  });
+
+  test.each<[string, string | Buffer, RegExp]>([
+    ['nothing', '', /is empty: it lacks even a header/],
+    ['UTF-16', Buffer.from(`\ufeff${tableOf('BIO,ada,S,active')}`, 'utf16le'), /is in UTF-16/],
+    ['Latin-1', Buffer.from(tableOf('BIO,ädä,S,active'), 'latin1'), /is not in UTF-8/],
+    ['a column twice', `${header},role\n`, /has a column twice/],
+    [
+      'a million rows in one cell',
+      tableOf(`BIO,"${'ada\n'.repeat(1_000_000)}",S,active`),
+      /longer than 65536 bytes/,
+    ],
+    ['a header of one cell', `${'x'.repeat(70_000)}\n`, /longer than 65536 bytes/],
+    ['no header', 'BIO,ada,S,active\n', /has no column STATUS .*: its first row must name its columns/],
+    ['an open quotation mark', tableOf('BIO,"ada,S,active'), /a quotation mark is not closed/],
+  ])('of %s', async (_, content, why) => {
+    expect(failure(await drop(content))).toMatch(why);
+  });
+});
+
+describe('a mapping that has changed', () => {
+  test('sends the rows whose message differs by it, and those of a message that is new', async () => {
+    await drop(tableOf('BIO,ada,S,active', 'BIO,tess,T,active'));
+    const { data } = enrollment;
+    const values = { S: 110, T: 108 };
+    useMapping([
+      { ...enrollment, data: { ...data, roleId: { from: 'ROLE', values } } },
+      { ...enrollment, when: { STATUS: ['guest'] }, removed: undefined },
+    ]);
+    const { sent } = await drop(tableOf('BIO,ada,S,active', 'BIO,tess,T,active', 'BIO,gus,S,guest'));
+    expect(sent).toEqual(['enrollment-create BIO tess 108', 'enrollment-create BIO gus 110']);
+  });
+
+  test.each<[string, object[]]>([
+    ['its key', [{ ...enrollment, key: ['LOGIN', 'COURSE'] }]],
+    ['its function', [{ ...gone, key: ['COURSE', 'LOGIN'] }]],
+    ['its place', [{ ...gone, key: ['LOGIN'] }, enrollment]],
+  ])('stops where a message lost %s, unless nothing was accepted before', async (_, messages) => {
+    await drop(tableOf('BIO,ada,S,active'));
+    useMapping(messages);
+    expect(failure(await drop(tableOf('BIO,ada,S,active')))).toMatch(
+      /^The mapping no longer has, at messages\[0\], enrollment-create with the key COURSE, LOGIN, by which rows of enrollments.csv were accepted: put that back/,
+    );
+    expect((await drop(tableOf('BIO,ada,S,active'), 'snapshots/new.csv')).examined.is).toBe('to be sent');
+  });
+});
+
+test('the state is one line for each message and key, sorted', async () => {
+  useMapping([enrollment, { ...gone, when: { STATUS: ['left'] }, key: ['LOGIN'] }]);
+  const { examined } = await drop(tableOf('BIO,ben,S,left', 'BIO,ben,S,active', 'ART,ada,S,active'));
+  const { id = '' } = examined;
+  const lines = `${gunzipSync(readFileSync(bucket.at(stateKey(id))))}`.trimEnd().split('\n');
+  expect(lines.map((line) => line.split('\t').slice(0, 2))).toEqual([
+    ['0', 'ART\u001fada'],
+    ['0', 'BIO\u001fben'],
+    ['1', 'ben'],
+  ]);
+});
