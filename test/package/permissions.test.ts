@@ -494,7 +494,7 @@ async function messageThatWaits() {
   const effect = { status: 503, headers: { 'Retry-After': '60' } };
   await controls.fault(effect, { path: 'enrollments', times: 1 });
   // Of a user of its own, so that nothing else is in its way.
-  const body = (await exampleWithFiles('enrollment-create')).replace(/"userId": ?\d+/, '"userId":302');
+  const body = (await exampleWithFiles('enrollment-create')).replace(/"userId": ?\d+/, '"userId":301');
   const sent = await deployed.send('enrollment-create', laterThan(body));
   await sent.waits();
   return sent;
