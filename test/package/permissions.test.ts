@@ -116,7 +116,7 @@ describe('the packaged function', () => {
 
 /** The records of an execution with more operations than one page are read where it goes on in another invocation: of long ones. */
 const isForLongJobs = (grant: string): boolean =>
-  /^lambda:GetDurableExecutionState .*-(snapshot-import|crosswalk-fill):/.test(grant);
+  /^lambda:GetDurableExecutionState .*-crosswalk-fill:/.test(grant);
 
 /** What Lambda does in the function's name: it polls the queue, and writes the log. */
 function lambdasOwn(functionName: string, queueUrl: string | undefined): AwsCall[] {
