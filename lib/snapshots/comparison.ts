@@ -111,6 +111,8 @@ export type NewEvent = {
   function: string;
   data: object;
   timeMs?: number | undefined;
+  /** Older than those of the same time and snapshot that are not. */
+  isFirst?: boolean;
 };
 
 /** Writes an event to be sent; or tells why its function would refuse it. The same snapshot always has the same events. */
@@ -122,7 +124,7 @@ export const addEvent = (comparison: Comparison, event: NewEvent): string | unde
     source: '/sis-relay/snapshots',
     type: `sis.${event.function}.v1`,
     time: new Date(event.timeMs ?? droppedMs).toISOString(),
-    sequence: String(number + 1),
+    sequence: String(2 * number + (event.isFirst ? 1 : 2)),
     data: event.data,
   });
   const problem = check(event.function, body);

@@ -201,7 +201,8 @@ const apply = ({ key, before, next, line }: Change, { comparison }: Context): vo
     const { roleId: _, ...who } = before?.data ?? { roleId: 0 };
     const problem = isActive
       ? addEvent(comparison, { ...event, function: 'enrollment-create', data: next.data })
-      : addEvent(comparison, { ...event, function: 'enrollment-remove', data: who });
+      : // Another row may enroll the same user in the same org unit: a class or user may be known by a new id now.
+        addEvent(comparison, { ...event, function: 'enrollment-remove', data: who, isFirst: true });
     if (problem !== undefined) {
       counts.refused += 1;
       comparison.report.add({ file, line, column: columnOf(problem, columns) ?? 'userSourcedId', problem });

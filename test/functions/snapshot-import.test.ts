@@ -287,20 +287,20 @@ describe('a later snapshot', () => {
     const before = (await of()).find(({ data }) => data.userName === 'ada');
     const droppedAt = (await recordOf(first)).droppedAt;
     // Its change is too long ago for the ledger.
-    expect(before).toMatchObject({ source: '/sis-relay/snapshots', time: droppedAt, sequence: '1' });
+    expect(before).toMatchObject({ source: '/sis-relay/snapshots', time: droppedAt, sequence: '2' });
     expect(before?.id).toMatch(new RegExp(`^${first.id}/[0-9a-f]{20}$`));
     // It did not advance, then it did.
     sis.results = change(sis.results, 'r-essay-ada', { score: '18' });
     const second = await importSis(sis);
     const [event] = await of();
-    expect(event).toMatchObject({ time: (await recordOf(second)).droppedAt, sequence: '2' });
+    expect(event).toMatchObject({ time: (await recordOf(second)).droppedAt, sequence: '4' });
     expect(event?.id.split('/')[1]).toBe(before?.id.split('/')[1]);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const dateLastModified = new Date().toISOString();
     sis.results = change(sis.results, 'r-essay-ada', { score: '19', dateLastModified });
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await importSis(sis);
-    expect(await of()).toMatchObject([{ time: dateLastModified, sequence: '3' }]);
+    expect(await of()).toMatchObject([{ time: dateLastModified, sequence: '6' }]);
   });
 
   test('of changes alone leaves what it does not name', async () => {
@@ -334,6 +334,30 @@ describe('a later snapshot', () => {
         },
       ],
     });
+  });
+
+  test('in which a class has a new id removes nobody whom it enrolls', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    // Made anew in the SIS, with the code that it had.
+    sis.classes = change(sis.classes, 'c-bio', { sourcedId: 'c-new' });
+    sis.lineItems = change(sis.lineItems, 'l-essay', { classSourcedId: 'c-new' });
+    sis.enrollments = sis.enrollments.map((row) =>
+      row.classSourcedId === 'c-bio' ? { ...row, classSourcedId: 'c-new' } : row,
+    );
+    await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100 });
+    expect((await importSis(sis)).outcome).toBe('accepted');
+    const of = async (queue: string) => (await bodiesIn(queue)).map((body) => JSON.parse(body) as Event);
+    const created = await of('enrollment-create');
+    const removed = await of('enrollment-remove');
+    const whom = (events: Event[]) => events.map(({ data }) => `${data.orgUnitCode} ${data.userName}`).sort();
+    expect(whom(created)).toEqual(['BIO-101 ada', 'BIO-101 ben', 'BIO-101 cleo', 'BIO-101 tess']);
+    expect(whom(removed)).toEqual(whom(created));
+    // Whichever comes first, the enrollment is the newer one.
+    expect(new Set([...created, ...removed].map(({ time }) => time)).size).toBe(1);
+    expect(created.map(({ sequence }) => sequence)).toEqual(Array(4).fill('4'));
+    expect(removed.map(({ sequence }) => sequence)).toEqual(Array(4).fill('3'));
   });
 
   test('heeds the days of enrollments', async () => {
