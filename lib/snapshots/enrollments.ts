@@ -188,7 +188,8 @@ type Change = {
   line: number | undefined;
 };
 
-const apply = ({ key, before, next, line }: Change, { comparison }: Context): void => {
+const apply = ({ key, before, next, line }: Change, context: Context): void => {
+  const { comparison } = context;
   const counts = countsOf(comparison, name);
   const { state, acceptedCounts } = comparison;
   const wasActive = before !== undefined && before.pending === undefined;
@@ -198,7 +199,8 @@ const apply = ({ key, before, next, line }: Change, { comparison }: Context): vo
   const isSame = wasActive && isActive && isDeepStrictEqual(before.data, next.data);
   if (isSame) counts.unchanged += 1;
   else if (isActive || wasActive) {
-    const { roleId: _, ...who } = before?.data ?? { roleId: 0 };
+    // By the names of now: the former one of a user may be that of another.
+    const { roleId: _, ...who } = before === undefined ? { roleId: 0 } : again(key, before, context).data;
     const problem = isActive
       ? addEvent(comparison, { ...event, function: 'enrollment-create', data: next.data })
       : // Another row may enroll the same user in the same org unit: a class or user may be known by a new id now.

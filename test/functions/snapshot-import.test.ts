@@ -360,6 +360,22 @@ describe('a later snapshot', () => {
     expect(removed.map(({ sequence }) => sequence)).toEqual(Array(4).fill('3'));
   });
 
+  test('removes a user by the name that the user has now, which may have been that of another', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    sis.users = change(sis.users, 'u-ada', { username: 'ben' });
+    sis.users = change(sis.users, 'u-ben', { username: 'ada' });
+    sis.enrollments = sis.enrollments.filter(({ sourcedId }) => sourcedId !== 'e-bio-ada');
+    expect((await importSis(sis)).outcome).toBe('accepted');
+    expect((await sent())['enrollment-remove']).toEqual([{ orgUnitCode: 'BIO-101', userName: 'ben' }]);
+    // Who is no longer listed has the name that was accepted.
+    sis.users = sis.users.filter(({ sourcedId }) => sourcedId !== 'u-cleo');
+    sis.enrollments = sis.enrollments.filter(({ sourcedId }) => sourcedId !== 'e-bio-cleo');
+    expect((await importSis(sis)).outcome).toBe('accepted');
+    expect((await sent())['enrollment-remove']).toEqual([{ orgUnitCode: 'BIO-101', userName: 'cleo' }]);
+  });
+
   test('heeds the days of enrollments', async () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const sis = smallSis();
