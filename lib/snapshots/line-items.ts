@@ -130,7 +130,8 @@ const decideAll = async (
   }
 };
 
-const titleKey = ({ data }: LineItem): string => `${data.orgUnitCode}\u001f${data.name}`;
+/** The platform’s names are compared without regard to how their accents are encoded. */
+const titleKey = ({ data }: LineItem): string => `${data.orgUnitCode}\u001f${data.name.normalize()}`;
 
 const decide = (
   before: LineItem | undefined,

@@ -505,6 +505,20 @@ describe('rows that cannot be used', () => {
     });
   });
 
+  test('of two titles that differ in the encoding of an accent alone are used by nobody', async () => {
+    const sis = smallSis();
+    const more = { classSourcedId: 'c-bio', resultValueMax: '20' };
+    sis.lineItems.push(
+      { sourcedId: 'l-one', title: 'Caf\u00e9', ...more },
+      { sourcedId: 'l-two', title: 'Cafe\u0301', ...more },
+    );
+    const problem = '"two line items of one class have this title"';
+    expect((await reportOf(await importSis(sis))).sort()).toEqual([
+      `"lineItems.csv","4","title",${problem}`,
+      `"lineItems.csv","5","title",${problem}`,
+    ]);
+  });
+
   test('whose key cannot be read make no removal of what is missing', async () => {
     const sis = smallSis();
     await importSis(sis);
