@@ -218,7 +218,16 @@ const dayMs = 24 * 3_600_000;
  * When the SIS says that it was changed, where that is later than all that was sent of it. Otherwise when the snapshot was
  * dropped: of an event that is older than another, or than the ledger's memory, the function would send nothing.
  */
-const timeOf = (before: Result | undefined, { atMs = 0 }: Result, { droppedMs }: Comparison): number => {
+const timeOf = (
+  before: Result | undefined,
+  { data, atMs = 0 }: Result,
+  { droppedMs }: Comparison,
+): number => {
+  // What was sent to a name that is new here is not known: it may have been another user's.
+  const isOfSame =
+    before === undefined ||
+    (['orgUnitCode', 'userName', 'orgDefinedId'] as const).every((name) => before.data[name] === data[name]);
+  if (!isOfSame) return droppedMs;
   const lastMs = Math.max(before?.atMs ?? 0, before?.sentMs ?? 0);
   const isUsable = atMs > lastMs && atMs <= droppedMs && !isTooOld(atMs, droppedMs + 2 * dayMs);
   return isUsable ? atMs : droppedMs;

@@ -376,6 +376,25 @@ describe('a later snapshot', () => {
     expect((await sent())['enrollment-remove']).toEqual([{ orgUnitCode: 'BIO-101', userName: 'cleo' }]);
   });
 
+  test('sends the grades of users who swapped their names as of now', async () => {
+    const ago = (minutes: number) => ({
+      dateLastModified: new Date(Date.now() - minutes * 60_000).toISOString(),
+    });
+    const sis = smallSis();
+    sis.results = [result('essay', 'ada', '5', ago(120)), result('essay', 'ben', '19', ago(10))];
+    await importSis(sis);
+    await sent();
+    sis.users = change(change(sis.users, 'u-ada', { username: 'ben' }), 'u-ben', { username: 'ada' });
+    // Later than what was sent of it, and earlier than what was sent to who had the name.
+    sis.results = change(sis.results, 'r-essay-ada', { score: '7', ...ago(60) });
+    const { droppedAt } = await recordOf(await importSis(sis));
+    const events = (await bodiesIn('grade-push')).map((body) => JSON.parse(body) as Event);
+    expect(events.map(({ time, data }) => [data.userName, time]).sort()).toEqual([
+      ['ada', droppedAt],
+      ['ben', droppedAt],
+    ]);
+  });
+
   test('heeds the days of enrollments', async () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const sis = smallSis();
