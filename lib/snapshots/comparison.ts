@@ -35,7 +35,18 @@ export type Comparison = {
   byKind: Record<string, Counts>;
   /** How much of a kind was accepted before, by its name. */
   acceptedCounts: Record<string, number>;
+  /** How much of a kind goes to other users or org units than were accepted, by its name. */
+  movedCounts: Record<string, number>;
 };
+
+/** What is known of an enrollment or a grade, by the names that the platform knows. */
+type Placed = { orgUnitCode: string; userName?: string; orgDefinedId?: string };
+
+/** Whether it is of the same user in the same org unit, as far as their names tell. */
+export const isOfSame = (one: Placed, other: Placed): boolean =>
+  one.orgUnitCode === other.orgUnitCode &&
+  one.userName === other.userName &&
+  one.orgDefinedId === other.orgDefinedId;
 
 /** Parts of a key. No id holds it. */
 export const separator = '\u001f';

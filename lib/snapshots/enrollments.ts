@@ -7,6 +7,7 @@ import {
   countsOf,
   createBreath,
   createRowSorter,
+  isOfSame,
   type Mode,
   type RowSorter,
   separator,
@@ -191,7 +192,7 @@ type Change = {
 const apply = ({ key, before, next, line }: Change, context: Context): void => {
   const { comparison } = context;
   const counts = countsOf(comparison, name);
-  const { state, acceptedCounts } = comparison;
+  const { state, acceptedCounts, movedCounts } = comparison;
   const wasActive = before !== undefined && before.pending === undefined;
   const isActive = next !== undefined && next.pending === undefined;
   if (wasActive) acceptedCounts[name] = (acceptedCounts[name] ?? 0) + 1;
@@ -212,6 +213,8 @@ const apply = ({ key, before, next, line }: Change, context: Context): void => {
       return;
     }
     counts[isActive ? (wasActive ? 'updated' : 'created') : 'removed'] += 1;
+    if (isActive && wasActive && !isOfSame(before.data, next.data))
+      movedCounts[name] = (movedCounts[name] ?? 0) + 1;
   }
   if (next !== undefined) state.add(stateLine(kind, key, next));
 };

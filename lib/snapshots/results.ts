@@ -7,6 +7,7 @@ import {
   countsOf,
   createBreath,
   createRowSorter,
+  isOfSame,
   type Mode,
   separator,
   stateLine,
@@ -177,7 +178,7 @@ type Change = Decided & { key: string; before: Result | undefined };
 
 const apply = ({ key, before, next, line, pending }: Change, comparison: Comparison): void => {
   const counts = countsOf(comparison, name);
-  const { state, acceptedCounts } = comparison;
+  const { state, acceptedCounts, movedCounts } = comparison;
   if (before !== undefined) acceptedCounts[name] = (acceptedCounts[name] ?? 0) + 1;
   if (pending) counts.pending = (counts.pending ?? 0) + 1;
   if (next === undefined) {
@@ -197,6 +198,8 @@ const apply = ({ key, before, next, line, pending }: Change, comparison: Compari
   const problem = addEvent(comparison, { kind, key, function: 'grade-push', data, timeMs });
   if (problem === undefined) {
     counts[before === undefined ? 'created' : 'updated'] += 1;
+    if (before !== undefined && !isOfSame(before.data, next.data))
+      movedCounts[name] = (movedCounts[name] ?? 0) + 1;
     state.add(stateLine(kind, key, { ...next, sentMs: timeMs }));
     return;
   }

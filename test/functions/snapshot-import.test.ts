@@ -364,6 +364,7 @@ describe('a later snapshot', () => {
     const sis = smallSis();
     await importSis(sis);
     await sent();
+    await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100 });
     sis.users = change(sis.users, 'u-ada', { username: 'ben' });
     sis.users = change(sis.users, 'u-ben', { username: 'ada' });
     sis.enrollments = sis.enrollments.filter(({ sourcedId }) => sourcedId !== 'e-bio-ada');
@@ -384,6 +385,7 @@ describe('a later snapshot', () => {
     sis.results = [result('essay', 'ada', '5', ago(120)), result('essay', 'ben', '19', ago(10))];
     await importSis(sis);
     await sent();
+    await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100 });
     sis.users = change(change(sis.users, 'u-ada', { username: 'ben' }), 'u-ben', { username: 'ada' });
     // Later than what was sent of it, and earlier than what was sent to who had the name.
     sis.results = change(sis.results, 'r-essay-ada', { score: '7', ...ago(60) });
@@ -655,6 +657,22 @@ describe('a snapshot that would remove too much', () => {
     const sis = { ...smallSis(), results: [] };
     await importSis(sis);
     expect(await importSis(sis)).toMatchObject({ outcome: 'accepted' });
+  });
+
+  test('waits also where what it has would go to other users', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    // The names slipped by a row.
+    const names = sis.users.map(({ username = '' }) => username);
+    sis.users = sis.users.map((row, at) => ({ ...row, username: names[(at + 1) % names.length] ?? '' }));
+    const importing = importSis(sis);
+    expect(await decide(await waitingId(), { decision: 'rejected' })).toMatchObject({
+      why: '5 of 5 enrollments would go to other users or org units; 2 of 2 results would go to other users or org units',
+      counts: { removed: 0 },
+    });
+    await importing;
+    expect(await sent()).toEqual({});
   });
 
   test('is rejected where nobody decides', async () => {
