@@ -131,31 +131,43 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  */
 const rooms: Record<string, string> = {
   cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk crosswalk/names deployment snapshots desk telemetry ledger redaction',
-  console: 'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots mapping desk failure redaction aws',
+  console:
+    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots mapping desk failure redaction aws',
   markup: 'wording redaction',
-  wording: 'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots desk telemetry ledger redaction',
+  wording:
+    'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
-  functions: 'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export change-poll snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
-  'dead-letters/edit': 'dead-letters/replay dead-letters/reading deployment desk message failure redaction envelope json',
-  'dead-letters/verify': 'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure platform/resources aws',
+  functions:
+    'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export change-poll snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
+  'dead-letters/edit':
+    'dead-letters/replay dead-letters/reading deployment desk message failure redaction envelope json',
+  'dead-letters/verify':
+    'connection dead-letters/reading deployment delivery integration desk dead-letter message files ledger failure platform/resources aws',
   'user-authorization': 'connection deployment failure platform/resources platform/auth',
-  'dead-letters/replay': 'connection dead-letters/reading deployment desk dead-letter message failure platform/core aws',
+  'dead-letters/replay':
+    'connection dead-letters/reading deployment desk dead-letter message failure platform/core aws',
   'dead-letters': 'dead-letters/reading publish deployment desk ledger aws json',
-  connection: 'waiting dead-letters/reading snapshots/desk deployment snapshots config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
+  connection:
+    'waiting dead-letters/reading snapshots/desk deployment snapshots config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
   waiting: 'dead-letters/reading deployment desk failure aws',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
   publish: 'deployment mapping integration desk dead-letter message ledger failure aws envelope json',
   'snapshots/desk': 'deployment snapshots aws json',
   'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
-  'crosswalk/fill': 'durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
-  'course-export': 'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
-  'change-poll': 'mapping delivery integration config telemetry message credentials files failure redaction aws json',
-  snapshots: 'mapping durable delivery integration config telemetry message files ledger failure aws json sorted',
+  'crosswalk/fill':
+    'durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
+  'course-export':
+    'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
+  'change-poll':
+    'mapping delivery integration config telemetry message credentials files failure redaction aws json',
+  snapshots:
+    'mapping durable delivery integration config telemetry message files ledger failure aws json sorted',
   mapping: 'integration sis-ids json',
   durable: 'delivery files failure aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
-  delivery: 'integration desk dead-letter config telemetry message credentials files crosswalk ledger failure platform platform/auth platform/core pace sis-ids redaction aws envelope json',
+  delivery:
+    'integration desk dead-letter config telemetry message credentials files crosswalk ledger failure platform platform/auth platform/core pace sis-ids redaction aws envelope json',
   'message-fields': 'integration message files platform/resources platform/core',
   integration: 'message credentials files platform/resources platform platform/auth platform/core pace',
   desk: 'dead-letter telemetry message failure sis-ids redaction aws envelope json',

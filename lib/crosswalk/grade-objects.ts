@@ -10,7 +10,8 @@ export type GradeObjects = {
   of(orgUnitId: number, platform: Platform, sinceMs?: number): Promise<readonly GradeObject[]>;
 };
 
-const keptMs = 60_000;
+/** For so long a list is trusted: names are given to other grade objects by people, at any time. */
+export const listKeptMs = 60_000;
 /** Of so many org units at most: the one that was listed first is forgotten. */
 const maxOrgUnits = 1_000;
 
@@ -18,7 +19,7 @@ const maxOrgUnits = 1_000;
 export const createGradeObjects = (nowMs: () => number): GradeObjects => {
   const kept = new Map<number, { atMs: number; list: Promise<readonly GradeObject[]> }>();
   return {
-    of: (orgUnitId, platform, sinceMs = nowMs() - keptMs) => {
+    of: (orgUnitId, platform, sinceMs = nowMs() - listKeptMs) => {
       const known = kept.get(orgUnitId);
       if (known !== undefined && known.atMs >= sinceMs) return known.list;
       const list = Array.fromAsync(listGradeObjects(platform, orgUnitId));

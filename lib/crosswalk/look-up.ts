@@ -3,7 +3,7 @@ import { MessageFailure } from '../failure.ts';
 import type { Platform } from '../platform/client.ts';
 import { getGradeObjects, isNamed } from '../platform/resources/grade-objects.ts';
 import type { PlatformIds, SisId } from '../sis-ids.ts';
-import { createGradeObjects, type GradeObjects } from './grade-objects.ts';
+import { createGradeObjects, type GradeObjects, listKeptMs } from './grade-objects.ts';
 import {
   acceptedBucketOf,
   bucketOf,
@@ -102,11 +102,11 @@ export const createCrosswalk = ({ table, nowMs }: Options): Crosswalk => {
     orgUnitId: number,
     platform: Platform,
   ): Promise<readonly number[]> => {
-    const named = async (sinceMs?: number): Promise<number[]> => {
+    const named = async (sinceMs: number): Promise<number[]> => {
       const all = await gradeObjects.of(orgUnitId, platform, sinceMs);
       return all.filter((each) => isNamed(each, value)).map(({ Id }) => Id);
     };
-    const ids = await named(forgottenMs);
+    const ids = await named(Math.max(forgottenMs, nowMs() - listKeptMs));
     return ids.length === 1 ? ids : named(nowMs() - recentMs);
   };
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf, inParallel } from '../aws/batches.ts';
 import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
+import { MessageFailure } from '../failure.ts';
 import { jsonIn } from '../json.ts';
 
 /** What the SIS calls org units and users. */
@@ -70,7 +71,7 @@ const fillBucket = 'fill';
 /** As many as one call takes. */
 const maxRead = 100;
 const maxWritten = 25;
-/** How often an acceptance is tried against those of others in the same bucket. */
+/** How often what DynamoDB leaves unread is asked for, and an acceptance tried against those of others in the same bucket. */
 const maxTries = 10;
 
 /** The crosswalk's table: which names of the SIS stand for which ids of the platform. It can be filled anew from its sources. */
@@ -93,7 +94,11 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
       for (const { bucket, names } of answer.Responses?.[table] ?? [])
         if (bucket?.S !== undefined) found.set(bucket.S, entriesIn(names?.S));
       asked = (answer.UnprocessedKeys ?? {}) as typeof asked;
-      if (Object.keys(asked).length > 0) await sleep(50 * attempt, undefined, options);
+      if (Object.keys(asked).length === 0) return;
+      // What asks for it waits, and comes back.
+      if (attempt === maxTries)
+        throw new MessageFailure('unavailable', 'DynamoDB leaves some of the keys unread');
+      await sleep(50 * attempt, undefined, options);
     }
   };
 

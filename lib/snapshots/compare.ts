@@ -127,7 +127,7 @@ const hadRows = (name: FileName, { acceptedCounts }: Comparison, last: LastAccep
 
 /** Adds its reason to those that there are. */
 export const withRemovals = (
-  { byKind, acceptedCounts, settings }: Comparison,
+  { byKind, acceptedCounts, movedCounts, settings }: Comparison,
   isFirst: boolean,
   reasons: string[],
 ): Pick<Outcome, 'reasons' | 'removals'> => {
@@ -140,6 +140,12 @@ export const withRemovals = (
     const percent = (100 * removed) / Math.max(accepted, 1);
     share = Math.max(share, percent);
     if (percent > limit) reasons.push(`${removed} of ${accepted} ${kind} would be removed`);
+  }
+  // A column of names that slipped by a row makes no removal, and gives everything to somebody else.
+  for (const [kind, moved] of Object.entries(movedCounts)) {
+    const accepted = acceptedCounts[kind] ?? 0;
+    if ((100 * moved) / Math.max(accepted, 1) > limit)
+      reasons.push(`${moved} of ${accepted} ${kind} would go to other users or org units`);
   }
   return { reasons, removals: { share: Math.ceil(share * 100) / 100, limit } };
 };

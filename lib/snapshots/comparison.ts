@@ -36,7 +36,18 @@ export type Comparison = {
   byKind: Record<string, Counts>;
   /** How much of a kind was accepted before, by its name. */
   acceptedCounts: Record<string, number>;
+  /** How much of a kind goes to other users or org units than were accepted, by its name. */
+  movedCounts: Record<string, number>;
 };
+
+/** What is known of an enrollment or a grade, by the names that the platform knows. */
+type Placed = { orgUnitCode: string; userName?: string; orgDefinedId?: string };
+
+/** Whether it is of the same user in the same org unit, as far as their names tell. */
+export const isOfSame = (one: Placed, other: Placed): boolean =>
+  one.orgUnitCode === other.orgUnitCode &&
+  one.userName === other.userName &&
+  one.orgDefinedId === other.orgDefinedId;
 
 /** Parts of a key. No id holds it. */
 export const separator = '\u001f';
@@ -112,6 +123,8 @@ export type NewEvent = {
   function: string;
   data: object;
   timeMs?: number | undefined;
+  /** Older than those of the same time and snapshot that are not. */
+  isFirst?: boolean;
 };
 
 /** Writes an event to be sent; or tells why its function would refuse it. The same snapshot always has the same events. */
@@ -123,7 +136,7 @@ export const addEvent = (comparison: Comparison, event: NewEvent): string | unde
     source: '/sis-relay/snapshots',
     type: `sis.${event.function}.v1`,
     time: new Date(event.timeMs ?? droppedMs).toISOString(),
-    sequence: String(number + 1),
+    sequence: String(2 * number + (event.isFirst ? 1 : 2)),
     data: event.data,
   });
   const problem = check(event.function, body);

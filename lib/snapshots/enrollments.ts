@@ -7,6 +7,7 @@ import {
   countsOf,
   createBreath,
   createRowSorter,
+  isOfSame,
   type Mode,
   type RowSorter,
   separator,
@@ -188,9 +189,21 @@ type Change = {
   line: number | undefined;
 };
 
-const apply = ({ key, before, next, line }: Change, { comparison }: Context): void => {
+/** Older than creations: another row may enroll the same user in the same org unit, as a class or user may have a new id. */
+const addRemoval = (
+  { key, before }: Pick<Change, 'key' | 'before'>,
+  context: Context,
+): string | undefined => {
+  // By the names of now: the former one of a user may be that of another.
+  const { roleId: _, ...who } = before === undefined ? { roleId: 0 } : again(key, before, context).data;
+  const event = { kind, key, function: 'enrollment-remove', data: who, isFirst: true };
+  return addEvent(context.comparison, event);
+};
+
+const apply = ({ key, before, next, line }: Change, context: Context): void => {
+  const { comparison } = context;
   const counts = countsOf(comparison, name);
-  const { state, acceptedCounts } = comparison;
+  const { state, acceptedCounts, movedCounts } = comparison;
   const wasActive = before !== undefined && before.pending === undefined;
   const isActive = next !== undefined && next.pending === undefined;
   if (wasActive) acceptedCounts[name] = (acceptedCounts[name] ?? 0) + 1;
@@ -198,10 +211,9 @@ const apply = ({ key, before, next, line }: Change, { comparison }: Context): vo
   const isSame = wasActive && isActive && isDeepStrictEqual(before.data, next.data);
   if (isSame) counts.unchanged += 1;
   else if (isActive || wasActive) {
-    const { roleId: _, ...who } = before?.data ?? { roleId: 0 };
     const problem = isActive
       ? addEvent(comparison, { ...event, function: 'enrollment-create', data: next.data })
-      : addEvent(comparison, { ...event, function: 'enrollment-remove', data: who });
+      : addRemoval({ key, before }, context);
     if (problem !== undefined) {
       counts.refused += 1;
       comparison.report.add({ file, line, column: columnOf(problem, columns) ?? 'userSourcedId', problem });
@@ -209,6 +221,8 @@ const apply = ({ key, before, next, line }: Change, { comparison }: Context): vo
       return;
     }
     counts[isActive ? (wasActive ? 'updated' : 'created') : 'removed'] += 1;
+    if (isActive && wasActive && !isOfSame(before.data, next.data))
+      movedCounts[name] = (movedCounts[name] ?? 0) + 1;
   }
   if (next !== undefined) state.add(stateLine(kind, key, next));
 };

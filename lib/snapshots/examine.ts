@@ -177,7 +177,7 @@ const compare = async (
   const state = createPackedLines(at('state'));
   const comparison: Comparison = {
     ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0 },
-    ...{ report, changes, state, byKind: {}, acceptedCounts: {} },
+    ...{ report, changes, state, byKind: {}, acceptedCounts: {}, movedCounts: {} },
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
     accepted: (kind) => {

@@ -4,6 +4,7 @@ import { createResults } from '../durable/results.ts';
 import { failureOf } from '../failure.ts';
 import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
 import {
+  type AcceptedSnapshot,
   acceptedKeyOf,
   decision,
   recordKey,
@@ -69,6 +70,7 @@ const importFile = async (engine: Engine, given: World): Promise<ImportAnswer> =
     backoff,
   });
   if (dropped === null) return { outcome: 'replaced', message: 'It was deleted since.' };
+  await finishLast(engine, given);
   const examined = await engine.step('compare', {
     work: () => examine(dropped, { services: world, startedAt }),
     backoff,
@@ -119,14 +121,16 @@ const isApproved = async (
 };
 
 const send = async (examined: ToBeSent, engine: Engine, { world, key }: World): Promise<ImportAnswer> => {
-  const { store, limits, observe } = world;
+  const { store, limits } = world;
   const { backoff } = limits;
   const { id, parts, against, accepted } = examined;
   const isStill = await engine.step('begin to send', {
     work: async () => {
       const last = await lastAccepted(store, key);
-      if (last?.id !== against) return false;
+      if (last?.id !== against && last?.id !== id) return false;
       await change(store, id, { state: 'sending', sendingAt: new Date().toISOString(), why: undefined });
+      // From here on the platform has some of it: whatever ends this import, the next one is compared with it, and finishes it first.
+      await store.writeJson(acceptedKeyOf(key), { ...accepted, sending: true } satisfies AcceptedSnapshot);
       return true;
     },
     backoff,
@@ -142,6 +146,36 @@ const send = async (examined: ToBeSent, engine: Engine, { world, key }: World): 
     await tell('superseded', engine, world);
     return { outcome: 'superseded', message: 'Another one was accepted meanwhile.', id };
   }
+  return sendAll({ id, parts, accepted }, engine, { world, key });
+};
+
+/** One whose import was ended while it was sent, whatever ended it. */
+const finishLast = async (engine: Engine, { world, key }: Pick<World, 'world' | 'key'>): Promise<void> => {
+  const { store, limits, observe } = world;
+  const last = await engine.step('what is left of the last one', {
+    work: async () => {
+      const last = await lastAccepted(store, key);
+      if (!last?.sending) return null;
+      const { sending: _, ...accepted } = last;
+      const { id } = accepted;
+      observe.warn(`the snapshot ${id} was not sent to its end: it is now`);
+      const { parts } = await planOf(store, id);
+      return { id, parts: parts.length, accepted };
+    },
+    backoff: limits.backoff,
+  });
+  if (last !== null) await sendAll(last, engine, { world, key });
+};
+
+type Sending = Pick<ToBeSent, 'id' | 'parts' | 'accepted'>;
+
+const sendAll = async (
+  { id, parts, accepted }: Sending,
+  engine: Engine,
+  { world, key }: Pick<World, 'world' | 'key'>,
+): Promise<ImportAnswer> => {
+  const { store, limits, observe } = world;
+  const { backoff } = limits;
   for (const stretch of stretchesOf(parts)) {
     const pauseSeconds = await engine.step(`send ${stretch.from + 1} to ${stretch.to}`, {
       work: async () => {

@@ -130,7 +130,8 @@ const decideAll = async (
   }
 };
 
-const titleKey = ({ data }: LineItem): string => `${data.orgUnitCode}\u001f${data.name}`;
+/** The platform’s names are compared without regard to how their accents are encoded. */
+const titleKey = ({ data }: LineItem): string => `${data.orgUnitCode}\u001f${data.name.normalize()}`;
 
 const decide = (
   before: LineItem | undefined,
@@ -188,7 +189,7 @@ const refuseTwins = async (
         const problem =
           rows.length > 1
             ? 'two line items of one class have this title'
-            : 'another line item of the class had this title until now: the next snapshot can use it';
+            : 'another line item of the class had this title until now: the next full export can use it';
         comparison.report.add({ file, line, column: 'title', problem });
         byKey.add(key, { before, next: before });
       }

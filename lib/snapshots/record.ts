@@ -26,6 +26,8 @@ export const acceptedSnapshot = z.object({
   /** By file, in lower case. */
   columns: z.record(z.string(), z.array(z.string())),
   by: z.string(),
+  /** It is still being sent: what is left of it is sent before anything else. */
+  sending: z.literal(true).optional(),
 });
 export type AcceptedSnapshot = z.output<typeof acceptedSnapshot>;
 

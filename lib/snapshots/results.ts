@@ -6,6 +6,7 @@ import {
   countsOf,
   createBreath,
   createRowSorter,
+  isOfSame,
   type Mode,
   separator,
   stateLine,
@@ -172,7 +173,7 @@ type Change = Decided & { key: string; before: Result | undefined };
 
 const apply = ({ key, before, next, line, pending }: Change, comparison: Comparison): void => {
   const counts = countsOf(comparison, name);
-  const { state, acceptedCounts } = comparison;
+  const { state, acceptedCounts, movedCounts } = comparison;
   if (before !== undefined) acceptedCounts[name] = (acceptedCounts[name] ?? 0) + 1;
   if (pending) counts.pending = (counts.pending ?? 0) + 1;
   if (next === undefined) {
@@ -186,12 +187,20 @@ const apply = ({ key, before, next, line, pending }: Change, comparison: Compari
     state.add(stateLine(kind, key, { ...next, ...(sentMs !== undefined && { sentMs }) }));
     return;
   }
-  const timeMs = timeOf(before, next, comparison);
+  if (before !== undefined && isOlder(before, next)) {
+    counts.refused += 1;
+    comparison.report.add({ file, line, column: 'dateLastModified', problem: olderResult });
+    state.add(stateLine(kind, key, before));
+    return;
+  }
+  const timeMs = timeFor(before, next, comparison);
   const isCleared = before?.data.comments !== undefined && next.data.comments === undefined;
   const data = isCleared ? { ...next.data, comments: '' } : next.data;
   const problem = addEvent(comparison, { kind, key, function: 'grade-push', data, timeMs });
   if (problem === undefined) {
     counts[before === undefined ? 'created' : 'updated'] += 1;
+    if (before !== undefined && !isOfSame(before.data, next.data))
+      movedCounts[name] = (movedCounts[name] ?? 0) + 1;
     state.add(stateLine(kind, key, { ...next, sentMs: timeMs }));
     return;
   }
@@ -206,3 +215,15 @@ const contentOf = ({ data }: Result): string => {
   const value = grade.type === 'numeric' ? grade.points : grade.text;
   return JSON.stringify([orgUnitCode, userName, orgDefinedId, grade.type, value, comments]);
 };
+
+const olderResult = 'is before that of the grade that was accepted: an older one is not put over it';
+
+/** An export that was restored, or dropped once more, holds grades of before. */
+const isOlder = ({ atMs: beforeMs }: Result, { atMs }: Result): boolean =>
+  beforeMs !== undefined && atMs !== undefined && atMs < beforeMs;
+
+/** What was sent to a name that is new here is not known: it may have been another user's, and be newer. */
+const timeFor = (before: Result | undefined, next: Result, comparison: Comparison): number =>
+  before === undefined || isOfSame(before.data, next.data)
+    ? timeOf(before, next, comparison)
+    : comparison.droppedMs;

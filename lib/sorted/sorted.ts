@@ -230,7 +230,7 @@ function* inOrder<Item extends { key: string }>(items: Iterable<Item>): Generato
   let last: string | undefined;
   for (const item of items) {
     if (last !== undefined && item.key <= last)
-      throw new Error(`Not sorted, or twice the same key: ${item.key} follows ${last}`);
+      throw new Error('The lines are not sorted, or have the same key twice');
     last = item.key;
     yield item;
   }

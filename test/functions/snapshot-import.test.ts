@@ -287,20 +287,20 @@ describe('a later snapshot', () => {
     const before = (await of()).find(({ data }) => data.userName === 'ada');
     const droppedAt = (await recordOf(first)).droppedAt;
     // Its change is too long ago for the ledger.
-    expect(before).toMatchObject({ source: '/sis-relay/snapshots', time: droppedAt, sequence: '1' });
+    expect(before).toMatchObject({ source: '/sis-relay/snapshots', time: droppedAt, sequence: '2' });
     expect(before?.id).toMatch(new RegExp(`^${first.id}/[0-9a-f]{20}$`));
     // It did not advance, then it did.
     sis.results = change(sis.results, 'r-essay-ada', { score: '18' });
     const second = await importSis(sis);
     const [event] = await of();
-    expect(event).toMatchObject({ time: (await recordOf(second)).droppedAt, sequence: '2' });
+    expect(event).toMatchObject({ time: (await recordOf(second)).droppedAt, sequence: '4' });
     expect(event?.id.split('/')[1]).toBe(before?.id.split('/')[1]);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const dateLastModified = new Date().toISOString();
     sis.results = change(sis.results, 'r-essay-ada', { score: '19', dateLastModified });
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await importSis(sis);
-    expect(await of()).toMatchObject([{ time: dateLastModified, sequence: '3' }]);
+    expect(await of()).toMatchObject([{ time: dateLastModified, sequence: '6' }]);
   });
 
   test('of changes alone leaves what it does not name', async () => {
@@ -334,6 +334,67 @@ describe('a later snapshot', () => {
         },
       ],
     });
+  });
+
+  test('in which a class has a new id removes nobody whom it enrolls', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    // Made anew in the SIS, with the code that it had.
+    sis.classes = change(sis.classes, 'c-bio', { sourcedId: 'c-new' });
+    sis.lineItems = change(sis.lineItems, 'l-essay', { classSourcedId: 'c-new' });
+    sis.enrollments = sis.enrollments.map((row) =>
+      row.classSourcedId === 'c-bio' ? { ...row, classSourcedId: 'c-new' } : row,
+    );
+    await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100 });
+    expect((await importSis(sis)).outcome).toBe('accepted');
+    const of = async (queue: string) => (await bodiesIn(queue)).map((body) => JSON.parse(body) as Event);
+    const created = await of('enrollment-create');
+    const removed = await of('enrollment-remove');
+    const whom = (events: Event[]) => events.map(({ data }) => `${data.orgUnitCode} ${data.userName}`).sort();
+    expect(whom(created)).toEqual(['BIO-101 ada', 'BIO-101 ben', 'BIO-101 cleo', 'BIO-101 tess']);
+    expect(whom(removed)).toEqual(whom(created));
+    // Whichever comes first, the enrollment is the newer one.
+    expect(new Set([...created, ...removed].map(({ time }) => time)).size).toBe(1);
+    expect(created.map(({ sequence }) => sequence)).toEqual(Array(4).fill('4'));
+    expect(removed.map(({ sequence }) => sequence)).toEqual(Array(4).fill('3'));
+  });
+
+  test('removes a user by the name that the user has now, which may have been that of another', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100 });
+    sis.users = change(sis.users, 'u-ada', { username: 'ben' });
+    sis.users = change(sis.users, 'u-ben', { username: 'ada' });
+    sis.enrollments = sis.enrollments.filter(({ sourcedId }) => sourcedId !== 'e-bio-ada');
+    expect((await importSis(sis)).outcome).toBe('accepted');
+    expect((await sent())['enrollment-remove']).toEqual([{ orgUnitCode: 'BIO-101', userName: 'ben' }]);
+    // Who is no longer listed has the name that was accepted.
+    sis.users = sis.users.filter(({ sourcedId }) => sourcedId !== 'u-cleo');
+    sis.enrollments = sis.enrollments.filter(({ sourcedId }) => sourcedId !== 'e-bio-cleo');
+    expect((await importSis(sis)).outcome).toBe('accepted');
+    expect((await sent())['enrollment-remove']).toEqual([{ orgUnitCode: 'BIO-101', userName: 'cleo' }]);
+  });
+
+  test('sends the grades of users who swapped their names as of now', async () => {
+    const ago = (minutes: number) => ({
+      dateLastModified: new Date(Date.now() - minutes * 60_000).toISOString(),
+    });
+    const sis = smallSis();
+    sis.results = [result('essay', 'ada', '5', ago(120)), result('essay', 'ben', '19', ago(10))];
+    await importSis(sis);
+    await sent();
+    await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100 });
+    sis.users = change(change(sis.users, 'u-ada', { username: 'ben' }), 'u-ben', { username: 'ada' });
+    // Later than what was sent of it, and earlier than what was sent to who had the name.
+    sis.results = change(sis.results, 'r-essay-ada', { score: '7', ...ago(60) });
+    const { droppedAt } = await recordOf(await importSis(sis));
+    const events = (await bodiesIn('grade-push')).map((body) => JSON.parse(body) as Event);
+    expect(events.map(({ time, data }) => [data.userName, time]).sort()).toEqual([
+      ['ada', droppedAt],
+      ['ben', droppedAt],
+    ]);
   });
 
   test('heeds the days of enrollments', async () => {
@@ -465,6 +526,20 @@ describe('rows that cannot be used', () => {
     });
   });
 
+  test('of two titles that differ in the encoding of an accent alone are used by nobody', async () => {
+    const sis = smallSis();
+    const more = { classSourcedId: 'c-bio', resultValueMax: '20' };
+    sis.lineItems.push(
+      { sourcedId: 'l-one', title: 'Caf\u00e9', ...more },
+      { sourcedId: 'l-two', title: 'Cafe\u0301', ...more },
+    );
+    const problem = '"two line items of one class have this title"';
+    expect((await reportOf(await importSis(sis))).sort()).toEqual([
+      `"lineItems.csv","4","title",${problem}`,
+      `"lineItems.csv","5","title",${problem}`,
+    ]);
+  });
+
   test('whose key cannot be read make no removal of what is missing', async () => {
     const sis = smallSis();
     await importSis(sis);
@@ -582,6 +657,22 @@ describe('a snapshot that would remove too much', () => {
     const sis = { ...smallSis(), results: [] };
     await importSis(sis);
     expect(await importSis(sis)).toMatchObject({ outcome: 'accepted' });
+  });
+
+  test('waits also where what it has would go to other users', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    // The names slipped by a row.
+    const names = sis.users.map(({ username = '' }) => username);
+    sis.users = sis.users.map((row, at) => ({ ...row, username: names[(at + 1) % names.length] ?? '' }));
+    const importing = importSis(sis);
+    expect(await decide(await waitingId(), { decision: 'rejected' })).toMatchObject({
+      why: '5 of 5 enrollments would go to other users or org units; 2 of 2 results would go to other users or org units',
+      counts: { removed: 0 },
+    });
+    await importing;
+    expect(await sent()).toEqual({});
   });
 
   test('is rejected where nobody decides', async () => {

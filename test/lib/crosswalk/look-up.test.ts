@@ -211,6 +211,29 @@ describe('a look-up', () => {
     expect(reads).toHaveLength(3);
   });
 
+  test('trusts a list of grade objects for a minute, as their names may be given to others', async () => {
+    const { crosswalk, pass } = worldOf();
+    let items = [{ Id: 1, Name: 'Midterm' }];
+    let calls = 0;
+    const call = async () => {
+      calls += 1;
+      return { items };
+    };
+    const platform = { call } as unknown as Platform;
+    const named: SisId[] = [{ field: 'gradeObjectName', platformField: 'gradeObjectId', value: 'Midterm' }];
+    const look = () => crosswalk.platformIds(named, { platform, orgUnitId: 7 });
+    expect(await look()).toEqual({ gradeObjectId: 1 });
+    items = [
+      { Id: 1, Name: 'Midterm of last year' },
+      { Id: 2, Name: 'Midterm' },
+    ];
+    pass(59 * seconds);
+    expect(await look()).toEqual({ gradeObjectId: 1 });
+    expect(calls).toBe(1);
+    pass(2 * seconds);
+    expect(await look()).toEqual({ gradeObjectId: 2 });
+  });
+
   test('remembers nothing of what is not known, and asks again', async () => {
     const { crosswalk, reads } = worldOf();
     const unknown: SisId[] = [{ field: 'userName', platformField: 'userId', value: 'nobody' }];
