@@ -49,6 +49,15 @@ export const isOfSame = (one: Placed, other: Placed): boolean =>
   one.userName === other.userName &&
   one.orgDefinedId === other.orgDefinedId;
 
+/** Counts what is sent of the same thing to another user or org unit than before. */
+export const countMoved = (
+  { movedCounts }: Comparison,
+  name: string,
+  { before, next }: { before: Placed | undefined; next: Placed },
+): void => {
+  if (before !== undefined && !isOfSame(before, next)) movedCounts[name] = (movedCounts[name] ?? 0) + 1;
+};
+
 /** Parts of a key. No id holds it. */
 export const separator = '\u001f';
 

@@ -4,10 +4,10 @@ import { dayIn, isId } from './cells.ts';
 import {
   addEvent,
   type Comparison,
+  countMoved,
   countsOf,
   createBreath,
   createRowSorter,
-  isOfSame,
   type Mode,
   type RowSorter,
   separator,
@@ -200,29 +200,30 @@ const addRemoval = (
   return addEvent(context.comparison, event);
 };
 
-const apply = ({ key, before, next, line }: Change, context: Context): void => {
+const isActive = (enrollment: Enrollment | undefined): enrollment is Enrollment =>
+  enrollment !== undefined && enrollment.pending === undefined;
+
+const apply = (change: Change, context: Context): void => {
+  const { key, line } = change;
   const { comparison } = context;
   const counts = countsOf(comparison, name);
-  const { state, acceptedCounts, movedCounts } = comparison;
-  const wasActive = before !== undefined && before.pending === undefined;
-  const isActive = next !== undefined && next.pending === undefined;
-  if (wasActive) acceptedCounts[name] = (acceptedCounts[name] ?? 0) + 1;
-  const event = { kind, key };
-  const isSame = wasActive && isActive && isDeepStrictEqual(before.data, next.data);
-  if (isSame) counts.unchanged += 1;
-  else if (isActive || wasActive) {
-    const problem = isActive
-      ? addEvent(comparison, { ...event, function: 'enrollment-create', data: next.data })
-      : addRemoval({ key, before }, context);
+  const { state, acceptedCounts } = comparison;
+  const before = isActive(change.before) ? change.before : undefined;
+  const next = isActive(change.next) ? change.next : undefined;
+  if (before) acceptedCounts[name] = (acceptedCounts[name] ?? 0) + 1;
+  if (before && next && isDeepStrictEqual(before.data, next.data)) counts.unchanged += 1;
+  else if (before || next) {
+    const problem = next
+      ? addEvent(comparison, { kind, key, function: 'enrollment-create', data: next.data })
+      : addRemoval(change, context);
     if (problem !== undefined) {
       counts.refused += 1;
       comparison.report.add({ file, line, column: columnOf(problem, columns) ?? 'userSourcedId', problem });
-      if (before !== undefined) state.add(stateLine(kind, key, before));
+      if (change.before) state.add(stateLine(kind, key, change.before));
       return;
     }
-    counts[isActive ? (wasActive ? 'updated' : 'created') : 'removed'] += 1;
-    if (isActive && wasActive && !isOfSame(before.data, next.data))
-      movedCounts[name] = (movedCounts[name] ?? 0) + 1;
+    counts[next ? (before ? 'updated' : 'created') : 'removed'] += 1;
+    if (next) countMoved(comparison, name, { before: before?.data, next: next.data });
   }
-  if (next !== undefined) state.add(stateLine(kind, key, next));
+  if (change.next) state.add(stateLine(kind, key, change.next));
 };

@@ -3,6 +3,7 @@ import { hasControlInText, instantMsIn, isId, numberIn } from './cells.ts';
 import {
   addEvent,
   type Comparison,
+  countMoved,
   countsOf,
   createBreath,
   createRowSorter,
@@ -173,7 +174,7 @@ type Change = Decided & { key: string; before: Result | undefined };
 
 const apply = ({ key, before, next, line, pending }: Change, comparison: Comparison): void => {
   const counts = countsOf(comparison, name);
-  const { state, acceptedCounts, movedCounts } = comparison;
+  const { state, acceptedCounts } = comparison;
   if (before !== undefined) acceptedCounts[name] = (acceptedCounts[name] ?? 0) + 1;
   if (pending) counts.pending = (counts.pending ?? 0) + 1;
   if (next === undefined) {
@@ -199,8 +200,7 @@ const apply = ({ key, before, next, line, pending }: Change, comparison: Compari
   const problem = addEvent(comparison, { kind, key, function: 'grade-push', data, timeMs });
   if (problem === undefined) {
     counts[before === undefined ? 'created' : 'updated'] += 1;
-    if (before !== undefined && !isOfSame(before.data, next.data))
-      movedCounts[name] = (movedCounts[name] ?? 0) + 1;
+    countMoved(comparison, name, { before: before?.data, next: next.data });
     state.add(stateLine(kind, key, { ...next, sentMs: timeMs }));
     return;
   }

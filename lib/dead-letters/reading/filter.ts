@@ -22,8 +22,11 @@ const count = z.coerce
   .number('must be a whole number')
   .int('must be a whole number')
   .nonnegative('must be 0 or more');
-/** Of the platform, or of the SIS where messages give those. */
-const id = z.coerce.string().min(1, 'must be an id').max(256, 'must be an id of at most 256 characters');
+/** Of the platform, or of the SIS where messages give those. A name of a person, which has a space, is none. */
+const id = z.coerce
+  .string()
+  .max(256, 'must be an id of at most 256 characters')
+  .regex(/^\S+$/, 'must be an id, without spaces');
 
 /** Which letters: every condition that is given must hold; of a list, at least one. */
 export const filterSchema = z

@@ -47,6 +47,8 @@ const kinds = [
   'unavailable',
   'unexpected-answer',
   'intercepted',
+  'unknown-id',
+  'ambiguous-id',
 ] as const;
 const archives: string[] = [];
 
@@ -73,8 +75,8 @@ let firstUser = 800;
 beforeEach(async () => {
   const { sqs, description } = office.stack();
   await sqs.send(new PurgeQueueCommand({ QueueUrl: description.deadLetters }));
-  firstUser += 20;
-  const users = Array.from({ length: 20 }, (_, at) => firstUser + at);
+  firstUser += 40;
+  const users = Array.from({ length: 40 }, (_, at) => firstUser + at);
   await office.controls().seed({
     users: users.map((userId) => ({ userId, userName: `u${userId}`, firstName: 'L', lastName: 'L' })),
     enrollments: users.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
@@ -83,12 +85,13 @@ beforeEach(async () => {
   await send(
     kinds.slice(0, 6).map((kind, at) => parked(kind, firstUser + at, kind === 'invalid' ? wrong : {})),
   );
-  await send(kinds.slice(6).map((kind, at) => parked(kind, firstUser + 10 + at)));
-  await send([parked('uncertain', firstUser + 17), { MessageBody: 'garbage' }]);
+  await send(kinds.slice(6, 16).map((kind, at) => parked(kind, firstUser + 10 + at)));
+  await send(kinds.slice(16).map((kind, at) => parked(kind, firstUser + 20 + at)));
+  await send([parked('uncertain', firstUser + 37), { MessageBody: 'garbage' }]);
   await reindexLetters(office.target(), { signal: never, settleMs: 0 });
   writeFileSync(
     join(office.folder, 'grades.csv'),
-    `orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments\n2001,5001,${firstUser + 18},numeric,8.5,Well done\n`,
+    `orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments\n2001,5001,${firstUser + 38},numeric,8.5,Well done\n`,
   );
   for (const name of ['export-of-the-sis.csv', 'registrations.csv'])
     writeFileSync(join(office.folder, name), 'COURSE_ID,LOGIN,ROLE\nMATH-101,ann,S\n');

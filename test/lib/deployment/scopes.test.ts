@@ -9,6 +9,7 @@ import { connectionOf } from '../../../lib/connection/connection.ts';
 import type { ExportAnswer } from '../../../lib/course-export/export.ts';
 import { exportOperations } from '../../../lib/course-export/parts.ts';
 import type { ExportTotals } from '../../../lib/course-export/totals.ts';
+import { fillOperations } from '../../../lib/crosswalk/fill/listings.ts';
 import type { LetterFailure } from '../../../lib/dead-letter.ts';
 import { loadFunctions, loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { scopesByFunction, scopesOf, scopeText } from '../../../lib/deployment/scopes.ts';
@@ -25,6 +26,7 @@ import { narrowClient } from '../platform/narrow-client.ts';
 describe('the scopes of a function', () => {
   test('are those of the operations that it declares, each with what needs it', () => {
     expect(scopesOf(gradePush)).toEqual([
+      { scope: 'grades:gradeobjects:read', operations: ['list-grade-objects'] },
       { scope: 'grades:gradevalues:read', operations: ['read-grade-value'] },
       { scope: 'grades:gradevalues:write', operations: ['set-grade-value'] },
     ]);
@@ -47,6 +49,7 @@ describe('the scopes of a function', () => {
       'set-grade-value': { path: '/x/{orgUnitId}' },
     };
     expect(scopesOf(gradePush, overrides).map(({ scope }) => scope)).toEqual([
+      'grades:gradeobjects:read',
       'grades:gradevalues:write',
       'grades:own:read',
     ]);
@@ -56,7 +59,7 @@ describe('the scopes of a function', () => {
     const table = scopesByFunction([enrollmentCreate, gradePush, enrollmentCreate]);
     expect(Object.keys(table)).toEqual(['enrollment-create', 'grade-push']);
     expect(scopeText(Object.values(table))).toBe(
-      'enrollment:orgunit:create enrollment:orgunit:read grades:gradevalues:read grades:gradevalues:write',
+      'enrollment:orgunit:create enrollment:orgunit:read grades:gradeobjects:read grades:gradevalues:read grades:gradevalues:write',
     );
   });
 });
@@ -98,6 +101,10 @@ const further: Record<string, object[]> = {
   ],
   'user-attributes-update': [
     { field: { name: 'x', description: 'y', dataTypeId: '6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01' } },
+  ],
+  // What its points are out of is compared with the grade object's maximum.
+  'grade-push': [
+    { orgUnitId: 2001, gradeObjectId: 5001, userId: 302, grade: { type: 'numeric', points: 7, outOf: 10 } },
   ],
   // Whom it does not find, it looks for.
   'enrollment-remove': [{ orgUnitId: 2001, userId: 303 }],
@@ -237,7 +244,10 @@ describe('what no queue triggers', () => {
     const integrations = await loadIntegrations();
     const others = (await loadFunctions()).filter(({ name }) => !integrations.has(name));
     expect(Object.fromEntries(others.map(({ name, operations }) => [name, operations]))).toEqual({
+      'change-poll': [],
       'connection-check': connectionOperations,
+      'crosswalk-fill': fillOperations,
+      'snapshot-import': [],
       'course-export': exportOperations,
       'dead-letter-replay': connectionOperations,
       'token-refresh': [],

@@ -84,7 +84,7 @@ describe('a table', () => {
       'enrollment-create': { created: 3, updated: 0, removed: 0, unchanged: 0, refused: 0 },
     });
     expect(first.events[0]).toMatchObject({
-      ...{ source: '/sis-relay/snapshots', sequence: '1', time: '2026-11-24T02:00:00.000Z' },
+      ...{ source: '/sis-relay/snapshots', sequence: '2', time: '2026-11-24T02:00:00.000Z' },
       id: expect.stringMatching(/^20261124T020000Z-[0-9a-f]{8}\/[0-9a-f]{20}$/),
     });
     const second = await drop(

@@ -123,6 +123,10 @@ test('each metric is published as its definition says', () => {
   tally.add('ExportRuns', { outcome: 'complete' }, 1);
   tally.add('ExportParts', { outcome: 'stored' }, 1);
   tally.add('NightlyExports', { function: 'f' }, 1);
+  tally.add('ChangePollsFailed', { function: 'f' }, 1);
+  tally.add('ChangeNotices', { outcome: 'sent' }, 1);
+  tally.add('SnapshotImports', { outcome: 'accepted' }, 1);
+  tally.add('SnapshotRows', { change: 'created' }, 1);
   tally.add('CrosswalkRuns', { function: 'f' }, 1);
   tally.add('CrosswalkFills', { outcome: 'filled' }, 1);
   tally.add('CrosswalkMoved', { function: 'f' }, 1);

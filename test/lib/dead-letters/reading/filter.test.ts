@@ -89,6 +89,7 @@ describe('a condition', () => {
     [{ cause: 'User not found' }, /must be 8 hex digits/],
     [{ since: '3d', until: '5d' }, /must not be before since/],
     [{ user: '' }, /must be an id/],
+    [{ orgUnit: 'Jane Doe' }, /must be an id, without spaces/],
     [{ id: ['3f'] }, /at least its first 4 characters/],
     [{ colour: 'red' }, /Unrecognized key/],
   ])('%j is refused, and says why', (given, reason) => {

@@ -10,7 +10,7 @@ test('a classlist is a bare array, with nulls where someone hides', async () => 
     {
       ...{ Identifier: '301', ProfileIdentifier: 'profile-301', DisplayName: 'Learner, Lena' },
       ...{ Username: 'lena.learner', Email: 'lena.learner@example.edu' },
-      ...{ FirstName: 'Lena', LastName: 'Learner', RoleId: 110 },
+      ...{ FirstName: 'Lena', LastName: 'Learner', OrgDefinedId: null, RoleId: 110 },
     },
     expect.objectContaining({ Identifier: '302', Username: null, Email: null }),
   ]);
