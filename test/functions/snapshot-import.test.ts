@@ -303,6 +303,47 @@ describe('a later snapshot', () => {
     expect(await of()).toMatchObject([{ time: dateLastModified, sequence: '6' }]);
   });
 
+  test('finishes first the one before it whose import was ended while it was sent', async () => {
+    const sis = smallSis();
+    await importSis(sis);
+    await sent();
+    const [first = {}, ...others] = sis.results;
+    const second = await importSis({ ...sis, results: [{ ...first, score: '3' }, ...others] });
+    // As if it had been ended after its first call of SQS: the platform may have some of it.
+    await sent();
+    const [acceptedKey, recordKey] = ['accepted.json', `${second.id}/record.json`].map(
+      (key) => `snapshot-records/${key}`,
+    ) as [string, string];
+    const changed = async (key: string, changes: object) =>
+      put(key, JSON.stringify({ ...JSON.parse((await bytesAt(key)).toString()), ...changes }));
+    await changed(acceptedKey, { sending: true });
+    await changed(recordKey, { state: 'failed' });
+    const third = await importSis(sis);
+    expect(third).toMatchObject({ outcome: 'accepted', message: '1 events were sent.' });
+    const points = (await sent())['grade-push']?.map(({ grade }) => (grade as { points: number }).points);
+    expect(points?.sort()).toEqual([17.5, 3]);
+    expect(await recordOf(second)).toMatchObject({ state: 'accepted' });
+  });
+
+  test('puts no grade of before over a newer one', async () => {
+    const sis = smallSis();
+    const graded = (score: string, dateLastModified: string): Sis => {
+      const [first = {}, ...others] = sis.results;
+      return { ...sis, results: [{ ...first, score, dateLastModified }, ...others] };
+    };
+    await importSis(graded('10', '2026-11-01T09:00:00Z'));
+    await importSis(graded('19', '2026-11-02T09:00:00Z'));
+    await sent();
+    const older = await importSis(graded('10', '2026-11-01T09:00:00Z'));
+    expect(await sent()).toEqual({});
+    expect((await recordOf(older)).counts).toMatchObject({ updated: 0, refused: 1 });
+    expect((await reportOf(older))[0]).toMatch(
+      /results\.csv.*dateLastModified.*an older one is not put over it/,
+    );
+    const next = await importSis(graded('18', '2026-11-03T09:00:00Z'));
+    expect((await recordOf(next)).counts).toMatchObject({ updated: 1, refused: 0 });
+  });
+
   test('of changes alone leaves what it does not name', async () => {
     await importSis(smallSis());
     await sent();

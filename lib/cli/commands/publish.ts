@@ -120,8 +120,8 @@ The columns of a table are the fields of the data, as in
   orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
 or files.0.uri; id, time, source and sequence may be given too. An empty cell is a field that is not
 given, "" is an empty text. Without a time, a message counts as said now, and replaces older ones.
-A mapping file names, for each message, its function, the rows that it is made of, and for each field
-of its data the column that has it:
+A mapping file names, for each message, its function, the rows that it is made of, and for each
+field of its data the column that has it:
   { "messages": [ { "function": "enrollment-create", "when": { "STATUS": ["active"] },
     "data": { "orgUnitCode": "COURSE_ID", "userName": "LOGIN",
               "roleId": { "from": "ROLE", "values": { "S": 110, "T": 109 } } },

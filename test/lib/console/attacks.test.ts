@@ -1092,7 +1092,7 @@ describe('other objects and screens than those that are shown', () => {
     },
   );
   test.each([
-    ...['since=yesterday', 'until=3', 'since=1h&until=2d', 'user=Jane+Doe', 'orgUnit=+'],
+    ...['since=yesterday', 'until=3', 'since=1h&until=2d', 'user=Jane+Doe', 'orgUnit=Jane+Doe'],
     ...[
       'status=999',
       'status=5xx;',
