@@ -10,13 +10,7 @@ const slow = [
     'local/misfortunes',
     'functions/course-export',
   ],
-  ...[
-    'university/university',
-    'functions/submission-upload',
-    'package/scenarios',
-    'lib/console/screens',
-    'package/permissions',
-  ],
+  ...['functions/submission-upload', 'package/scenarios', 'lib/console/screens', 'package/permissions'],
   ...['lib/console/flows', 'package/template', 'package/durable'],
 ];
 
@@ -41,7 +35,10 @@ const ownProcess = [
 ];
 
 /** Proofs that take long, each a command of its own: what asks for it sets this. */
-const longProofs = process.env.LETTERS_PER_KIND === undefined ? ['test/**/monday.test.ts'] : [];
+const longProofs = [
+  ...(process.env.LETTERS_PER_KIND === undefined ? ['test/**/monday.test.ts'] : []),
+  ...(process.env.UNIVERSITY_TERM === undefined ? ['test/university/university.test.ts'] : []),
+];
 
 export default defineConfig({
   test: {

@@ -228,8 +228,9 @@ const countOutcome = (outcome: string, { count }: SnapshotServices['observe']): 
   for (const each of outcomes) count('SnapshotImports', { outcome: each }, each === outcome ? 1 : 0);
 };
 
-const tell = (outcome: string, engine: Engine, { observe }: SnapshotServices): Promise<void> =>
+const tell = (outcome: string, engine: Engine, { observe, limits }: SnapshotServices): Promise<void> =>
   engine.step('tell', {
+    backoff: limits.backoff,
     work: async () => {
       if (!outcomes.includes(outcome)) return;
       countOutcome(outcome, observe);

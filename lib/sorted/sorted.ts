@@ -230,7 +230,7 @@ function* inOrder<Item extends { key: string }>(items: Iterable<Item>): Generato
   let last: string | undefined;
   for (const item of items) {
     if (last !== undefined && item.key <= last)
-      throw new Error('The lines are not sorted, or have the same key twice');
+      throw new Error('The lines are not sorted, or have one key twice');
     last = item.key;
     yield item;
   }

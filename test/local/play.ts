@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import {
   ChangeMessageVisibilityCommand,
@@ -194,14 +195,18 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
   expect('the failure', ends.at(-1)?.kind, scenario.letter?.kind);
   if (scenario.requests) {
     const { path, userId, are } = scenario.requests;
-    const made = (await controls.requests()).filter(
-      (request) => path.test(request.path) && request.userId === (userId ?? request.userId),
-    );
-    expect(
-      'its requests',
-      made.map(({ method, status }) => `${method} ${status}`),
-      are,
-    );
+    const made = async (): Promise<string[]> =>
+      (await controls.requests())
+        .filter((request) => path.test(request.path) && request.userId === (userId ?? request.userId))
+        .map(({ method, status }) => `${method} ${status}`);
+    // The platform notes a request once it has answered, which the function may have told by then.
+    const untilMs = Date.now() + 1_000;
+    let requests = await made();
+    while (requests.length < are.length && Date.now() < untilMs) {
+      await sleep(50);
+      requests = await made();
+    }
+    expect('its requests', requests, are);
   }
   problems.push(...(await holdsProblems(scenario, controls)));
   const written = await lettersOf(scenario, letters);

@@ -84,6 +84,7 @@ export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest,
     try {
       // Counted before its turn comes, so that a long wait for others does not look like a missing run.
       await engine.step('begin', {
+        backoff: limits.backoff,
         work: async () => {
           observe.count('CrosswalkRuns', { function: 'crosswalk-fill' }, 1);
           observe.flush();
@@ -217,7 +218,7 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
   const { backoff, maxWaitMs } = services.limits;
   const all: AllListed = { parts: [], courses: [] };
   const begins = new Set<string>();
-  const untilMs = await engine.step('until when', { work: async () => Date.now() + maxWaitMs });
+  const untilMs = await engine.step('until when', { work: async () => Date.now() + maxWaitMs, backoff });
   let from: CallInput | undefined = {};
   for (let at = 1; from !== undefined; at += 1) {
     const begin: CallInput = from;
@@ -280,6 +281,7 @@ const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]
       if (hidden > 0) observe.info('names in classlists are hidden by privacy settings', { count: hidden });
       observe.flush();
     },
+    backoff,
   });
   if (failed === courses.length && failed > 0) throw new Error('No classlist could be read');
   const fills: Filled[] = [];
@@ -360,9 +362,11 @@ const movedSoFar = async (source: CrosswalkSource, store: FillServices['store'])
 };
 
 /** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
-const enoughTime = async ({ engine, wholeMs }: Run, name: string): Promise<void> => {
+const enoughTime = async ({ engine, wholeMs, services }: Run, name: string): Promise<void> => {
   const seconds = await engine.step(name, {
     work: async () => (engine.leftMs() < wholeMs / 2 ? engine.leftMs() / 1000 + 1 : 0),
+    // A process may die here, too.
+    backoff: services.limits.backoff,
   });
   if (seconds > 0) await engine.wait(`${name}: the next invocation`, seconds);
 };
