@@ -9,4 +9,4 @@ test('sixty messages come to their ends, whatever is killed, cut off and refused
   expect(result.kills).toBeGreaterThan(3);
   expect(result.outages.length).toBeGreaterThan(3);
   expect(result.letters.length).toBeGreaterThan(0);
-}, 400_000);
+}, 600_000);
