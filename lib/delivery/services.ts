@@ -1,6 +1,6 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
-import { createDynamoDb } from '../aws/dynamodb.ts';
+import { createDynamoDb, type DynamoDb } from '../aws/dynamodb.ts';
 import { onceFromEnvironment, whileInitialising } from '../config/environment.ts';
 import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
 import { createCredentials } from '../credentials/cache.ts';
@@ -82,6 +82,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
     forcePathStyle: hasOwnStore(settings),
   });
   const bucket = settings.LETTERS_BUCKET;
+  const dynamodb = createDynamoDb(clientOptions);
   const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
   const queues = createQueues({
     sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions),
@@ -112,8 +113,15 @@ export const createServices = (functionName: string, settings: Settings): Servic
       maximumBytes: settings.EVENTS_FILE_MAXIMUM_BYTES,
       maximumEvents: settings.EVENTS_FILE_MAXIMUM,
     }),
-    ...tableServicesOf({ functionName, settings, observe, platform, secretsManager: secrets.client }),
-    crosswalk: createCrosswalk({ table: crosswalkTableOf(settings), nowMs: Date.now }),
+    ...tableServicesOf({
+      functionName,
+      settings,
+      dynamodb,
+      observe,
+      platform,
+      secretsManager: secrets.client,
+    }),
+    crosswalk: createCrosswalk({ table: crosswalkTableOf(settings, dynamodb), nowMs: Date.now }),
     observe,
     limits: {
       backoff: {
@@ -132,14 +140,13 @@ export const createServices = (functionName: string, settings: Settings): Servic
   };
 };
 
-const crosswalkTableOf = ({ CROSSWALK_TABLE: table }: Settings) =>
-  table === undefined
-    ? undefined
-    : createCrosswalkTable({ dynamodb: createDynamoDb(clientOptions), table, nowMs: Date.now });
+const crosswalkTableOf = ({ CROSSWALK_TABLE: table }: Settings, dynamodb: DynamoDb) =>
+  table === undefined ? undefined : createCrosswalkTable({ dynamodb, table, nowMs: Date.now });
 
 type TableOptions = {
   functionName: string;
   settings: Settings;
+  dynamodb: DynamoDb;
   observe: Observe;
   platform: PlatformClient;
   secretsManager: SecretsManagerClient;
@@ -149,12 +156,12 @@ type TableOptions = {
 const tableServicesOf = ({
   functionName,
   settings,
+  dynamodb,
   observe,
   platform,
   secretsManager,
 }: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'paceUse' | 'desk' | 'warm'> => {
   const { LEDGER_TABLE: table, LEDGER_KEY_SECRET: secret } = settings;
-  const dynamodb = createDynamoDb(clientOptions);
   const desk =
     settings.DESK_TABLE === undefined
       ? undefined
