@@ -27,11 +27,11 @@ export const subjectIn = (body: string, ids: PlatformIds = {}): Subject => {
   };
 };
 
-const namedIn = (data: Record<string, unknown>): string | undefined =>
-  namesFirst
-    .flatMap((field) => sisIdsIn(data).sisIds.find((each) => each.field === field)?.value ?? [])
-    .map(plain)
-    .join(between) || undefined;
+const namedIn = (data: Record<string, unknown>): string | undefined => {
+  const { sisIds } = sisIdsIn(data);
+  const names = namesFirst.flatMap((field) => sisIds.find((each) => each.field === field)?.value ?? []);
+  return names.map(plain).join(between) || undefined;
+};
 
 const between = ' · ';
 
