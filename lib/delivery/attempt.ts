@@ -71,13 +71,14 @@ export const attempt = async <Data>(
   try {
     draft = draftOf(record.body, integration, delivery.startedMs);
     const priority = priorityOf(record, delivery, integration.priority);
-    const asking = { services, priority, signal: invocation.timeLimit(), looked };
-    if (draft.sisIds.length > 0) ids = await idsOf(draft, asking);
+    const asking =
+      draft.sisIds.length > 0 ? { services, priority, signal: invocation.timeLimit(), looked } : undefined;
+    ids = asking && (await idsOf(draft, asking));
     const message = draft.message(ids);
     const context = createAttemptContext({ integration, message, priority }, invocation);
     task = { integration, message, record, delivery, invocation, context };
     result = await (services.ledger ? withLedger(services.ledger, task) : withoutLedger(task));
-    if (ids && isNotFound(result) && (await standForOthers(draft, ids, asking)))
+    if (asking && ids && isNotFound(result) && (await standForOthers(draft, ids, asking)))
       result = afterFailure({ failure: failureOf(stoodForOther) }, delivery, services.limits);
   } catch (error) {
     result = await afterError(error, { record, delivery }, invocation);
