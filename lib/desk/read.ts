@@ -2,12 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf, inParallel } from '../aws/batches.ts';
 import { type Attributes, attribute } from '../aws/dynamodb.ts';
 import { type DeskRecord, type DeskTable, type List, listIndex, recordIn, shards } from './record.ts';
+import type { About } from './subject.ts';
 
 /** A condition on records that DynamoDB checks, so that it need not send the others. */
 export type Condition = {
   text: string;
   names: Record<string, string>;
   values: Record<string, string | number>;
+};
+
+/** On records of messages about a user or an org unit, as far as DynamoDB can check it: `isAbout` decides. */
+export const conditionOn = ({ user, orgUnit }: About): Condition | undefined => {
+  const asked = Object.entries({ user, orgUnit }).flatMap(([name, id]) =>
+    id === undefined ? [] : { name, id },
+  );
+  if (asked.length === 0) return undefined;
+  return {
+    text: asked.map(({ name }) => `(#${name} = :${name} OR contains(#named, :${name}))`).join(' AND '),
+    names: { ...Object.fromEntries(asked.map(({ name }) => [`#${name}`, name])), '#named': 'named' },
+    values: Object.fromEntries(asked.map(({ name, id }) => [`:${name}`, id])),
+  };
 };
 
 type ListOptions = {

@@ -35,9 +35,16 @@ const namedIn = (data: Record<string, unknown>): string | undefined => {
 
 const between = ' · ';
 
-/** Whether what the SIS calls things, as a record tells it, has this id. */
-export const isNamed = (id: string, named: string | undefined): boolean =>
-  named?.split(between).includes(id) ?? false;
+/** A user, a course, or that user in that course; of each either the platform's id or one of the SIS. */
+export type About = { user?: string | undefined; orgUnit?: string | undefined };
+
+/** Whether what is told of a message has these ids. */
+export const isAbout = ({ user, orgUnit }: About, told: About & Partial<Pick<Subject, 'named'>>): boolean => {
+  const named = told.named?.split(between) ?? [];
+  const has = (wanted: string | undefined, id: string | undefined): boolean =>
+    wanted === undefined || wanted === id || named.includes(wanted);
+  return has(user, told.user) && has(orgUnit, told.orgUnit);
+};
 
 /** As the platform's ids are shown: the user, the course, the thing. */
 const namesFirst = ['userName', 'orgDefinedId', 'orgUnitCode', 'gradeObjectName'];

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type LetterKind, letterKinds } from '../../desk/letter-words.ts';
 import type { DeskRecord } from '../../desk/record.ts';
-import { isNamed } from '../../desk/subject.ts';
+import { isAbout } from '../../desk/subject.ts';
 
 const isoTime = /^\d{4}-\d\d-\d\d/;
 const minutes = { m: 1, h: 60, d: 1_440 } as const;
@@ -70,18 +70,11 @@ export const matches = (filter: Filter, letter: DeskRecord): boolean =>
   letter.atMs <= (filter.until ?? Number.POSITIVE_INFINITY) &&
   (filter.minReplays ?? 0) <= letter.replays &&
   letter.replays <= (filter.maxReplays ?? Number.POSITIVE_INFINITY) &&
-  isAbout(filter.user, letter.user, letter) &&
-  isAbout(filter.orgUnit, letter.orgUnit, letter) &&
+  isAbout(filter, letter) &&
   oneOf(filter.id, (each) => letter.message.startsWith(each) || letter.eventId === each);
 
 const oneOf = <Each>(wanted: Each[] | undefined, holds: (each: Each) => boolean): boolean =>
   wanted === undefined || wanted.some(holds);
-
-const isAbout = (
-  wanted: string | undefined,
-  told: string | undefined,
-  { named }: Pick<DeskRecord, 'named'>,
-): boolean => wanted === undefined || wanted === told || isNamed(wanted, named);
 
 const statusMatches = (wanted: string, status: number | undefined): boolean =>
   status !== undefined &&

@@ -2,7 +2,7 @@ import { inParallel } from '../../aws/batches.ts';
 import { awsTroubleIn, errorName } from '../../aws/error.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
-import { type Condition, listed } from '../../desk/read.ts';
+import { type Condition, conditionOn, listed } from '../../desk/read.ts';
 import type { DeskRecord, DeskTable, LetterRecord, List } from '../../desk/record.ts';
 import { type Ending, endRecord } from '../../desk/write.ts';
 import type { Filter } from './filter.ts';
@@ -66,10 +66,11 @@ const refusedReading = (error: unknown): never => {
 
 /** What DynamoDB can check by itself; `matches` decides. */
 const conditionOf = (filter: Filter): Condition | undefined => {
-  const { function: functions, user, orgUnit, since, until, minReplays, maxReplays } = filter;
-  const values: Condition['values'] = {};
-  const names: Condition['names'] = {};
-  const texts: string[] = [];
+  const { function: functions, since, until, minReplays, maxReplays } = filter;
+  const about = conditionOn(filter);
+  const values: Condition['values'] = { ...about?.values };
+  const names: Condition['names'] = { ...about?.names };
+  const texts = about === undefined ? [] : [about.text];
   const compare = (name: string, operator: string, value: string | number | undefined): void => {
     if (value === undefined) return;
     const at = texts.length;
@@ -77,12 +78,6 @@ const conditionOf = (filter: Filter): Condition | undefined => {
     values[`:f${at}`] = value;
     texts.push(`#f${at} ${operator} :f${at}`);
   };
-  for (const [name, id] of Object.entries({ user, orgUnit })) {
-    if (id === undefined) continue;
-    Object.assign(names, { [`#${name}`]: name, '#named': 'named' });
-    values[`:${name}`] = id;
-    texts.push(`(#${name} = :${name} OR contains(#named, :${name}))`);
-  }
   compare('atMs', '>=', since);
   compare('atMs', '<=', until);
   compare('replays', '>=', minReplays);
