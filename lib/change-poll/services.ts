@@ -2,7 +2,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
 import { createDynamoDb } from '../aws/dynamodb.ts';
 import { unlessError } from '../aws/error.ts';
-import { hasOwnStore, type PollSettings } from '../config/settings.ts';
+import { hasOwnStore, type PollSettings, queueUrlOf } from '../config/settings.ts';
 import { createSecretReader } from '../credentials/reader.ts';
 import { createQueues } from '../delivery/queues.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
@@ -61,8 +61,7 @@ export const createPollServices = (
       await (await s3()).send(put, { abortSignal });
     },
     send: (name, messages, signal) => {
-      // Queues are named alike, and after their functions.
-      const queueUrl = deadLetterQueueUrl.replace(/dead-letters$/, name);
+      const queueUrl = queueUrlOf(name, settings);
       return createQueues({ ...{ sqs, queueUrl, deadLetterQueueUrl }, warn: observe.warn }).send(
         messages,
         signal,

@@ -215,6 +215,12 @@ export const platformOptionsOf = (
   containers: settings.PACE_CONTAINERS,
 });
 
+/** Of a function: the queues of a stage have addresses that differ in the name alone. */
+export const queueUrlOf = (
+  functionName: string,
+  { DEAD_LETTER_QUEUE_URL }: Pick<Settings, 'DEAD_LETTER_QUEUE_URL'>,
+): string => DEAD_LETTER_QUEUE_URL.replace(/dead-letters$/, functionName);
+
 /** A store at an address of its own has no DNS name for each bucket. */
 export const hasOwnStore = (settings: Pick<Settings, 'AWS_ENDPOINT_URL' | 'AWS_ENDPOINT_URL_S3'>): boolean =>
   (settings.AWS_ENDPOINT_URL_S3 ?? settings.AWS_ENDPOINT_URL) !== undefined;

@@ -1,6 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
-import { hasOwnStore, type SnapshotSettings } from '../config/settings.ts';
+import { hasOwnStore, queueUrlOf, type SnapshotSettings } from '../config/settings.ts';
 import type { BackoffLimits } from '../delivery/backoff.ts';
 import { createRunningExecutions, type RunningExecutions } from '../durable/older-executions.ts';
 import type { Integration } from '../integration.ts';
@@ -48,8 +48,7 @@ export const createSnapshotServices = async (
   return {
     store: createSnapshotStore({ s3, bucket: settings.SNAPSHOT_BUCKET }),
     sqs: awsClient(SQSClient, clientOptions),
-    // All queues of a stage have addresses that differ in the name alone.
-    queueUrlOf: (name) => settings.DEAD_LETTER_QUEUE_URL.replace(/dead-letters$/, name),
+    queueUrlOf: (name) => queueUrlOf(name, settings),
     integrations,
     observe: createObserve({
       ...{ function: 'snapshot-import', level: settings.LOG_LEVEL, namespace: settings.METRIC_NAMESPACE },
