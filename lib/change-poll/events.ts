@@ -1,7 +1,7 @@
 import { maxMessageBytes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
-import { eventsOf, type Made } from '../mapping/events.ts';
+import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
 import type { Mapping } from '../mapping/mapping.ts';
 import { draftOf, messageType } from '../message.ts';
 import { type Notice, sequenceOf } from './page.ts';
@@ -16,8 +16,7 @@ type Known = { mapping: Mapping; integrations: ReadonlyMap<string, Integration<u
 /** The same notice makes the same events, whenever it is read: what is sent twice is a duplicate. */
 export const lettersOf = (notice: Notice, { mapping, integrations, nowMs }: Known): Outcome => {
   const made = eventsOf(notice, mapping);
-  if (made.problems)
-    return { problem: made.problems.map(({ column, problem }) => `${column}: ${problem}`).join('; ') };
+  if (made.problems) return { problem: problemsText(made.problems) };
   const letters: Letter[] = [];
   for (const each of made.events) {
     const integration = integrations.get(each.function);

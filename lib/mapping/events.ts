@@ -18,6 +18,10 @@ export type Made = {
 
 export type Problem = { column: string; problem: string };
 
+/** As in `grade: must be a number; student: is no id`. */
+export const problemsText = (problems: readonly Problem[]): string =>
+  problems.map(({ column, problem }) => `${column}: ${problem}`).join('; ');
+
 /** Problems where one of its columns cannot be used: then it makes no message at all. */
 export type MadeOrProblems =
   | { events: Made[]; problems?: undefined }

@@ -11,9 +11,9 @@ import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { isTooOld } from '../ledger/rules.ts';
-import { problemsByColumn } from '../mapping/events.ts';
+import { problemsByColumn, problemsText } from '../mapping/events.ts';
 import { draftOf, priorityAttribute } from '../message.ts';
-import { openRows, type Row, type Source, textOf } from './rows.ts';
+import { openRows, type Row, type Source } from './rows.ts';
 
 type PublishOptions = Source & {
   integrations: Integrations;
@@ -174,7 +174,7 @@ const check = (
     outdated = isTooOld(Date.parse(time), Date.now());
   } catch (error) {
     const problem = failureOf(error).message.replace('The message is not valid: ', '');
-    return { problem: made ? textOf(problemsByColumn(problem, made)) : problem };
+    return { problem: made ? problemsText(problemsByColumn(problem, made)) : problem };
   }
   const problem = sqsProblem({ body, attributes: attributesOf(options) }, maxMessageBytes);
   return problem === undefined ? { function: integration.name, eventId, outdated } : { problem };

@@ -10,7 +10,7 @@ import { eventIn, type Unwrapped, unwrapped } from '../envelope.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { type Cell, columnsOf, delimiterIn, eventOf, unknownColumns } from '../mapping/columns.ts';
-import { eventsOf, type Made, type Problem } from '../mapping/events.ts';
+import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
 import { columnsIn, type Mapping, readMapping } from '../mapping/mapping.ts';
 import { messageType } from '../message.ts';
 import type { Input } from './input.ts';
@@ -225,7 +225,7 @@ const mappedRows = (mapping: Mapping, defaultsFor: DefaultsFor): Reading => {
     },
     rows: (line, cells) => {
       const { events, problems } = eventsOf(cells, mapping);
-      if (problems) return [{ line, problem: textOf(problems) }];
+      if (problems) return [{ line, problem: problemsText(problems) }];
       if (events.length === 0) return [{ line, skipped: true }];
       return events.map(({ function: name, at, data, time, columns }) => {
         const { id, ...defaults } = defaultsFor(line, name);
@@ -237,9 +237,6 @@ const mappedRows = (mapping: Mapping, defaultsFor: DefaultsFor): Reading => {
     },
   };
 };
-
-export const textOf = (problems: Problem[]): string =>
-  problems.map(({ column, problem }) => `${column}: ${problem}`).join('; ');
 
 async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
   const { parse: parseCsv } = await import('csv-parse');
