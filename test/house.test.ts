@@ -156,7 +156,7 @@ const rooms: Record<string, string> = {
   'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'crosswalk/fill':
-    'durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
+    'mapping durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
   'course-export':
     'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
   'change-poll':

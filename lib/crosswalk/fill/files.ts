@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { keepMemoryBelow } from '../../files/memory.ts';
+import { delimiterIn } from '../../mapping/columns.ts';
 import type { CrosswalkKind } from '../table.ts';
 import { createLineFile, inFolder, type LineFile } from './folder.ts';
 import { listedLine } from './known.ts';
@@ -222,11 +223,9 @@ const sniffed = async (pieces: AsyncGenerator<string>) => {
   });
   const begin = first.value ?? '';
   const header = begin.split(/[\r\n]/, 1)[0] ?? '';
-  const counts = [',', ';', '\t'].map((each) => ({ each, count: header.split(each).length }));
-  const delimiter = counts.reduce((best, next) => (next.count > best.count ? next : best)).each;
   const rest = async function* (): AsyncGenerator<string> {
     yield begin;
     yield* pieces;
   };
-  return { delimiter, pieces: rest() };
+  return { delimiter: delimiterIn(header), pieces: rest() };
 };
