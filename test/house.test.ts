@@ -156,15 +156,15 @@ const rooms: Record<string, string> = {
   'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
   'crosswalk/fill':
-    'mapping durable delivery config telemetry credentials files crosswalk failure platform/resources platform platform/auth platform/core aws sorted',
+    'mapping durable delivery config telemetry files crosswalk failure platform/resources platform platform/core aws sorted',
   'course-export':
-    'durable delivery config telemetry message credentials failure platform/resources platform platform/auth platform/core aws',
+    'durable delivery config telemetry message failure platform/resources platform platform/core',
   'change-poll':
     'mapping delivery integration config telemetry message credentials files failure redaction aws json',
   snapshots:
     'mapping durable delivery integration config telemetry message files ledger failure aws json sorted',
   mapping: 'integration sis-ids json',
-  durable: 'delivery files failure aws json',
+  durable: 'delivery config telemetry credentials files failure platform platform/auth aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
     'integration desk dead-letter config telemetry message credentials files crosswalk ledger failure platform platform/auth platform/core pace sis-ids redaction aws envelope json',

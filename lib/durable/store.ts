@@ -1,9 +1,15 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
 import {
   AbortMultipartUploadCommand,
   type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   GetObjectCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   type S3Client,
   UploadPartCommand,
@@ -18,6 +24,13 @@ type StoreOptions = {
   bucket: string;
   /** Default: the minimum of S3 for any part but the last, in bytes. */
   partBytes?: number;
+};
+
+type Asked = {
+  /** An ETag: another object under the same key is refused. */
+  IfMatch?: string | undefined;
+  /** As in `bytes=0-99`. */
+  Range?: string;
 };
 
 /** The bucket that jobs write to. */
@@ -46,47 +59,101 @@ export const createJobStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: StoreO
     };
   };
 
+  /** Stores the pieces as one object, completely or not at all. At most one part is held in memory. */
+  const upload = async (key: string, contentType: string, pieces: AsyncIterable<Uint8Array>) => {
+    let parts: Awaited<ReturnType<typeof multipart>> | undefined;
+    let held: Uint8Array[] = [];
+    let heldBytes = 0;
+    let bytes = 0;
+    try {
+      for await (const piece of pieces) {
+        keepMemoryBelow(garbageMb);
+        held.push(piece);
+        heldBytes += piece.byteLength;
+        bytes += piece.byteLength;
+        if (heldBytes < partBytes) continue;
+        parts ??= await multipart(key, contentType);
+        await parts.add(Buffer.concat(held.splice(0)));
+        heldBytes = 0;
+      }
+      if (parts === undefined) await put(key, Buffer.concat(held), contentType);
+      else {
+        if (heldBytes > 0) await parts.add(Buffer.concat(held));
+        await parts.end();
+      }
+    } catch (error) {
+      // If this fails, too, the bucket's rule for unfinished uploads removes the parts.
+      await parts?.abort().catch(() => {});
+      throw error;
+    }
+    held = [];
+    return { bytes };
+  };
+
+  /** @throws where the object is not there, or is no longer the one of this ETag. */
+  const open = async (key: string, asked: Asked = {}): Promise<Readable> => {
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...asked }));
+    return Body instanceof Readable ? Body : Readable.from([]);
+  };
+
+  const text = async (key: string): Promise<string> => {
+    const pieces: Buffer[] = [];
+    for await (const piece of await open(key)) pieces.push(piece as Buffer);
+    return Buffer.concat(pieces).toString();
+  };
+
+  const readJson = async (key: string): Promise<unknown> => JSON.parse(await text(key));
+
+  /** Undefined where there is no such object. By a list: who may not list all is refused what is not there, as if it were there. */
+  const etagOf = async (key: string): Promise<string | undefined> => {
+    const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
+    // The key itself sorts before all that it begins.
+    const [first] = (await s3.send(list)).Contents ?? [];
+    return first?.Key === key ? (first.ETag ?? '') : undefined;
+  };
+
   return {
     /** The address of an object, for people. */
     addressOf: (key: string) => `s3://${bucket}/${key}`,
 
-    readJson: async (key: string): Promise<unknown> => {
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-      return JSON.parse((await Body?.transformToString()) ?? '');
-    },
+    etagOf,
+    open,
+    upload,
+    readJson,
+
+    readJsonIfAny: async (key: string): Promise<unknown> =>
+      (await etagOf(key)) === undefined ? undefined : readJson(key),
+
+    textIfAny: async (key: string): Promise<string | undefined> =>
+      (await etagOf(key)) === undefined ? undefined : text(key),
 
     writeJson: (key: string, value: unknown) =>
       put(key, Buffer.from(JSON.stringify(value, null, 2)), 'application/json'),
 
-    /** Stores the pieces as one object, completely or not at all. At most one part is held in memory. */
-    upload: async (key: string, contentType: string, pieces: AsyncIterable<Uint8Array>) => {
-      let parts: Awaited<ReturnType<typeof multipart>> | undefined;
-      let held: Uint8Array[] = [];
-      let heldBytes = 0;
-      let bytes = 0;
-      try {
+    /** Stores a file, completely or not at all. */
+    uploadFile: async (key: string, path: string, contentType: string): Promise<void> => {
+      await upload(key, contentType, createReadStream(path, { highWaterMark: 256 * 1024 }));
+    },
+
+    uploadCompressed: (key: string, path: string): Promise<void> =>
+      pipeline(
+        createReadStream(path),
+        createGzip({ level: 1 }),
+        async (pieces: AsyncIterable<Uint8Array>) => {
+          await upload(key, 'application/gzip', pieces);
+        },
+      ),
+
+    /** Unpacks an object into a file, which is empty where there is no object. */
+    downloadUnpacked: async (key: string, path: string, garbageMb: number): Promise<void> => {
+      if ((await etagOf(key)) === undefined) return writeFile(path, '');
+      const withLittleGarbage = async function* (pieces: AsyncIterable<Uint8Array>) {
         for await (const piece of pieces) {
           keepMemoryBelow(garbageMb);
-          held.push(piece);
-          heldBytes += piece.byteLength;
-          bytes += piece.byteLength;
-          if (heldBytes < partBytes) continue;
-          parts ??= await multipart(key, contentType);
-          await parts.add(Buffer.concat(held.splice(0)));
-          heldBytes = 0;
+          yield piece;
         }
-        if (parts === undefined) await put(key, Buffer.concat(held), contentType);
-        else {
-          if (heldBytes > 0) await parts.add(Buffer.concat(held));
-          await parts.end();
-        }
-      } catch (error) {
-        // If this fails, too, the bucket's rule for unfinished uploads removes the parts.
-        await parts?.abort().catch(() => {});
-        throw error;
-      }
-      held = [];
-      return { bytes };
+      };
+      await pipeline(await open(key), createGunzip(), withLittleGarbage, createWriteStream(path));
     },
   };
 };

@@ -1,8 +1,8 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
 import { keepMemoryBelow } from '../files/memory.ts';
+import { createLineFile, type LineFile } from '../sorted/line-file.ts';
 import { garbageMb } from './table.ts';
 
 /** Where the lines of a kind lie. */
@@ -11,18 +11,7 @@ export const pathOfKind = (folder: string, kind: string): string => join(folder,
 /** Unpacks a state into a file for each kind: so they can be read one beside the other. */
 export const splitState = async (packed: AsyncIterable<Uint8Array>, folder: string): Promise<void> => {
   let kind = '';
-  let file: number | undefined;
-  let text = '';
-  const write = (): void => {
-    const bytes = Buffer.from(text);
-    for (let at = 0; file !== undefined && at < bytes.length; ) at += writeSync(file, bytes, at);
-    text = '';
-  };
-  const close = (): void => {
-    write();
-    if (file !== undefined) closeSync(file);
-    file = undefined;
-  };
+  let file: LineFile | undefined;
   const decoder = new StringDecoder('utf8');
   let rest = '';
   try {
@@ -32,16 +21,15 @@ export const splitState = async (packed: AsyncIterable<Uint8Array>, folder: stri
       rest = lines.pop() ?? '';
       for (const line of lines) {
         if (line[0] !== kind) {
-          close();
+          file?.close();
           kind = line[0] ?? '';
-          file = openSync(pathOfKind(folder, kind), 'w');
+          file = createLineFile(pathOfKind(folder, kind));
         }
-        text += `${line}\n`;
+        file?.add(line);
       }
-      write();
     }
   } finally {
-    close();
+    file?.close();
   }
 };
 

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
 import { failureOf } from '../failure.ts';
+import { inFolder } from '../files/folder.ts';
 import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { draftOf } from '../message.ts';
@@ -65,13 +64,12 @@ const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
 const dropOf = (id: string): string => id.slice(0, 16);
 
 /** Compares the file with what was accepted last, and keeps what is to be sent. */
-export const examine = async (
+export const examine = (
   dropped: Dropped,
   { services, startedAt }: { services: Services; startedAt: string },
-): Promise<Examined> => {
-  const { store } = services;
-  const folder = await mkdtemp(join(tmpdir(), 'snapshot-'));
-  try {
+): Promise<Examined> =>
+  inFolder(async (folder) => {
+    const { store } = services;
     const path = join(folder, 'dropped');
     const sha256 = await store.download(dropped, path);
     if (sha256 === undefined)
@@ -107,10 +105,7 @@ export const examine = async (
       await end(store, { ...record, state: 'failed', why: error.message });
       return { is: 'over', outcome: 'failed', id, message: error.message };
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-};
+  });
 
 const end = (store: SnapshotStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
@@ -166,7 +161,7 @@ const compare = async (
   const at = (name: string): string => join(folder, name);
   if (last !== undefined) {
     // Without it everything would be sent anew, and nothing removed.
-    if (!(await store.isThere(stateKey(last.id))))
+    if ((await store.etagOf(stateKey(last.id))) === undefined)
       throw new UnusableSnapshot(
         `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
       );
@@ -192,9 +187,9 @@ const compare = async (
   const parts = changes.end();
   state.end();
   // The record last: whoever reads it finds the others.
-  await store.put(reportKey(id), at('report.csv'), 'text/csv');
-  await store.put(changesKey(id), at('changes'), 'application/gzip');
-  await store.put(stateKey(id), at('state'), 'application/gzip');
+  await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
+  await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');
+  await store.uploadFile(stateKey(id), at('state'), 'application/gzip');
   await store.writeJson(partsKey(id), { parts, accepted } satisfies Plan);
   await store.writeJson(recordKey(id), {
     ...{ ...record, counts, byKind, of: parts.reduce((sum, { lines }) => sum + lines, 0) },

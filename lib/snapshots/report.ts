@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { createLineFile } from '../sorted/line-file.ts';
 
 /** Rows that were not used, as a table for people. */
 export type Report = {
@@ -20,26 +20,18 @@ export type Problem = {
 const maxRows = 100_000;
 
 export const createReport = (path: string, most = maxRows): Report => {
-  const file = openSync(path, 'w');
+  const file = createLineFile(path);
   let count = 0;
-  let text = 'file,line,column,problem\n';
-  const write = (): void => {
-    const bytes = Buffer.from(text);
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-    text = '';
-  };
+  file.add('file,line,column,problem');
   return {
-    add: ({ file, line = '', column = '', problem }) => {
+    add: ({ file: name, line = '', column = '', problem }) => {
       count += 1;
-      if (count > most) return;
-      text += `${[file, String(line), column, problem].map(cell).join(',')}\n`;
-      if (text.length > 64 * 1024) write();
+      if (count <= most) file.add([name, String(line), column, problem].map(cell).join(','));
     },
     count: () => count,
     end: () => {
-      if (count > most) text += `${['', '', '', `and ${count - most} more`].map(cell).join(',')}\n`;
-      write();
-      closeSync(file);
+      if (count > most) file.add(['', '', '', `and ${count - most} more`].map(cell).join(','));
+      file.close();
     },
   };
 };

@@ -1,6 +1,7 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { createLineFile } from './line-file.ts';
 
 /**
  * Sorts more lines than memory holds: sorted runs lie on disk and are merged while they are read. The order is that of
@@ -102,24 +103,12 @@ export const sortLines = async (
 
 /** Each line is ended by a line feed. */
 export const writeLines = (path: string, lines: Iterable<string>): void => {
-  const file = openSync(path, 'w');
+  const file = createLineFile(path);
   try {
-    let text = '';
-    for (const line of lines) {
-      text += `${line}\n`;
-      if (text.length < 64 * 1024) continue;
-      writeText(file, text);
-      text = '';
-    }
-    writeText(file, text);
+    for (const line of lines) file.add(line);
   } finally {
-    closeSync(file);
+    file.close();
   }
-};
-
-const writeText = (file: number, text: string): void => {
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 };
 
 export function* readLines(path: string, bufferBytes = 64 * 1024): Generator<string, void, undefined> {

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import type { JobStore } from '../../durable/store.ts';
+import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
 import { createSorter, pairsOf, readLines, type Sorter, writeLines } from '../../sorted/sorted.ts';
 import { filledFolder } from '../moved.ts';
 import { acceptedBucketOf, type BucketItem, type CrosswalkTable, isAccepted } from '../table.ts';
-import { inFolder } from './folder.ts';
+import { garbageMb } from './garbage.ts';
 import {
   changedBuckets,
   hasMoved,
@@ -16,7 +18,6 @@ import {
   nextOf,
   type Of,
 } from './known.ts';
-import { type FillStore, garbageMb } from './store.ts';
 
 /** The names of a kind from a source, as they were listed. */
 export type Listing = Of & {
@@ -41,7 +42,7 @@ export type Comparison = {
 export type Moved = { code: string; ids: number[]; was: number[] };
 
 export type Filling = {
-  store: FillStore;
+  store: JobStore;
   table: CrosswalkTable;
   /** More names than this share are not removed by themselves. */
   maxRemovalsPercent: number;
@@ -82,7 +83,7 @@ export const compare = (
     };
     if (await isPending(listing, services)) return resultOf('unfinished');
     const [old, next] = [join(folder, 'old'), join(folder, 'next')];
-    await store.downloadUnpacked(keys.state, old);
+    await store.downloadUnpacked(keys.state, old, garbageMb);
     const sorter = createSorter({ folder, maxBytes: 4 * 1024 ** 2 });
     await addParts(sorter, listing, { store, folder });
     const rules = { isWhole: listing.isWhole, movesAreTold: listing.kind === 'orgUnitCode' };
@@ -133,12 +134,12 @@ const count = (tally: Tally, old: Known | undefined, after: Known | undefined): 
 const addParts = async (
   sorter: Sorter,
   { parts }: Listing,
-  { store, folder }: { store: FillStore; folder: string },
+  { store, folder }: { store: JobStore; folder: string },
 ): Promise<void> => {
   const path = join(folder, 'part');
   let count = 0;
   for (const part of parts) {
-    await store.downloadUnpacked(part, path);
+    await store.downloadUnpacked(part, path, garbageMb);
     for (const line of readLines(path)) {
       sorter.add(line);
       count += 1;
@@ -176,8 +177,8 @@ export const writeBuckets = (
     // It was written, and the answer of this step got lost.
     if (!(await isPending(of, services))) return undefined;
     const [old, next] = [join(folder, 'old'), join(folder, 'next')];
-    await store.downloadUnpacked(keys.state, old);
-    await store.downloadUnpacked(keys.next, next);
+    await store.downloadUnpacked(keys.state, old, garbageMb);
+    await store.downloadUnpacked(keys.next, next, garbageMb);
     let goOn: string | undefined;
     let count = 0;
     const inTime = function* (): Generator<BucketItem> {

@@ -1,13 +1,15 @@
 import { join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
+import type { JobStore } from '../../durable/store.ts';
+import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
 import { delimiterIn } from '../../mapping/columns.ts';
+import { createLineFile, type LineFile } from '../../sorted/line-file.ts';
 import type { CrosswalkKind } from '../table.ts';
-import { createLineFile, inFolder, type LineFile } from './folder.ts';
+import { garbageMb } from './garbage.ts';
 import { listedLine } from './known.ts';
 import { maxNameLength } from './listings.ts';
-import { type FillStore, garbageMb } from './store.ts';
 
 /** The files of the university: which column has the id, and of which kind the names in the others are, by their columns. */
 export const crosswalkFiles = [
@@ -57,7 +59,7 @@ type Reading = {
 };
 
 /** Reads the files, puts their lines into the bucket, and the rows that cannot be used into a report. @throws where the bucket cannot be read. */
-export const readFiles = ({ etags, partOf }: Reading, store: FillStore): Promise<FileRead[]> =>
+export const readFiles = ({ etags, partOf }: Reading, store: JobStore): Promise<FileRead[]> =>
   inFolder(async (folder) => {
     const report = createLineFile(join(folder, 'report'));
     report.add('file,line,column,problem');
@@ -73,7 +75,7 @@ export const readFiles = ({ etags, partOf }: Reading, store: FillStore): Promise
       const tell = (line: number, column: string, problem: string): void =>
         report.add(`${file.key},${line},${column},${problem}`);
       try {
-        const bytes = await store.open(file.key, etag);
+        const bytes = await store.open(file.key, { IfMatch: etag });
         await readRows(bytes, {
           file,
           read,
@@ -91,7 +93,7 @@ export const readFiles = ({ etags, partOf }: Reading, store: FillStore): Promise
       found.push(read);
     }
     report.close();
-    await store.uploadPlain(reportKey, report.path, 'text/csv');
+    await store.uploadFile(reportKey, report.path, 'text/csv');
     return found;
   });
 

@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { inParallel } from '../../aws/batches.ts';
+import type { JobStore } from '../../durable/store.ts';
 import { dispositions, failureOf } from '../../failure.ts';
+import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
 import type { Platform, PlatformClient } from '../../platform/client.ts';
 import { undefinedIfNotFound } from '../../platform/core/not-found.ts';
@@ -9,18 +11,18 @@ import type { Operation } from '../../platform/core/operation.ts';
 import type { CallInput } from '../../platform/core/request.ts';
 import { getClasslistPages, listClasslist } from '../../platform/resources/classlists.ts';
 import { courseOffering, getOrgUnits, listOrgUnitPages } from '../../platform/resources/org-units.ts';
+import { createLineFile, type LineFile } from '../../sorted/line-file.ts';
 import type { Observe } from '../../telemetry/observe.ts';
 import type { PaceUseRecord } from '../../telemetry/pace-use.ts';
-import { createLineFile, inFolder, type LineFile } from './folder.ts';
+import { garbageMb } from './garbage.ts';
 import { listedLine } from './known.ts';
-import { type FillStore, garbageMb } from './store.ts';
 
 /** What the fill calls. */
 export const fillOperations: readonly Operation<unknown>[] = [getOrgUnits, getClasslistPages];
 
 export type Listening = {
   platform: PlatformClient;
-  store: FillStore;
+  store: JobStore;
   observe: Observe;
   /** Tells how much it calls of what the platform grants. */
   paceUse: PaceUseRecord;

@@ -63,7 +63,7 @@ export const diffSnapshot = async (
       const { data } = snapshotRecord.safeParse(value);
       if (data && key === recordKey(data.id)) records.push(data);
     },
-    put: async (key, path) => {
+    uploadFile: async (key, path) => {
       if (key.endsWith('/report.csv')) refusedRows = await firstRows(createReadStream(path));
     },
   };

@@ -6,6 +6,7 @@ import { exportAll, maxOperationsForWaits } from '../../../lib/course-export/pas
 import { askedIn } from '../../../lib/course-export/request.ts';
 import { incompleteIn } from '../../../lib/course-export/totals.ts';
 import { type Engine, maxOperations } from '../../../lib/durable/job.ts';
+import type { JobStore } from '../../../lib/durable/store.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
 import type { PlatformClient } from '../../../lib/platform/client.ts';
 
@@ -112,12 +113,12 @@ const exportOf = async (count: number, world: World) => {
     services: {
       platform: { for: () => platform } as unknown as PlatformClient,
       store: {
-        ...{ readJson: async () => undefined, writeJson: async () => {}, addressOf: (key) => key },
-        upload: async (_, __, pieces) => {
+        ...{ readJson: async () => undefined, writeJson: async () => {}, addressOf: (key: string) => key },
+        upload: async (_: string, __: string, pieces: AsyncIterable<Uint8Array>) => {
           for await (const _piece of pieces);
           return { bytes: 0 };
         },
-      },
+      } as Partial<JobStore> as JobStore,
       observe: {
         ...{
           begin: () => {},

@@ -16,14 +16,14 @@ export const bucketFolder = (folder: string) => {
     readJson: async (key) => json(key),
     writeJson: async (key, value) => write(key, JSON.stringify(value)),
     readJsonIfAny: async (key) => (existsSync(at(key)) ? json(key) : undefined),
-    isThere: async (key) => existsSync(at(key)),
+    etagOf: async (key) => (existsSync(at(key)) ? '' : undefined),
     textIfAny: async (key) => (existsSync(at(key)) ? readFileSync(at(key), 'utf8') : undefined),
     download: async ({ key }, path) => {
       await copyFile(at(key), path);
       return hash('sha256', readFileSync(path));
     },
     open: async (key) => createReadStream(at(key)),
-    put: async (key, path) => write(key, readFileSync(path)),
+    uploadFile: async (key, path) => write(key, readFileSync(path)),
   };
   return { at, write, json, store: store as SnapshotStore };
 };

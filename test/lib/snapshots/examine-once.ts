@@ -20,11 +20,11 @@ const store: Partial<SnapshotStore> = {
   readJson: async (key) => json(key),
   writeJson: async (key, value) => write(key, value),
   readJsonIfAny: async (key) => (existsSync(at(key)) ? json(key) : undefined),
-  isThere: async (key) => existsSync(at(key)),
+  etagOf: async (key) => (existsSync(at(key)) ? '' : undefined),
   textIfAny: async () => '{"roles":{"student":110,"teacher":109}}',
   download: async ({ key }, path) => copyFile(at(key), path).then(() => 'a'.repeat(64)),
   open: async (key) => createReadStream(at(key)),
-  put: async (key, path) => {
+  uploadFile: async (key, path) => {
     mkdirSync(dirname(at(key)), { recursive: true });
     await copyFile(path, at(key));
   },

@@ -1,16 +1,4 @@
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-/** Works in a folder of its own on the local disk, which is removed at the end. */
-export const inFolder = async <Result>(work: (folder: string) => Promise<Result>): Promise<Result> => {
-  const folder = mkdtempSync(join(tmpdir(), 'crosswalk-'));
-  try {
-    return await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-};
+import { closeSync, openSync, writeSync } from 'node:fs';
 
 export type LineFile = { path: string; add(line: string): void; close(): void };
 
