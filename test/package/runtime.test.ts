@@ -10,9 +10,9 @@ let deployed: Deployed;
 
 beforeAll(async () => {
   deployed = await deployLocally(await packagedProject(), {
-    change: { timeoutMs: 5_000 },
+    change: { timeoutMs: 15_000 },
     // Time enough to be found at work where the machine is busy.
-    settings: { ATTEMPT_TIMEOUT_MS: '3000', RESERVE_MS: '500' },
+    settings: { ATTEMPT_TIMEOUT_MS: '13000', RESERVE_MS: '500' },
     visibilitySeconds: 2,
   });
 }, slowMs);
