@@ -6,6 +6,7 @@ const slow = [
   ...[
     'local/chaos',
     'package/contributing',
+    'functions/snapshot-import',
     'package/deploy',
     'local/misfortunes',
     'functions/course-export',
@@ -42,6 +43,9 @@ const longProofs = [
 
 export default defineConfig({
   test: {
+    tags: [
+      { name: 'long', description: 'What is killed, measured or browsed for long: `npm run test-long`.' },
+    ],
     setupFiles: ['test/seed.ts', 'test/own-environment.ts'],
     // Real servers and processes: a busy machine is slow, not wrong.
     testTimeout: 60_000,

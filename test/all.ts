@@ -23,6 +23,7 @@ const checks = [
   run(
     'vitest',
     'run',
+    '--tags-filter=!long',
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${report}`,

@@ -112,7 +112,7 @@ const moments = calls.flatMap((call, at) =>
 );
 
 describe('a run that dies', () => {
-  test.each(moments)('$moment loses no change', async ({ at, when }) => {
+  test.each(moments)('$moment loses no change', { tags: ['long'] }, async ({ at, when }) => {
     const name = `killed-${at}-${when}`;
     const wanted = Array.from({ length: 11 }, (_, each) => `${name}-${each}`);
     const bad = `${name}-bad`;

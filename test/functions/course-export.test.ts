@@ -582,7 +582,9 @@ describe('what cannot be had for a while is had later', () => {
   });
 });
 
-describe('an export that does not come to its end in one invocation goes on in the next', () => {
+describe('an export that does not come to its end in one invocation goes on in the next', {
+  tags: ['long'],
+}, () => {
   const ids = [2101, 2102, 2103, 2104, 2105, 2106];
   const slowly = (times: number) => controls.fault({ delayMs: 700 }, { path: 'classlist', times });
 

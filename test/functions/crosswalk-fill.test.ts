@@ -516,7 +516,10 @@ describe('one fill at a time', () => {
 });
 
 describe('killed at any moment', () => {
-  test('it goes on, and the table is as if nothing had happened', { timeout: 120_000 }, async () => {
+  test('it goes on, and the table is as if nothing had happened', {
+    tags: ['long'],
+    timeout: 120_000,
+  }, async () => {
     const count = 3_000;
     await controls.seed({
       orgUnits: Array.from({ length: count }, (_, at) => ({ orgUnitId: 10_000 + at, code: `K-${at}` })),

@@ -1004,6 +1004,7 @@ const inProcess = async (use: (lambda: Lambda, execute: Execute) => Promise<void
 };
 
 test('an import whose process is killed again and again sends each event, and none of them in two forms', {
+  tags: ['long'],
   timeout: 300_000,
 }, async () => {
   const key = await dropFile(await zipOf(entriesOf(sizeOf(2_000))));

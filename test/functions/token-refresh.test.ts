@@ -138,7 +138,9 @@ describe('token-refresh', () => {
   });
 });
 
-test('fifty containers that race on an expired access token: exactly one refresh, and no message is parked', async () => {
+test('fifty containers that race on an expired access token: exactly one refresh, and no message is parked', {
+  tags: ['long'],
+}, async () => {
   const { description, sqs } = stack;
   const minuteMs = 60_000;
   const at = (minutes: number) => new Date(Date.now() + minutes * minuteMs).toISOString();

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { fileUriProblem } from '../../lib/files/uri.ts';
 import { readJson } from '../../lib/json.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { wreak } from './chaos.ts';
 import { isWell, tableOf } from './chaos-table.ts';

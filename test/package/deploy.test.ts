@@ -60,6 +60,7 @@ describe('a deployment', () => {
   });
 
   test('of one function brings what its source is now, whatever the others are', {
+    tags: ['long'],
     timeout: slowMs,
   }, async () => {
     await appendFile(join(project, 'functions/grade-push.ts'), "\nexport const added = 'what was added';\n");
@@ -74,6 +75,7 @@ describe('a deployment', () => {
   });
 
   test('for prod is removed by what the deployment guide says and by no less, and no message, letter or file goes with it', {
+    tags: ['long'],
     timeout: slowMs,
   }, async () => {
     const section = sectionOf('lib/config/README.md', '## Remove a stage');

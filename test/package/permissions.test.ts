@@ -64,7 +64,9 @@ beforeAll(async () => {
 }, slowMs);
 afterAll(() => Promise.all([deployed?.close(), changes?.close()]));
 
-test('the operators’ policy allows what the command does, and beside it what the runbook has people do', async () => {
+test('the operators’ policy allows what the command does, and beside it what the runbook has people do', {
+  tags: ['long'],
+}, async () => {
   const statements = deployed.deployment
     .ofType('AWS::IAM::ManagedPolicy')
     .filter(({ id }) => ['Operators', 'Verifiers'].includes(id))

@@ -22,7 +22,7 @@ describe('the packaged template', () => {
   test.each(Object.keys(rules))('%s', (title) => expect(broken[title] ?? []).toEqual([]));
 });
 
-test('no rule is broken by a stage that is protected', { timeout: slowMs }, async () => {
+test('no rule is broken by a stage that is protected', { tags: ['long'], timeout: slowMs }, async () => {
   expect(await brokenRules((await packagedProject('prod')).template)).toEqual({});
 });
 
@@ -154,7 +154,7 @@ test.each([
   expect(() => checkParts(broken.functions, broken)).toThrow(`serverless.yml is incomplete: ${problem}`);
 });
 
-test('a function without a queue is not packaged', { timeout: slowMs }, async () => {
+test('a function without a queue is not packaged', { tags: ['long'], timeout: slowMs }, async () => {
   const project = await copyOfProject();
   const file = join(project, 'serverless.yml');
   await writeFile(file, (await readFile(file, 'utf8')).replace('    - org-unit-move\n', ''));
@@ -162,7 +162,10 @@ test('a function without a queue is not packaged', { timeout: slowMs }, async ()
   await rm(project, { recursive: true });
 });
 
-test('settings that no function would take are not packaged', { timeout: slowMs }, async () => {
+test('settings that no function would take are not packaged', {
+  tags: ['long'],
+  timeout: slowMs,
+}, async () => {
   const project = await copyOfProject();
   const packaging = serverless(project, [
     'package',

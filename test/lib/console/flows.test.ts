@@ -139,7 +139,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await page.getByText('Well argued, Jane').waitFor();
   });
 
-  test('a letter is edited, and sent after its difference was shown', async () => {
+  test('a letter is edited, and sent after its difference was shown', { tags: ['long'] }, async () => {
     await openLetter(404);
     await press(page.getByRole('link', { name: 'Edit' }));
     await write(page.getByLabel('gradeObjectId', { exact: true }), '5001');
@@ -154,7 +154,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     expect(await lettersOf(404)).toEqual([]);
   });
 
-  test('a letter is discarded with a reason, and restored from the log', async () => {
+  test('a letter is discarded with a reason, and restored from the log', { tags: ['long'] }, async () => {
     await openLetter(405);
     await press(page.getByRole('link', { name: 'Discard' }));
     await page.getByText('1 letter matches.').waitFor();
@@ -170,7 +170,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await ended();
   });
 
-  test('what is uncertain is looked up, then decided', async () => {
+  test('what is uncertain is looked up, then decided', { tags: ['long'] }, async () => {
     await toScreen('Uncertain');
     await press(button('Look for them on the platform'));
     // For a minute the call may still act: a person who knows better decides.
@@ -183,7 +183,9 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     expect(submissions.filter(({ userId }) => userId === 301)).toHaveLength(1);
   });
 
-  test('a table with a wrong row is checked: the error stands in its cell, and the others are sent', async () => {
+  test('a table with a wrong row is checked: the error stands in its cell, and the others are sent', {
+    tags: ['long'],
+  }, async () => {
     await toScreen('Publish');
     const chooser = page.waitForEvent('filechooser');
     await press(page.getByLabel('Drop a file'));
@@ -206,7 +208,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     expect(await pointsOf(403)).toEqual([7]);
   });
 
-  test('a run is stopped', async () => {
+  test('a run is stopped', { tags: ['long'] }, async () => {
     await page.goto(`${served.origin}/replay?function=enrollment-create`);
     await press(button('Make the plan'));
     await press(button('Send 3 letters'));
@@ -220,7 +222,9 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await other.close();
   });
 
-  test('the focus, what is typed and what is open stay while the overview renews itself', async () => {
+  test('the focus, what is typed and what is open stay while the overview renews itself', {
+    tags: ['long'],
+  }, async () => {
     await toScreen('Overview');
     const row = page.getByRole('row', { name: 'submission-upload' });
     await press(row.locator('summary'));
@@ -233,7 +237,9 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     expect(await row.getByLabel('Reason').inputValue()).toBe('a new key');
   });
 
-  test('what is chosen stays while its tab is hidden, and a run tells what became of it when its console ends', async () => {
+  test('what is chosen stays while its tab is hidden, and a run tells what became of it when its console ends', {
+    tags: ['long'],
+  }, async () => {
     await park(office, [enrollment(414)]);
     const own = await serveConsole(office.file);
     const other = await (await browser.newContext()).newPage();

@@ -115,7 +115,9 @@ describe('a step', () => {
     expect(result).toEqual({ ok: true, payload: 3 });
   });
 
-  test('on which it always dies fails after ten times, and not when the time of all is up', async () => {
+  test('on which it always dies fails after ten times, and not when the time of all is up', {
+    tags: ['long'],
+  }, async () => {
     let begun = 0;
     const { result } = await run((engine, die) =>
       engine.step('one', {

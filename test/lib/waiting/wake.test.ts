@@ -163,7 +163,7 @@ describe('what is woken', () => {
     expect(await wake({ filter })).toMatchObject({ woken: 1, failed: [{ id, reason: 'it has no queue' }] });
   });
 
-  test('stopped between two thousands, the rest come at their time', async () => {
+  test('stopped between two thousands, the rest come at their time', { tags: ['long'] }, async () => {
     await waitFor(1_200);
     const stop = new AbortController();
     const woken = await wake({ signal: stop.signal, onWoken: () => stop.abort() });
