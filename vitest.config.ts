@@ -51,7 +51,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Much of it is waiting, so that more than one to a core are not too many.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: SlowestFirst },
     projects: [
       // A process for many files: to load the same code for each of them takes longer than most of them take.

@@ -873,7 +873,7 @@ describe('a file that is none', () => {
       () => zipOf(replaced('manifest.csv', manifestOf({ results: 'absent' }))),
       /results.csv is absent, and the zip holds it/,
     ],
-  ])('fails, and says why: %s', async (_, make, why) => {
+  ])('fails, and says why: %s', { tags: ['long'] }, async (_, make, why) => {
     const answer = await importFile(await make());
     expect(answer).toMatchObject({ outcome: 'failed', message: expect.stringMatching(why) });
     expect(await recordOf(answer)).toMatchObject({ state: 'failed', why: answer.message, sent: 0 });

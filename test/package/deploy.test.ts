@@ -1,3 +1,4 @@
+// @module-tag long
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -60,7 +61,6 @@ describe('a deployment', () => {
   });
 
   test('of one function brings what its source is now, whatever the others are', {
-    tags: ['long'],
     timeout: slowMs,
   }, async () => {
     await appendFile(join(project, 'functions/grade-push.ts'), "\nexport const added = 'what was added';\n");
@@ -75,7 +75,6 @@ describe('a deployment', () => {
   });
 
   test('for prod is removed by what the deployment guide says and by no less, and no message, letter or file goes with it', {
-    tags: ['long'],
     timeout: slowMs,
   }, async () => {
     const section = sectionOf('lib/config/README.md', '## Remove a stage');
