@@ -26,6 +26,26 @@ export type Effect =
 /** `path` is a regular expression; `times` is 1 unless given. */
 type FaultOptions = { method?: string; path?: string; times?: number; probability?: number; seed?: number };
 
+type GradeValueKey = { gradeObjectId: number; userId: number };
+type EnrollmentKey = { orgUnitId: number; userId: number };
+type CommentChange = { content: string; type: 'Text' | 'Html' };
+type GradeValueChange = GradeValueKey & {
+  pointsNumerator?: number;
+  pass?: boolean;
+  value?: string;
+  text?: string;
+  comments?: CommentChange;
+  privateComments?: CommentChange;
+  lastModified?: string;
+};
+
+/** Of rows that are there: what is not named stays as it is, also when the row was modified last. */
+type PlatformChanges = {
+  gradeValues?: GradeValueChange[];
+  enrollments?: (EnrollmentKey & { roleId?: number })[];
+};
+type PlatformRemovals = { gradeValues?: GradeValueKey[]; enrollments?: EnrollmentKey[] };
+
 export type PlatformState = Record<string, Record<string, unknown>[]>;
 
 /** What tests and people do behind the functions' backs: to the platform, and to Secrets Manager. */
@@ -54,6 +74,9 @@ export function controlsOf(description: StackDescription) {
     rateLimit: (creditsPerMinute: number | null, windowSeconds = 60) =>
       ask('POST', 'rateLimit', { creditsPerMinute, windowSeconds }),
     seed: (seed: object) => ask('POST', 'seed', seed),
+    /** As by a person or a restore; a row that is not there is refused. */
+    change: (changes: PlatformChanges) => ask('POST', 'change', changes),
+    remove: (removals: PlatformRemovals) => ask('POST', 'remove', removals),
     clock: (skewSeconds: number) => ask('POST', 'clock', { skewSeconds }),
     /** How the platform behaves where deployments differ. */
     settings: (changes: object) => ask('POST', 'settings', changes),

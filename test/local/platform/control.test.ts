@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noThenProperty: a fault's own word; nothing awaits these objects
-import { expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { jsonOf, platformForTests } from './fixture.ts';
 
 const platform = platformForTests();
@@ -55,6 +55,56 @@ test.each([
     body: JSON.stringify(body),
   });
   expect(response.status).toBe(400);
+});
+
+describe('behind the back of all', () => {
+  const ids = Array.from({ length: 1000 }, (_, index) => 10_000 + index);
+  const keys = ids.map((userId) => ({ gradeObjectId: 5001, userId }));
+  const members = ids.map((userId) => ({ orgUnitId: 2001, userId }));
+  const lastModified = '2026-02-03T04:05:06.000Z';
+  const refused = async (name: string, body: object) =>
+    (await fetch(`${platform.url()}/_local/${name}`, { method: 'POST', body: JSON.stringify(body) })).status;
+
+  beforeEach(() =>
+    platform.control('POST seed', {
+      users: ids.map((userId) => ({ userId })),
+      enrollments: members.map((member) => ({ ...member, roleId: 110 })),
+      gradeValues: keys.map((key) => ({
+        ...{ ...key, orgUnitId: 2001, pointsNumerator: 1, lastModified },
+        comments: { content: 'well done', type: 'Text' },
+      })),
+    }),
+  );
+
+  test('grades and enrollments are changed by the thousand, in what is named alone', async () => {
+    await platform.control('POST change', {
+      gradeValues: keys.map((key) => ({ ...key, pointsNumerator: 2 })),
+      enrollments: members.map((member) => ({ ...member, roleId: 109 })),
+    });
+    await platform.control('POST change', {
+      gradeValues: [{ ...keys[7], lastModified: '2026-03-01T00:00:00.000Z' }],
+    });
+    const values = await platform.state('gradeValues');
+    expect(values[0]).toMatchObject({ pointsNumerator: 2, lastModified, comments: { content: 'well done' } });
+    expect(values[7]).toMatchObject({ pointsNumerator: 2, lastModified: '2026-03-01T00:00:00.000Z' });
+    const enrollments = await platform.state('enrollments');
+    expect(enrollments.filter(({ roleId }) => roleId === 109).length).toBeGreaterThanOrEqual(1000);
+  });
+
+  test('and they are removed', async () => {
+    const before = (await platform.state('enrollments')).length;
+    await platform.control('POST remove', { gradeValues: keys, enrollments: members });
+    expect(await platform.state('gradeValues')).toEqual([]);
+    expect(await platform.state('enrollments')).toHaveLength(before - 1000);
+  });
+
+  test('what is not there is not changed or removed in silence, and neither is what is misspelt', async () => {
+    const nobody = { gradeObjectId: 5001, userId: 1 };
+    expect(await refused('change', { gradeValues: [nobody] })).toBe(404);
+    expect(await refused('remove', { enrollments: [{ orgUnitId: 2001, userId: 1 }] })).toBe(404);
+    expect(await refused('change', { gradeValues: [{ ...keys[0], points: 1 }] })).toBe(400);
+    expect(await refused('remove', { grades: [] })).toBe(400);
+  });
 });
 
 test('a reset brings the default seed back, without faults, skew, keys and requests', async () => {

@@ -1,4 +1,5 @@
 import { oauthControls } from './auth/oauth-control.ts';
+import { changeRows, removeRows } from './changes.ts';
 import { json } from './http/answer.ts';
 import type { Arrival } from './http/arrival.ts';
 import { exactly, id, nullable, number, optional, or, record, string } from './http/bind.ts';
@@ -27,6 +28,8 @@ const controls: Controls = {
   'DELETE faults': ({ world }) => world.faults.clear(),
   'POST reset': ({ reset }) => reset(),
   'POST seed': ({ world, body }) => sow(world.state, record(body, '')),
+  'POST change': ({ world, body }) => changeRows(world.state, body),
+  'POST remove': ({ world, body }) => removeRows(world.state, body),
 
   'POST clock': ({ world, body }) => {
     world.clock.skewSeconds = exactly({ skewSeconds: number })(body, '').skewSeconds;
