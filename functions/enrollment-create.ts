@@ -3,6 +3,7 @@ import { handlerOf } from '../lib/delivery/handler.ts';
 import { unlessSeen } from '../lib/delivery/read-back.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
+import { roleDigested } from '../lib/message-fields/enrollment.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
 import { createEnrollment, postEnrollment } from '../lib/platform/resources/enrollments.ts';
 
@@ -16,6 +17,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   operations: [postEnrollment, getClasslistPages],
   priority: 'urgent',
   repeatable: true,
+  effect: { wanted: ({ roleId }) => ({ whole: roleDigested(roleId) }) },
   run: (enrollment, { platform }) =>
     unlessSeen(createEnrollment(platform, enrollment), async () => {
       const shown = await findInClasslist(platform, enrollment);

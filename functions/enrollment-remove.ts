@@ -4,6 +4,7 @@ import { unlessSeen } from '../lib/delivery/read-back.ts';
 import { failureOf, MessageFailure } from '../lib/failure.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
+import { removedDigested } from '../lib/message-fields/enrollment.ts';
 import { isNotFound } from '../lib/platform/core/not-found.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
 import { deleteEnrollment, removeEnrollment } from '../lib/platform/resources/enrollments.ts';
@@ -30,6 +31,7 @@ export const integration: Integration<Enrollment> = {
   operations: [deleteEnrollment, getClasslistPages],
   priority: 'urgent',
   repeatable: true,
+  effect: { wanted: () => ({ whole: removedDigested }) },
   run: async (enrollment, { platform, note }) => {
     const isEnrolled = async () => (await findInClasslist(platform, enrollment)) !== undefined;
     try {

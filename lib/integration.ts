@@ -37,7 +37,7 @@ export type Integration<Data> = {
   run(data: Data, context: IntegrationContext): Promise<unknown>;
   /** How to find out whether an attempt that left no outcome was done after all. */
   verify?: Verification<Data>;
-  /** How to see that another attempt was done, without waiting for its lease and grace period to end. */
+  /** What is intended, of which the ledger keeps a keyed digest: reconcile compares the platform with it. */
   effect?: Effect<Data>;
 };
 
@@ -45,8 +45,11 @@ export type Integration<Data> = {
 export type Effect<Data> = {
   /** By field, what the message wants it to be. */
   wanted(data: Data): Record<string, string>;
-  /** By field, what it is, and when it was changed last, on the platform's clock; undefined: there is nothing. */
-  shown(data: Data, context: IntegrationContext): Promise<Shown | undefined>;
+  /**
+   * By field, what it is, and when it was changed last, on the platform's clock; undefined: there is nothing. By it another attempt is seen
+   * to be done, without waiting for its lease and grace period to end; without it, nobody looks.
+   */
+  shown?(data: Data, context: IntegrationContext): Promise<Shown | undefined>;
 };
 
 export type Shown = { fields: Record<string, string | undefined>; changedMs: number };

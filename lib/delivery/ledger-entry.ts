@@ -72,13 +72,13 @@ export const digestsOf = async (
   fields: Record<string, string | undefined>,
   digest: Digest | undefined,
 ): Promise<Record<string, string>> => {
-  const all = await Promise.all(
-    Object.entries(fields).map(async ([field, value]) => {
-      const made = value === undefined ? undefined : await digest?.([resource, field, value]);
-      return made === undefined ? [] : [[field, made] as const];
-    }),
-  );
-  return Object.fromEntries(all.flat());
+  const made: Record<string, string> = {};
+  // One after the other, as only the first of a container waits: what is made for each message counts.
+  for (const [field, value] of Object.entries(fields)) {
+    const known = value === undefined ? undefined : await digest?.([resource, field, value]);
+    if (known !== undefined) made[field] = known;
+  }
+  return made;
 };
 
 /** DynamoDB's keys have at most 2,048 bytes; a message's source and id may be longer. */

@@ -87,7 +87,7 @@ export const isRivalDone = async <Data>(
   effect: Effect<Data> | undefined,
   { data, resource, rival, context, digest }: Claimed<Data>,
 ): Promise<boolean> => {
-  const shown = await effect?.shown(data, context).catch(() => undefined);
+  const shown = await effect?.shown?.(data, context).catch(() => undefined);
   if (shown === undefined) return false;
   const changedMs = shown.changedMs - (context.platform.clockOffsetMs() ?? 0);
   if (!(changedMs >= rival.claimedMs - clockGrainMs)) return false;

@@ -9,6 +9,14 @@ import dynalite from 'dynalite';
 import { localClient } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 
+/** What an item is billed by: names and texts in UTF-8, and of a number two digits to a byte and one more. */
+export const bytesOf = (item: Record<string, { S?: string | undefined; N?: string | undefined }>): number =>
+  Object.entries(item).reduce(
+    (sum, [name, { S = '', N }]) =>
+      sum + Buffer.byteLength(name + S) + (N === undefined ? 0 : Math.ceil(N.length / 2) + 1),
+    0,
+  );
+
 /**
  * DynamoDB by dynalite on a free port of 127.0.0.1, with the ledger's table and, if they are named, the desk's and the crosswalk's. `POST` and `DELETE /_local/faults` on the same
  * port make its calls fail, as aws-faults.ts tells, by action.

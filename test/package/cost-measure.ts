@@ -7,7 +7,8 @@ import { integrationNamed } from '../../lib/deployment/integrations.ts';
 import { parseMessage } from '../../lib/message.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
-import { eventOf } from '../local/examples.ts';
+import { eventOf, example } from '../local/examples.ts';
+import { bytesOf } from '../local/tables.ts';
 import type { MeasuredFunction } from './cost.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import { packagedProject } from './packaged.ts';
@@ -97,12 +98,16 @@ export async function measureSchedules(): Promise<Record<string, number>> {
   try {
     await createBucket(deployed);
     const counts: Record<string, number> = {};
+    // So that there is something to compare.
+    for (const name of ['grade-push', 'enrollment-create'])
+      await (await deployed.send(name, await example(name))).ends();
     for (const name of [
       'token-refresh',
       'connection-check',
       'dead-letter-replay',
       'course-export',
       'crosswalk-fill',
+      'reconcile',
     ]) {
       const before = deployed.lines.length;
       const result = await deployed.lambda.invoke(name, await eventOf('dead-letter-replay'));
@@ -175,7 +180,6 @@ async function measureOne(
   };
 }
 
-/** DynamoDB counts names and texts in UTF-8, and two digits of a number to a byte and one more. */
 async function itemBytesOf({ stack }: Deployed, message: { name: string; body: string }): Promise<number> {
   const { dynamodb, table } = stack.description;
   const integration = await integrationNamed(message.name);
@@ -186,11 +190,7 @@ async function itemBytesOf({ stack }: Deployed, message: { name: string; body: s
   const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { resource } }));
   client.destroy();
   if (Item === undefined) throw new Error(`The ledger has no item of ${resource.S}`);
-  return Object.entries(Item).reduce(
-    (sum, [name, { S = '', N }]) =>
-      sum + Buffer.byteLength(name + S) + (N === undefined ? 0 : Math.ceil(N.length / 2) + 1),
-    0,
-  );
+  return bytesOf(Item);
 }
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import type { SQSRecord } from 'aws-lambda';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as enrollmentCreate from '../../../functions/enrollment-create.ts';
+import * as enrollmentRemove from '../../../functions/enrollment-remove.ts';
+import * as gradePush from '../../../functions/grade-push.ts';
+import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
+import { entryOf } from '../../../lib/delivery/ledger-entry.ts';
+import { deliveryOf } from '../../../lib/delivery/sqs-delivery.ts';
+import type { Integration } from '../../../lib/integration.ts';
+import { digestBy } from '../../../lib/ledger/digest.ts';
+import { createLedger } from '../../../lib/ledger/ledger.ts';
+import { createLedgerTable } from '../../../lib/ledger/table.ts';
+import { parseMessage } from '../../../lib/message.ts';
+import { localClient } from '../../local/aws.ts';
+import { bytesOf, startTables } from '../../local/tables.ts';
+
+/** DynamoDB bills a write for each of these that its item begins. */
+const writeUnit = 1_024;
+const nowMs = Date.UTC(2026, 10, 23, 12);
+
+let server: Awaited<ReturnType<typeof startTables>>;
+let dynamodb: DynamoDb;
+let users = 1_234_567_890;
+
+beforeAll(async () => {
+  server = await startTables('ledger');
+  dynamodb = createDynamoDb(localClient(server.url));
+});
+afterAll(() => server.close());
+
+const [orgUnitId, gradeObjectId] = [1_234_567_890, 1_234_567_891];
+const grade = {
+  ...{ orgUnitId, gradeObjectId, grade: { type: 'numeric', points: 17.25 } },
+  ...{ comments: 'c'.repeat(4_000), privateComments: 'p'.repeat(4_000) },
+};
+const enrollment = { orgUnitId, roleId: 1_234_567_890 };
+const undigested = async () => undefined;
+const by = digestBy('k'.repeat(32));
+
+type Given<Data> = { integration: Integration<Data>; data: object; id?: string; digests?: boolean };
+
+/** The size of the item that the messages leave, one after the other, each once done. */
+const bytesAfter = async <Data>(...messages: Given<Data>[]): Promise<number> => {
+  users += 1;
+  const table = createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
+  const ledger = createLedger({
+    table,
+    graceMs: 60_000,
+    hiddenMs: 3_600_000,
+    warn: () => {},
+    nowMs: () => nowMs,
+  });
+  let resource = '';
+  for (const [at, { integration, data, id = randomUUID(), digests = true }] of messages.entries()) {
+    const body = JSON.stringify({
+      ...{
+        specversion: '1.0',
+        id,
+        source: 'https://sis.example.edu/outbox',
+        sequence: `${20_261_123_000_000 + at}`,
+      },
+      ...{ type: `sis.${integration.name}.v1`, time: `2026-11-23T11:59:59.00${at}Z` },
+      data: { ...data, userId: users },
+    });
+    const message = parseMessage(body, integration, nowMs);
+    const record = { messageId: randomUUID(), attributes: {}, messageAttributes: {} } as unknown as SQSRecord;
+    const given = { integration, message, record, delivery: deliveryOf(record, nowMs) };
+    const entry = await entryOf(given, digests ? async (parts) => by(parts) : undigested);
+    const verdict = await ledger.claim(entry, { leaseMs: 52_000, isolated: false });
+    if (verdict.kind !== 'send') throw new Error(`The message is not sent: ${verdict.kind}`);
+    await ledger.end(verdict.claim, 'done');
+    resource = entry.resource;
+  }
+  const { Item } = await dynamodb.call('GetItem', {
+    TableName: 'ledger',
+    Key: { resource: { S: resource } },
+  });
+  return bytesOf(Item ?? {});
+};
+
+const wholeGrade = { integration: gradePush.integration, data: grade };
+
+describe('an item of the ledger is within one write unit', () => {
+  test('of a grade with both comments, a digest of each, and long ids', async () => {
+    const bytes = await bytesAfter(wholeGrade);
+    expect(bytes).toBeLessThanOrEqual(writeUnit);
+    // Of each of its three fields: a name, a colon, quotes, a comma, and 26 characters.
+    expect(bytes - (await bytesAfter({ ...wholeGrade, digests: false }))).toBe(
+      3 * '"digest":"",'.length + 3 * 26,
+    );
+  });
+
+  test('of a grade that repeats what was sent before', async () => {
+    expect(await bytesAfter(wholeGrade, wholeGrade)).toBeLessThanOrEqual(writeUnit);
+  });
+
+  test.each([
+    ['created', enrollmentCreate.integration, enrollment],
+    ['removed', enrollmentRemove.integration, { orgUnitId }],
+  ])('of an enrollment that is %s', async (_, integration, data) => {
+    expect(await bytesAfter({ integration: integration as Integration<object>, data })).toBeLessThanOrEqual(
+      writeUnit / 2,
+    );
+  });
+});
+
+test('ids of 256 characters fill a second write unit with a whole grade, with and without digests: each field has its version', async () => {
+  for (const digests of [true, false]) {
+    const bytes = await bytesAfter({ ...wholeGrade, id: 'i'.repeat(256), digests });
+    expect(bytes).toBeGreaterThan(writeUnit);
+    expect(bytes).toBeLessThanOrEqual(2 * writeUnit);
+  }
+});
