@@ -10,6 +10,7 @@ import {
   CreateMultipartUploadCommand,
   GetObjectCommand,
   ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
   PutObjectCommand,
   type S3Client,
   UploadPartCommand,
@@ -117,6 +118,21 @@ export const createJobStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: StoreO
     addressOf: (key: string) => `s3://${bucket}/${key}`,
 
     etagOf,
+
+    /** Of the objects whose keys begin so. */
+    keysUnder: async (prefix: string): Promise<string[]> => {
+      const keys: string[] = [];
+      let ContinuationToken: string | undefined;
+      do {
+        const page: ListObjectsV2CommandOutput = await s3.send(
+          new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken }),
+        );
+        keys.push(...(page.Contents ?? []).flatMap(({ Key }) => Key ?? []));
+        ContinuationToken = page.NextContinuationToken;
+      } while (ContinuationToken !== undefined);
+      return keys;
+    },
+
     open,
     upload,
     readJson,

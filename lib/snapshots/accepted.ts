@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
 import { keepMemoryBelow } from '../files/memory.ts';
@@ -12,13 +13,8 @@ export const pathOfKind = (folder: string, kind: string): string => join(folder,
 export const splitState = async (packed: AsyncIterable<Uint8Array>, folder: string): Promise<void> => {
   let kind = '';
   let file: LineFile | undefined;
-  const decoder = new StringDecoder('utf8');
-  let rest = '';
   try {
-    for await (const piece of unpacked(packed)) {
-      keepMemoryBelow(garbageMb);
-      const lines = (rest + decoder.write(piece)).split('\n');
-      rest = lines.pop() ?? '';
+    for await (const lines of linesOfState(packed))
       for (const line of lines) {
         if (line[0] !== kind) {
           file?.close();
@@ -27,20 +23,34 @@ export const splitState = async (packed: AsyncIterable<Uint8Array>, folder: stri
         }
         file?.add(line);
       }
-    }
   } finally {
     file?.close();
   }
 };
 
-async function* unpacked(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+/** Many at a time, as each wait costs more than a line. Whoever stops before the end ends what is read, too. */
+export async function* linesOfState(packed: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+  const decoder = new StringDecoder('utf8');
   const gunzip = createGunzip();
-  const fed = (async () => {
-    for await (const piece of packed)
-      if (!gunzip.write(piece)) await new Promise((resolve) => gunzip.once('drain', resolve));
-    gunzip.end();
-  })();
-  fed.catch((error: Error) => gunzip.destroy(error));
-  yield* gunzip;
-  await fed;
+  let bytes = 0;
+  const counted = async function* (pieces: AsyncIterable<Uint8Array>) {
+    for await (const piece of pieces) {
+      bytes += piece.length;
+      yield piece;
+    }
+  };
+  // An error ends both, and is thrown by the loop.
+  pipeline(packed, counted, gunzip, () => {});
+  let rest = '';
+  try {
+    for await (const piece of gunzip) {
+      keepMemoryBelow(garbageMb);
+      const lines = (rest + decoder.write(piece)).split('\n');
+      rest = lines.pop() ?? '';
+      yield lines;
+    }
+  } catch (error) {
+    // A state without a line has no byte, which is no gzip.
+    if (bytes > 0 || (error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw error;
+  }
 }

@@ -124,6 +124,10 @@ const mayHoldTheSame = ({ messages }: SnapshotMapping): boolean => {
   );
 };
 
+/** By the kinds of a state's lines, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
+export const functionsOf = (by: string): Map<string, string> =>
+  new Map((JSON.parse(by) as string[][]).map(([name = ''], at) => [kindOf(at), name]));
+
 /** Of a message, by its place in the mapping. */
 const kindOf = (at: number): string => at.toString(36);
 

@@ -6,9 +6,11 @@ export const recordsPrefix = 'snapshot-records/';
 export const recordKey = (id: string): string => `${recordsPrefix}${id}/record.json`;
 /** `{ id }` of the zip that was accepted last. */
 export const acceptedKey = `${recordsPrefix}accepted.json`;
+/** Where the same lies of each table. */
+export const acceptedTablesPrefix = `${recordsPrefix}accepted/`;
 /** The same of what a file is compared with: a table with the last one of its own name, and a zip with the last zip. */
 export const acceptedKeyOf = (key: string): string =>
-  isTable(key) ? `${recordsPrefix}accepted/${fileNameOf(key)}.json` : acceptedKey;
+  isTable(key) ? `${acceptedTablesPrefix}${fileNameOf(key)}.json` : acceptedKey;
 /** Rows that were refused: file, line, column, problem. */
 export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.csv`;
 

@@ -37,5 +37,5 @@ export const createReport = (path: string, most = maxRows): Report => {
 };
 
 /** In quotation marks, and so that no spreadsheet takes it for a formula. */
-const cell = (text: string): string =>
+export const cell = (text: string): string =>
   `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;

@@ -120,3 +120,13 @@ describe('JSON', () => {
     await expect(store.readJson('a/half.json')).rejects.toThrow(SyntaxError);
   });
 });
+
+describe('keys', () => {
+  test('are listed to the last, however many pages there are', async () => {
+    const keys = Array.from({ length: 1_005 }, (_, at) => `many/${String(at).padStart(4, '0')}.json`);
+    await Promise.all(keys.map((key) => store.writeJson(key, {})));
+    await store.writeJson('many.json', {});
+    expect(await store.keysUnder('many/')).toEqual(keys);
+    expect(await store.keysUnder('none/')).toEqual([]);
+  });
+});

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { createReadStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { SnapshotStore } from '../../../lib/snapshots/store.ts';
@@ -17,6 +17,10 @@ export const bucketFolder = (folder: string) => {
     writeJson: async (key, value) => write(key, JSON.stringify(value)),
     readJsonIfAny: async (key) => (existsSync(at(key)) ? json(key) : undefined),
     etagOf: async (key) => (existsSync(at(key)) ? '' : undefined),
+    keysUnder: async (prefix) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((key) => key.startsWith(prefix))
+        .sort(),
     textIfAny: async (key) => (existsSync(at(key)) ? readFileSync(at(key), 'utf8') : undefined),
     download: async ({ key }, path) => {
       await copyFile(at(key), path);

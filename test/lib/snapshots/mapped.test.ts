@@ -71,6 +71,11 @@ const failure = ({ examined }: Awaited<ReturnType<typeof drop>>) =>
   examined.is === 'over' ? examined.message : JSON.stringify(examined);
 
 describe('a table', () => {
+  test('that has lost all its rows can be followed by another', async () => {
+    await drop(tableOf());
+    expect((await drop(tableOf('BIO,ada,S,active'))).sent).toEqual(['enrollment-create BIO ada 110']);
+  });
+
   test('sends at first all that its mapping makes, then only what changed', async () => {
     const first = await drop(
       tableOf('BIO,ada,S,active', 'BIO,ben,S,active', 'ART,ada,T,active', 'ART,ben,S,left'),
