@@ -49,7 +49,7 @@ const replacements: Record<string, string> = {
 };
 
 /** What makes messages by a mapping file reads the functions' schemas as JSON Schema. */
-const mapping = new Set(['change-poll', 'snapshot-import']);
+const mapping = new Set(['change-poll', 'snapshot-import', 'reconcile']);
 const jsonSchema = ['../core/json-schema-processors.js', '../core/to-json-schema.js'];
 
 const replaceUnused = (functionName: string): Plugin => ({

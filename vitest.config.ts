@@ -28,7 +28,9 @@ class SlowestFirst extends BaseSequencer {
 /** What they import keeps the address that it met first. */
 const ownProcess = [
   'test/functions/course-export.test.ts',
+  'test/functions/reconcile.test.ts',
   'test/functions/snapshot-import.test.ts',
+  'test/effect/planted.test.ts',
   'test/lib/durable/job.test.ts',
   'test/lib/course-export/passes.test.ts',
   'test/local/durable-executions.test.ts',

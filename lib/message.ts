@@ -29,6 +29,18 @@ export const versionOf = (
   return [instant, orderedSequence(sequence), id, source, integration].map(escaped).join('\u0001');
 };
 
+/**
+ * The id of the message whose version this is, and the time of one that is to come next after it: whatever else the SIS says later, by
+ * a microsecond or more, is newer than both.
+ */
+export const placeIn = (version: string): { id: string; nextTime: string } => {
+  const [instant = '', , id = ''] = version.split('\u0001');
+  const nanoseconds = Number(instant.slice(20)) + 1;
+  const carried = nanoseconds === 1e9 ? 1_000 : 0;
+  const seconds = new Date(Date.parse(`${instant.slice(0, 19)}Z`) + carried).toISOString().slice(0, 19);
+  return { id, nextTime: `${seconds}.${String(nanoseconds % 1e9).padStart(9, '0')}Z` };
+};
+
 /** The same for the same message alone, as in `%2Fsis%2Fgrades/4711`. */
 export const identityOf = ({ source, id }: Message<unknown>): string =>
   [source, id].map((part) => encodeURIComponent(part.toWellFormed())).join('/');

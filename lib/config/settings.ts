@@ -62,7 +62,7 @@ const settingsSchema = z.object({
   /** Caps the calls of all clients together; without the platform's headers, those of all containers together. */
   PLATFORM_CALLS_PER_MINUTE: count.optional(),
   /** How many containers share that cap evenly where the platform tells no budget: package.config.ts counts those of serverless.yml. */
-  PACE_CONTAINERS: count.default(28),
+  PACE_CONTAINERS: count.default(34),
   SECRET_PREFIX: z
     .string()
     .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must be letters, digits and /_+=.@- alone, and not end in /'),
@@ -200,6 +200,23 @@ const snapshotSettingsSchema = settingsSchema
 
 export type SnapshotSettings = z.infer<typeof snapshotSettingsSchema>;
 
+/** What reconcile reads, which has no queue either: it sends to those of others. */
+const reconcileSettingsSchema = settingsSchema.omit({ QUEUE_URL: true }).extend({
+  LEDGER_TABLE: z.string(),
+  LEDGER_KEY_SECRET: z.string(),
+  RECONCILE_BUCKET: z.string(),
+  /** Every write of so long ago is looked at. */
+  RECONCILE_RECENT_HOURS: z.coerce.number().positive().default(25),
+  /** Of older ones about so many, by chance. */
+  RECONCILE_SAMPLE: count.default(30_000),
+  /** And each once in so many nights. */
+  RECONCILE_NIGHTS: count.default(28),
+  RECONCILE_LONGEST_HOURS: z.coerce.number().positive().default(8),
+  RECONCILE_CONCURRENCY: count.default(16),
+});
+
+export type ReconcileSettings = z.infer<typeof reconcileSettingsSchema>;
+
 /** What the API client is made with. */
 export const platformOptionsOf = (
   settings: Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>,
@@ -236,6 +253,9 @@ export const snapshotSettingsFrom = (environment: Environment) =>
 export const pollSettingsFrom = (environment: Environment) => checked(pollSettingsSchema, environment);
 export const crosswalkSettingsFrom = (environment: Environment) =>
   checked(crosswalkSettingsSchema, environment);
+
+export const reconcileSettingsFrom = (environment: Environment) =>
+  checked(reconcileSettingsSchema, environment);
 
 export const operationOverridesFrom = (environment: Environment) =>
   checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;

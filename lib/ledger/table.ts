@@ -191,7 +191,7 @@ const withoutDefaults = ({ outcome, attemptedMs, ...state }: z.infer<typeof stat
   ...(attemptedMs !== state.claimedMs && { attemptedMs }),
 });
 
-const itemIn = (raw: Attributes): Item => ({
+export const itemIn = (raw: Attributes): Item => ({
   claimId: raw.claimId?.S ?? '',
   leaseMs: Number(raw.leaseMs?.N ?? 0),
   graceEndsMs: Number(raw.graceEndsMs?.N ?? 0),

@@ -55,6 +55,10 @@ export const metricDefinitions = {
   CrosswalkFills: { unit: 'Count', dimensions: [['outcome']] },
   /** Codes that stand for another org unit than before, and nobody has accepted that. */
   CrosswalkMoved: { unit: 'Count', dimensions: [['function']] },
+  /** Comparisons of the platform with what was sent: `whole`, or `partial` where the night was over before. */
+  ReconcileRuns: { unit: 'Count', dimensions: [['outcome']] },
+  /** The writes that they looked at, by what the platform shows of them. */
+  ReconcileWrites: { unit: 'Count', dimensions: [['class']] },
   /** 1 or 0, like the next two; nothing where it is not known. */
   PlatformReachable: { unit: 'None', dimensions: [['function']] },
   CredentialAccepted: { unit: 'None', dimensions: [['function']] },

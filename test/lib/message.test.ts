@@ -17,6 +17,7 @@ import {
   type Message,
   messageType,
   parseMessage,
+  placeIn,
   platformId,
   versionOf,
 } from '../../lib/message.ts';
@@ -660,6 +661,21 @@ describe('what is wrong with a message', () => {
 const message = { id: 'b', source: 's', time: '2026-01-31T09:30:00Z', sequence: undefined, data: {} };
 const version = (more: Partial<Message<unknown>>, integration = 'try-out') =>
   versionOf({ ...message, ...more }, integration);
+
+describe('the place right after a message', () => {
+  test.each([
+    ['2026-01-31T09:30:00Z', '2026-01-31T09:30:00.000000001Z'],
+    ['2026-01-31T09:30:00.5+02:00', '2026-01-31T07:30:00.500000001Z'],
+    ['2026-12-31T23:59:59.999999999Z', '2027-01-01T00:00:00.000000000Z'],
+  ])('at %s is %s', (time, nextTime) => {
+    const before = version({ time, id: '~', sequence: '9' });
+    expect(placeIn(before)).toEqual({ id: '~', nextTime });
+    const next = version({ time: nextTime, id: '!' });
+    expect(before < next).toBe(true);
+    const later = new Date(Date.parse(time) + 2).toISOString();
+    expect(next < version({ time: later, id: '!' })).toBe(true);
+  });
+});
 
 describe('the version of a message', () => {
   test.each([

@@ -91,6 +91,10 @@ const gradeIn: Record<Grade['GradeObjectType'], (value: GradeValue) => Grade | u
   4: ({ Text }) => (typeof Text === 'string' ? { GradeObjectType: 4, Text } : undefined),
 };
 
+/** What a grade value holds, of each type that it may be of. */
+export const gradesIn = (value: GradeValue): Grade[] =>
+  Object.values(gradeIn).flatMap((gradeOf) => gradeOf(value) ?? []);
+
 /**
  * There is no such call.
  * @throws Error that says why, and what to do instead.

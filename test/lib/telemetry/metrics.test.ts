@@ -130,6 +130,8 @@ test('each metric is published as its definition says', () => {
   tally.add('CrosswalkRuns', { function: 'f' }, 1);
   tally.add('CrosswalkFills', { outcome: 'filled' }, 1);
   tally.add('CrosswalkMoved', { function: 'f' }, 1);
+  tally.add('ReconcileRuns', { outcome: 'whole' }, 1);
+  tally.add('ReconcileWrites', { class: 'same' }, 1);
   tally.add('AuthorizationsNeeded', { function: 'f' }, 1);
   tally.add('PlatformReachable', { function: 'f' }, 1);
   tally.add('CredentialAccepted', { function: 'f' }, 1);

@@ -1,0 +1,321 @@
+import { dispositions, type Failure, failureOf } from '../failure.ts';
+import type { Field, Item, LedgerTable } from '../ledger/table.ts';
+import { removedDigested, roleDigested } from '../message-fields/enrollment.ts';
+import type { Platform } from '../platform/client.ts';
+import { getClasslistPages } from '../platform/resources/classlists.ts';
+import { getGradeValue } from '../platform/resources/grades.ts';
+import { type EffectClass, type Judged, judgeEffect, type Shown } from './classes.ts';
+import type { Finding } from './record.ts';
+import { type Reason, reasonFor, type Selection, type Subject } from './select.ts';
+import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './shown.ts';
+
+/** What it may call of the platform. */
+export const reconcileOperations = [getGradeValue, getClasslistPages];
+
+/** A write that was chosen, as the ledger knew it then. */
+export type Written = {
+  resource: string;
+  subject: Subject;
+  reason: Exclude<Reason, 'snapshot'>;
+  claimId: string;
+  fields: Record<string, Field>;
+};
+
+/** Of an enrollment whose user the crosswalk does not know: who else is in the org unit may be that one. */
+export const unknownUser = 0;
+
+/** An enrollment that a snapshot of the SIS has. */
+export type Told = {
+  resource: string;
+  subject: Subject;
+  reason: 'snapshot';
+  roleId: number;
+  /** When the snapshot was dropped. */
+  toldMs: number;
+};
+
+export type Chosen = Written | Told;
+
+export type Checked = {
+  resource: string;
+  subject: Subject;
+  reason: Reason;
+  judged: Judged;
+  /** By which message it was written, by SQS' id. */
+  messageId?: string | undefined;
+  /** When the platform changed it last, as it writes it. */
+  changedAt?: string;
+  error?: Pick<Failure, 'kind' | 'message'>;
+  /** It is looked at once more when what is in progress is over. */
+  again?: Chosen;
+  /** Nobody chose it: it was found beside what was chosen. */
+  isBeside?: true;
+  /** The run looks at the ledger's write of the same resource as well, and finds there what differs. */
+  isFoundByLedger?: boolean;
+};
+
+export type Checking = {
+  platform: Platform;
+  ledger: Pick<LedgerTable, 'read'>;
+  digestsOf(resource: string, field: string, value: string): readonly string[];
+  settledMs: number;
+  attemptMs: number;
+  nowMs(): number;
+  /** Users in other roles than those of the snapshots are no business of the SIS. */
+  roles: ReadonlySet<number>;
+  /** What the run looks at of the ledger. */
+  selection: Selection;
+};
+
+/** The platform, or AWS, does not answer now: what was not looked at is looked at later. */
+export class NotNow extends Error {
+  override name = 'NotNow';
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** Looks at a grade, or at enrollments in one org unit. @throws NotNow */
+export const checkGroup = async (group: readonly Chosen[], checking: Checking): Promise<Checked[]> => {
+  const [first] = group;
+  if (first === undefined) return [];
+  const { platform } = checking;
+  if (first.subject.kind === 'enrollment') {
+    const roles = await readOr(() => shownRoles(platform, first.subject.orgUnitId));
+    if ('failure' in roles)
+      return Promise.all(
+        group.map(async (chosen) => ({
+          ...unreadable(chosen, roles.failure),
+          ...(chosen.reason === 'snapshot' && {
+            isFoundByLedger: isFoundByLedger(chosen, await itemNow(chosen.resource, checking), checking),
+          }),
+        })),
+      );
+    return checkEnrollments(group, roles.value, checking);
+  }
+  const shown = await readOr(() => shownGrade(platform, first.subject));
+  return Promise.all(
+    group.map((chosen) =>
+      'failure' in shown ? unreadable(chosen, shown.failure) : checkWritten(chosen, shown.value, checking),
+    ),
+  );
+};
+
+const readOr = async <Value>(
+  read: () => Promise<Value>,
+): Promise<{ value: Value } | { failure: Failure }> => {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure.kind === 'defect') throw error;
+    if (dispositions[failure.kind] === 'wait') throw new NotNow(failure);
+    return { failure };
+  }
+};
+
+export const unreadable = (chosen: Chosen, { kind, message }: Failure): Checked => {
+  const fields = chosen.reason === 'snapshot' ? {} : chosen.fields;
+  // Of what is not known to be done, nobody claims that it is there.
+  if (Object.values(fields).some(({ outcome }) => outcome === 'unknown' || outcome === 'undone'))
+    return { ...bare(chosen), judged: notCompared('in progress') };
+  const writtenMs = writtenMsOf(fields);
+  return {
+    ...bare(chosen),
+    judged: { class: 'unreadable', fields: Object.keys(fields), ...(writtenMs > 0 && { writtenMs }) },
+    error: { kind, message },
+  };
+};
+
+const bare = ({ resource, subject, reason }: Chosen) => ({ resource, subject, reason });
+
+export const writtenMsOf = (fields: Readonly<Record<string, Field>>): number =>
+  Math.max(0, ...Object.values(fields).map(({ claimedMs }) => claimedMs));
+
+const judgedBy = (
+  { resource, subject }: Pick<Chosen, 'resource' | 'subject'>,
+  { fields, shown }: { fields: Written['fields']; shown: Shown | undefined },
+  { digestsOf, settledMs, attemptMs, nowMs }: Checking,
+): Judged =>
+  judgeEffect({
+    ...{ fields, settledMs, attemptMs, nowMs: nowMs() },
+    shown: shown && isRemoved(resource, fields.whole, digestsOf) ? enrolled : shown,
+    nothing: nothingOf(subject),
+    digestsOf: (field, value) => digestsOf(resource, field, value),
+  });
+
+/** Whoever was to be removed and is there has any role at all, even where privacy hides it. */
+const enrolled: Shown = { fields: { whole: [] }, changedMs: undefined };
+
+const isRemoved = (resource: string, whole: Field | undefined, digestsOf: Checking['digestsOf']): boolean =>
+  whole?.digest !== undefined && digestsOf(resource, 'whole', removedDigested).includes(whole.digest);
+
+/** What differs says something only if nothing was written since it was chosen, and nothing is in progress. */
+const checkWritten = async (
+  chosen: Chosen,
+  shown: Shown | undefined,
+  checking: Checking,
+): Promise<Checked> => {
+  if (chosen.reason === 'snapshot') return { ...bare(chosen), judged: notCompared('not shown') };
+  const { fields, claimId } = chosen;
+  const judged = judgedBy(chosen, { fields, shown }, checking);
+  if (judged.class === 'same') return { ...bare(chosen), judged };
+  if (judged.class === undefined && judged.why !== 'in progress') return { ...bare(chosen), judged };
+  const now = judged.class === undefined ? undefined : await itemNow(chosen.resource, checking);
+  if (judged.class === undefined || now?.claimId !== claimId)
+    return { ...bare(chosen), judged: notCompared('in progress'), again: chosen };
+  const { changedAt } = shown ?? {};
+  const messageId = messageIn(fields, judged.writtenMs);
+  return { ...bare(chosen), judged, messageId, ...(changedAt !== undefined && { changedAt }) };
+};
+
+const notCompared = (why: 'in progress' | 'no digest' | 'not shown'): Judged => ({ class: undefined, why });
+
+const messageIn = (fields: Written['fields'], writtenMs: number | undefined): string | undefined =>
+  Object.values(fields).find(({ claimedMs }) => claimedMs === writtenMs)?.messageId;
+
+const itemNow = async (resource: string, { ledger }: Checking): Promise<Item | undefined> => {
+  const read = await readOr(() => ledger.read(resource));
+  return 'value' in read ? read.value : undefined;
+};
+
+/** The ledger knows no more of it. */
+export const notComparable = (chosen: Chosen): Checked => ({
+  ...bare(chosen),
+  judged: notCompared('no digest'),
+});
+
+/** As the ledger knows it now; undefined: no more. */
+export const chosenNow = async (chosen: Chosen, checking: Checking): Promise<Chosen | undefined> => {
+  if (chosen.reason === 'snapshot') return chosen;
+  const now = await itemNow(chosen.resource, checking);
+  return now && { ...chosen, claimId: now.claimId, fields: now.fields };
+};
+
+type Roles = ReadonlyMap<number, readonly number[] | undefined>;
+
+const checkEnrollments = async (
+  group: readonly Chosen[],
+  shown: Roles,
+  checking: Checking,
+): Promise<Checked[]> => {
+  const shownOf = (userId: number): Shown | undefined =>
+    shown.has(userId) ? shownEnrollment(shown.get(userId)) : undefined;
+  const told = group.filter((chosen) => chosen.reason === 'snapshot');
+  const toldOf = Map.groupBy(told, ({ subject }) => subject.userId);
+  return [
+    ...(await Promise.all(
+      group.map((chosen) =>
+        chosen.subject.userId === unknownUser
+          ? notComparable(chosen)
+          : chosen.reason === 'snapshot'
+            ? checkTold(
+                { told: chosen, all: toldOf.get(chosen.subject.userId) ?? [] },
+                shownOf(chosen.subject.userId),
+                checking,
+              )
+            : checkWritten(chosen, shownOf(chosen.subject.userId), checking),
+      ),
+    )),
+    ...(await extrasIn(told, shown, checking)),
+  ];
+};
+
+/** Snapshots, or classes that are one org unit, may give a user several roles: which of them holds, nobody says. */
+const wantedBy = (all: readonly Told[], shown: Shown | undefined): EffectClass | undefined => {
+  if (shown === undefined) return 'missing';
+  const values = shown.fields.whole;
+  if (values === undefined) return undefined;
+  return all.some(({ roleId }) => values.includes(roleDigested(roleId))) ? 'same' : 'different';
+};
+
+/** An enrollment that the SIS has. What was written since its snapshot holds in its place. */
+const checkTold = async (
+  { told, all }: { told: Told; all: readonly Told[] },
+  shown: Shown | undefined,
+  checking: Checking,
+): Promise<Checked> => {
+  const itsClass = wantedBy(all, shown);
+  if (itsClass === undefined) return { ...bare(told), judged: notCompared('not shown') };
+  if (itsClass === 'same') return { ...bare(told), judged: { class: 'same', fields: [] } };
+  return byLedger(told, { shown, otherwise: itsClass }, checking);
+};
+
+/** Who is enrolled on the platform, in a role that the SIS gives, and not in the SIS. */
+const extrasIn = async (told: readonly Told[], shown: Roles, checking: Checking): Promise<Checked[]> => {
+  const [first] = told;
+  if (first === undefined || told.some(({ subject }) => subject.userId === unknownUser)) return [];
+  const known = new Set(told.map(({ subject }) => subject.userId));
+  const { orgUnitId } = first.subject;
+  const others = [...shown].filter(
+    ([userId, roleIds]) => !known.has(userId) && roleIds?.some((roleId) => checking.roles.has(roleId)),
+  );
+  return Promise.all(
+    others.map(async ([userId, roleIds]): Promise<Checked> => {
+      const resource = `enrollment/${orgUnitId}/${userId}`;
+      const extra: Told = { ...first, resource, subject: { kind: 'enrollment', orgUnitId, userId } };
+      const shownNow = shownEnrollment(roleIds);
+      const { again: _, ...checked } = await byLedger(
+        extra,
+        { shown: shownNow, otherwise: 'extra' },
+        checking,
+      );
+      return { ...checked, isBeside: true };
+    }),
+  );
+};
+
+/** The ledger tells what was written since the snapshot, and whether the platform holds that. */
+const byLedger = async (
+  told: Told,
+  { shown, otherwise }: { shown: Shown | undefined; otherwise: EffectClass },
+  checking: Checking,
+): Promise<Checked> => {
+  const now = await itemNow(told.resource, checking);
+  const writtenMs = writtenMsOf(now?.fields ?? {});
+  const judged = now && judgedBy(told, { fields: now.fields, shown }, checking);
+  if (now === undefined || judged === undefined)
+    return { ...bare(told), judged: { class: otherwise, fields: [] } };
+  const messageId = messageIn(now.fields, writtenMs);
+  const found = { isFoundByLedger: isFoundByLedger(told, now, checking) };
+  if (judged.class === undefined && judged.why === 'in progress')
+    return { ...bare(told), judged, again: told };
+  // The platform holds what was written last, or nobody can tell: what the SIS says differs only if that was before.
+  const isUnknownOrSame = judged.class === 'same' || judged.class === undefined;
+  if (isUnknownOrSame && writtenMs > told.toldMs) return { ...bare(told), judged };
+  if (isUnknownOrSame)
+    return { ...bare(told), judged: { class: otherwise, fields: [], writtenMs }, messageId };
+  return { ...bare(told), judged, messageId, ...found };
+};
+
+const isFoundByLedger = (
+  { resource, subject }: Told,
+  item: Item | undefined,
+  { selection }: Checking,
+): boolean =>
+  item !== undefined &&
+  Object.keys(item.fields).length > 0 &&
+  reasonFor({ resource, subject, writtenMs: writtenMsOf(item.fields) }, selection) !== undefined;
+
+/** Undefined where it is as it was sent, nothing can be said, or it is found elsewhere. */
+export const findingIn = ({
+  judged,
+  messageId,
+  error,
+  again: _,
+  isBeside: __,
+  isFoundByLedger,
+  ...checked
+}: Checked): Finding | undefined => {
+  if (judged.class === undefined || judged.class === 'same' || isFoundByLedger) return undefined;
+  const { writtenMs } = judged;
+  return {
+    ...{ class: judged.class, ...checked, fields: judged.fields },
+    ...(writtenMs !== undefined && { writtenMs }),
+    ...(messageId !== undefined && { messageId }),
+    ...(error && { error: error.message, kind: error.kind }),
+  };
+};

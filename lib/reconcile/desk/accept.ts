@@ -1,0 +1,40 @@
+import type { Audit } from '../../deployment/audit.ts';
+import type { Target } from '../../deployment/target.ts';
+import { acceptedPrefix } from '../record.ts';
+import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose.ts';
+import { newRunId } from './function.ts';
+import { storeOf } from './read.ts';
+
+export type AcceptOptions = Choice & {
+  reason: string;
+  audit: Audit;
+  confirm(chosen: Chosen): Promise<boolean>;
+};
+
+/**
+ * Accepts that the platform has what these findings say: no run tells of them again, unless they are written anew, or change on the
+ * platform. Undefined: whoever was asked did not agree. @throws RefusedError
+ */
+export const acceptFindings = async (
+  target: Target,
+  { reason, audit, confirm, ...choice }: AcceptOptions,
+): Promise<Chosen | undefined> => {
+  const chosen = await chooseFindings(target, choice);
+  if (!(await confirm(chosen)) || choice.signal.aborted) return undefined;
+  const { run, findings } = chosen;
+  const { end } = await audit.begin({
+    ...{ command: 'reconcile accept', filter: { run, of: choice.of }, reason },
+    counts: { findings: findings.length },
+    letters: messagesOf(findings),
+  });
+  let accepted = 0;
+  try {
+    const store = await storeOf(target);
+    const decision = decisionOn(findings, { by: target.who, why: reason });
+    await store.writeJson(`${acceptedPrefix}${newRunId()}.json`, decision);
+    accepted = findings.length;
+  } finally {
+    await end({ accepted });
+  }
+  return chosen;
+};

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { awsClient } from '../../aws/clients.ts';
+import { errorName } from '../../aws/error.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import type { Target } from '../../deployment/target.ts';
+import { timeText } from './read.ts';
+
+/** Of a run, or of what an operator asks of the function. */
+export const newRunId = (): string => `${timeText(Date.now())}-${randomBytes(4).toString('hex')}`;
+
+const functionOf = async ({ prefix, lambdaOptions }: Target) => {
+  if (lambdaOptions === undefined)
+    throw new RefusedError('This stack is of an older version: end it, and start `npm run local` again.');
+  const { LambdaClient, InvokeCommand, ListDurableExecutionsByFunctionCommand } = await import(
+    '@aws-sdk/client-lambda'
+  );
+  const lambda = awsClient(LambdaClient, lambdaOptions);
+  const name = `${prefix}reconcile`;
+  return { lambda, name, InvokeCommand, ListDurableExecutionsByFunctionCommand };
+};
+
+/** Has the function begin; the same name begins nothing twice. @throws RefusedError where there is no such function. */
+export const startExecution = async (target: Target, name: string, request: object): Promise<void> => {
+  const { lambda, name: functionName, InvokeCommand } = await functionOf(target);
+  const invoke = new InvokeCommand({
+    ...{ FunctionName: `${functionName}:durable`, InvocationType: 'Event', DurableExecutionName: name },
+    Payload: Buffer.from(JSON.stringify(request)),
+  });
+  try {
+    await lambda.send(invoke);
+  } catch (error) {
+    if (errorName(error) !== 'ResourceNotFoundException') throw error;
+    throw new RefusedError(`There is no function ${functionName}: deploy this version of sis-relay.`);
+  } finally {
+    lambda.destroy();
+  }
+};
+
+/** Why an execution goes on no longer, as in `it failed`; undefined: it runs, has succeeded, or nobody may know. */
+export const endOf = async (target: Target, name: string): Promise<string | undefined> => {
+  const { lambda, name: FunctionName, ListDurableExecutionsByFunctionCommand } = await functionOf(target);
+  const list = new ListDurableExecutionsByFunctionCommand({ FunctionName, DurableExecutionName: name });
+  // Who may invoke it may lack the right to list its executions.
+  const answer = await lambda.send(list).catch(() => undefined);
+  lambda.destroy();
+  const its = answer?.DurableExecutions?.find(({ DurableExecutionName }) => DurableExecutionName === name);
+  return ends[its?.Status ?? ''];
+};
+
+const ends: Record<string, string> = {
+  FAILED: 'it failed',
+  TIMED_OUT: 'its time was over',
+  STOPPED: 'it was stopped',
+};
+
+export type Patience = {
+  signal: AbortSignal;
+  patienceMs: number;
+  betweenLooksMs?: number;
+};
+
+/** Its execution is asked about once in so many looks. */
+const looksPerQuestion = 5;
+
+/**
+ * Looks until there is something; undefined: the patience is over. @throws RefusedError where the execution has ended, and there is
+ * nothing even then.
+ */
+export const waitFor = async <Value>(
+  target: Target,
+  execution: string,
+  { look, signal, patienceMs, betweenLooksMs = 1_000 }: Patience & { look(): Promise<Value | undefined> },
+): Promise<Value | undefined> => {
+  const endMs = performance.now() + patienceMs;
+  for (let looks = 1; ; looks += 1) {
+    const found = await look();
+    if (found !== undefined || signal.aborted || performance.now() > endMs) return found;
+    const why = looks % looksPerQuestion === 0 ? await endOf(target, execution) : undefined;
+    if (why !== undefined) {
+      const last = await look();
+      if (last !== undefined) return last;
+      throw new RefusedError(
+        `The execution ${execution} of ${target.prefix}reconcile has ended without a result, as ${why}: its log says more.`,
+      );
+    }
+    await sleep(betweenLooksMs, undefined, { signal }).catch(() => {});
+  }
+};

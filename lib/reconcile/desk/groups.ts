@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { withoutIds } from '../../desk/letter-words.ts';
+import { type EffectClass, faultClasses } from '../classes.ts';
+import type { Finding } from '../record.ts';
+
+/** Findings of which the same is to be done. */
+export type FindingGroup = {
+  /** Names it in a command: the same group has the same in every run. */
+  id: string;
+  kind: Finding['subject']['kind'];
+  class: EffectClass;
+  fields: string[];
+  /** Of what cannot be read: what failed, without ids, and which kind of failure that is. */
+  error: string | undefined;
+  failure: string | undefined;
+  findings: number;
+  orgUnits: number;
+  users: number;
+  /** When the writes were made; undefined: sis-relay has made none of them. */
+  earliestMs: number | undefined;
+  latestMs: number | undefined;
+  /** The first of its resources. */
+  examples: string[];
+  remedy: string;
+};
+
+const maxExamples = 3;
+const maxErrorLength = 300;
+
+const remedies: Readonly<Record<EffectClass, string>> = {
+  same: '',
+  missing: 'Have it sent again. Where it was right to remove it on the platform, accept it.',
+  older:
+    'Have it sent again. Where the platform was restored from a backup, ask its administrators which days it has lost.',
+  different: 'Have it sent again. Where the platform is right, accept it.',
+  changed:
+    'Ask whoever changed it. Where the platform is right, accept it; otherwise have the SIS send its own value again, as a new message.',
+  extra:
+    'Ask whoever enrolled them on the platform. Where that is right, accept it; otherwise have the SIS send their removal.',
+  unreadable: 'Remove the cause of the error, then compare again: until then nothing is known of these.',
+};
+
+export const isFault = (each: EffectClass): boolean =>
+  (faultClasses as readonly EffectClass[]).includes(each);
+
+const errorOf = ({ class: its, error = '' }: Finding): string | undefined =>
+  its === 'unreadable' ? withoutIds(error).slice(0, maxErrorLength) : undefined;
+
+const keyOf = (finding: Finding): string => {
+  const { subject, class: its, fields, kind = '' } = finding;
+  // What cannot be read fails for the same cause, whichever fields are meant.
+  const error = errorOf(finding);
+  return JSON.stringify([
+    subject.kind,
+    its,
+    ...(error === undefined ? [[...fields].sort()] : [[], kind, error]),
+  ]);
+};
+
+export const groupIdOf = (finding: Finding): string =>
+  createHash('sha256').update(keyOf(finding)).digest('hex').slice(0, 8);
+
+type Counted = FindingGroup & { orgUnitIds: Set<number>; userIds: Set<number> };
+
+/** Groups findings one by one: faults first, and of these the largest group. */
+export const createGroups = (): { add(finding: Finding): void; all(): FindingGroup[] } => {
+  const groups = new Map<string, Counted>();
+  return {
+    add: (finding) => {
+      const id = groupIdOf(finding);
+      const group = groups.get(id) ?? newGroup(id, finding);
+      groups.set(id, group);
+      count(group, finding);
+    },
+    all: () =>
+      [...groups.values()]
+        .map(({ orgUnitIds, userIds, ...group }) => ({
+          ...group,
+          ...{ orgUnits: orgUnitIds.size, users: userIds.size },
+        }))
+        .sort(
+          (one, other) =>
+            Number(isFault(other.class)) - Number(isFault(one.class)) || other.findings - one.findings,
+        ),
+  };
+};
+
+const newGroup = (id: string, finding: Finding): Counted => {
+  const { class: its, subject, fields, kind } = finding;
+  const error = errorOf(finding);
+  return {
+    ...{ id, kind: subject.kind, class: its, error },
+    fields: error === undefined ? [...fields].sort() : [],
+    failure: error === undefined ? undefined : kind,
+    ...{ findings: 0, orgUnits: 0, users: 0, earliestMs: undefined, latestMs: undefined, examples: [] },
+    remedy: remedies[its],
+    ...{ orgUnitIds: new Set<number>(), userIds: new Set<number>() },
+  };
+};
+
+const count = (group: Counted, { subject, resource, writtenMs }: Finding): void => {
+  group.findings += 1;
+  group.orgUnitIds.add(subject.orgUnitId);
+  group.userIds.add(subject.userId);
+  if (group.examples.length < maxExamples) group.examples.push(resource);
+  if (writtenMs === undefined) return;
+  group.earliestMs = Math.min(group.earliestMs ?? writtenMs, writtenMs);
+  group.latestMs = Math.max(group.latestMs ?? writtenMs, writtenMs);
+};
+
+export const groupsOf = (findings: Iterable<Finding>): FindingGroup[] => {
+  const groups = createGroups();
+  for (const each of findings) groups.add(each);
+  return groups.all();
+};

@@ -1,0 +1,137 @@
+import { deskOf, recordsMatching } from '../../dead-letters/reading/records.ts';
+import type { Audit } from '../../deployment/audit.ts';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import type { Target } from '../../deployment/target.ts';
+import type { EffectClass } from '../classes.ts';
+import {
+  type Finding,
+  type ResendResult,
+  resendKey,
+  resendListKey,
+  resendResultKey,
+  resendResultSchema,
+} from '../record.ts';
+import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose.ts';
+import { newRunId, type Patience, startExecution, waitFor } from './function.ts';
+import { groupsOf } from './groups.ts';
+import { storeOf } from './read.ts';
+
+/** Those whose message lies as a letter: a replay of it is the remedy. */
+export type WithLetter = { resource: string; letter: string };
+
+export type ResendPlan = Chosen & {
+  /** These are not sent. */
+  withLetter: WithLetter[];
+};
+
+export type Resent = {
+  plan: ResendPlan;
+  /** `unheard`: the function has not told yet what became of it. */
+  outcome: 'done' | 'failed' | 'unheard' | 'nothing to send' | 'not agreed';
+  id?: string;
+  counts?: ResendCounts;
+  outcomes?: ResendResult['outcomes'];
+  why?: string | undefined;
+  /** Where the result is, or will be. */
+  result?: string;
+  /** What the SIS must send again itself; undefined: nothing. */
+  listForSis?: string | undefined;
+};
+
+export type ResendCounts = Record<ResendResult['outcomes'][number]['outcome'], number>;
+
+type ResendOptions = Choice &
+  Patience & {
+    reason: string;
+    audit: Audit;
+    confirm(plan: ResendPlan): Promise<boolean>;
+  };
+
+const whyNot: Partial<Record<EffectClass, string>> = {
+  changed:
+    'somebody changed it on the platform since, and to send it again would undo that. Ask them; then accept it, or have the SIS send its value as a new message',
+  extra:
+    'sis-relay has not written it, so there is nothing to send again. Accept it, or have the SIS send its removal',
+  unreadable:
+    'it could not be read, so nobody knows whether it differs. Remove the cause of the error, then compare again',
+};
+
+const refuseOthers = (findings: readonly Finding[]): void => {
+  for (const { class: its, resource } of findings) {
+    const why = whyNot[its];
+    if (why === undefined) continue;
+    const count = findings.filter((each) => each.class === its).length;
+    const others = count > 1 ? `, and ${count - 1} more,` : '';
+    throw new RefusedError(`${resource}${others} cannot be sent again (${its}): ${why}.`);
+  }
+};
+
+/**
+ * Has what the platform lacks sent again: the function looks for it in the last snapshots of the SIS, and lists what no snapshot has.
+ * @throws RefusedError where it is nothing to send again.
+ */
+export const resendFindings = async (target: Target, options: ResendOptions): Promise<Resent> => {
+  const { reason, audit, confirm, signal, of } = options;
+  const chosen = await chooseFindings(target, options);
+  refuseOthers(chosen.findings);
+  // The ledger and a snapshot may both show the same.
+  const byResource = Map.groupBy(chosen.findings, ({ resource }) => resource);
+  const each = [...byResource.values()].flatMap(([first]) => first ?? []);
+  const letters = await lettersOf(target, signal);
+  const withLetter = each.flatMap(({ resource }) => {
+    const letter = letters.get(resource);
+    return letter === undefined ? [] : [{ resource, letter }];
+  });
+  const findings = each.filter(({ resource }) => !letters.has(resource));
+  const plan = { run: chosen.run, findings, groups: groupsOf(findings), withLetter };
+  const agreed = await confirm(plan);
+  if (findings.length === 0) return { plan, outcome: 'nothing to send' };
+  if (!agreed || signal.aborted) return { plan, outcome: 'not agreed' };
+
+  const id = newRunId();
+  const execution = `resend-${id}`;
+  const { end } = await audit.begin({
+    ...{ command: 'reconcile resend', filter: { run: chosen.run, of, id }, reason },
+    counts: { findings: findings.length },
+    letters: messagesOf(findings),
+  });
+  const store = await storeOf(target);
+  let isAsked = false;
+  let told: ResendResult | undefined;
+  try {
+    await store.writeJson(resendKey(id), decisionOn(findings, { by: target.who, why: reason }));
+    await startExecution(target, execution, { resend: id });
+    isAsked = true;
+    const key = resendResultKey(id);
+    const look = async (): Promise<ResendResult | undefined> => {
+      const json = await store.readJsonIfAny(key);
+      return json === undefined ? undefined : resendResultSchema.parse(json);
+    };
+    told = await waitFor(target, execution, { ...options, look });
+  } finally {
+    await end(told === undefined ? { sent: 0, unheard: isAsked ? findings.length : 0 } : resendCounts(told));
+  }
+  const result = store.addressOf(resendResultKey(id));
+  if (told === undefined) return { plan, outcome: 'unheard', id, result };
+  const { state, why, outcomes } = told;
+  const counts = resendCounts(told);
+  const listForSis = counts['not-held'] > 0 ? store.addressOf(resendListKey(id)) : undefined;
+  return { plan, outcome: state, id, counts, outcomes, why, result, listForSis };
+};
+
+const resendCounts = ({ outcomes }: ResendResult): ResendCounts => {
+  const counts: ResendCounts = { sent: 0, newer: 0, 'not-held': 0, 'not-for-us': 0 };
+  for (const { outcome } of outcomes) counts[outcome] += 1;
+  return counts;
+};
+
+/** The newest letter of each resource. */
+const lettersOf = async (target: Target, signal: AbortSignal): Promise<Map<string, string>> => {
+  if (target.deskTable === undefined) return new Map();
+  const { records } = await recordsMatching(deskOf(target), 'letter', { filter: {}, signal });
+  return new Map(
+    records
+      .sort((one, other) => one.atMs - other.atMs)
+      .flatMap(({ resource, message }) => (resource === undefined ? [] : [[resource, message]])),
+  );
+};

@@ -1,0 +1,43 @@
+import type { Audit } from '../../deployment/audit.ts';
+import type { Target } from '../../deployment/target.ts';
+import type { Report } from '../record.ts';
+import { reasons } from '../select.ts';
+import { newRunId, type Patience, startExecution, waitFor } from './function.ts';
+import { reportIn, storeOf } from './read.ts';
+
+/** Begins a run at once, of all that the ledger knows, or as the schedule does; answers its id. @throws RefusedError */
+export const startRun = async (
+  target: Target,
+  { nightly, audit }: { nightly: boolean; audit: Audit },
+): Promise<string> => {
+  const id = newRunId();
+  const { end } = await audit.begin({ command: 'reconcile run', filter: { id, nightly } });
+  let started = 0;
+  try {
+    await startExecution(target, id, nightly ? { id } : { whole: true, id });
+    started = 1;
+  } finally {
+    await end({ started });
+  }
+  return id;
+};
+
+/** Waits until a run has ended; undefined: the patience is over. @throws RefusedError where its execution has ended without a report. */
+export const awaitRun = async (
+  target: Target,
+  id: string,
+  { onProgress, ...patience }: Patience & { onProgress(done: number, of: number): void },
+): Promise<Report | undefined> => {
+  const store = await storeOf(target);
+  return waitFor(target, id, {
+    ...patience,
+    look: async () => {
+      const report = await reportIn(store, id);
+      if (report?.state !== 'running') return report;
+      const sum = (name: 'looked' | 'selected'): number =>
+        reasons.reduce((total, reason) => total + report.tallies[reason][name], 0);
+      onProgress(sum('looked'), sum('selected'));
+      return undefined;
+    },
+  });
+};

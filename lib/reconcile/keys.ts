@@ -1,0 +1,21 @@
+import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { unlessError } from '../aws/error.ts';
+import { digestBy } from '../ledger/digest.ts';
+
+/**
+ * Digests of a value by the ledger's key, and by the one before it: a key that was rotated has digested what the ledger still holds.
+ * @throws where the current key cannot be read.
+ */
+export const readDigestMakers = async (
+  client: SecretsManagerClient,
+  SecretId: string,
+): Promise<(resource: string, field: string, value: string) => string[]> => {
+  const read = async (VersionStage: string): Promise<string | undefined> =>
+    (await client.send(new GetSecretValueCommand({ SecretId, VersionStage }))).SecretString;
+  const keys = await Promise.all([
+    read('AWSCURRENT'),
+    unlessError(/^ResourceNotFoundException$/, () => read('AWSPREVIOUS')),
+  ]);
+  const makers = keys.flatMap((key) => (key ? digestBy(key) : []));
+  return (resource, field, value) => makers.map((digest) => digest([resource, field, value]));
+};

@@ -1,0 +1,259 @@
+import { setMaxListeners } from 'node:events';
+import { join } from 'node:path';
+import type { JobStore } from '../durable/store.ts';
+import type { Failure } from '../failure.ts';
+import { inFolder } from '../files/folder.ts';
+import { keepMemoryBelow } from '../files/memory.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { createLineFile } from '../sorted/line-file.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import type { PaceUseRecord } from '../telemetry/pace-use.ts';
+import {
+  type Checked,
+  type Checking,
+  type Chosen,
+  checkGroup,
+  chosenNow,
+  findingIn,
+  NotNow,
+  notComparable,
+  reconcileOperations,
+  unreadable,
+} from './check.ts';
+import { chosenLine, garbageMb, groupsIn } from './parts.ts';
+
+import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
+import { noReasons, type Reason, reasons, type Selection } from './select.ts';
+
+export type Looking = Omit<Checking, 'platform' | 'roles' | 'selection'> & {
+  store: JobStore;
+  platform: PlatformClient;
+  observe: Observe;
+  paceUse: PaceUseRecord;
+  /** How many reads are under way at the same time, as far as the pace lets them. */
+  concurrency: number;
+};
+
+/**
+ * What so often was not answered is told as unreadable, where others are: it must not keep the night from what is behind it. So many
+ * groups at a time: often it is an org unit.
+ */
+const [maxStuck, maxUnanswered] = [6, 64];
+
+/** Where to go on: in which part, and after how many of its groups. */
+export type Progress = { part: number; group: number };
+
+export type Counts = {
+  tallies: Record<Reason, Tally>;
+  byKind: Record<'grade' | 'enrollment', Tally['byClass']>;
+  /** What differs and was not accepted, by class. */
+  open: Tally['byClass'];
+  findings: number;
+  accepted: number;
+  calls: number;
+};
+
+export type Looked = Counts & {
+  /** Undefined: all was looked at. */
+  next?: Progress;
+  /** For what it waits. */
+  waits?: Failure;
+  /** So many are to be looked at once more. */
+  again: number;
+};
+
+export const noCounts = (): Counts => ({
+  tallies: noReasons(noTally),
+  byKind: { grade: noClasses(), enrollment: noClasses() },
+  ...{ open: noClasses(), findings: 0, accepted: 0, calls: 0 },
+});
+
+type Asked = {
+  from: Progress;
+  parts: number;
+  partKey(part: number): string;
+  findingsKey: string;
+  againKey: string;
+  /** They were in progress before: they are looked at as the ledger knows them now, and not once more. */
+  isLast: boolean;
+  /** So many times it came no further than there. */
+  stuck: number;
+  timeMs: number;
+  roles: ReadonlySet<number>;
+  selection: Selection;
+  /** By `acceptanceKeyOf`. */
+  accepted: ReadonlySet<string>;
+};
+
+/** Looks at what was chosen from there on until the time is over, and keeps what differs. */
+export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
+  inFolder(async (folder) => {
+    const { from, parts, partKey, findingsKey, againKey, isLast, stuck, timeMs } = asked;
+    const { roles, selection, accepted } = asked;
+    const { store, observe, paceUse, concurrency } = looking;
+    const counts = noCounts();
+    let againCount = 0;
+    const untilMs = Date.now() + timeMs;
+    const signal = AbortSignal.timeout(timeMs);
+    // Every call in progress adds a listener.
+    setMaxListeners(0, signal);
+    const platform = looking.platform.for({
+      ...{ actor: undefined, operations: reconcileOperations, signal, priority: 'bulk' },
+      onCall: (call) => {
+        counts.calls += 1;
+        observe.call(call);
+        paceUse.heard([call]);
+      },
+    });
+    // Of an org unit only a part is looked at once more: who is not in that part is not too many.
+    const checking: Checking = { ...looking, platform, selection, roles: isLast ? new Set() : roles };
+    const findings = createLineFile(join(folder, 'findings'));
+    const again = createLineFile(join(folder, 'again'));
+    const keep = (checked: Checked): void => {
+      if (checked.again && !isLast) {
+        againCount += 1;
+        again.add(chosenLine(checked.again));
+        return;
+      }
+      count(counts, checked);
+      const finding = findingIn(checked);
+      if (finding === undefined) return;
+      if (isAccepted(finding, accepted)) counts.accepted += 1;
+      else {
+        counts.findings += 1;
+        counts.open[finding.class] += 1;
+        findings.add(JSON.stringify(finding));
+      }
+    };
+    const check = async (group: readonly Chosen[]): Promise<Checked[]> => {
+      if (!isLast) return checkGroup(group, checking);
+      const now = await Promise.all(group.map((each) => chosenNow(each, checking)));
+      const gone = group.filter((_, at) => now[at] === undefined);
+      const there = now.filter((each) => each !== undefined);
+      return [...(await checkGroup(there, checking)), ...gone.map(notComparable)];
+    };
+
+    let next: Progress | undefined = from;
+    let waits: Failure | undefined;
+    for (let { part, group } = from; part < parts; part += 1, group = 0) {
+      const groups = await groupsIn(partKey(part), store);
+      const patience = createPatience(stuck >= maxStuck && part === from.part);
+      const stop = (): boolean => waits !== undefined || Date.now() >= untilMs;
+      const work = async (each: readonly Chosen[]): Promise<Checked[] | undefined> => {
+        try {
+          return patience.answered(await check(each));
+        } catch (error) {
+          if (!(error instanceof NotNow)) throw error;
+          // Others were cut off by the end of the invocation.
+          const isCutOff = signal.aborted && each !== groups[from.group];
+          if (!isCutOff && patience.isOver(error.failure))
+            return each.map((chosen) => unreadable(chosen, error.failure));
+          // That the time of the invocation is over is no reason to wait.
+          if (!signal.aborted) waits = error.failure;
+          return undefined;
+        }
+      };
+      // What is behind a group that could not be looked at is looked at again with it.
+      let done = await inOrder(groups.slice(group), { concurrency, stop, work });
+      const failure = patience.failureOfAll(groups.length - group);
+      if (failure) [waits, done] = [failure, []];
+      for (const checked of done.flat()) keep(checked);
+      keepMemoryBelow(garbageMb);
+      if (group + done.length < groups.length) {
+        next = { part, group: group + done.length };
+        break;
+      }
+      next = part + 1 < parts ? { part: part + 1, group: 0 } : undefined;
+      if (stop()) break;
+    }
+    findings.close();
+    again.close();
+    await paceUse.write();
+    observe.flush();
+    await store.uploadFile(findingsKey, findings.path, 'application/x-ndjson');
+    if (againCount > 0) await store.uploadCompressed(againKey, again.path);
+    return { ...counts, again: againCount, ...(next && { next }), ...(next && waits && { waits }) };
+  });
+
+/** With groups that are not answered, where it came no further for so long. */
+const createPatience = (isStuck: boolean) => {
+  const failures: Failure[] = [];
+  let isAnswered = false;
+  return {
+    answered: (checked: Checked[]): Checked[] => {
+      isAnswered = true;
+      return checked;
+    },
+    isOver: (failure: Failure): boolean => {
+      const isOver = isStuck && failure.kind === 'unavailable' && failures.length < maxUnanswered;
+      if (isOver) failures.push(failure);
+      return isOver;
+    },
+    /** Where nothing is answered at all, it is the platform that is away. */
+    failureOfAll: (groups: number): Failure | undefined =>
+      !isAnswered && failures.length < groups ? failures[0] : undefined,
+  };
+};
+
+type Working<Item, Result> = {
+  concurrency: number;
+  stop(): boolean;
+  work(item: Item): Promise<Result | undefined>;
+};
+
+/** Works at so many at once; the results of those before the first that has none. */
+const inOrder = async <Item, Result>(
+  items: readonly Item[],
+  { concurrency, stop, work }: Working<Item, Result>,
+): Promise<Result[]> => {
+  const results: (Result | undefined)[] = [];
+  let taken = 0;
+  const worker = async (): Promise<void> => {
+    while (taken < items.length && !stop()) {
+      const at = taken;
+      taken += 1;
+      const item = items[at];
+      if (item !== undefined) results[at] = await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  const done: Result[] = [];
+  for (const result of results) {
+    if (result === undefined) break;
+    done.push(result);
+  }
+  return done;
+};
+
+const count = ({ tallies, byKind }: Counts, checked: Checked): void => {
+  const { subject, reason, judged, isBeside, isFoundByLedger } = checked;
+  const tally = tallies[reason];
+  if (!isBeside) tally.looked += 1;
+  if (judged.class === undefined) tally.uncompared += isBeside ? 0 : 1;
+  else if (!isBeside || judged.class !== 'same') {
+    tally.byClass[judged.class] += 1;
+    if (!isFoundByLedger) byKind[subject.kind][judged.class] += 1;
+  }
+};
+
+/** Adds up what the steps of a run have looked at. */
+export const addCounts = (
+  sum: Counts,
+  { tallies, byKind, open, findings, accepted, calls }: Counts,
+): void => {
+  for (const reason of reasons) {
+    const [one, other] = [sum.tallies[reason], tallies[reason]];
+    one.looked += other.looked;
+    one.uncompared += other.uncompared;
+    addClasses(one.byClass, other.byClass);
+  }
+  for (const kind of ['grade', 'enrollment'] as const) addClasses(sum.byKind[kind], byKind[kind]);
+  addClasses(sum.open, open);
+  sum.findings += findings;
+  sum.accepted += accepted;
+  sum.calls += calls;
+};
+
+const addClasses = (sum: Tally['byClass'], more: Tally['byClass']): void => {
+  for (const [name, count] of Object.entries(more)) sum[name as keyof Tally['byClass']] += count;
+};

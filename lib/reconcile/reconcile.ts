@@ -1,0 +1,394 @@
+import { randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import type { Attributes } from '../aws/dynamodb.ts';
+import type { Crosswalk } from '../crosswalk/look-up.ts';
+import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
+import type { Engine, Job } from '../durable/job.ts';
+import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
+import { createResults } from '../durable/results.ts';
+import { safeText } from '../redaction/log-text.ts';
+import { reconcileOperations } from './check.ts';
+import { type Choosing, type ChosenFrom, chooseWrites, segments } from './choose.ts';
+import { faultClasses } from './classes.ts';
+import { divide } from './parts.ts';
+import {
+  addCounts,
+  type Counts,
+  type Looked,
+  type Looking,
+  lookAt,
+  noCounts,
+  type Progress,
+} from './pass.ts';
+import {
+  acceptanceKeyOf,
+  acceptedPrefix,
+  decidedSchema,
+  findingsKey,
+  latestKey,
+  type Report,
+  reconcilePrefix,
+  reportKey,
+  reportSchema,
+} from './record.ts';
+import { type ReconcileRequest, requestIn } from './request.ts';
+import type { Resend, ResendAnswer } from './resend.ts';
+import { noReasons, type Reason, reasons, type Selection } from './select.ts';
+import { chooseTold, type ToldFrom } from './told.ts';
+
+export type ReconcileServices = Looking &
+  Choosing & {
+    crosswalk: Crosswalk;
+    resend: Resend;
+    running: RunningExecutions;
+    limits: {
+      /** Reserved at the end of an invocation, for what is in progress. */
+      reserveMs: number;
+      backoff: BackoffLimits;
+      /** A run is over after so long, however far it came. */
+      maxRunMs: number;
+      /** Writes of so long ago are all looked at. */
+      recentMs: number;
+      /** About so many of those that are older, by chance. */
+      sampleSize: number;
+      /** All older ones have had their turn after so many nights. */
+      nights: number;
+    };
+  };
+
+type Run = {
+  request: ReconcileRequest;
+  services: ReconcileServices;
+  engine: Engine;
+  /** Where the lines of this execution go. */
+  folder: string;
+  wholeMs: number;
+};
+
+const dayMs = 24 * 3_600_000;
+
+/** Compares the platform with what the ledger says was sent, and with the SIS' snapshots, and keeps what differs. It repairs nothing. */
+export const reconcileJob = (
+  services: () => Promise<ReconcileServices>,
+): Job<ReconcileRequest, Report | ResendAnswer> => ({
+  requestIn,
+  run: async (request, engine) => {
+    const wholeMs = engine.leftMs();
+    const world = await services();
+    const { observe, store, limits } = world;
+    observe.begin(engine.invocationId);
+    const executions = `${reconcilePrefix}executions/`;
+    const folder = `${executions}${engine.executionArn.split('/').at(-1) ?? ''}/`;
+    engine.recordBy(createResults(store, executions));
+    engine.tellWaits(({ kind, message }) => {
+      observe.failed(kind);
+      observe.warn(`the comparison with the platform waits: ${message}`);
+      observe.flush();
+    });
+    const run: Run = { request, services: world, engine, folder, wholeMs };
+    // It does no harm beside a comparison, which may take all night.
+    if (request.resend !== undefined) return world.resend(request.resend, engine);
+    await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
+    const begun = await engine.step('begin', { work: () => begin(run), backoff: limits.backoff });
+    try {
+      return await compareAll(run, begun);
+    } catch (error) {
+      await engine.step('the end', {
+        work: async () => {
+          observe.error('the comparison with the platform failed', {}, error);
+          observe.count('ReconcileRuns', { outcome: 'failed' }, 1);
+          observe.flush();
+          const why = causeOf(error);
+          // With what was found until then.
+          const last = reportSchema.safeParse(await store.readJsonIfAny(reportKey(begun.runId))).data;
+          const soFar = last ?? reportOf(run, { begun, sum: noCounts() });
+          const report: Report = { ...soFar, endedMs: Date.now(), state: 'failed', why };
+          await store.writeJson(reportKey(report.id), report);
+          await store.writeJson(latestKey, { id: report.id });
+        },
+      });
+      throw error;
+    }
+  },
+});
+
+/** The engine wraps what a step throws. */
+const causeOf = (error: unknown): string => {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? safeText(cause.message) : 'The log of the function reconcile tells why';
+};
+
+type Begun = Selection & { startedMs: number };
+
+/** Chance takes as many as are wanted of what the ledger held last time; the first time, all. */
+const begin = async (run: Run): Promise<Begun> => {
+  const { request, services } = run;
+  const { store, limits } = services;
+  const startedMs = Date.now();
+  const mark = randomBytes(4).toString('hex');
+  const runId = request.id ?? `${new Date(startedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark}`;
+  const latest = (await store.readJsonIfAny(latestKey)) as { id: string } | undefined;
+  const before = latest && reportSchema.safeParse(await store.readJsonIfAny(reportKey(latest.id))).data;
+  const begun: Begun = {
+    ...{ startedMs, runId, nights: limits.nights, night: Math.floor(startedMs / dayMs) },
+    sinceMs: request.whole ? 0 : sinceAfter(before, { startedMs, recentMs: limits.recentMs }),
+    share: request.whole ? 1 : shareAfter(before, limits.sampleSize),
+  };
+  await store.writeJson(reportKey(runId), reportOf(run, { begun, sum: noCounts() }));
+  return begun;
+};
+
+/** What a night has missed that was not run, or was too short, is recent to the next one; for a week at most. */
+const sinceAfter = (
+  before: Report | undefined,
+  { startedMs, recentMs }: { startedMs: number; recentMs: number },
+): number => {
+  const seenMs =
+    before === undefined ? startedMs : before.state === 'whole' ? before.startedMs : before.sinceMs;
+  // What was in progress when the run before began, was not seen by it.
+  const overlapMs = Math.max(0, recentMs - dayMs);
+  return Math.min(startedMs - recentMs, Math.max(seenMs - overlapMs, startedMs - 7 * dayMs));
+};
+
+/** Which share of what is older makes a sample of that size, by what the run before has read. */
+const shareAfter = (before: Report | undefined, sampleSize: number): number => {
+  if (before === undefined) return 1;
+  const { state, entries, share, sinceMs, tallies } = before;
+  // It failed before it had read the ledger.
+  if (state === 'failed' && entries === 0) return share;
+  // To a run of all, all were recent.
+  const older = entries - (sinceMs <= 0 ? 0 : tallies.recent.selected);
+  return older <= sampleSize ? 1 : sampleSize / older;
+};
+
+const compareAll = async (run: Run, begun: Begun): Promise<Report> => {
+  const { engine, services, folder } = run;
+  const { settledMs, limits } = services;
+  const chosen = await chooseAll(run, begun);
+  const told: Told = { begun, chosen, sum: noCounts() };
+  for (const reason of reasons) told.sum.tallies[reason].selected = chosen.selected[reason];
+  const total = reasons.reduce((sum, reason) => sum + chosen.selected[reason], 0);
+  const first = await lookAtAll(run, told, {
+    ...{
+      name: 'look',
+      roles: new Set(chosen.roles),
+      keys: chosen.keys,
+      total,
+      partKey: (part) => `${folder}part-${part}.gz`,
+    },
+    ...{ isLast: false, fromStep: 0 },
+  });
+  let { steps, isWhole } = first;
+  if (isWhole && first.againKeys.length > 0) {
+    await engine.wait('until what is in progress is over', settledMs / 1_000);
+    const second = await lookAtAll(run, told, {
+      ...{
+        name: 'look again',
+        roles: new Set(chosen.roles),
+        keys: first.againKeys,
+        total: first.again,
+        isLast: true,
+        fromStep: steps,
+      },
+      partKey: (part) => `${folder}part-again-${part}.gz`,
+    });
+    ({ steps, isWhole } = second);
+  }
+  const end: Told = { ...told, steps, state: isWhole ? 'whole' : 'partial' };
+  return engine.step('tell', { work: () => tell(run, end), backoff: limits.backoff });
+};
+
+type LookingAt = {
+  name: string;
+  keys: readonly string[];
+  total: number;
+  partKey(part: number): string;
+  isLast: boolean;
+  fromStep: number;
+  /** That the snapshots give. */
+  roles: ReadonlySet<number>;
+};
+
+type LookedAtAll = { steps: number; isWhole: boolean; againKeys: string[]; again: number };
+
+const lookAtAll = async (run: Run, told: Told, looking: LookingAt): Promise<LookedAtAll> => {
+  const { engine, services, folder } = run;
+  const { backoff, maxRunMs } = services.limits;
+  const { name, keys, total, partKey, isLast, fromStep, roles } = looking;
+  const { begun, sum } = told;
+  await enoughTime(run, `before dividing, ${name}`);
+  const parts = await engine.step(`divide, ${name}`, {
+    work: () => divide({ keys, total, partKey }, services.store),
+    backoff,
+  });
+  const all: LookedAtAll = { steps: fromStep, isWhole: true, againKeys: [], again: 0 };
+  let next: Progress | undefined = parts > 0 ? { part: 0, group: 0 } : undefined;
+  let [unlucky, stuck] = [0, 0];
+  while (next !== undefined) {
+    const from: Progress = next;
+    all.steps += 1;
+    const at = all.steps;
+    const againKey = `${folder}again-${at}.gz`;
+    await enoughTime(run, `before ${name}, ${at}`);
+    const looked: (Looked & { isOver?: undefined }) | { isOver: true } = await engine.step(`${name}, ${at}`, {
+      work: async () => {
+        if (Date.now() >= begun.startedMs + maxRunMs) return { isOver: true as const };
+        const accepted = await acceptedKeys(services);
+        const asked = { from, parts, partKey, againKey, isLast, stuck, roles, accepted, selection: begun };
+        const done = await lookAt(
+          { ...asked, findingsKey: findingsKey(begun.runId, at), timeMs: timeLeft(run) },
+          services,
+        );
+        const now = structuredClone(sum);
+        addCounts(now, done);
+        const report = reportOf(run, { ...told, sum: now, steps: at });
+        await services.store.writeJson(reportKey(report.id), report);
+        return done;
+      },
+      backoff,
+    });
+    if (looked.isOver) {
+      all.steps -= 1;
+      return { ...all, isWhole: false };
+    }
+    addCounts(sum, looked);
+    if (looked.again > 0) {
+      all.againKeys.push(againKey);
+      all.again += looked.again;
+    }
+    next = looked.next;
+    stuck = next?.part === from.part && next.group === from.group ? stuck + 1 : 0;
+    // Whoever comes further has no reason to wait longer each time.
+    unlucky = looked.waits ? (stuck > 0 ? unlucky + 1 : 1) : 0;
+    if (looked.waits) {
+      const { retryAfterSeconds } = looked.waits;
+      const seconds = waitSeconds({ receiveCount: unlucky, retryAfterSeconds }, backoff);
+      await engine.wait(`until it answers, ${at}`, seconds);
+    }
+  }
+  return all;
+};
+
+/** What operators have accepted, by `acceptanceKeyOf`. */
+const acceptedKeys = async ({ store }: ReconcileServices): Promise<Set<string>> => {
+  const keys = await store.keysUnder(acceptedPrefix);
+  const all = await Promise.all(
+    keys.map(async (key) => {
+      const { data, error } = decidedSchema.safeParse(await store.readJson(key));
+      if (data === undefined) throw new Error(`${key} is not usable: ${z.prettifyError(error)}`);
+      return data;
+    }),
+  );
+  return new Set(all.flatMap(({ findings }) => findings.map(acceptanceKeyOf)));
+};
+
+type AllChosen = Omit<ToldFrom, 'from'> & { keys: string[]; entries: number };
+
+const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
+  const { engine, services, folder, request } = run;
+  const { backoff } = services.limits;
+  const all: AllChosen = {
+    ...{ keys: [], entries: 0, selected: noReasons(() => 0), snapshots: [], roles: [], unknown: 0 },
+  };
+  const add = (key: string, selected: Record<Reason, number>): void => {
+    all.keys.push(key);
+    for (const reason of reasons) all.selected[reason] += selected[reason];
+  };
+  for (let segment = 0; segment < segments; segment += 1) {
+    let from: Attributes | undefined;
+    for (let at = 1; at === 1 || from !== undefined; at += 1) {
+      const name = `${segment + 1}-${at}`;
+      const key = `${folder}chosen-${name}.gz`;
+      const begun = from;
+      await enoughTime(run, `before choosing, ${name}`);
+      const chosen: ChosenFrom<Attributes> = await engine.step(`choose, ${name}`, {
+        work: () =>
+          chooseWrites(
+            { key, segment, from: begun, untilMs: Date.now() + timeLeft(run) },
+            selection,
+            services,
+          ),
+        backoff,
+      });
+      add(key, chosen.selected);
+      all.entries += chosen.entries;
+      from = chosen.from;
+    }
+  }
+  let from: number | undefined = 0;
+  for (let at = 1; from !== undefined; at += 1) {
+    const key = `${folder}told-${at}.gz`;
+    const begun: number = from;
+    const before = at > 1 ? all.snapshots : undefined;
+    await enoughTime(run, `before asking the snapshots, ${at}`);
+    const told: ToldFrom = await engine.step(`ask the snapshots, ${at}`, {
+      work: () => {
+        const timeMs = timeLeft(run);
+        const platform = services.platform.for({
+          ...{ actor: undefined, operations: reconcileOperations, priority: 'bulk' },
+          ...{ signal: AbortSignal.timeout(timeMs), onCall: services.observe.call },
+        });
+        const until = { untilMs: Date.now() + timeMs, isWhole: request.whole };
+        const place = { key, from: begun, ...until, snapshots: before };
+        return chooseTold(place, selection, { ...services, platform });
+      },
+      backoff,
+    });
+    add(key, told.selected);
+    all.snapshots = told.snapshots;
+    all.roles = told.roles;
+    all.unknown += told.unknown;
+    from = told.from;
+  }
+  return all;
+};
+
+/** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
+const enoughTime = async ({ engine, wholeMs }: Run, name: string): Promise<void> => {
+  const seconds = await engine.step(name, {
+    work: async () => (engine.leftMs() < wholeMs / 2 ? engine.leftMs() / 1000 + 1 : 0),
+  });
+  if (seconds > 0) await engine.wait(`${name}: the next invocation`, seconds);
+};
+
+const timeLeft = ({ engine, services }: Run): number =>
+  Math.max(1, engine.leftMs() - services.limits.reserveMs);
+
+type Told = {
+  begun: Begun;
+  sum: Counts;
+  chosen?: AllChosen;
+  steps?: number;
+  /** Default: it runs. */
+  state?: Report['state'];
+};
+
+const reportOf = (
+  { services: { limits } }: Run,
+  { begun, sum, chosen, steps = 0, state = 'running' }: Told,
+): Report => ({
+  ...{ id: begun.runId, state, startedMs: begun.startedMs, endedMs: Date.now(), sinceMs: begun.sinceMs },
+  ...{ entries: chosen?.entries ?? 0, share: begun.share, nights: limits.nights },
+  ...{ snapshots: chosen?.snapshots ?? [], unknown: chosen?.unknown ?? 0, parts: steps, ...sum },
+});
+
+/** Tells what came of it: the report in the bucket, metrics and the log. */
+const tell = async (run: Run, told: Told): Promise<Report> => {
+  const { store, observe } = run.services;
+  const report = reportOf(run, told);
+  await store.writeJson(reportKey(report.id), report);
+  await store.writeJson(latestKey, { id: report.id });
+  // An alarm rings by them: what was accepted is no fault any more.
+  for (const [name, count] of Object.entries(report.open))
+    observe.count('ReconcileWrites', { class: name }, count);
+  const same = reasons.reduce((sum, reason) => sum + report.tallies[reason].byClass.same, 0);
+  observe.count('ReconcileWrites', { class: 'same' }, same);
+  const faults = faultClasses.reduce((sum, name) => sum + report.open[name], 0);
+  if (faults > 0)
+    observe.warn('the platform does not hold what was sent: sis-relay reconcile show tells which', {
+      count: faults,
+    });
+  observe.count('ReconcileRuns', { outcome: report.state }, 1);
+  observe.flush();
+  return report;
+};

@@ -1,0 +1,151 @@
+import * as z from 'zod';
+import { classes, type EffectClass } from './classes.ts';
+import { reasons } from './select.ts';
+
+/** Where runs lie in the bucket: `reconcile/<run>/report.json`, `reconcile/<run>/findings-<n>.jsonl`. */
+export const reconcilePrefix = 'reconcile/';
+/** `{ id }` of the run that ended last. */
+export const latestKey = `${reconcilePrefix}latest.json`;
+export const reportKey = (run: string): string => `${reconcilePrefix}${run}/report.json`;
+/** Its lines are findings. Parts are numbered from 1; a part without findings is empty. */
+export const findingsKey = (run: string, part: number): string =>
+  `${reconcilePrefix}${run}/findings-${part}.jsonl`;
+/** What operators have accepted: an object for each command, named by its time, so that none overwrites another. */
+export const acceptedPrefix = `${reconcilePrefix}accepted/`;
+
+/** As in `20261123T020000Z-0a1b2c3d`: they sort by when the runs began. */
+export const runId = z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/);
+
+const subject = z.strictObject({
+  kind: z.enum(['grade', 'enrollment']),
+  orgUnitId: z.number(),
+  userId: z.number(),
+  gradeObjectId: z.number().optional(),
+});
+
+/** What differs between the platform and what the SIS said. It holds no value: neither the one that was sent nor the one that is there. */
+export const findingSchema = z.object({
+  class: z.enum(classes),
+  /** As in the ledger: `grade/2001/5001/301`, `enrollment/2001/301`. */
+  resource: z.string(),
+  subject,
+  /** Of a grade, which parts of it differ. */
+  fields: z.array(z.string()),
+  reason: z.enum(reasons),
+  /** When it was written, and by which message, by SQS' id; undefined: sis-relay has not written it. */
+  writtenMs: z.number().optional(),
+  messageId: z.string().optional(),
+  /** When the platform changed it last, as it writes it; undefined: it is not there, or the platform does not tell. */
+  changedAt: z.string().optional(),
+  /** Of what cannot be read: why, and which kind of failure that is. */
+  error: z.string().optional(),
+  kind: z.string().optional(),
+});
+export type Finding = z.infer<typeof findingSchema>;
+
+const byClass = z.record(z.enum(classes), z.number());
+const tally = z.object({
+  /** So many were chosen for this reason, and so many of them were looked at. */
+  selected: z.number(),
+  looked: z.number(),
+  byClass,
+  /** Of which nothing can be said: what is in progress, has no digest, or is not shown. */
+  uncompared: z.number(),
+});
+export type Tally = z.infer<typeof tally>;
+
+/** `report.json`: the run writes it when it begins, after each pass, and when it ends. Operators with another version read it, too. */
+export const reportSchema = z.object({
+  id: runId,
+  /** `partial`: its time was over before all was looked at. `failed`: `why` says why. */
+  state: z.enum(['running', 'whole', 'partial', 'failed']),
+  why: z.string().optional(),
+  startedMs: z.number(),
+  /** Of one that runs: when it was written. */
+  endedMs: z.number(),
+  /** Writes since then are recent. */
+  sinceMs: z.number(),
+  /** How many grades and enrollments the ledger knows. */
+  entries: z.number(),
+  /** The share of older ones that chance has chosen, and in how many nights all of them have had their turn. */
+  share: z.number(),
+  nights: z.number(),
+  /** The snapshots that the platform was compared with. */
+  snapshots: z.array(z.string()),
+  /** How many of their enrollments name an org unit or user that the crosswalk does not know, or not for sure. */
+  unknown: z.number(),
+  tallies: z.record(z.enum(reasons), tally),
+  /** What differs in the ledger's eyes and in a snapshot's is counted once. */
+  byKind: z.record(z.enum(['grade', 'enrollment']), byClass),
+  /** Of what differs: what operators have not accepted, by class and in all, and what they have. */
+  open: byClass,
+  findings: z.number(),
+  accepted: z.number(),
+  /** How many objects the findings are in. */
+  parts: z.number(),
+  /** Of the platform. */
+  calls: z.number(),
+});
+export type Report = z.infer<typeof reportSchema>;
+
+/** A finding of this write, in this class, as the platform has it since then, and no other. */
+const decidedFinding = z.strictObject({
+  resource: z.string(),
+  class: z.enum(classes),
+  writtenMs: z.number().optional(),
+  changedAt: z.string().optional(),
+});
+/** What an operator decided about findings: to accept them, or to have them sent again. */
+export const decidedSchema = z.strictObject({
+  by: z.string(),
+  atMs: z.number(),
+  why: z.string(),
+  findings: z.array(decidedFinding),
+});
+export type DecidedFindings = z.infer<typeof decidedSchema>;
+
+/** By which a finding is known again in another run. */
+export const acceptanceKeyOf = ({
+  resource,
+  class: itsClass,
+  writtenMs = 0,
+  changedAt = '',
+}: Pick<Finding, 'resource' | 'class' | 'writtenMs' | 'changedAt'>): string =>
+  `${resource} ${itsClass} ${writtenMs} ${changedAt}`;
+
+/** What the platform has changed since somebody accepted it, nobody has accepted. Some decisions do not tell that time. */
+export const isAccepted = ({ changedAt, ...finding }: Finding, accepted: ReadonlySet<string>): boolean =>
+  accepted.has(acceptanceKeyOf(finding)) ||
+  (changedAt !== undefined && accepted.has(acceptanceKeyOf({ ...finding, changedAt })));
+
+export const noClasses = (): Record<EffectClass, number> =>
+  Object.fromEntries(classes.map((each) => [each, 0])) as Record<EffectClass, number>;
+
+export const noTally = (): Tally => ({ selected: 0, looked: 0, byClass: noClasses(), uncompared: 0 });
+
+/** `reconcile/resends/<id>.json`: what an operator wants to be sent again, which the function `reconcile` does. */
+export const resendKey = (id: string): string => `${reconcilePrefix}resends/${id}.json`;
+
+/** `reconcile/resends/<id>-result.json`: what became of it. */
+export const resendResultKey = (id: string): string => `${reconcilePrefix}resends/${id}-result.json`;
+/** What the SIS itself must send again: class, resource, ids of the platform and of the SIS, when it was written. */
+export const resendListKey = (id: string): string => `${reconcilePrefix}resends/${id}-for-the-sis.csv`;
+export const resendResultSchema = z.strictObject({
+  id: runId,
+  /** `failed`: `why` says why. What was sent before is in the outcomes. */
+  state: z.enum(['done', 'failed']),
+  why: z.string().optional(),
+  outcomes: z.array(
+    z.strictObject({
+      resource: z.string(),
+      /**
+       * `sent`: on its queue, as what the SIS' snapshot says is what was written. `newer`: it was written again since, or somebody has changed it on the platform. `not-held`: no
+       * snapshot has it as it was written, so that it is in the list for the SIS. `not-for-us`: sis-relay has not written it.
+       */
+      outcome: z.enum(['sent', 'newer', 'not-held', 'not-for-us']),
+      /** SQS' id. */
+      messageId: z.string().optional(),
+    }),
+  ),
+});
+export type ResendResult = z.infer<typeof resendResultSchema>;

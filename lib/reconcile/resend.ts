@@ -1,0 +1,478 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { inParallel, sendAll } from '../aws/batches.ts';
+import type { Outgoing } from '../aws/sqs-limits.ts';
+import { type Crosswalk, lookUpOperations } from '../crosswalk/look-up.ts';
+import type { BackoffLimits } from '../delivery/backoff.ts';
+import type { Engine } from '../durable/job.ts';
+import type { JobStore } from '../durable/store.ts';
+import { dispositions, failureOf, MessageFailure } from '../failure.ts';
+import { inFolder } from '../files/folder.ts';
+import { keepMemoryBelow } from '../files/memory.ts';
+import type { Integration } from '../integration.ts';
+import type { Field, LedgerTable } from '../ledger/table.ts';
+import { messageType, placeIn, priorityAttribute } from '../message.ts';
+import { removedDigested } from '../message-fields/enrollment.ts';
+import type { Platform, PlatformClient } from '../platform/client.ts';
+import { getGradeValue } from '../platform/resources/grades.ts';
+import { type SisId, sisIdsIn, withPlatformIds } from '../sis-ids.ts';
+import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../snapshots/accepted-events.ts';
+import { cell } from '../snapshots/report.ts';
+import { createLineFile } from '../sorted/line-file.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import type { PaceUseRecord } from '../telemetry/pace-use.ts';
+import type { EffectClass } from './classes.ts';
+import {
+  type DecidedFindings,
+  decidedSchema,
+  type ResendResult,
+  resendKey,
+  resendListKey,
+  resendResultKey,
+} from './record.ts';
+import { type Subject, subjectOf } from './select.ts';
+import { shownGrade } from './shown.ts';
+
+export type Resending = {
+  /** Of the bucket that has the runs and the snapshots. */
+  store: JobStore;
+  ledger: Pick<LedgerTable, 'read'>;
+  digestsOf(resource: string, field: string, value: string): readonly string[];
+  crosswalk: Pick<Crosswalk, 'platformIds'>;
+  platform: PlatformClient;
+  sqs(): Promise<SQSClient>;
+  /** Of the function that an event is for. */
+  queueUrlOf(functionName: string): string;
+  integrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
+  observe: Observe;
+  paceUse: Pick<PaceUseRecord, 'heard' | 'write'>;
+  limits: { reserveMs: number; backoff: BackoffLimits };
+};
+
+type Outcome = ResendResult['outcomes'][number];
+/** By resource. */
+type Outcomes = Map<string, Outcome>;
+
+/** How many findings had each outcome. The rest is in the bucket. */
+export type ResendAnswer = { id: string; state: 'done'; outcomes: Record<Outcome['outcome'], number> };
+
+/** Does what an operator has asked for in `reconcile/resends/<id>.json`. */
+export type Resend = (id: string, engine: Engine) => Promise<ResendAnswer>;
+
+/** What it may call of the platform: names of grade objects are looked up, and what is there now is looked at. */
+export const resendOperations = [...lookUpOperations, getGradeValue];
+
+/** The other classes are decisions of others, or nothing is known of what is there. */
+const resentClasses: readonly EffectClass[] = ['missing', 'older', 'different'];
+
+const garbageMb = 96;
+/** So many events are looked up together, and so many sent. */
+const batchSize = 1_000;
+/** So many names are remembered at most. */
+const maxNames = 50_000;
+
+export const createResend =
+  (services: Resending): Resend =>
+  async (id, engine) => {
+    const { store, limits, observe } = services;
+    let outcomes: Outcomes = new Map();
+    let why = '';
+    try {
+      return await engine.step('send again', {
+        work: async () => {
+          outcomes = new Map();
+          const signal = AbortSignal.timeout(Math.max(1, engine.leftMs() - limits.reserveMs));
+          await sendAgain(id, outcomes, { ...services, signal }).catch((error: unknown) => {
+            why = failureOf(error).message;
+            throw error;
+          });
+          await store.writeJson(resendResultKey(id), {
+            ...{ id, state: 'done', outcomes: [...outcomes.values()] },
+          } satisfies ResendResult);
+          const counts = countsOf(outcomes);
+          observe.info('what was lost on the platform was sent again', { count: counts.sent });
+          observe.flush();
+          return { id, state: 'done' as const, outcomes: counts };
+        },
+        backoff: limits.backoff,
+      });
+    } catch (error) {
+      await engine.step('it was not sent again', {
+        work: () =>
+          store.writeJson(resendResultKey(id), {
+            ...{ id, state: 'failed', why: why || failureOf(error).message },
+            outcomes: [...outcomes.values()].filter(({ outcome }) => outcome === 'sent'),
+          } satisfies ResendResult),
+      });
+      throw error;
+    }
+  };
+
+const countsOf = (outcomes: Outcomes): ResendAnswer['outcomes'] => {
+  const counts = { sent: 0, newer: 0, 'not-held': 0, 'not-for-us': 0 };
+  for (const { outcome } of outcomes.values()) counts[outcome] += 1;
+  return counts;
+};
+
+/** `signal`: the time of the invocation is over. */
+type Timed = Resending & { signal: AbortSignal };
+
+/** What is looked for in the snapshots. */
+type Wanted = {
+  finding: DecidedFindings['findings'][number];
+  subject: Subject;
+  /** By field, of what was written; undefined: the ledger has nothing of it, and what the SIS says now is sent. */
+  digests: Record<string, string> | undefined;
+  /** Of the event that is sent, where the ledger tells it. */
+  time: string | undefined;
+  /** The user was removed. `isEnrolledSince`: by what the SIS has said later, the user is enrolled again. */
+  isRemoval?: true;
+  isEnrolledSince?: true;
+  /** What the SIS calls it, where a snapshot tells, and says something else of it than was written. */
+  names?: Names;
+};
+type Names = { [Name in (typeof nameColumns)[number]]?: string };
+
+/** Of what is sent: its resource, the function, and the event. */
+type Sending = { resource: string; function: string; body: string };
+
+const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promise<void> => {
+  const asked = decidedSchema.parse(await services.store.readJson(resendKey(id)));
+  const findings = new Map(asked.findings.map((finding) => [finding.resource, finding]));
+  const wanted = new Map<string, Wanted>();
+  const sender = createSender(outcomes, services);
+  // Outcomes in the order in which the findings are named.
+  for (const resource of findings.keys()) outcomes.set(resource, { resource, outcome: 'not-held' });
+  await inParallel(findings.values(), async (finding) => {
+    const decided = await decide(finding, { id, services });
+    if ('outcome' in decided) outcomes.set(finding.resource, decided);
+    else wanted.set(finding.resource, decided);
+  });
+  await searchSnapshots(wanted, { id, sender, outcomes, services });
+  for (const [resource, { subject, time = '', isRemoval, isEnrolledSince }] of wanted) {
+    if (!isRemoval || isEnrolledSince) continue;
+    const { orgUnitId, userId } = subject;
+    wanted.delete(resource);
+    const data = { orgUnitId, userId };
+    await sender.add({ resource, ...eventOf(id, resource, { function: 'enrollment-remove', data, time }) });
+  }
+  await sender.send();
+  await writeList(id, [...wanted.values()], services);
+};
+
+type Given = { id: string; services: Resending };
+
+/** What a finding's ledger item alone tells: an outcome, or what is to be looked for. */
+const decide = async (finding: Wanted['finding'], { id, services }: Given): Promise<Outcome | Wanted> => {
+  const { resource, writtenMs } = finding;
+  const subject = subjectOf(resource);
+  if (subject === undefined || !resentClasses.includes(finding.class))
+    return { resource, outcome: 'not-for-us' };
+  const item = await services.ledger.read(resource);
+  // What is forgotten since cannot be told from anything else that the snapshot says.
+  if (item === undefined)
+    return { finding, subject, digests: writtenMs === undefined ? undefined : {}, time: undefined };
+  const fields = Object.entries(item.fields);
+  const own = fields.find(([, { version }]) => placeIn(version).id === eventIdOf(id, resource));
+  // This step has been done before, and was repeated.
+  if (own !== undefined) return { resource, outcome: 'sent', messageId: own[1].messageId };
+  if (fields.some(([, { claimedMs }]) => claimedMs > (writtenMs ?? 0))) return { resource, outcome: 'newer' };
+  const time = timeAfter(fields);
+  if (subject.kind === 'enrollment' && isRemoved(resource, item.fields.whole, services))
+    return { finding, subject, digests: {}, time, isRemoval: true };
+  const digests = Object.fromEntries(
+    fields.flatMap(([field, { digest }]) => (digest === undefined ? [] : [[field, digest]])),
+  );
+  return { finding, subject, digests, time };
+};
+
+/** Newer than what it repeats, and older than all that the SIS says later. */
+const timeAfter = (fields: [string, Field][]): string =>
+  fields
+    .map(([, { version }]) => placeIn(version).nextTime)
+    .sort()
+    .at(-1) ?? '';
+
+const isRemoved = (resource: string, whole: Field | undefined, { digestsOf }: Resending): boolean =>
+  whole?.digest !== undefined && digestsOf(resource, 'whole', removedDigested).includes(whole.digest);
+
+/** The same each time: of two that are sent because a step was repeated, the ledger takes the second for a duplicate. */
+const eventIdOf = (id: string, resource: string): string =>
+  `reconcile/${id}/${hash('sha256', resource).slice(0, 20)}`;
+
+const eventOf = (
+  id: string,
+  resource: string,
+  { function: name, data, time }: { function: string; data: object; time: string },
+): Pick<Sending, 'function' | 'body'> => ({
+  function: name,
+  body: JSON.stringify({
+    specversion: '1.0',
+    id: eventIdOf(id, resource),
+    source: '/sis-relay/reconcile',
+    type: messageType(name),
+    time,
+    data,
+  }),
+});
+
+type Sender = { add(sending: Sending): Promise<void>; send(): Promise<void> };
+
+const attributes: Outgoing['attributes'] = {
+  [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' },
+};
+
+/** Sends events many at a time, and notes which are on their queues. */
+const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sender => {
+  let held: Sending[] = [];
+  const send = async (): Promise<void> => {
+    const now = held;
+    held = [];
+    for (const [name, sendings] of Map.groupBy(now, (each) => each.function)) {
+      const { failures, messageIds } = await sendAll(
+        { sqs: await sqs(), url: queueUrlOf(name) },
+        sendings.map(({ body }) => ({ body, attributes })),
+      );
+      for (const [at, { resource }] of sendings.entries()) {
+        const messageId = messageIds[at];
+        if (messageId !== undefined) outcomes.set(resource, { resource, outcome: 'sent', messageId });
+      }
+      const [reason] = failures.values();
+      if (reason !== undefined)
+        throw new MessageFailure('unavailable', `SQS did not take ${failures.size} messages: ${reason}`);
+    }
+  };
+  return {
+    send,
+    add: async (sending) => {
+      held.push(sending);
+      if (held.length >= batchSize) await send();
+    },
+  };
+};
+
+type Search = { id: string; sender: Sender; outcomes: Outcomes; services: Timed };
+
+/** Sends what the snapshots have as it was written, and takes it out of what is wanted. */
+const searchSnapshots = async (
+  wanted: Map<string, Wanted>,
+  { id, sender, outcomes, services }: Search,
+): Promise<void> => {
+  const { store, observe, paceUse, signal } = services;
+  if (wanted.size === 0) return;
+  const platform = services.platform.for({
+    ...{ actor: undefined, operations: resendOperations, signal, priority: 'bulk' },
+    onCall: (call) => {
+      observe.call(call);
+      paceUse.heard([call]);
+    },
+  });
+  const snapshots = await snapshotsNow(store);
+  const droppedMs = new Map(snapshots.map((each) => [each.id, each.droppedMs]));
+  const integrations = await services.integrations();
+  const resolve = createResolver(wanted, { platform, services });
+  const use = async ({ event, data }: Resolved): Promise<void> => {
+    const integration = integrations.get(event.function);
+    const about = integration && readAs(integration, data);
+    const found = about && wanted.get(about.resource);
+    if (about === undefined || found === undefined) return;
+    const { resource } = about;
+    const sent = asWritten({ resource, data, integration }, found, services);
+    if (sent === undefined) {
+      const { writtenMs = 0 } = found.finding;
+      if (found.isRemoval && (droppedMs.get(event.snapshotId) ?? 0) > writtenMs) found.isEnrolledSince = true;
+      found.names ??= namesIn(event.data);
+      return;
+    }
+    const time = found.time ?? new Date(droppedMs.get(event.snapshotId) ?? 0).toISOString();
+    wanted.delete(resource);
+    const now = await stateNow(found, platform);
+    if (now === 'unreadable') wanted.set(resource, found);
+    if (now === 'changed') {
+      // It may have been this very event, by a step that was done before.
+      const decided = await decide(found.finding, { id, services });
+      outcomes.set(resource, 'outcome' in decided ? decided : { resource, outcome: 'newer' });
+    }
+    if (now !== 'as found') return;
+    await sender.add({ resource, ...eventOf(id, resource, { function: event.function, data: sent, time }) });
+  };
+  const useAll = async (batch: AcceptedEvent[]): Promise<void> => {
+    if (signal.aborted)
+      throw new MessageFailure('unavailable', 'The time of an invocation does not suffice for all snapshots');
+    await inParallel(await resolve(batch), use);
+    keepMemoryBelow(garbageMb);
+  };
+  const kinds = new Set([...wanted.values()].map(({ subject }) => subject.kind));
+  const only = (['enrollment-create', 'grade-push'] as const).filter((name) =>
+    kinds.has(name === 'grade-push' ? 'grade' : 'enrollment'),
+  );
+  let batch: AcceptedEvent[] = [];
+  for await (const event of acceptedEvents(store, snapshots, only)) {
+    batch.push(event);
+    if (batch.length < batchSize) continue;
+    await useAll(batch);
+    batch = [];
+    if (wanted.size === 0) break;
+  }
+  if (batch.length > 0) await useAll(batch);
+  await sender.send();
+  await paceUse.write();
+};
+
+/** What somebody has changed on the platform since the finding was made is not overwritten. A classlist does not tell when that was. */
+const stateNow = async (
+  { finding, subject }: Wanted,
+  platform: Platform,
+): Promise<'as found' | 'changed' | 'unreadable'> => {
+  if (subject.kind === 'enrollment') return 'as found';
+  try {
+    const shown = await shownGrade(platform, subject);
+    const isThere = finding.class !== 'missing';
+    return (shown !== undefined) === isThere && shown?.changedAt === finding.changedAt
+      ? 'as found'
+      : 'changed';
+  } catch (error) {
+    if (dispositions[failureOf(error).kind] === 'wait') throw error;
+    return 'unreadable';
+  }
+};
+
+type Known = { integration: Integration<unknown> | undefined; resource: string; data: object };
+
+/** What the function would make of the data: undefined where it would not take them. */
+const readAs = (
+  integration: Integration<unknown>,
+  data: object,
+): { resource: string; fields: Record<string, string> } | undefined => {
+  const { data: parsed, success } = integration.data.safeParse(data);
+  if (!success) return undefined;
+  const message = { id: '', source: '', time: '', sequence: undefined, data: parsed };
+  return {
+    resource: integration.resource(parsed, message),
+    fields: integration.effect?.wanted(parsed) ?? {},
+  };
+};
+
+/**
+ * The data to be sent, where they are all that was written: what the snapshot says in other words would overwrite something newer, or
+ * leave a part as it is. Undefined: they are not.
+ */
+const asWritten = (
+  { integration, resource, data }: Known,
+  { digests }: Wanted,
+  { digestsOf }: Resending,
+): object | undefined => {
+  if (digests === undefined) return data;
+  const given = integration && readAs(integration, data)?.fields;
+  if (integration === undefined || given === undefined) return undefined;
+  // Of a comment that it has no more, a snapshot says nothing: what was sent then is an empty one.
+  const cleared = Object.keys(digests).filter((field) => !(field in given));
+  const whole = { ...data, ...Object.fromEntries(cleared.map((field) => [field, ''])) };
+  const fields = readAs(integration, whole)?.fields ?? {};
+  const names = Object.keys(fields);
+  // Data that its function would not take have no field.
+  const isSame = names.every((field) => {
+    const digest = digests[field];
+    return digest !== undefined && digestsOf(resource, field, fields[field] ?? '').includes(digest);
+  });
+  return names.length > 0 && isSame ? whole : undefined;
+};
+
+/** An event about what may be wanted, with ids of the platform in its data. */
+type Resolved = { event: AcceptedEvent; data: object };
+type Resolve = (batch: readonly AcceptedEvent[]) => Promise<Resolved[]>;
+
+/**
+ * Looks up what the SIS' ids stand for, first those of org units, then of users, and at last, where both are wanted, the names of grade
+ * objects: most of what a snapshot says is about something else, and costs no more than its org unit.
+ */
+const createResolver = (
+  wanted: ReadonlyMap<string, Wanted>,
+  { platform, services }: { platform: Platform; services: Resending },
+): Resolve => {
+  const orgUnits = new Set<number>();
+  const places = new Set<string>();
+  for (const { subject } of wanted.values()) {
+    orgUnits.add(subject.orgUnitId);
+    places.add(placeOf(subject));
+  }
+  /** One promise for all that ask for the same, so that the crosswalk's table is asked once, and for many together. */
+  const known = new Map<string, Promise<number | undefined>>();
+  const lookUp = (sisId: SisId, orgUnitId?: number): Promise<number | undefined> => {
+    const name = `${orgUnitId ?? ''} ${sisId.field} ${sisId.value}`;
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    if (known.size >= maxNames) known.clear();
+    const found = services.crosswalk
+      .platformIds([sisId], { platform, orgUnitId })
+      .then((ids) => ids[sisId.platformField])
+      .catch(unlessItPasses);
+    known.set(name, found);
+    return found;
+  };
+  const idIn = async (event: AcceptedEvent, field: string, orgUnitId?: number) => {
+    const given = (event.data as Record<string, unknown>)[field];
+    if (typeof given === 'number') return given;
+    const sisId = sisIdsIn(event.data).sisIds.find(({ platformField }) => platformField === field);
+    return sisId && (await lookUp(sisId, orgUnitId));
+  };
+  return async (batch) => {
+    const inOrgUnits = await Promise.all(
+      batch.map(async (event) => ({ event, orgUnitId: (await idIn(event, 'orgUnitId')) ?? 0 })),
+    );
+    const ofUsers = await Promise.all(
+      inOrgUnits
+        .filter(({ orgUnitId }) => orgUnits.has(orgUnitId))
+        .map(async (each) => ({ ...each, userId: (await idIn(each.event, 'userId')) ?? 0 })),
+    );
+    return Promise.all(
+      ofUsers
+        .filter(({ event, ...ids }) => places.has(placeOf({ ...ids, kind: kindOf(event) })))
+        .map(async ({ event, orgUnitId, userId }) => {
+          const gradeObjectId =
+            kindOf(event) === 'grade' ? await idIn(event, 'gradeObjectId', orgUnitId) : undefined;
+          const ids: Record<string, number | undefined> = { orgUnitId, userId, gradeObjectId };
+          const { sisIds } = sisIdsIn(event.data);
+          // 0 is no id of the platform: the data are not taken.
+          const data = withPlatformIds(event.data, sisIds, ({ platformField }) => ids[platformField] ?? 0);
+          return { event, data };
+        }),
+    );
+  };
+};
+
+const kindOf = (event: AcceptedEvent): Subject['kind'] =>
+  event.function === 'grade-push' ? 'grade' : 'enrollment';
+
+const placeOf = ({ kind, orgUnitId, userId }: Omit<Subject, 'gradeObjectId'>): string =>
+  `${kind}/${orgUnitId}/${userId}`;
+
+/** A name that nobody knows, or a list that the platform refuses, is about nothing that is wanted. */
+const unlessItPasses = (error: unknown): undefined => {
+  const { kind } = failureOf(error);
+  if (kind === 'defect' || (kind !== 'unknown-id' && dispositions[kind] === 'wait')) throw error;
+};
+
+const nameColumns = ['orgUnitCode', 'userName', 'orgDefinedId', 'gradeObjectName'] as const;
+
+const namesIn = (data: object): Names =>
+  Object.fromEntries(sisIdsIn(data).sisIds.map(({ field, value }) => [field, value]));
+
+/** What no snapshot has as it was written: a table for those who run the SIS. */
+const writeList = async (id: string, missing: Wanted[], { store }: Resending): Promise<void> => {
+  if (missing.length === 0) return;
+  await inFolder(async (folder) => {
+    const file = createLineFile(join(folder, 'list'));
+    file.add(['class,kind,orgUnitId,userId,gradeObjectId,writtenAt', ...nameColumns].join(','));
+    for (const { finding, subject, names = {} } of missing) {
+      const { orgUnitId, userId, gradeObjectId = '' } = subject;
+      const writtenAt = finding.writtenMs === undefined ? '' : new Date(finding.writtenMs).toISOString();
+      const cells = [finding.class, subject.kind, orgUnitId, userId, gradeObjectId, writtenAt];
+      const all = [...cells, ...nameColumns.map((name) => names[name] ?? '')];
+      file.add(all.map((each) => cell(String(each))).join(','));
+    }
+    file.close();
+    await store.uploadFile(resendListKey(id), file.path, 'text/csv');
+  });
+};

@@ -1,0 +1,62 @@
+import { hash } from 'node:crypto';
+
+/** Why something is looked at: it was written in the last day, it is its turn, chance has chosen it, or a snapshot tells of it. */
+export const reasons = ['recent', 'slice', 'sample', 'snapshot'] as const;
+export type Reason = (typeof reasons)[number];
+
+export const noReasons = <Value>(make: () => Value): Record<Reason, Value> =>
+  Object.fromEntries(reasons.map((reason) => [reason, make()])) as Record<Reason, Value>;
+
+export type Selection = {
+  /** Writes since then are all looked at, in milliseconds. */
+  sinceMs: number;
+  /** What is older takes turns: each is looked at once in so many nights. */
+  nights: number;
+  night: number;
+  /** Which share of what is older chance chooses, of 1. */
+  share: number;
+  /** Another one chooses others. */
+  runId: string;
+};
+
+/** Chance comes first: what is left out of a sample because of its turn would make it say less. */
+export const reasonFor = (
+  { resource, subject, writtenMs }: { resource: string; subject: Subject; writtenMs: number },
+  selection: Selection,
+): Exclude<Reason, 'snapshot'> | undefined => {
+  if (writtenMs >= selection.sinceMs) return 'recent';
+  if (chanceOf(`${selection.runId} ${resource}`) < selection.share) return 'sample';
+  const turn = subject.kind === 'enrollment' ? orgUnitTurn(subject.orgUnitId) : resource;
+  return isItsTurn(turn, selection) ? 'slice' : undefined;
+};
+
+/** An org unit's enrollments have their turn together: one classlist tells of them all. */
+export const isOrgUnitsTurn = (orgUnitId: number, selection: Selection): boolean =>
+  isItsTurn(orgUnitTurn(orgUnitId), selection);
+
+const orgUnitTurn = (orgUnitId: number): string => `enrollment/${orgUnitId}`;
+
+const isItsTurn = (text: string, { nights, night }: Selection): boolean =>
+  Math.floor(chanceOf(text) * nights) === night % nights;
+
+/** From 0 to 1, evenly spread over texts, and the same for the same text. */
+const chanceOf = (text: string): number => Number.parseInt(hash('sha256', text).slice(0, 12), 16) / 2 ** 48;
+
+/** What the ledger's keys say: `grade/2001/5001/301`, `enrollment/2001/301`. */
+export type Subject = {
+  kind: 'grade' | 'enrollment';
+  orgUnitId: number;
+  userId: number;
+  gradeObjectId?: number;
+};
+
+/** Undefined of a resource of another kind. */
+export const subjectOf = (resource: string): Subject | undefined => {
+  const [kind, ...ids] = resource.split('/');
+  const numbers = ids.map(Number);
+  const [orgUnitId = 0, second = 0, third = 0] = numbers;
+  if (!numbers.every((id) => Number.isSafeInteger(id) && id > 0)) return undefined;
+  if (kind === 'enrollment' && ids.length === 2) return { kind, orgUnitId, userId: second };
+  if (kind === 'grade' && ids.length === 3) return { kind, orgUnitId, gradeObjectId: second, userId: third };
+  return undefined;
+};

@@ -1,0 +1,63 @@
+import { lazyAwsClient, timeouts } from '../aws/clients.ts';
+import { once } from '../aws/once.ts';
+import { queueUrlOf, type ReconcileSettings } from '../config/settings.ts';
+import { createCrosswalk } from '../crosswalk/look-up.ts';
+import { createCrosswalkTable } from '../crosswalk/table.ts';
+import { createJobServices } from '../durable/services.ts';
+import type { Integration } from '../integration.ts';
+import { createLedgerTable } from '../ledger/table.ts';
+import { readDigestMakers } from './keys.ts';
+import type { ReconcileServices } from './reconcile.ts';
+import { createResend } from './resend.ts';
+
+type LoadIntegrations = () => Promise<ReadonlyMap<string, Integration<unknown>>>;
+
+/** The services of a container that compares, and sends again. */
+export const createReconcileServices = async (
+  settings: ReconcileSettings,
+  loadIntegrations: LoadIntegrations,
+): Promise<ReconcileServices> => {
+  const services = await createJobServices('reconcile', { settings, bucket: settings.RECONCILE_BUCKET });
+  const { dynamodb } = services;
+  const table = { dynamodb, table: settings.LEDGER_TABLE, nowMs: Date.now };
+  const { CROSSWALK_TABLE: crosswalkTable } = settings;
+  const hourMs = 3_600_000;
+  const reading = {
+    ledger: createLedgerTable(table),
+    digestsOf: await readDigestMakers(services.secrets, settings.LEDGER_KEY_SECRET),
+    crosswalk: createCrosswalk({
+      table:
+        crosswalkTable === undefined
+          ? undefined
+          : createCrosswalkTable({ dynamodb, table: crosswalkTable, nowMs: Date.now }),
+      nowMs: Date.now,
+    }),
+  };
+  return {
+    ...services,
+    ...reading,
+    table,
+    settledMs: (settings.QUEUE_VISIBILITY_SECONDS + settings.QUEUE_BACKLOG_SECONDS) * 1000,
+    attemptMs: settings.ATTEMPT_TIMEOUT_MS,
+    nowMs: Date.now,
+    concurrency: settings.RECONCILE_CONCURRENCY,
+    limits: {
+      ...services.limits,
+      maxRunMs: settings.RECONCILE_LONGEST_HOURS * hourMs,
+      recentMs: settings.RECONCILE_RECENT_HOURS * hourMs,
+      sampleSize: settings.RECONCILE_SAMPLE,
+      nights: settings.RECONCILE_NIGHTS,
+    },
+    resend: createResend({
+      ...services,
+      ...reading,
+      // Loaded where something is sent: most runs only compare.
+      sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, {
+        ...timeouts({ connectionMs: 2_000, requestMs: 30_000 }),
+        maxAttempts: 3,
+      }),
+      queueUrlOf: (name) => queueUrlOf(name, settings),
+      integrations: once(loadIntegrations),
+    }),
+  };
+};

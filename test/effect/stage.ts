@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context, SQSEvent } from 'aws-lambda';
+import { reconcileSettingsFrom, settingsFrom } from '../../lib/config/settings.ts';
+import { handlerOf } from '../../lib/delivery/handler.ts';
+import { createServices } from '../../lib/delivery/services.ts';
+import { loadIntegrations } from '../../lib/deployment/integrations.ts';
+import { durableHandler } from '../../lib/durable/job.ts';
+import type { Integration } from '../../lib/integration.ts';
+import { reconcileJob } from '../../lib/reconcile/reconcile.ts';
+import { type Finding, findingsKey, type Report } from '../../lib/reconcile/record.ts';
+import { createReconcileServices } from '../../lib/reconcile/services.ts';
+import { durableOptionsOf, type Stack, settingsOf } from '../local/stack.ts';
+
+type Sending<Data> = { integration: Integration<Data>; data: object[]; told?(): void };
+
+/** By the function's handler in this process, in batches, four at a time. */
+/** Where it is played; `settings`: in place of the stack's own. */
+export type Stage = { stack: Stack; settings?: Record<string, string> };
+
+export const send = async <Data>(
+  { stack, settings = {} }: Stage,
+  { integration, data, told = () => {} }: Sending<Data>,
+): Promise<void> => {
+  const { name } = integration;
+  const environment: Record<string, string> = {
+    ...settingsOf(stack.description, name),
+    ...{ LOG_LEVEL: 'silent', ...settings },
+  };
+  Object.assign(process.env, environment);
+  const services = createServices(name, settingsFrom(environment));
+  const failed: string[] = [];
+  const observe = {
+    ...services.observe,
+    message: ({ outcome, reason = '' }: { outcome: string; reason?: string | undefined }) => {
+      if (outcome !== 'done' && outcome !== 'waiting') failed.push(`${outcome}: ${reason}`);
+    },
+  };
+  const handler = handlerOf(integration, () => ({ ...services, observe }));
+  const [account, queue] = new URL(environment.QUEUE_URL ?? '').pathname.slice(1).split('/');
+  const eventSourceARN = `arn:aws:sqs:${environment.AWS_REGION}:${account}:${queue}`;
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < data.length) {
+      const batch = data.slice(next, next + 10);
+      next += 10;
+      let Records = batch.map((each) => recordOf(name, each, eventSourceARN));
+      const deadlineMs = Date.now() + 60_000;
+      const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;
+      while (Records.length > 0) {
+        const { batchItemFailures } = await handler({ Records }, context);
+        const waiting = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+        Records = Records.filter(({ messageId }) => waiting.has(messageId)).map(receivedAgain);
+        if (Records.length > 0) await sleep(500);
+      }
+      told();
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, worker));
+  await services.platform.close();
+  if (failed.length > 0) throw new Error(`${failed.length} writes were not done: ${failed[0]}`);
+};
+
+const receivedAgain = (record: SQSEvent['Records'][number]): SQSEvent['Records'][number] => ({
+  ...record,
+  attributes: {
+    ...record.attributes,
+    ApproximateReceiveCount: String(Number(record.attributes.ApproximateReceiveCount) + 1),
+  },
+});
+
+const recordOf = (name: string, data: object, eventSourceARN: string): SQSEvent['Records'][number] => {
+  const now = String(Date.now());
+  const body = JSON.stringify({
+    ...{ specversion: '1.0', id: randomUUID(), source: '/sis', type: `sis.${name}.v1` },
+    ...{ time: new Date().toISOString(), data },
+  });
+  return {
+    ...{ messageId: randomUUID(), receiptHandle: randomUUID(), body, md5OfBody: '', eventSourceARN },
+    ...{ eventSource: 'aws:sqs', awsRegion: 'local', messageAttributes: {} },
+    attributes: {
+      ...{ ApproximateReceiveCount: '1', SentTimestamp: now, SenderId: '' },
+      ApproximateFirstReceiveTimestamp: now,
+    },
+  };
+};
+
+export const findingsOf = async (
+  report: Report,
+  textIfAny: (key: string) => Promise<string | undefined>,
+): Promise<Finding[]> => {
+  const findings: Finding[] = [];
+  for (let part = 1; part <= report.parts; part += 1) {
+    const lines = (await textIfAny(findingsKey(report.id, part))) ?? '';
+    findings.push(...lines.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line))));
+  }
+  return findings;
+};
+
+/** Runs the function in this process, on an engine that starts it anew after each wait. @throws Error where the execution fails. */
+export const compare = async (
+  { stack, settings = {} }: Stage,
+  request: object = {},
+  invocationMs = 900_000,
+): Promise<{ report: Report; findings: Finding[] }> => {
+  const { description } = stack;
+  const environment = {
+    ...settingsOf(description, 'reconcile'),
+    ...{ LOG_LEVEL: 'silent', QUEUE_VISIBILITY_SECONDS: '1', QUEUE_BACKLOG_SECONDS: '1' },
+    RECONCILE_BUCKET: description.bucket,
+    ...settings,
+  };
+  Object.assign(process.env, environment);
+  const services = await createReconcileServices(reconcileSettingsFrom(environment), loadIntegrations);
+  const it = durableHandler(reconcileJob(async () => services));
+  const result = await stack.executions.run(request, durableOptionsOf('reconcile'), async (payload) => {
+    const untilMs = Date.now() + invocationMs;
+    const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
+    return { ok: true, payload: await it(JSON.parse(JSON.stringify(payload)), context) };
+  });
+  await services.platform.close();
+  if (!result.ok) throw new Error(`${result.error.errorType}: ${result.error.errorMessage}`);
+  const report = result.payload as Report;
+  return { report, findings: await findingsOf(report, services.store.textIfAny) };
+};
