@@ -22,6 +22,7 @@ import { addShow } from './commands/letters/show.ts';
 import { addVerify } from './commands/letters/verify.ts';
 import { addPause, addResume } from './commands/pause.ts';
 import { addPublish } from './commands/publish.ts';
+import { addReconcile } from './commands/reconcile.ts';
 import { addScopes } from './commands/scopes.ts';
 import { addSnapshots } from './commands/snapshots.ts';
 import { addStatus } from './commands/status.ts';
@@ -93,6 +94,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
       addResume,
       addPublish,
       addSnapshots,
+      addReconcile,
       addCrosswalk,
       addScopes,
       addAuthUrl,
@@ -141,6 +143,7 @@ Examples:
   sis-relay letters groups --stage prod         what failed, how often, and who must do what
   sis-relay letters replay --kind unavailable   sends what failed for that reason again
   sis-relay publish grades.csv --function grade-push --dry-run
+  sis-relay reconcile show                      whether the platform holds what was sent to it
   sis-relay scopes                              which OAuth scopes to ask for
   sis-relay console --stage prod                all of it in a browser
 

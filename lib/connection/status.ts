@@ -5,6 +5,7 @@ import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts
 import { RefusedError } from '../deployment/command-errors.ts';
 import { type PausedFunction, pausedFunctions } from '../deployment/pause.ts';
 import type { Target } from '../deployment/target.ts';
+import { type LastComparison, lastComparison } from '../reconcile/desk/read.ts';
 import { waitingSnapshots } from '../snapshots/desk/read.ts';
 import type { SnapshotRecord } from '../snapshots/record.ts';
 import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
@@ -36,6 +37,8 @@ export type Status = {
   waiting: WaitingGroup[];
   /** Snapshots that wait for a person; undefined: it is not known. */
   snapshots: SnapshotRecord[] | undefined;
+  /** What the last comparison of the platform with what was sent says; undefined: there is none, or it is not known. */
+  comparison: LastComparison | undefined;
   /** Undefined where the target does not name a platform. */
   connection: ConnectionReport | undefined;
   /** What single functions wait for until a person acts; undefined where it cannot be read. */
@@ -90,23 +93,26 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, paused, connection, incidents, uses, letters, waiting, snapshots] = await Promise.all([
-    Promise.all(functions.map(queueStatus)),
-    pausedFunctions(target, functions),
-    withConnection(target, checkConnection),
-    incidentsOf(target, functions),
-    usesOf(target, [...functions, courseExport]),
-    unlessRefused(lists.letters()),
-    unlessRefused(lists.waiting()),
-    // Who may read the queues may lack the right to read these.
-    waitingSnapshots(target, signal).catch(() => undefined),
-  ]);
+  const [queues, paused, connection, incidents, uses, letters, waiting, snapshots, comparison] =
+    await Promise.all([
+      Promise.all(functions.map(queueStatus)),
+      pausedFunctions(target, functions),
+      withConnection(target, checkConnection),
+      incidentsOf(target, functions),
+      usesOf(target, [...functions, ...jobs]),
+      unlessRefused(lists.letters()),
+      unlessRefused(lists.waiting()),
+      // Who may read the queues may lack the right to read these.
+      waitingSnapshots(target, signal).catch(() => undefined),
+      lastComparison(target, signal).catch(() => undefined),
+    ]);
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
     queues: queues.flat(),
     paused,
     snapshots,
+    comparison,
     connection,
     incidents,
     pace: {
@@ -148,8 +154,8 @@ const incidentsOf = (target: Target, functions: string[]): Promise<Incident[] | 
     return read.flatMap((incident) => incident ?? []);
   });
 
-/** It calls the platform, too, though it has no queue. */
-const courseExport = 'course-export';
+/** They call the platform, too, though they have no queue. */
+const jobs = ['course-export', 'crosswalk-fill', 'reconcile'];
 
 const usesOf = (target: Target, functions: string[]): Promise<PaceUse[] | undefined> =>
   fromTable(target, (access) => Promise.all(functions.map((name) => readPaceUse(access, name))));

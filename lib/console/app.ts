@@ -13,6 +13,7 @@ import { addLetters } from './screens/letters.ts';
 import { addLog } from './screens/log.ts';
 import { addOverview } from './screens/overview.ts';
 import { addPublish } from './screens/publish.ts';
+import { addReconcile } from './screens/reconcile.ts';
 import { addReplay } from './screens/replay.ts';
 import { addRuns } from './screens/runs.ts';
 import { addSnapshots } from './screens/snapshots.ts';
@@ -80,7 +81,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, o
   });
   for (const add of [
     ...[addOverview, addCauses, addLetters, addLetter, addReplay, addDiscard],
-    ...[addEdit, addUncertain, addPublish, addSnapshots, addTrace, addLog, addRuns],
+    ...[addEdit, addUncertain, addPublish, addSnapshots, addReconcile, addTrace, addLog, addRuns],
   ])
     add(desk);
 

@@ -8,6 +8,7 @@ const screens = [
   'Uncertain',
   'Publish',
   'Snapshots',
+  'Reconcile',
   'Trace',
   'Log',
   'Runs',

@@ -46,7 +46,7 @@ export const hourly = (
 };
 
 /** Columns side by side, as for the hours of a day; the figures stand in the text of each column. */
-const columns = (title: string, labels: readonly string[], series: readonly Series[]): Html => {
+export const columns = (title: string, labels: readonly string[], series: readonly Series[]): Html => {
   const most = Math.max(1, ...series.flatMap(({ values }) => values));
   const width = (step - 2) / series.length;
   return html`<figure class="columns"><figcaption>${title}: ${series.map(

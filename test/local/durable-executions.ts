@@ -20,6 +20,8 @@ export type DurableOptions = {
   functionArn: string;
   /** In all, waits included. */
   executionTimeoutMs: number;
+  /** Of the execution; default: any. */
+  name?: string | undefined;
 };
 
 /** Before a call is carried out, and after it, before it is answered: whoever says so gets no answer. */
@@ -55,7 +57,7 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
   const known = new Map<string, Known>();
   const mappings = createEventSourceMappings();
   let observer = onCheckpoint;
-  let functions: ((name: string, event: unknown) => Promise<InvokeResult>) | undefined;
+  let functions: ((name: string, event: unknown, execution?: string) => Promise<InvokeResult>) | undefined;
 
   const server = createServer(async (request, response) => {
     try {
@@ -82,9 +84,12 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
     if (kind === 'event-source-mappings')
       return send(mappings.update(about, JSON.parse(await text(request))), 202);
     if (kind === 'functions' && verb === 'durable-executions') {
+      const [statuses, named] = [searchParams.getAll('Statuses'), searchParams.get('DurableExecutionName')];
       const running = [...known.values()].filter(
-        ({ functionArn, status }) =>
-          functionArn === about && searchParams.getAll('Statuses').includes(status),
+        ({ functionArn, status, execution }) =>
+          functionNameIn(functionArn) === functionNameIn(about) &&
+          (statuses.length === 0 || statuses.includes(status)) &&
+          (named === null || nameOf(execution.arn) === named),
       );
       return send({ DurableExecutions: running.map(summaryOf) });
     }
@@ -124,9 +129,9 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
   /** As a person would invoke it by the AWS CLI. */
   async function answerInvocation(called: string, event: unknown, { request, response }: Exchange) {
     if (!functions) throw new Refusal('There are no functions here');
-    // An ARN, a name, or a name with a version or an alias.
-    const name = called.replace(/^.*:function:/, '').split(':')[0] ?? '';
-    const invoked = functions(name, event);
+    const name = functionNameIn(called);
+    const execution = request.headers['x-amz-durable-execution-name'];
+    const invoked = functions(name, event, typeof execution === 'string' ? execution : undefined);
     if (request.headers['x-amz-invocation-type'] === 'Event') {
       invoked.catch(() => undefined);
       return response.writeHead(202).end();
@@ -175,10 +180,10 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
     /** Carries an execution to its end, and answers as a synchronous invocation would. */
     async run(
       event: unknown,
-      { functionArn, executionTimeoutMs }: DurableOptions,
+      { functionArn, executionTimeoutMs, name = randomUUID() }: DurableOptions,
       invoke: (event: object) => Promise<InvokeResult>,
     ): Promise<InvokeResult> {
-      const arn = `${functionArn}:1/durable-execution/${randomUUID()}/${randomUUID()}`;
+      const arn = `${functionArn}:1/durable-execution/${name}/${randomUUID()}`;
       const execution = newExecution(arn, JSON.stringify(event ?? {}), { ...awsQuotas, ...quotas });
       const stopped = Promise.withResolvers<InvokeResult>();
       const it: Known = {
@@ -269,9 +274,15 @@ const failed = (errorType: string, errorMessage: string): InvokeResult => ({
   error: { errorType, errorMessage },
 });
 
+const nameOf = (arn: string): string | undefined => arn.split('/').at(-2);
+
+/** Of an ARN, a name, or a name with a version or an alias; with what a deployment's names begin with, or without it. */
+const functionNameIn = (called: string): string =>
+  (called.replace(/^.*:function:/, '').split(':')[0] ?? '').replace(/^sis-relay-local-/, '');
+
 const summaryOf = ({ execution, functionArn, status }: Known) => ({
   DurableExecutionArn: execution.arn,
-  DurableExecutionName: execution.arn.split('/').at(-2),
+  DurableExecutionName: nameOf(execution.arn),
   FunctionArn: functionArn,
   Status: status,
   StartTimestamp: execution.root.StartTimestamp,

@@ -78,13 +78,13 @@ export async function startLambda({
   return {
     /**
      * Beyond the function's maximum concurrency, invocations wait for their turn. Of a durable function it is a whole
-     * execution, and its end is what is answered.
+     * execution, and its end is what is answered; it may be given a name.
      */
-    async invoke(name: string, event: unknown): Promise<InvokeResult> {
+    async invoke(name: string, event: unknown, execution?: string): Promise<InvokeResult> {
       const { durable } = poolOf(name).configuration;
       if (!durable) return invokeOnce(name, event);
       if (!executions) throw new Error(`${name} is durable, and nothing carries its executions on`);
-      return executions.run(event, durable, (each) => invokeOnce(name, each));
+      return executions.run(event, { ...durable, name: execution }, (each) => invokeOnce(name, each));
     },
 
     containers(name: string): { pid: number; busy: boolean }[] {

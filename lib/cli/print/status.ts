@@ -7,6 +7,7 @@ import { plain } from '../../redaction/printable.ts';
 import type { Incident } from '../../telemetry/incidents.ts';
 import type { CallCount } from '../../telemetry/pace-use.ts';
 import { ageOf, numberOf, partOf } from '../../wording/amounts.ts';
+import { lastComparisonNote } from '../../wording/reconcile.ts';
 import { waitingSnapshotText } from '../../wording/snapshots.ts';
 import {
   concernNotes,
@@ -65,6 +66,7 @@ export const statusLines = (
     ...pausedLines(status.paused, terminal),
     ...waitingLines(status, terminal),
     ...snapshotLines(status, terminal),
+    ...comparisonLines(status, terminal),
     ...(status.incidents ?? []).flatMap((incident) => incidentLines(incident, terminal)),
     '',
     ...(letters.unread === undefined
@@ -170,3 +172,10 @@ const snapshotLines = ({ snapshots = [] }: Status, terminal: Terminal): string[]
           `  ${terminal.command(`snapshots show ${each.id}`)}`,
         ]),
       ];
+
+const comparisonLines = ({ comparison }: Status, terminal: Terminal): string[] => {
+  const note = lastComparisonNote(comparison);
+  if (note === undefined) return [];
+  const next = note.tone === 'good' ? [] : [`  ${terminal.command('reconcile show')}`];
+  return ['', ...noteLines(note, terminal), ...next];
+};

@@ -13,6 +13,7 @@ import type { WaitingGroup } from '../../waiting/waiting.ts';
 import { type WakePlan, wakeMessages } from '../../waiting/wake.ts';
 import { ageOf, countOf } from '../../wording/amounts.ts';
 import { causeText, kindTone } from '../../wording/letters.ts';
+import { lastComparisonNote } from '../../wording/reconcile.ts';
 import { waitingSnapshotText } from '../../wording/snapshots.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
 import { nextOfGroup, waitText, wakePlanNotes, wokenNotes } from '../../wording/waiting.ts';
@@ -161,7 +162,7 @@ const deliveriesOf = (name: string, paused: readonly PausedFunction[], { readOnl
 
 /** What stops everything, then what only a person can decide, then the largest causes. */
 const firstOf = ({ letters: { groups }, ...status }: Status): Html => {
-  const { connection, paused = [], incidents = [], snapshots = [], waiting } = status;
+  const { connection, paused = [], incidents = [], snapshots = [], waiting, comparison } = status;
   const undecided = sumOf(groups, ({ kind, letters }) => (needsDecision(kind) ? letters : 0));
   const todo = (what: Html, remedy: string): Html => html`${what} → ${said(remedy)}`;
   const causes = groups.filter(({ kind }) => !needsDecision(kind)).slice(0, 3);
@@ -170,6 +171,9 @@ const firstOf = ({ letters: { groups }, ...status }: Status): Html => {
     ...incidents.map(({ message, remedy }) => todo(said(message), remedy)),
     ...paused.map((each) => said(pausedText(each))),
     ...snapshots.map((each) => html`<a href="/snapshots/${each.id}">${waitingSnapshotText(each)}</a>`),
+    comparison &&
+      comparison.faults > 0 &&
+      html`<a href="/reconcile">${lastComparisonNote(comparison)?.text}</a>`,
     undecided > 0 &&
       html`<a href="/uncertain">${countOf(undecided, 'letter needs', 'letters need')} your decision</a>`,
     ...causes.map(({ letters, kind, function: name, cause, remedy, ...why }) => {

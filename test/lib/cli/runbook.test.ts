@@ -10,7 +10,10 @@ import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import { otherKinds } from '../../../lib/desk/letter-words.ts';
+import { groupIdOf } from '../../../lib/reconcile/desk/groups.ts';
+import { resendResultKey } from '../../../lib/reconcile/record.ts';
 import { localClient } from '../../local/aws.ts';
+import { findingOf, reportOf, writeRun } from '../reconcile/desk/runs.ts';
 import { putText, waitingImport } from '../snapshots/desk/waiting-import.ts';
 import { entriesOfSis, smallSis, zipOf } from '../snapshots/sis.ts';
 import { localOffice } from './local-office.ts';
@@ -152,16 +155,37 @@ const codeThatMoved = async () => {
   s3.destroy();
 };
 
+/** A comparison that has found one fault, and the function that answers whatever is asked of it. */
+const comparison = async (command: string): Promise<string> => {
+  const { description, executions } = office.stack();
+  const bucket = { s3: await office.target().s3(), bucket: description.bucket };
+  const fault = findingOf();
+  const isToDecide = / (accept|resend) /.test(command);
+  await writeRun(bucket, reportOf(), isToDecide ? [fault] : []);
+  executions.serve(async (_, event) => {
+    const { id = '', resend } = event as { id?: string; resend?: string };
+    if (resend === undefined) await writeRun(bucket, { ...reportOf(), id });
+    else {
+      const outcomes = [{ resource: fault.resource, outcome: 'sent', messageId: 'm' }];
+      await putText(bucket, resendResultKey(resend), JSON.stringify({ id: resend, state: 'done', outcomes }));
+    }
+    return { ok: true, payload: undefined };
+  });
+  return groupIdOf(fault);
+};
+
 /** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. */
 const followed = async (command: string) => {
   if (command.includes('sis-relay waiting')) await messagesThatWait();
   if (command.includes('sis-relay crosswalk')) await codeThatMoved();
+  const group = command.includes('sis-relay reconcile') ? await comparison(command) : '';
   const line = command
     .replace('npx sis-relay ', '')
+    .replace('<group>', group)
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
     .replace(
-      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|registrations\.csv|mapping\.json|tonight\.zip)/g,
+      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|registrations\.csv|mapping\.json|tonight\.zip|november\.html)/g,
       (name) => join(office.folder, name),
     )
     // Here no letter is twelve days old.

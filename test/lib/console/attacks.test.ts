@@ -11,7 +11,9 @@ import { createApp } from '../../../lib/console/app.ts';
 import type { Desk } from '../../../lib/console/desk.ts';
 import { createSession, safeNext } from '../../../lib/console/guard.ts';
 import { writeRecord } from '../../../lib/desk/write.ts';
+import { groupIdOf } from '../../../lib/reconcile/desk/groups.ts';
 import { eventBody, failureOf, functionNames, type Office, officesForTests } from '../cli/office.ts';
+import { findingOf, reportOf, writeRun } from '../reconcile/desk/runs.ts';
 import { recordOf, writeSnapshot } from '../snapshots/desk/waiting-import.ts';
 import { type Answer, type Opened, openConsole, read, send, sendRaw } from './attacker.ts';
 
@@ -74,6 +76,7 @@ beforeAll(async () => {
     return next(sent);
   });
   await writeSnapshot({ s3, bucket: office.bucket }, snapshot);
+  await writeRun({ s3, bucket: office.bucket }, reportOf(), [finding]);
   changes.length = 0;
   atFirst = await everything(office);
   ours = await openConsole(office.target);
@@ -85,8 +88,13 @@ afterAll(() => ours.close());
 /** One that waits for approval. */
 const snapshot = recordOf({ state: 'waiting-for-approval', callbackId: 'AAAA' });
 
+/** Which somebody might accept. */
+const finding = findingOf();
+
 const pathOf = (path: string, id = letters[0] ?? ''): string =>
-  path.replace(':id', path.startsWith('/snapshots/') ? snapshot.id : id);
+  path
+    .replace(':id', path.startsWith('/snapshots/') ? snapshot.id : id)
+    .replace(':group', groupIdOf(finding));
 
 /** With it, and the right headers, every change would be made: what a screen asks for is all there. */
 const wholeForm = (path = ''): Record<string, string> => ({
@@ -94,6 +102,7 @@ const wholeForm = (path = ''): Record<string, string> => ({
   ...{ decision: 'discard', 'set:comments': 'changed', includeUncertain: 'yes', next: '/' },
   ...{ address: `s3://${office.bucket}/discarded/x.jsonl`, error: 'Not Found' },
   ...(path.toLowerCase().includes('snapshot') && { id: snapshot.id, decision: 'approved' }),
+  ...(path.toLowerCase().includes('reconcile') && { group: groupIdOf(finding), decision: 'accept' }),
 });
 const wholeBody = (path?: string): string => new URLSearchParams(wholeForm(path)).toString();
 

@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { groupIdOf } from '../../../lib/reconcile/desk/groups.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { typed } from '../cli/typed.ts';
+import { enrollmentOf, findingOf, reportOf, tallyOf, writeRun } from '../reconcile/desk/runs.ts';
 import { waitingImport } from '../snapshots/desk/waiting-import.ts';
 import { launch, openScreen, type ServedConsole, serveConsole, signIn, watched } from './browser.ts';
 import { browserPath } from './browser-path.ts';
@@ -67,6 +69,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
   let problems: string[];
   let played: Awaited<ReturnType<typeof playDesk>>;
   let snapshot: string;
+  let group: string;
   let away: ReturnType<typeof goAway>;
   const go = (path: string) => openScreen(page, served.origin + path);
 
@@ -75,6 +78,12 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     const { executions, description } = office.stack();
     const bucket = { s3: await office.target().s3(), bucket: description.bucket };
     snapshot = (await waitingImport(executions, bucket)).record.id;
+    const faults = [findingOf(), findingOf()];
+    group = groupIdOf(findingOf());
+    await writeRun(bucket, reportOf({ tallies: { recent: tallyOf(90, { missing: 2, extra: 1 }) } }), [
+      ...faults,
+      enrollmentOf({ class: 'extra', writtenMs: undefined }),
+    ]);
     served = await serveConsole(office.file);
     context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     page = await signIn(context, served);
@@ -189,6 +198,24 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       async () => {
         await page.getByRole('button', { name: 'Approve, and send 63 messages' }).click();
         await page.getByText(`Snapshot ${snapshot} is approved.`).waitFor();
+      },
+    ],
+    ['comparison', () => go('/reconcile')],
+    ['findings', () => go(`/reconcile/${group}`)],
+    [
+      'acceptance',
+      async () => {
+        await go('/reconcile');
+        await page.getByLabel('Reason').first().fill('changed by hand');
+        await page.getByRole('button', { name: 'Accept' }).first().click();
+        await page.getByRole('heading', { name: 'Plan' }).waitFor();
+      },
+    ],
+    [
+      'accepted',
+      async () => {
+        await page.getByRole('button', { name: 'Accept' }).click();
+        await page.getByText('2 findings accepted.').waitFor();
       },
     ],
     ['trace', () => go(`/trace?id=${played.edited}`)],

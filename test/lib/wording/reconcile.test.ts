@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { groupsOf } from '../../../lib/reconcile/desk/groups.ts';
+import type { Report } from '../../../lib/reconcile/record.ts';
+import {
+  claims,
+  comparisonNotes,
+  groupTitle,
+  lastComparisonNote,
+  percentText,
+  resentNotes,
+} from '../../../lib/wording/reconcile.ts';
+import { findingOf, reportOf, tallyOf } from '../reconcile/desk/runs.ts';
+
+const said = (changes: Parameters<typeof reportOf>[0]) =>
+  claims(reportOf(changes)).map(({ tone, text }) => `${tone}: ${text}`);
+
+test.each([
+  [0.000099999, '0.01 %'],
+  [0.0001000001, '0.011 %'],
+  [0.0345, '3.5 %'],
+  [0.125, '13 %'],
+  [0.9501, '96 %'],
+  [1, '100 %'],
+  [0.0000012, '0.00012 %'],
+])('a share of %s is below %s: it is rounded up', (share, text) => expect(percentText(share)).toBe(text));
+
+describe('of recent writes', () => {
+  const entries = 512_340;
+  test('all were seen', () => {
+    expect(said({ entries, tallies: { recent: tallyOf(512_340) } })).toEqual([
+      'good: Of 512,340 writes of the last 25 hours all were seen; none differs.',
+      'plain: The ledger knows no older write.',
+    ]);
+  });
+  test('there was none', () => {
+    expect(said({})[0]).toBe('plain: No write is of the last 25 hours, so there was nothing to look at.');
+  });
+  test('some differ, and some were changed since, which is told apart', () => {
+    const recent = tallyOf(1_000, { missing: 10, older: 2, changed: 3 });
+    expect(said({ tallies: { recent } })[0]).toBe(
+      'bad: Of 1,000 writes of the last 25 hours all were seen; 12 differ: 10 missing, 2 older. Beside that: 3 changed on the platform since.',
+    );
+  });
+  test('one differs', () => {
+    expect(said({ tallies: { recent: tallyOf(1_000, { different: 1 }) } })[0]).toContain(
+      'all were seen; 1 differs: 1 different.',
+    );
+  });
+  test('some could not be read or compared: then not all were seen', () => {
+    const recent = tallyOf(1_000, { unreadable: 4, uncompared: 6 });
+    expect(said({ tallies: { recent } })[0]).toBe(
+      'bad: Of 1,000 writes of the last 25 hours 990 were seen, 4 could not be read, of 6 nothing can be said (in progress, without a digest, or not shown); none differs.',
+    );
+  });
+  test('none could be compared: then nothing is known', () => {
+    expect(said({ tallies: { recent: tallyOf(6, { uncompared: 6 }) } })[0]).toMatch(
+      /^warn: Of 6 writes .* 0 were seen, .*; so nothing is known of them\.$/,
+    );
+  });
+});
+
+describe('of the sample of older ones', () => {
+  const recent = tallyOf(40);
+  const entries = 1_000_040;
+  const sampleSaid = (sample: Report['tallies']['sample'], more = {}) =>
+    said({ entries, tallies: { recent, sample }, ...more }).slice(1);
+
+  test('none differs: below a figure', () => {
+    expect(sampleSaid(tallyOf(29_956))).toEqual([
+      'good: 0 of 29,956 sampled older ones differ: below 0.01 % with 95 % confidence (they are 1,000,000 in all).',
+    ]);
+  });
+  test('some differ: the figure grows', () => {
+    expect(sampleSaid(tallyOf(29_956, { older: 3 }))).toEqual([
+      'bad: 3 of 29,956 sampled older ones differ (3 older): below 0.026 % with 95 % confidence (they are 1,000,000 in all).',
+    ]);
+  });
+  test('what could not be compared is left out of the figure, and told', () => {
+    const [told] = sampleSaid(tallyOf(30_000, { uncompared: 30, unreadable: 14, changed: 5 }));
+    expect(told).toMatch(
+      /^bad: 0 of 29,956 sampled older ones differ: below 0\.01 % .*Left out of that: 14 could/,
+    );
+    expect(told).toMatch(
+      /of 30 nothing can be said .*; the figure says nothing of their like\. Beside that: 5 changed/,
+    );
+  });
+  test('it was not looked at to its end: no figure', () => {
+    const [told] = sampleSaid(tallyOf(10_000, { selected: 29_956 }), { state: 'partial' }).slice(1);
+    expect(told).toBe(
+      'warn: 0 of 10,000 sampled older ones differ, of 29,956 that chance has chosen: 19,956 were not looked at. What was looked at is in order, and not a sample, so it says nothing of all 1,000,000.',
+    );
+    expect(told).not.toContain('confidence');
+  });
+  test('chance has chosen none, or none could be compared: nothing is known', () => {
+    expect(sampleSaid(tallyOf(0))).toEqual([
+      'warn: Of 1,000,000 older writes chance has chosen none, so the sample says nothing of them.',
+    ]);
+    expect(sampleSaid(tallyOf(5, { unreadable: 5 }))).toEqual([
+      'warn: Of the sample of older ones nothing is known: 5 could not be read.',
+    ]);
+  });
+  test('it is all of them: then it is no estimate', () => {
+    const told = said({ entries: 5_040, share: 1, tallies: { recent, sample: tallyOf(5_000) } });
+    expect(told[1]).toBe('good: Of all 5,000 older writes all were seen; none differs.');
+  });
+});
+
+test('a whole run counts all as one', () => {
+  const recent = tallyOf(100_000, { missing: 1_000 });
+  expect(said({ sinceMs: 0, entries: 100_000, share: 1, tallies: { recent } })).toEqual([
+    'bad: Of 100,000 writes that the ledger knows all were seen; 1,000 differ: 1,000 missing.',
+  ]);
+  expect(said({ sinceMs: 0 })).toEqual(['warn: The ledger knows no write, so there was nothing to look at.']);
+});
+
+test('of those whose turn it was, and of what a snapshot tells', () => {
+  const snapshot = tallyOf(200, { missing: 2, extra: 3 });
+  const told = said({
+    tallies: { slice: tallyOf(100), snapshot },
+    snapshots: ['20261123T020000Z-0a1b2c3d\u001B[31m'],
+  });
+  expect(told.slice(-2)).toEqual([
+    'good: Of 100 older ones whose turn it was (each has it once in 28 nights) all were seen; none differs.',
+    'bad: Of 200 enrollments of the SIS’ snapshot 20261123T020000Z-0a1b2c3d all were seen; 2 differ: 2 missing. Beside that: 3 there and not in the SIS.',
+  ]);
+});
+
+test('what a run is that has not come to its end is said first', () => {
+  const recent = tallyOf(10, { selected: 100 });
+  expect(said({ state: 'running', endedMs: Date.now(), tallies: { recent } }).slice(0, 2)).toEqual([
+    'plain: It is running: this is how far it had come <1 min ago.',
+    'warn: Of 100 writes of the last 25 hours 10 were seen, 90 were not looked at yet; none differs.',
+  ]);
+  expect(said({ state: 'partial' })[0]).toMatch(/^warn: Its time was over before all was looked at\. /);
+  expect(said({ state: 'failed', why: 'the bucket\u0007 is full' })[0]).toBe(
+    'bad: It failed: the bucket  is full. What follows is how far it had come.',
+  );
+});
+
+test('a run that was not over before it knew what to look at does not say that there is nothing', () => {
+  expect(said({ state: 'running', endedMs: Date.now() }).slice(1)).toEqual([
+    'warn: No write of the last 25 hours was looked at.',
+  ]);
+  expect(said({ state: 'failed', sinceMs: 0 }).slice(1)).toEqual([
+    'warn: No write that the ledger knows was looked at.',
+  ]);
+});
+
+test('what else is to be known', () => {
+  const report = reportOf({ accepted: 2 });
+  const newer = { id: report.id, state: 'failed' as const };
+  expect(
+    comparisonNotes({ report, faults: 3, acceptedSince: 1, unread: 1, newer }).map(({ text }) => text),
+  ).toEqual([
+    'Operators have accepted 3 differences of them.',
+    '1 line or part of the findings cannot be read: the groups lack them.',
+    '3 faults that nobody has accepted.',
+    `A newer run, ${report.id}, failed.`,
+  ]);
+});
+
+test('a group is named by what differs, and nothing in it obeys a terminal', () => {
+  const titles = groupsOf([
+    findingOf({ fields: ['grade', 'privateComments'] }),
+    findingOf({ class: 'unreadable', error: '403\u001B[2J', kind: 'rejected' }),
+  ]).map(groupTitle);
+  expect(titles).toEqual(['Grades missing (grade, private comment)', 'Grades unreadable: 403']);
+});
+
+test('what became of a resend is told by outcome', () => {
+  const counts = { sent: 2, newer: 1, 'not-held': 3, 'not-for-us': 1 };
+  const plan = { run: '', findings: [], groups: [], withLetter: [] };
+  const told = resentNotes({ plan, outcome: 'done', counts, listForSis: 's3://bucket/list.csv' });
+  expect(told.map(({ tone }) => tone)).toEqual(['good', 'plain', 'plain', 'todo']);
+  expect(told.at(-1)?.text).toContain('s3://bucket/list.csv');
+  expect(resentNotes({ plan, outcome: 'unheard', id: 'x', result: 's3://bucket/r' })[0]?.tone).toBe('warn');
+  expect(resentNotes({ plan, outcome: 'failed', counts, why: 'no queue' })[0]).toMatchObject({
+    tone: 'bad',
+    text: expect.stringContaining('It failed: no queue.'),
+  });
+});
+
+test('the last comparison in a line', () => {
+  const report = reportOf({ endedMs: Date.now() - 3_600_000 * 5 });
+  expect(lastComparisonNote(undefined)).toBeUndefined();
+  expect(lastComparisonNote({ report, faults: 0, atLeast: false })).toEqual({
+    tone: 'good',
+    text: 'The platform was compared with what was sent 5 h ago (whole): no fault that nobody has accepted.',
+  });
+  expect(lastComparisonNote({ report, faults: 7, atLeast: true })?.text).toMatch(/: at least 7 faults that/);
+});
