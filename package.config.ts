@@ -3,6 +3,7 @@ import { bundle } from './esbuild.config.ts';
 import {
   exportSettingsFrom,
   pollSettingsFrom,
+  reconcileSettingsFrom,
   refreshSettingsFrom,
   settingsFrom,
   snapshotSettingsFrom,
@@ -159,6 +160,7 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
   const environments = [...Object.values(functions), {}].map(
     ({ environment }: { environment?: Environment }) => ({
       ...{ QUEUE_URL: made, EXPORT_BUCKET: made, CHANGES_BUCKET: made, SNAPSHOT_BUCKET: made },
+      ...{ RECONCILE_BUCKET: made, LEDGER_KEY_SECRET: made },
       ...Object.fromEntries(
         Object.entries({ ...provider.environment, ...environment }).map(([name, value]) => [
           name,
@@ -174,6 +176,7 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
       refreshSettingsFrom,
       pollSettingsFrom,
       snapshotSettingsFrom,
+      reconcileSettingsFrom,
     ])
       read(environment);
   const told = Object.values(resources.Resources).flatMap(({ Type, Properties }): string[] =>

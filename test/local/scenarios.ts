@@ -191,6 +191,13 @@ export const invocations = async (): Promise<Invocation[]> => [
     tells: ({ message, files }) => `${message} ${files}`,
   },
   {
+    title: 'the platform, compared with what was sent',
+    function: 'reconcile',
+    event: await eventOf('reconcile'),
+    answers: { state: 'whole' },
+    tells: ({ entries, findings }) => `known: ${entries}, found: ${findings}`,
+  },
+  {
     title: 'whether the platform takes us, on schedule',
     function: 'connection-check',
     event: await eventOf('connection-check'),

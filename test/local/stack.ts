@@ -217,6 +217,11 @@ export function settingsOf(description: StackDescription, name: string): Record<
     EXPORT_BUCKET: description.bucket,
     CROSSWALK_BUCKET: description.bucket,
     SNAPSHOT_BUCKET: description.bucket,
+    RECONCILE_BUCKET: description.bucket,
+    RECONCILE_SAMPLE: '100',
+    RECONCILE_NIGHTS: '2',
+    // Before the local engine ends the execution.
+    RECONCILE_LONGEST_HOURS: '0.15',
     SIS_RELAY_BUCKET: description.bucket,
     PLATFORM_HEADERS_TIMEOUT_MS: '2000',
     PLATFORM_BODY_TIMEOUT_MS: '2000',

@@ -123,13 +123,16 @@ const callOf: Record<Service, Reader> = {
       return { action: 'lambda:SendDurableExecutionCallbackSuccess', resource: asked.executionArn };
     }
     const actions: Record<string, string> = {
+      'functions invocations': 'InvokeFunction',
       'durable-executions checkpoint': 'CheckpointDurableExecution',
       'durable-executions state': 'GetDurableExecutionState',
       'functions durable-executions': 'ListDurableExecutionsByFunction',
     };
+    const named = decodeURIComponent(about);
     return {
       action: `lambda:${actions[`${kind} ${verb}`] ?? url}`,
-      resource: decodeURIComponent(about),
+      // A function may be called by its name alone, with an alias behind it.
+      resource: named.startsWith('arn:') ? named : `arn:aws:lambda:${region}:${account}:function:${named}`,
     };
   },
   s3: ({ method = '', url = '' }) => {

@@ -11,7 +11,10 @@ beforeAll(async () => {
   deployed = await deployLocally(await packagedProject(), {
     change: { awsRuntime: true },
     settings: Object.fromEntries(
-      ['EXPORT_BUCKET', 'CROSSWALK_BUCKET', 'SNAPSHOT_BUCKET'].map((name) => [name, 'sis-relay-uploads']),
+      ['EXPORT_BUCKET', 'CROSSWALK_BUCKET', 'SNAPSHOT_BUCKET', 'RECONCILE_BUCKET'].map((name) => [
+        name,
+        'sis-relay-uploads',
+      ]),
     ),
   });
   const link = { key: 'link-key', plainSecret: 'link-secret' };

@@ -49,6 +49,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (statement(of('gradepushRole'), 'sqs:SendMessage').Action = 'sqs:SentMessage'),
     ),
   ],
+  'what people are given fits into a policy of IAM, be the names of stage and region as long as they can': [
+    mistake('operators with a resource too many', (of) => {
+      const { Resource } = statement(of('Operators'), 'lambda:ListDurableExecutionsByFunction');
+      Resource.push(...Resource, ...Resource);
+    }),
+  ],
   'what is allowed is named, and is the stage’s own': [
     mistake('a replay that reaches the queues of other stages', (of) => {
       const move = statement(of('deadletterreplayMovesLetters'), 'sqs:GetQueueUrl');
@@ -234,6 +240,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       const { Rules } = of('Files').LifecycleConfiguration;
       Rules.find(({ Id }: Properties) => Id === 'discarded').ExpirationInDays = 1;
     }),
+    mistake('findings that no audit sees', (of) => {
+      const { Rules } = of('Files').LifecycleConfiguration;
+      Rules.find(({ Id }: Properties) => Id === 'reconcile').ExpirationInDays = 90;
+    }),
     mistake('uploads that break off and stay', (of) => of('Files').LifecycleConfiguration.Rules.pop()),
   ],
   'what is overwritten stays in the audit log, and nobody takes it out; elsewhere it is gone': [
@@ -398,6 +408,8 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('tokens that nobody renews', (_, { Resources }) => delete Resources.Refreshfailed),
     mistake('an export that lacks half, unheard', (_, { Resources }) => delete Resources.Exportincomplete),
     mistake('nights without an export', (_, { Resources }) => delete Resources.NightlyExportSilent),
+    mistake('nights without a comparison', (_, { Resources }) => delete Resources.ReconcileSilent),
+    mistake('writes that are lost unheard', (_, { Resources }) => delete Resources.Reconcileolder),
   ],
   'a schedule that falls silent alarms, and a connection-check like one that fails': [
     mistake('a schedule whose silence is health', (of) => {
@@ -540,6 +552,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (of('NightlyExportSilent').EvaluationPeriods = 12),
     ),
     mistake('a week without an export', (of) => (of('NightlyExportSilent').EvaluationPeriods = 168)),
+    mistake('a comparison that is missed before the third night is over', (of) => {
+      Object.assign(of('ReconcileSilent'), { EvaluationPeriods: 72, DatapointsToAlarm: 72 });
+    }),
+    mistake('a week without a comparison', (of) => {
+      Object.assign(of('ReconcileSilent'), { EvaluationPeriods: 168, DatapointsToAlarm: 168 });
+    }),
     mistake('refusals that are over between two attempts', (of) => (of('AwsRefused').EvaluationPeriods = 3)),
     mistake('a connection that is judged between two checks', (of) => (of('ConnectionFails').Period = 60)),
   ],
@@ -672,12 +690,19 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('the ledger as a whole', (of) => {
       delete statement(of('gradepushRole'), 'dynamodb:GetItem').Condition;
     }),
+    mistake('a comparison that writes what it compares with', (of) => {
+      statement(of('reconcileCompares'), 'dynamodb:Scan').Action = ['dynamodb:Scan', 'dynamodb:PutItem'];
+    }),
+    mistake('a comparison that looks at incidents', (of) => {
+      delete statement(of('reconcileCompares'), 'dynamodb:GetItem').Condition;
+    }),
   ],
-  'who looks whether another message was done reads the ledger’s key, which nobody can guess': [
+  'who looks whether something was done reads the ledger’s key, which nobody can guess': [
     mistake('a key that can be guessed', (of) => {
       of('LedgerKey').GenerateSecretString.PasswordLength = 8;
     }),
     mistake('who may not read the key', (_, { Resources }) => delete Resources.gradepushReadsLedgerKey),
+    mistake('a comparison without the key', (_, { Resources }) => delete Resources.reconcileReadsLedgerKey),
     mistake('who is not told of the key', (of) => {
       delete of('GradeDashpushLambdaFunction').Environment.Variables.LEDGER_KEY_SECRET;
     }),

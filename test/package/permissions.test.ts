@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
 import {
   CreateBucketCommand,
@@ -15,12 +16,28 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
 import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
 import { run } from '../../lib/cli/cli.ts';
+import { bucketOf, createCrosswalkTable } from '../../lib/crosswalk/table.ts';
 import { sqsMessageOf } from '../../lib/dead-letter.ts';
 import { readStack } from '../../lib/deployment/stack-outputs.ts';
 import { targetFrom } from '../../lib/deployment/target.ts';
 import { writeRecord } from '../../lib/desk/write.ts';
 import type { Failure } from '../../lib/failure.ts';
-import { recordKey, reportKey, type SnapshotRecord } from '../../lib/snapshots/record.ts';
+import { decisionOn } from '../../lib/reconcile/desk/choose.ts';
+import {
+  type Finding,
+  findingsKey,
+  type Report,
+  resendKey,
+  reportKey as runReportKey,
+} from '../../lib/reconcile/record.ts';
+import { stateLine } from '../../lib/snapshots/comparison.ts';
+import {
+  acceptedKeyOf,
+  recordKey,
+  reportKey,
+  type SnapshotRecord,
+  stateKey,
+} from '../../lib/snapshots/record.ts';
 import { noticeOf } from '../envelopes.ts';
 import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
 import { quietTerminal } from '../lib/cli/typed.ts';
@@ -28,7 +45,7 @@ import { openConsole } from '../lib/console/attacker.ts';
 import { startStackServer } from '../lib/deployment/stack-server.ts';
 import { entriesOfSis, smallSis, zipOf } from '../lib/snapshots/sis.ts';
 import { localClient } from '../local/aws.ts';
-import { controlsOf } from '../local/controls.ts';
+import { type Controls, controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
 import { recordAwsCalls } from './aws-recorder.ts';
 import { alarmsIn } from './cloudformation.ts';
@@ -75,6 +92,13 @@ test('the operators’ policy allows what the command does, and beside it what t
   const used = new Set(calls.flatMap((call) => coverOf(call, statements)));
   expect(calls.filter((call) => coverOf(call, statements).length === 0)).toEqual([]);
   const others = allGrants(statements).filter((grant) => !used.has(grant));
+  // Of those of what compares, these alone are not the command's.
+  const about = others.filter((grant) => grant.includes('reconcile'));
+  expect(about.map((grant) => grant.split(' ')[0])).toEqual([
+    'lambda:GetDurableExecution',
+    'lambda:GetDurableExecutionHistory',
+    'lambda:StopDurableExecution',
+  ]);
   expect([...new Set(others.map((grant) => grant.split(' ')[0]))].sort()).toEqual([
     'lambda:GetDurableExecution',
     'lambda:GetDurableExecutionHistory',
@@ -304,6 +328,33 @@ const scheduled: Record<string, () => Promise<void>> = {
     expect(await importing).toMatchObject({ outcome: 'accepted', message: '0 events were sent.' });
   },
 
+  reconcile: async () => {
+    const controls = controlsOf(deployed.stack.description);
+    const { resources, restore } = await writeWhatWillBeLost();
+    // What was written just now is presumed done.
+    const settled = { QUEUE_VISIBILITY_SECONDS: '1', QUEUE_BACKLOG_SECONDS: '1' };
+    await deployed.lambda.recycle('reconcile', { ...deployed.functions.reconcile?.env, ...settled });
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    await restore();
+    expect(await lostOn(controls)).toHaveLength(resources.length);
+    // It goes on in another invocation.
+    await controls.fault({ status: 503 }, { path: '/(grades|classlist)/' });
+    const compared = { state: 'whole', findings: expect.toSatisfy((count: number) => count > 0) };
+    expect(await invoke('reconcile')).toMatchObject(compared);
+    const report = (await invoke('reconcile', { whole: true })) as Report;
+    expect(report).toMatchObject({
+      ...compared,
+      snapshots: expect.arrayContaining(Object.values(snapshotIds)),
+    });
+    const findings = (await findingsOf(report)).filter(({ resource }) => resources.includes(resource));
+    const decision = decisionOn(findings, { by: 'jane', why: 'a restore lost them' });
+    await putObject(resendKey(report.id), JSON.stringify(decision));
+    expect(await invoke('reconcile', { resend: report.id })).toMatchObject({
+      outcomes: { sent: resources.length },
+    });
+    await vi.waitFor(async () => expect(await lostOn(controls)).toEqual([]), { timeout: 30_000 });
+  },
+
   'dead-letter-replay': async () => {
     await sendLetter('grade-push', 'rejected');
     const schedule = JSON.parse(await readFile('events/dead-letter-replay.json', 'utf8'));
@@ -322,6 +373,95 @@ const scheduled: Record<string, () => Promise<void>> = {
     expect(await invoke('dead-letter-replay', request)).toMatchObject({ counts: { sent: 1 } });
   },
 };
+
+/** Of the zip and of the table that were accepted last. */
+const snapshotIds = { zip: '20261123T020000Z-0a1b2c3e', table: '20261123T020000Z-0a1b2c3f' };
+
+/** Learners of their own, so that nothing else is in their way: one is enrolled and graded, and the other leaves. */
+const [stays, leaves] = [304, 305];
+const ofThem = { orgUnitId: 2001, roleId: 110 };
+
+/** What two snapshots say, and a removal, which the ledger alone tells of; `restore` brings back what was there before. */
+async function writeWhatWillBeLost() {
+  const controls = controlsOf(deployed.stack.description);
+  const before = { ...ofThem, userId: leaves };
+  await controls.seed({ users: [{ userId: stays }, { userId: leaves }], enrollments: [before] });
+  const users = { 'grade-push': stays, 'enrollment-create': stays, 'enrollment-remove': leaves };
+  const said: Record<string, object> = {};
+  for (const [name, userId] of Object.entries(users)) {
+    const event = JSON.parse(await exampleWithFiles(name));
+    const message = { ...event, id: randomUUID(), time: new Date().toISOString() };
+    message.data = { ...event.data, orgUnitId: ofThem.orgUnitId, userId };
+    const sent = await deployed.send(name, JSON.stringify(message));
+    expect(await sent.ends(), name).toMatchObject({ outcome: 'done' });
+    const { orgUnitId: _, userId: __, ...others } = message.data;
+    said[name] = { ...others, ...namesOfThem };
+  }
+  await acceptSnapshots(said);
+  const { gradeObjectId } = said['grade-push'] as { gradeObjectId: number };
+  return {
+    resources: [
+      `grade/${ofThem.orgUnitId}/${gradeObjectId}/${stays}`,
+      ...[stays, leaves].map((userId) => `enrollment/${ofThem.orgUnitId}/${userId}`),
+    ],
+    restore: async () => {
+      await controls.remove({
+        gradeValues: [{ gradeObjectId, userId: stays }],
+        enrollments: [{ orgUnitId: ofThem.orgUnitId, userId: stays }],
+      });
+      await controls.seed({ enrollments: [before] });
+    },
+  };
+}
+
+const namesOfThem = { orgUnitCode: 'COMPARED', userName: 'compared.learner' };
+
+/** The crosswalk knows whom they are about. */
+async function acceptSnapshots(said: Record<string, object>): Promise<void> {
+  const { dynamodb: url, crosswalkTable: table } = deployed.stack.description;
+  const crosswalk = createCrosswalkTable({
+    ...{ dynamodb: createDynamoDb(localClient(url)), table, nowMs: Date.now },
+  });
+  const { orgUnitCode, userName } = namesOfThem;
+  await crosswalk.put([
+    {
+      bucket: bucketOf('orgUnitCode', 'platform', orgUnitCode),
+      entries: new Map([[orgUnitCode, { ids: [ofThem.orgUnitId] }]]),
+    },
+    { bucket: bucketOf('userName', 'platform', userName), entries: new Map([[userName, { ids: [stays] }]]) },
+  ]);
+  const [kindOfEnrollments, firstOfMapping] = ['2', '0'];
+  const { zip, table: tableId } = snapshotIds;
+  const accepted = { number: 1, columns: {} };
+  const byName = JSON.stringify(['classCode', 'userName', 'username']);
+  const byMapping = JSON.stringify([['grade-push', 'ID']]);
+  await putState(zip, stateLine(kindOfEnrollments, 'a', { data: said['enrollment-create'] }));
+  await putState(tableId, stateLine(firstOfMapping, 'b', { data: said['grade-push'] }));
+  await putObject(acceptedKeyOf('snapshots/all.zip'), JSON.stringify({ ...accepted, id: zip, by: byName }));
+  const ofTable = JSON.stringify({ ...accepted, id: tableId, by: byMapping });
+  await putObject(acceptedKeyOf('snapshots/grades.csv'), ofTable);
+}
+
+const putState = (id: string, line: string) => putObject(stateKey(id), gzipSync(`${line}\n`));
+
+async function findingsOf({ id, parts }: Report): Promise<Finding[]> {
+  const keys = Array.from({ length: parts }, (_, at) => findingsKey(id, at + 1));
+  const texts = await Promise.all(keys.map(getObject));
+  return texts.flatMap((text) => text.split('\n').filter(Boolean)).map((line) => JSON.parse(line));
+}
+
+/** What of it is not there as the SIS has said it. */
+async function lostOn(controls: Controls): Promise<string[]> {
+  const { gradeValues = [], enrollments = [] } = await controls.state('gradeValues', 'enrollments');
+  const isEnrolled = (id: number) =>
+    enrollments.some(({ orgUnitId, userId }) => orgUnitId === ofThem.orgUnitId && userId === id);
+  const isThere = {
+    'the grade': gradeValues.some(({ userId }) => userId === stays),
+    'the enrollment': isEnrolled(stays),
+    'the removal': !isEnrolled(leaves),
+  };
+  return Object.entries(isThere).flatMap(([what, is]) => (is ? [] : [what]));
+}
 
 /** What a person does by the command `snapshots approve`. */
 async function approveNewest(): Promise<void> {
@@ -409,6 +549,9 @@ async function operate(): Promise<AwsCall[]> {
     await command('crosswalk moved');
     await command('crosswalk accept BIO-101 --yes');
     await command('letters groups');
+    await decide(command);
+    await command('reconcile show');
+    await command(`reconcile report --html ${join(folder, 'report.html')}`);
     const waiting = await messageThatWaits();
     await vi.waitFor(() => command('waiting --kind unavailable'), { timeout: 5_000 });
     await command('waiting wake --kind unavailable --yes');
@@ -463,6 +606,30 @@ async function operate(): Promise<AwsCall[]> {
     return { action: `cloudformation:${operation}`, resource };
   });
   return [...recorder.calls, ...described];
+}
+
+/** Of what a comparison of theirs has found, operators have a removal sent again, and accept all else. */
+async function decide(command: (line: string, ...reason: string[]) => Promise<string>): Promise<void> {
+  const { executions, description } = deployed.stack;
+  executions.serve(async (name, event, execution) => {
+    // Whoever waits for what comes of a resend asks meanwhile whether it goes on.
+    if (execution?.startsWith('resend-')) await new Promise((resolve) => setTimeout(resolve, 6_000));
+    return deployed.lambda.invoke(name, event, execution);
+  });
+  await controlsOf(description).seed({ enrollments: [{ ...ofThem, userId: leaves }] });
+  const [, id = ''] = /Run (\S+) has begun/.exec(await command('reconcile run --no-wait')) ?? [];
+  const report = await vi.waitFor(
+    async () => {
+      const told = JSON.parse(await getObject(runReportKey(id))) as Report;
+      expect(told.state).toBe('whole');
+      return told;
+    },
+    { timeout: 60_000, interval: 200 },
+  );
+  const resource = `enrollment/${ofThem.orgUnitId}/${leaves}`;
+  await command(`reconcile resend ${resource} --run ${id} --yes`, '--reason', 'it came back');
+  const resources = new Set((await findingsOf(report)).map((finding) => finding.resource));
+  await command(`reconcile accept ${[...resources].join(' ')} --yes`, '--reason', 'the platform is right');
 }
 
 /** A snapshot that waits for approval, as its import would record it. */
@@ -525,6 +692,15 @@ async function putFiles(): Promise<void> {
     for (const name of functionNames)
       await putObject(`uploads/${name}/${file}`, await readFile(join(folder, file)));
 }
+
+const getObject = async (Key: string): Promise<string> => {
+  let text = '';
+  await withS3(async (s3) => {
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket(), Key }));
+    text = (await Body?.transformToString()) ?? '';
+  });
+  return text;
+};
 
 const putObject = (Key: string, Body: string | Buffer) =>
   withS3((s3) => s3.send(new PutObjectCommand({ Bucket: bucket(), Key, Body })));

@@ -7,6 +7,7 @@ import {
   crosswalkSettingsFrom,
   exportSettingsFrom,
   pollSettingsFrom,
+  reconcileSettingsFrom,
   refreshSettingsFrom,
   settingsFrom,
   snapshotSettingsFrom,
@@ -16,6 +17,7 @@ import { integrationNamed } from '../../lib/deployment/integrations.ts';
 import { listIndex } from '../../lib/desk/record.ts';
 import { dispositions, type FailureKind, needsPerson, type Outcome } from '../../lib/failure.ts';
 import { parseMessage } from '../../lib/message.ts';
+import { faultClasses } from '../../lib/reconcile/classes.ts';
 import { metricDefinitions } from '../../lib/telemetry/metrics.ts';
 import { alarmsIn, type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
@@ -43,6 +45,21 @@ export const rules: Record<string, Rule> = {
     );
     return unknown.flat();
   },
+
+  'what people are given fits into a policy of IAM, be the names of stage and region as long as they can': (
+    deployment,
+  ) =>
+    deployment.ofType('AWS::IAM::ManagedPolicy').flatMap(({ id, PolicyDocument }) => {
+      const text = JSON.stringify(PolicyDocument).replace(/\s/g, '');
+      const stage = namespaceOf(deployment).replace('sis-relay/', '');
+      const stages = text.match(new RegExp(`\\bsis-relay[-/]${stage}\\b`, 'g')) ?? [];
+      const regions = text.match(/\bus-east-1\b/g) ?? [];
+      const longest =
+        text.length +
+        stages.length * (19 - stage.length) +
+        regions.length * ('ap-southeast-2'.length - 'us-east-1'.length);
+      return longest <= 6_144 ? [] : [`${id}: ${longest} characters`];
+    }),
 
   'what is allowed is named, and is the stage’s own': (deployment) =>
     allStatements(deployment).flatMap(({ id, statement: { effect, actions, resources, condition } }) => {
@@ -256,6 +273,8 @@ export const rules: Record<string, Rule> = {
       // What was edited or discarded is taken back from there.
       ...['uploads/', 'letters/', 'edited/', 'discarded/'].filter((folder) => !isKept(`${folder}a`)),
       ...(daysOf('audit/a').length > 0 ? ['audit/'] : []),
+      // For an audit of the year before.
+      ...['reconcile/a', 'reconcile/accepted/a'].filter((key) => Math.min(...daysOf(key)) <= 366),
       ...(isCleared ? [] : ['broken uploads']),
     ];
   },
@@ -511,6 +530,8 @@ export const rules: Record<string, Rule> = {
         (outcome) => `${namespaceOf(deployment)} SnapshotImports ${outcome}`,
       ),
       `${namespaceOf(deployment)} NightlyExports course-export`,
+      ...faultClasses.map((each) => `${namespaceOf(deployment)} ReconcileWrites ${each}`),
+      `${namespaceOf(deployment)} ReconcileRuns whole`,
       `${namespaceOf(deployment)} ChangePollsFailed change-poll`,
       `${namespaceOf(deployment)} ChangeNotices refused`,
       `${namespaceOf(deployment)} CrosswalkRuns crosswalk-fill`,
@@ -703,6 +724,13 @@ export const rules: Record<string, Rule> = {
           ['NightlyExports', 'CrosswalkRuns'].includes(alarm.MetricName) &&
           (secondsOf(alarm) < 25 * 3600 || secondsOf(alarm) > 36 * 3600),
       ),
+      // Longer than from the end of one night's comparison to the end of one in the third night after, and no fourth one.
+      ...alarms.filter(
+        (alarm) =>
+          alarm.MetricName === 'ReconcileRuns' &&
+          (secondsOf(alarm) < (3 * 24 + hoursOfComparison(deployment)) * 3600 ||
+            secondsOf(alarm) > 4 * 24 * 3600),
+      ),
       ...alarms.filter((alarm) => alarm.MetricName === 'Invocations' && secondsOf(alarm) !== 3600),
       // The newest period is filled before its data comes, and data may come late by another; ended is what was an hour ago.
       ...alarms.filter(
@@ -850,20 +878,21 @@ export const rules: Record<string, Rule> = {
     return (await Promise.all(problems)).flat();
   },
 
-  'who looks whether another message was done reads the ledger’s key, which nobody can guess': async (
+  'who looks whether something was done reads the ledger’s key, which nobody can guess': async (
     deployment,
   ) => {
     const key = deployment.refOf('LedgerKey');
     const made = deployment.ofType('AWS::SecretsManager::Secret').map((each) => each.GenerateSecretString);
     const problems = deployment.ofType('AWS::Lambda::Function').map(async (each) => {
       const statements = roleStatements(deployment, roleOf(deployment, each).id);
-      const looks = (await integrationNamed(nameOf(each)))?.effect !== undefined;
+      const name = nameOf(each);
+      const looks = name === 'reconcile' || (await integrationNamed(name))?.effect !== undefined;
       const reads = allows(statements, 'secretsmanager:GetSecretValue', key);
       const given = each.Environment.Variables.LEDGER_KEY_SECRET;
       return [
         ...(given === (looks ? key : undefined) ? [] : [`is given ${given}`]),
         ...(reads === looks ? [] : [`${reads ? 'may' : 'may not'} read it`]),
-      ].map((problem) => `${nameOf(each)}: ${problem}`);
+      ].map((problem) => `${name}: ${problem}`);
     });
     return [
       ...(made.every((generated) => generated?.PasswordLength >= 48) ? [] : ['the key is too short']),
@@ -1064,11 +1093,17 @@ const kinds = Object.keys(dispositions) as FailureKind[];
 const leadingKeysOf = ({ condition }: Statement): string[] =>
   [condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? '*'].flat();
 
-/** A function writes its own incidents and calls; whoever only tells of them reads those of all. */
+/** A function writes its own incidents and calls; whoever only tells of them, or compares, reads those of all. */
 const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
   [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
   (name === 'change-poll' && keys === 'changes/*') ||
+  (name === 'reconcile' && isReading(keys, actions)) ||
   (['incident/*', 'pace/*', 'paused/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
+
+/** It lists the whole ledger, for which IAM knows no condition, and looks again at what it may compare alone. */
+const isReading = (keys: string, actions: string[]): boolean =>
+  actions.join() === 'dynamodb:Scan' ||
+  (actions.join() === 'dynamodb:GetItem' && ['grade/*', 'enrollment/*'].includes(keys));
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 
@@ -1086,6 +1121,7 @@ const ringing: Record<string, [string, string, number?]> = {
         'ChangePollsFailed',
         'ChangeNotices',
         'SnapshotImports',
+        'ReconcileWrites',
       ],
     ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
   ),
@@ -1106,6 +1142,7 @@ const ringing: Record<string, [string, string, number?]> = {
   Invocations: ['Sum', 'LessThanThreshold', 1],
   NightlyExports: ['Sum', 'LessThanThreshold', 1],
   CrosswalkRuns: ['Sum', 'LessThanThreshold', 1],
+  ReconcileRuns: ['Sum', 'LessThanThreshold', 1],
   CrosswalkFills: ['Maximum', 'GreaterThanThreshold', 0],
   CrosswalkMoved: ['Maximum', 'GreaterThanThreshold', 0],
 };
@@ -1114,13 +1151,28 @@ const ringing: Record<string, [string, string, number?]> = {
 const hoursTold: Record<string, number> = { LetterAge: 2, PauseAge: 2, CrosswalkFills: 3, CrosswalkMoved: 3 };
 
 /** What comes as long as all is well: its silence is a failure. */
-const heartbeats = new Set(['PlatformReachable', 'Invocations', 'NightlyExports', 'CrosswalkRuns']);
+const heartbeats = new Set([
+  'PlatformReachable',
+  'Invocations',
+  'NightlyExports',
+  'CrosswalkRuns',
+  'ReconcileRuns',
+]);
+
+/** A comparison may last so long. */
+const hoursOfComparison = (deployment: Deployment): number =>
+  Math.max(
+    ...deployment
+      .ofType('AWS::Lambda::Function')
+      .filter((each) => nameOf(each) === 'reconcile')
+      .map(({ Environment }) => settingsOf(Environment.Variables).RECONCILE_LONGEST_HOURS),
+  );
 
 /** Two at once would spend the same refresh token, or replay the same letters. */
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
 /** Work that outlasts an invocation. */
-const durable = new Set(['course-export', 'crosswalk-fill', 'snapshot-import']);
+const durable = new Set(['course-export', 'crosswalk-fill', 'snapshot-import', 'reconcile']);
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
@@ -1143,6 +1195,7 @@ function settingsOf(given: Record<string, string>) {
     EXPORT_BUCKET: 'a-bucket',
     ...{ CHANGES_BUCKET: 'a-bucket', LEDGER_TABLE: 'a-table', CHANGES_SECRET: 'changes', CHANGES_URL: url },
     ...{ CROSSWALK_BUCKET: 'a-bucket', CROSSWALK_TABLE: 'a-table', SNAPSHOT_BUCKET: 'a-bucket' },
+    ...{ RECONCILE_BUCKET: 'a-bucket', LEDGER_KEY_SECRET: 'a-secret' },
     REFRESH_TOKEN_DAYS: '30',
     PLATFORM_CALLS_PER_MINUTE: '5000',
     ...set,
@@ -1151,6 +1204,7 @@ function settingsOf(given: Record<string, string>) {
     ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough) },
     ...{ ...exportSettingsFrom(enough), ...pollSettingsFrom(enough) },
     ...{ ...crosswalkSettingsFrom(enough), ...snapshotSettingsFrom(enough) },
+    ...reconcileSettingsFrom(enough),
   };
 }
 

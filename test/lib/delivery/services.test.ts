@@ -53,7 +53,7 @@ describe('the settings of a function', () => {
       PLATFORM_CONNECT_TIMEOUT_MS: 5_000,
       PLATFORM_HEADERS_TIMEOUT_MS: 15_000,
       PLATFORM_BODY_TIMEOUT_MS: 15_000,
-      PACE_CONTAINERS: 28,
+      PACE_CONTAINERS: 34,
       SECRET_TTL_SECONDS: 300,
       LEDGER_GRACE_SECONDS: 60,
       QUEUE_VISIBILITY_SECONDS: 720,
@@ -255,7 +255,7 @@ describe('the services of a function', () => {
       ...{ messageId: 'm', replays: 0, repeatable: true, decidedMs: undefined },
       digests: { grade: (await digest?.(['grade/1/2/3', 'grade', '8'])) ?? '' },
     };
-    expect(entry.digests.grade).toMatch(/^[\w-]{22}$/);
+    expect(entry.digests.grade).toMatch(/^[\w-]{26}$/);
     const attempt = { leaseMs: 1_000, isolated: false };
     expect(await ledger?.claim(entry, attempt)).toMatchObject({ kind: 'send' });
     await platform.close();

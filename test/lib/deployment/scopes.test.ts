@@ -14,7 +14,9 @@ import type { LetterFailure } from '../../../lib/dead-letter.ts';
 import { loadFunctions, loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { scopesByFunction, scopesOf, scopeText } from '../../../lib/deployment/scopes.ts';
 import type { Operation } from '../../../lib/platform/core/operation.ts';
+import { getGradeObjects } from '../../../lib/platform/resources/grade-objects.ts';
 import { operations } from '../../../lib/platform/resources/operations.ts';
+import { reconcileOperations } from '../../../lib/reconcile/check.ts';
 import { localClient } from '../../local/aws.ts';
 import type { Controls } from '../../local/controls.ts';
 import { functionForTests, parked } from '../../local/inline.ts';
@@ -252,6 +254,7 @@ describe('what no queue triggers', () => {
       'snapshot-import': [],
       'course-export': exportOperations,
       'dead-letter-replay': connectionOperations,
+      reconcile: [...reconcileOperations, getGradeObjects],
       'token-refresh': [],
     });
   });
