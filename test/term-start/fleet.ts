@@ -12,6 +12,7 @@ import {
   type Window,
 } from './platform.ts';
 import { createQueue, type Message, type Queue } from './queue.ts';
+import { callsIn, planOf, type ReconcileRun } from './reconcile.ts';
 import { countDone, createRecord, type Lane, minuteOf, type Record } from './record.ts';
 
 export type Scenario = {
@@ -24,7 +25,7 @@ export type Scenario = {
   maxMs: number;
 };
 
-export type Simulated = { record: Record; windows: Window[]; isDone: boolean };
+export type Simulated = { record: Record; windows: Window[]; reconciled: ReconcileRun[]; isDone: boolean };
 
 // As serverless.yml and lib/config/settings.ts have them.
 const timeoutMs = 120_000;
@@ -85,6 +86,7 @@ export const simulate = ({ load, platform: options, isGated, seed, maxMs }: Scen
     return queue;
   });
   const isExported = startExport(load.export, world);
+  const reconcile = startReconcile(load, world);
 
   let isDone = false;
   const look = (): void => {
@@ -92,13 +94,13 @@ export const simulate = ({ load, platform: options, isGated, seed, maxMs }: Scen
       { load, queues, record, callsPerSecond: options.budgetAt(clock.nowMs()) / cost / 60 },
       clock.nowMs(),
     );
-    isDone = isExported() && queues.every((queue) => queue.isEmpty());
+    isDone = isExported() && reconcile.isOver() && queues.every((queue) => queue.isEmpty());
     if (isDone) clock.stop();
     else clock.after(1_000, look);
   };
   look();
   clock.run(maxMs);
-  return { record, windows: platform.windows, isDone };
+  return { record, windows: platform.windows, reconciled: reconcile.runs, isDone };
 };
 
 type Sight = { load: Load; queues: Queue[]; record: Record; callsPerSecond: number };
@@ -288,49 +290,95 @@ const call = (
   });
 };
 
-/** A container of its own that makes its calls one after the other, so many at a time. Tells whether it has made them all. */
-const startExport = ({ fromMs, calls, concurrency }: Load['export'], world: World): (() => boolean) => {
+type Job = { nth: number; calls: number; concurrency: number; untilMs: number };
+
+/** A container of its own that makes its calls, so many at a time. */
+const startJob = (job: Job, world: World, ended: (made: number) => void): void => {
   const { clock, newPace, record } = world;
-  const lane = record.laneOf(exportNth, 'bulk');
+  const { nth, calls, concurrency, untilMs } = job;
+  const lane = record.laneOf(nth, 'bulk');
   let left = calls;
   let under = 0;
+  let made = 0;
   let pace = newPace();
-  clock.after(fromMs, () => {
-    const renew = (): void => {
-      pace = newPace();
-      if (left > 0) clock.after(meanLifeMs, renew);
-    };
-    clock.after(meanLifeMs, renew);
-    for (let each = 0; each < concurrency; each += 1) next();
-  });
-  const next = (): void => {
-    if (left === 0) return;
-    left -= 1;
-    under += 1;
+  const isOver = (): boolean => left === 0 || clock.nowMs() >= untilMs;
+  const renew = (): void => {
+    pace = newPace();
+    if (!isOver()) clock.after(meanLifeMs, renew);
+  };
+  const goOn = (): void => {
+    while (under < concurrency && !isOver()) {
+      left -= 1;
+      under += 1;
+      attempt();
+    }
+    if (under === 0) ended(made);
+  };
+  const attempt = (): void => {
+    if (clock.nowMs() >= untilMs) {
+      under -= 1;
+      goOn();
+      return;
+    }
     const own = pace;
-    own.ask('bulk', clock.nowMs() + timeoutMs, (asked) => {
-      const again = (afterMs: number): void => {
-        left += 1;
-        under -= 1;
-        clock.after(afterMs, next);
-      };
-      const { turn } = asked;
-      if (turn === undefined) return again(asked.seconds * 1_000);
+    own.ask('bulk', Math.min(untilMs, clock.nowMs() + timeoutMs), ({ turn, ...asked }) => {
+      if (turn === undefined) {
+        clock.after('seconds' in asked ? asked.seconds * 1_000 : 0, attempt);
+        return;
+      }
       turn.next();
-      return call({ lane, pace: own }, world, ({ status, retryAfterSeconds }) => {
+      call({ lane, pace: own }, world, ({ status, retryAfterSeconds }) => {
         turn.end();
-        if (status !== 200) return again((retryAfterSeconds ?? 5) * 1_000);
+        if (status !== 200) {
+          clock.after((retryAfterSeconds ?? 5) * 1_000, attempt);
+          return;
+        }
         under -= 1;
-        record.lastMs = clock.nowMs();
-        return next();
+        made += 1;
+        goOn();
       });
     });
   };
-  return () => left + under === 0;
+  clock.after(meanLifeMs, renew);
+  goOn();
 };
 
-/** The export stands behind the functions. */
-const exportNth = 99;
+/** Tells whether it has made all its calls. */
+const startExport = ({ fromMs, calls, concurrency }: Load['export'], world: World): (() => boolean) => {
+  const { clock, record } = world;
+  let isExported = false;
+  clock.after(fromMs, () => {
+    const job = { nth: exportNth, calls, concurrency, untilMs: Number.POSITIVE_INFINITY };
+    startJob(job, world, () => {
+      record.lastMs = clock.nowMs();
+      isExported = true;
+    });
+  });
+  return () => isExported;
+};
+
+const startReconcile = (load: Load, world: World): { runs: ReconcileRun[]; isOver(): boolean } => {
+  const { clock, record } = world;
+  const { reconcile } = load;
+  const runs: ReconcileRun[] = [];
+  if (reconcile === undefined) return { runs, isOver: () => true };
+  let left = reconcile.fromMs.length;
+  for (const fromMs of reconcile.fromMs)
+    clock.after(fromMs, () => {
+      const planned = planOf(load, reconcile, record, fromMs);
+      const untilMs = fromMs + reconcile.longestMs;
+      const { concurrency } = reconcile;
+      const job = { nth: reconcileNth, calls: callsIn(planned), concurrency, untilMs };
+      startJob(job, world, (made) => {
+        left -= 1;
+        runs.push({ fromMs, endedMs: clock.nowMs(), planned, made });
+      });
+    });
+  return { runs, isOver: () => left === 0 };
+};
+
+/** What has no queue stands behind the functions. */
+export const [reconcileNth, exportNth] = [98, 99];
 
 const countCall = ({ calls }: Lane, nowMs: number): void => {
   const minute = minuteOf(nowMs);

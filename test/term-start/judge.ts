@@ -1,4 +1,4 @@
-import type { Scenario, Simulated } from './fleet.ts';
+import { reconcileNth, type Scenario, type Simulated } from './fleet.ts';
 import { type Load, minuteMs, type Stream, sentBy } from './load.ts';
 import { cost, type Window } from './platform.ts';
 import { type Lane, type Record, receiptsAt, sliceMinutes, waitSecondsAt } from './record.ts';
@@ -41,7 +41,7 @@ export const judge = ({ load, platform }: Scenario, { record, windows, isDone }:
   });
   const requests = sum(windows.map((each) => each.requests));
   const refused = sum(windows.map((each) => each.refused));
-  const least = leastMs(load, budget) - load.floodMs;
+  const least = leastMs(load, budget, callsOf(record, reconcileNth)) - load.floodMs;
   return [
     atLeast('budget used', limit.use, useOf(windows, record.work)),
     atMost('requests refused', limit.refused, refused / requests),
@@ -102,7 +102,7 @@ const isCalm = (demands: Demand[], callsAt: (minute: number) => number): ((slice
 };
 
 /** When the last call could have been made, if each minute's whole budget had been used as long as there was anything to do. */
-const leastMs = (load: Load, budget: number[]): number => {
+const leastMs = (load: Load, budget: number[], beside: Uint32Array | undefined): number => {
   const demands = load.functions.flatMap(({ streams, callsPerMessage }) =>
     streams.map((stream) => ({ stream, calls: callsPerMessage })),
   );
@@ -113,12 +113,17 @@ const leastMs = (load: Load, budget: number[]): number => {
   for (; minute < budget.length; minute += 1) {
     const calls = budget[minute] ?? 0;
     backlog += demandIn(demands, minute) + (minute === exportMinute ? load.export.calls : 0);
+    // It may take longer than all else, and asks for what others leave.
+    backlog += beside?.[minute] ?? 0;
     // A minute's budget is there at its beginning.
     if (backlog <= calls && minute >= lastMinute - 1) return minute * minuteMs;
     backlog = Math.max(0, backlog - calls);
   }
   return minute * minuteMs;
 };
+
+const callsOf = ({ lanes }: Record, nth: number): Uint32Array | undefined =>
+  lanes.find((lane) => lane.nth === nth)?.calls;
 
 type Pair = readonly [Lane, Lane];
 

@@ -1,5 +1,7 @@
 import type { Floor } from './judge.ts';
-import type { Told } from './told.ts';
+import { hourMs } from './load.ts';
+import { callsIn, partsOfPlan } from './reconcile.ts';
+import type { Told, ToldRun } from './told.ts';
 
 const shownAs: { [name: string]: (value: number) => string } = {
   'budget used': (value) => percent(value, 1),
@@ -18,8 +20,9 @@ const percent = (value: number, digits: number): string => `${(value * 100).toFi
 const number = (value: number): string => `${Math.round(value * 1_000) / 1_000}`;
 
 /** For a terminal: the floors of one variant, and what became of each class and function. */
-export const textOf = ({ name, part, floors, lanes, minutes, wallSeconds, calls, refused }: Told): string =>
-  [
+export const textOf = (all: Told): string => {
+  const { name, part, floors, lanes, minutes, wallSeconds, calls, refused, reconciled } = all;
+  return [
     '',
     `${name}${part === 1 ? '' : `, ${part} of the load`}: ${calls} calls and ${refused} refused in ${(minutes / 60).toFixed(1)} h, simulated in ${wallSeconds.toFixed(0)} s`,
     ...floors.map(
@@ -31,7 +34,12 @@ export const textOf = ({ name, part, floors, lanes, minutes, wallSeconds, calls,
       (lane) =>
         `  ${lane.name.padEnd(24)}${lane.priority.padEnd(8)}${String(lane.done).padStart(10)}${told(lane.p50).padStart(10)}${told(lane.p95).padStart(10)}${String(lane.receipts ?? '–').padStart(10)}${String(lane.letters).padStart(9)}`,
     ),
+    ...reconciled.map((run) => {
+      const [planned, made, reached, time, share] = cellsOf(run);
+      return `  reconcile from ${hourOf(run.fromMs)}: ${made} of ${planned} calls (${reached} of what is recent, the sample and the slice), ${time}, ${share} of the budget`;
+    }),
   ].join('\n');
+};
 
 const told = (value: number | undefined): string => (value === undefined ? '–' : seconds(value));
 
@@ -51,5 +59,56 @@ export const summaryOf = (all: Told[]): string => {
       return `| ${name}${part === 1 ? '' : `, ${part} of the load`} | ${cells.join(' | ')} |`;
     }),
     '',
+    ...reconcileTableOf(all),
   ].join('\n');
+};
+
+const reconcileTableOf = (all: Told[]): string[] => {
+  const runs = all.flatMap(({ name, reconciled }) => reconciled.map((run) => ({ name, run })));
+  if (runs.length === 0) return [];
+  return [
+    '| reconcile | calls planned | made | of what is recent, of the sample, of the slice | time | of the budget |',
+    '| --- | ---: | ---: | ---: | ---: | ---: |',
+    ...runs.map(({ name, run }) => `| ${name}, from ${hourOf(run.fromMs)} | ${cellsOf(run).join(' | ')} |`),
+    '',
+    ...urgentTableOf(all),
+  ];
+};
+
+const hourOf = (ms: number): string => `${Math.round((100 * ms) / hourMs) / 100} h`;
+
+const cellsOf = (run: ToldRun): string[] => [
+  callsIn(run.planned).toLocaleString('en'),
+  run.made.toLocaleString('en'),
+  reachedOf(run)
+    .map((part) => percent(part, 0))
+    .join(', '),
+  `${((run.endedMs - run.fromMs) / hourMs).toFixed(1)} h`,
+  percent(run.share, 1),
+];
+
+/** It looks at one after the other. */
+const reachedOf = ({ planned, made }: ToldRun): number[] => {
+  let left = made;
+  return partsOfPlan.map((part) => {
+    const reached = Math.min(left, planned[part]);
+    left -= reached;
+    return reached / planned[part];
+  });
+};
+
+/** Those with reconcile beside the same without it. */
+const urgentTableOf = ([without, ...others]: Told[]): string[] => {
+  const withIt = others.filter(({ reconciled }) => reconciled.length > 0);
+  const all = without === undefined ? withIt : [without, ...withIt];
+  const spans = (without?.urgent ?? []).filter(({ p95 }) => p95 !== undefined);
+  return [
+    `| urgent p95, sent from | ${spans.map(({ fromMs, toMs }) => `${hourOf(fromMs)} to ${hourOf(toMs)}`).join(' | ')} | the last is done at |`,
+    `| --- |${' ---: |'.repeat(spans.length + 1)}`,
+    ...all.map(({ name, urgent, lastMs }) => {
+      const waits = spans.map(({ fromMs }) => told(urgent.find((each) => each.fromMs === fromMs)?.p95));
+      return `| ${name} | ${waits.join(' | ')} | ${hourOf(lastMs)} |`;
+    }),
+    '',
+  ];
 };

@@ -1,21 +1,26 @@
 import { describe, expect, test } from 'vitest';
+import { reconcileSettingsFrom } from '../../lib/config/settings.ts';
+import { memoryDays } from '../../lib/ledger/table.ts';
 import { writtenPart } from '../documents.ts';
 import { type Scenario, simulate } from './fleet.ts';
 import { judge } from './judge.ts';
-import { type FunctionLoad, type Load, minuteMs, termStart } from './load.ts';
+import { type FunctionLoad, hourMs, type Load, minuteMs, termStart } from './load.ts';
 import { plotOf } from './plot.ts';
 import { createQueue } from './queue.ts';
+import { callsIn, planOf, type ReconcileLoad, reconcileDefaults, reconcileOf } from './reconcile.ts';
+import { createRecord } from './record.ts';
 import { summaryOf, textOf } from './report.ts';
-import { tell } from './told.ts';
+import { type Told, tell } from './told.ts';
 import { scenarioOf, ungated, type Variant, variants } from './variants.ts';
+
+const functionLoad = (name: string, streams: FunctionLoad['streams']): FunctionLoad => {
+  const known = termStart().functions.find((each) => each.name === name);
+  if (known === undefined) throw new Error(`No function is called ${name}`);
+  return { ...known, streams };
+};
 
 /** Half an hour with everything in it: bulk messages alone, then two equal floods, with a small function beside them. */
 const smallLoad = (): Load => {
-  const like = (name: string): FunctionLoad => {
-    const known = termStart().functions.find((each) => each.name === name);
-    if (known === undefined) throw new Error(`No function is called ${name}`);
-    return { ...known, streams: [] };
-  };
   const stream = (from: number, to: number, messages: number, isBulk = false) => ({
     ...{ fromMs: from * minuteMs, toMs: to * minuteMs, messages, isBulk },
   });
@@ -23,11 +28,11 @@ const smallLoad = (): Load => {
     floodMs: 10 * minuteMs,
     export: { fromMs: 12 * minuteMs, calls: 500, concurrency: 4 },
     functions: [
-      { ...like('user-attributes-update'), streams: [stream(1, 2, 15_000, true)] },
-      { ...like('enrollment-create'), streams: [stream(10, 12, 60_000)] },
-      { ...like('grade-push'), streams: [stream(0, 10, 600), stream(10, 12, 60_000)] },
-      { ...like('enrollment-remove'), streams: [stream(0, 30, 3_000)] },
-      { ...like('profile-image-update'), streams: [stream(0, 30, 500)] },
+      functionLoad('user-attributes-update', [stream(1, 2, 15_000, true)]),
+      functionLoad('enrollment-create', [stream(10, 12, 60_000)]),
+      functionLoad('grade-push', [stream(0, 10, 600), stream(10, 12, 60_000)]),
+      functionLoad('enrollment-remove', [stream(0, 30, 3_000)]),
+      functionLoad('profile-image-update', [stream(0, 30, 500)]),
     ],
   };
 };
@@ -67,6 +72,86 @@ describe('half an hour of the term start', () => {
     expect(isDone).toBe(true);
     expect(sum(record.lanes.map(({ done }) => done))).toBe(sum(sent));
     expect(sum(windows.map(({ ours }) => ours)) / 10).toBe(sum(sent) + scenario.load.export.calls);
+  });
+});
+
+describe('reconcile in the twentieth part of a term start', () => {
+  const [without, byNight, allDay] = variants
+    .slice(0, 3)
+    .map((variant) => tell({ ...variant, part: 0.05 }, 1)) as [Told, Told, Told];
+  const p95Of = ({ urgent }: Told): number[] => urgent.flatMap(({ p95 }) => p95 ?? []);
+  const floorOf = ({ floors }: Told, name: string): number =>
+    floors.find((each) => each.name === name)?.measured ?? Number.NaN;
+
+  test('leaves urgent messages their time outside the flood, and within it to those whose share it is', () => {
+    for (const name of ['urgent p95 within budget', 'urgent p95 of small functions in the flood'])
+      for (const told of [byNight, allDay]) expect(floorOf(told, name)).toBe(floorOf(without, name));
+  });
+
+  test('delays the flood by its least share alone, and wastes nothing', () => {
+    for (const told of [byNight, allDay]) {
+      expect(told.lastMs / without.lastMs).toBeLessThan(1.03);
+      expect(floorOf(told, 'time over the least')).toBeLessThan(
+        floorOf(without, 'time over the least') + 0.01,
+      );
+      expect(floorOf(told, 'requests refused')).toBeLessThanOrEqual(0.001);
+      // Waits are counted in steps of 5 %; whoever waits for the end of the flood waits as much longer as that comes later.
+      const laterSeconds = (told.lastMs - without.lastMs) / 1_000;
+      for (const [at, p95] of p95Of(told).entries())
+        expect(p95).toBeLessThan(1.06 * (p95Of(without)[at] ?? 0) + laterSeconds);
+    }
+  });
+
+  test('reads nearly all that it plans beside the load of every day, and next to nothing in the flood', () => {
+    const [before, inFlood] = allDay.reconciled.map(({ planned, made }) => made / callsIn(planned));
+    expect(before).toBeGreaterThan(0.9);
+    expect(inFlood).toBeLessThan(0.1);
+    for (const { endedMs, fromMs } of allDay.reconciled)
+      expect(endedMs - fromMs).toBeLessThan(8 * 0.05 * hourMs + 2 * minuteMs);
+  });
+});
+
+describe('what reconcile has to read', () => {
+  const load = (): Load => ({
+    ...smallLoad(),
+    functions: [
+      functionLoad('grade-push', [{ fromMs: 0, toMs: 24 * hourMs, messages: 24_000 }]),
+      functionLoad('enrollment-create', [{ fromMs: 0, toMs: 24 * hourMs, messages: 2_400 }]),
+    ],
+  });
+  const of: ReconcileLoad = { ...reconcileOf(1, 'by night'), orgUnits: 100, sample: 0 };
+
+  test('is a call for each grade of the last 25 hours and for each classlist of its enrollments, and a part of the days before', () => {
+    const planned = planOf(load(), of, createRecord(), 0);
+    expect(planned.recent).toBe(25_000 + 100);
+    expect(planned.sample).toBe(0);
+    expect(planned.slice).toBeCloseTo((24_000 * memoryDays - 25_000 + 100) / 28, -2);
+  });
+
+  test('is what was written in the simulation, once it has lived that long', () => {
+    const record = createRecord();
+    record.laneOf(0, 'urgent').calls[60] = 7;
+    record.laneOf(0, 'urgent').calls[26 * 60] = 11;
+    expect(planOf(load(), of, record, 26.5 * hourMs).recent).toBe(11);
+    expect(planOf(load(), of, record, 2 * hourMs).recent).toBe(7 + 11 + 23_000 + 100);
+  });
+
+  test('has a sample of grades and enrollments together, and the settings of the function', () => {
+    const url = 'https://none.example.edu';
+    const environment = {
+      ...{ PLATFORM_URL: url, SECRET_PREFIX: 'x', LEDGER_TABLE: 'a-table' },
+      ...{ LEDGER_KEY_SECRET: 'a-key', RECONCILE_BUCKET: 'a-bucket' },
+      DEAD_LETTER_QUEUE_URL: `${url}/dead-letters`,
+    };
+    const { sample } = planOf(load(), { ...of, sample: 1_100, orgUnits: 1_000_000 }, createRecord(), 0);
+    expect(sample).toBe(1_100);
+    expect(reconcileSettingsFrom(environment)).toMatchObject({
+      RECONCILE_LONGEST_HOURS: reconcileDefaults.longestHours,
+      RECONCILE_CONCURRENCY: reconcileDefaults.concurrency,
+      RECONCILE_RECENT_HOURS: reconcileDefaults.recentHours,
+      RECONCILE_SAMPLE: reconcileDefaults.sample,
+      RECONCILE_NIGHTS: reconcileDefaults.nights,
+    });
   });
 });
 
@@ -148,6 +233,17 @@ describe('what is shown', () => {
     }
   });
 
+  test('tells of each run of reconcile how far it came, and the urgent messages beside it', () => {
+    const [without, byNight] = variants.slice(0, 2).map((each) => tell({ ...each, part: 0.01 }, 1)) as [
+      Told,
+      Told,
+    ];
+    expect(textOf(byNight)).toContain('reconcile from 0 h: ');
+    expect(summaryOf([without, byNight])).toMatch(/^\| reconcile by night, from 0\.24 h \| [\d,]+ \|/m);
+    expect(summaryOf([without, byNight])).toMatch(/^\| headers \| [\d.]+ (s|min) \|/m);
+    expect(summaryOf([without])).not.toContain('reconcile');
+  });
+
   test('is drawn', () => {
     const picture = plotOf(told);
     expect(picture).not.toMatch(/NaN|undefined|Infinity/);
@@ -155,7 +251,8 @@ describe('what is shown', () => {
   });
 
   test('stands in test/README.md, with every variant', () => {
-    const rows = writtenPart('term-start').match(/^\| .* \|$/gm) ?? [];
+    const [floors = ''] = writtenPart('term-start').split('\n| reconcile |');
+    const rows = floors.match(/^\| .* \|$/gm) ?? [];
     expect(rows).toHaveLength(3 + variants.length + ungated.length);
     for (const { name, mustHold } of [...variants, ...ungated])
       expect(rows.some((row) => row.startsWith(`| ${name}`) && row.includes('**') !== mustHold)).toBe(true);

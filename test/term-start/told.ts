@@ -1,7 +1,9 @@
 import { priorities } from '../../lib/telemetry/pace-use.ts';
-import { simulate } from './fleet.ts';
+import { exportNth, simulate } from './fleet.ts';
 import { type Floor, judge } from './judge.ts';
-import { cost } from './platform.ts';
+import { type Load, minuteMs } from './load.ts';
+import { cost, type Window } from './platform.ts';
+import { type ReconcileLoad, type ReconcileRun, reconcileOf } from './reconcile.ts';
 import { type Lane, receiptsAt, sliceMinutes, waitSecondsAt } from './record.ts';
 import { scenarioOf, type Variant } from './variants.ts';
 
@@ -17,7 +19,18 @@ export type Told = {
   floors: Floor[];
   lanes: ToldLane[];
   slices: Slice[];
+  /** When the last message was done, and the last call of the export. */
+  lastMs: number;
+  /** Of urgent messages, by when they were sent: in which time reconcile may run, whether or not it does. */
+  urgent: UrgentIn[];
+  reconciled: ToldRun[];
 };
+
+/** The flood by itself: beside it, nothing of what was sent before would be seen. */
+type UrgentIn = { fromMs: number; toMs: number; p95: number | undefined };
+
+/** One run of reconcile; `share` is of the budget while it lasted. */
+export type ToldRun = ReconcileRun & { share: number };
 
 type ToldLane = {
   name: string;
@@ -83,15 +96,44 @@ export const tell = (variant: Variant, seed: number): Told => {
     calls: windows.reduce((all, { requests }) => all + requests, 0),
     refused: windows.reduce((all, each) => all + each.refused, 0),
     floors: judge(scenario, simulated),
+    lastMs: record.lastMs,
+    urgent: spansOf(scenario.load, reconcileOf(variant.part, 'all day')).map(({ fromMs, toMs }) => ({
+      ...{ fromMs, toMs },
+      p95: waitSecondsAt(0.95, of('urgent'), (slice) => {
+        const sentMs = slice * sliceMinutes * minuteMs;
+        return sentMs >= fromMs && sentMs < toMs;
+      }),
+    })),
+    reconciled: simulated.reconciled.map((run) => ({
+      ...run,
+      share: (cost * run.made) / creditsBetween(windows, run),
+    })),
     slices,
     lanes: [...record.lanes]
       .sort((one, other) => one.nth - other.nth)
       .map((lane) => ({
         ...{ priority: lane.priority, done: lane.done, letters: lane.letters },
-        name: functions[lane.nth]?.name ?? 'course-export',
+        name: functions[lane.nth]?.name ?? (lane.nth === exportNth ? 'course-export' : 'reconcile'),
         p50: waitSecondsAt(0.5, [lane]),
         p95: waitSecondsAt(0.95, [lane]),
         receipts: receiptsAt(0.99, [lane]),
       })),
   };
 };
+
+/** The times of the runs, parted where the flood begins. */
+const spansOf = ({ floodMs }: Load, { fromMs: all, longestMs }: ReconcileLoad) =>
+  all.flatMap((fromMs) => {
+    const toMs = fromMs + longestMs;
+    if (floodMs <= fromMs || floodMs >= toMs) return [{ fromMs, toMs }];
+    return [
+      { fromMs, toMs: floodMs },
+      { fromMs: floodMs, toMs },
+    ];
+  });
+
+const creditsBetween = (windows: Window[], { fromMs, endedMs }: ReconcileRun): number =>
+  windows.reduce((sum, { budget }, minute) => {
+    const lastsMs = Math.min(endedMs, (minute + 1) * minuteMs) - Math.max(fromMs, minute * minuteMs);
+    return sum + budget * Math.max(0, lastsMs / minuteMs);
+  }, 0);

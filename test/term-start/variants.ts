@@ -1,6 +1,7 @@
 import type { Scenario } from './fleet.ts';
 import { hourMs, minuteMs, termStart } from './load.ts';
 import type { PlatformOptions } from './platform.ts';
+import { reconcileOf, type Schedule } from './reconcile.ts';
 
 export type Variant = {
   name: string;
@@ -9,6 +10,8 @@ export type Variant = {
   /** Of the load, and of its day. */
   part: number;
   batchSize?: number;
+  /** When writes are compared with the platform beside it. */
+  reconcile?: Schedule;
   platform: Partial<PlatformOptions>;
 };
 
@@ -17,6 +20,8 @@ const noon = 12 * hourMs;
 
 export const variants: Variant[] = [
   { name: 'headers', mustHold: true, part: 1, platform: {} },
+  { name: 'reconcile by night', mustHold: true, part: 1, reconcile: 'by night', platform: {} },
+  { name: 'reconcile all day', mustHold: true, part: 1, reconcile: 'all day', platform: {} },
   { name: 'no headers', mustHold: true, part: 1, platform: { headers: false } },
   {
     name: 'two strange clients use 30 %',
@@ -57,10 +62,10 @@ export const variantNamed = (name: string): Variant => {
 };
 
 export const scenarioOf = (
-  { mustHold, part, batchSize = 50, platform }: Variant,
+  { mustHold, part, batchSize = 50, reconcile, platform }: Variant,
   seed: number,
 ): Scenario => ({
-  load: termStart({ part, batchSize }),
+  load: { ...termStart({ part, batchSize }), ...(reconcile && { reconcile: reconcileOf(part, reconcile) }) },
   isGated: mustHold,
   ...{ seed, maxMs: 4 * 24 * hourMs },
   platform: {
