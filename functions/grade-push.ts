@@ -6,6 +6,7 @@ import { MessageFailure } from '../lib/failure.ts';
 import type { Integration, IntegrationContext } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { grade } from '../lib/message-fields/grade.ts';
+import { comparableText } from '../lib/platform/core/rich-text.ts';
 import { getGradeObjects } from '../lib/platform/resources/grade-objects.ts';
 import * as grades from '../lib/platform/resources/grades.ts';
 
@@ -17,8 +18,8 @@ type Data = z.infer<typeof data>;
 
 const wanted = ({ grade, comments, privateComments }: Data): Record<string, string> => ({
   grade: JSON.stringify(grade.value),
-  ...(comments !== undefined && { comments }),
-  ...(privateComments !== undefined && { privateComments }),
+  ...(comments !== undefined && { comments: comparableText(comments) }),
+  ...(privateComments !== undefined && { privateComments: comparableText(privateComments) }),
 });
 
 const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
@@ -94,8 +95,13 @@ export const integration: Integration<Data> = {
     shown: async (given, context) => {
       const value = await shown(given, context);
       if (value === undefined) return undefined;
-      const { grade, changedMs, ...comments } = value;
-      return { fields: { ...comments, grade: grade && JSON.stringify(grade) }, changedMs };
+      const { grade, comments, privateComments, changedMs } = value;
+      const fields = {
+        grade: grade && JSON.stringify(grade),
+        comments: comparableText(comments),
+        privateComments: privateComments === undefined ? undefined : comparableText(privateComments),
+      };
+      return { fields, changedMs };
     },
   },
 };

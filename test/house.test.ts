@@ -127,18 +127,18 @@ describe('an entry that is missing in serverless.yml is named:', () => {
 
 /**
  * The rooms from the top down, each with the rooms that it may see: imports run downwards only. A room is a folder of `lib` or a
- * file that lies in it; `platform`, `dead-letters`, `crosswalk` and `snapshots` have rooms within.
+ * file that lies in it; `platform`, `dead-letters`, `crosswalk`, `snapshots` and `reconcile` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'console wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk crosswalk/names deployment snapshots desk telemetry ledger redaction',
+  cli: 'console markup wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk telemetry ledger redaction',
   console:
-    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots mapping desk failure redaction aws',
+    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots mapping desk failure redaction aws',
   markup: 'wording redaction',
   wording:
-    'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting dead-letters/reading publish snapshots/desk deployment snapshots desk telemetry ledger redaction',
+    'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
-    'dead-letters/replay connection dead-letters/reading deployment crosswalk/fill course-export change-poll snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
+    'dead-letters/replay connection dead-letters/reading deployment reconcile crosswalk/fill course-export change-poll snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',
   'dead-letters/edit':
     'dead-letters/replay dead-letters/reading deployment desk message failure redaction envelope json',
   'dead-letters/verify':
@@ -148,13 +148,16 @@ const rooms: Record<string, string> = {
     'connection dead-letters/reading deployment desk dead-letter message failure platform/core aws',
   'dead-letters': 'dead-letters/reading publish deployment desk ledger aws json',
   connection:
-    'waiting dead-letters/reading snapshots/desk deployment snapshots config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
+    'waiting reconcile/desk dead-letters/reading snapshots/desk deployment snapshots config telemetry credentials failure platform/resources platform platform/auth platform/core pace aws json',
   waiting: 'dead-letters/reading deployment desk failure aws',
+  'reconcile/desk': 'dead-letters/reading deployment reconcile durable desk aws json',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
   publish: 'deployment mapping integration desk dead-letter message ledger failure aws envelope json',
   'snapshots/desk': 'deployment snapshots aws json',
   'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
+  reconcile:
+    'snapshots durable delivery message-fields integration config telemetry message files crosswalk ledger failure platform/resources platform platform/core sis-ids redaction aws sorted',
   'crosswalk/fill':
     'mapping durable delivery config telemetry files crosswalk failure platform/resources platform platform/core aws sorted',
   'course-export':
@@ -195,7 +198,7 @@ const rooms: Record<string, string> = {
 
 const roomOf = (file: string): string => {
   const path = file.replace(/^lib\//, '').replace(/\.\w+$/, '');
-  const within = /^(?:platform|dead-letters|crosswalk|snapshots)\/[^/]+(?=\/)/.exec(path);
+  const within = /^(?:platform|dead-letters|crosswalk|snapshots|reconcile)\/[^/]+(?=\/)/.exec(path);
   return within?.[0] ?? path.replace(/\/.*/, '');
 };
 
@@ -208,8 +211,8 @@ describe('rooms', () => {
   });
   test('are few enough to be known by name', () => {
     const folders = new Set(names.map((name) => name.replace(/\/.*/, '')));
-    // With that of the configuration, which is the root.
-    expect(folders.size + 1).toBeLessThanOrEqual(40);
+    // With that of the configuration, which is the root. 40 until `reconcile`.
+    expect(folders.size + 1).toBeLessThanOrEqual(41);
   });
   test.each(names)('%s sees only what is below it', (room) => {
     const upwards = seenFrom(room).filter((each) => !(names.indexOf(each) > names.indexOf(room)));
@@ -245,12 +248,12 @@ describe('imports', () => {
   });
 });
 
-test('the console stays small: a room of 1,900 lines, and a script of 20 KB', () => {
+test('the console stays small: a room of 2,025 lines, and a script of 20 KB', () => {
   const lines = filesIn('lib/console', '').flatMap((file) =>
     /\.\w+$/.test(file) ? read(file).trimEnd().split('\n') : [],
   );
-  // 1,800 until the screen Snapshots, which has the rest.
-  expect(lines.length).toBeLessThanOrEqual(1_900);
+  // 1,800 until the screen Snapshots, and 1,900 until the screen Reconcile, which has the rest.
+  expect(lines.length).toBeLessThanOrEqual(2_025);
   expect(Buffer.byteLength(read('lib/markup/console.js'))).toBeLessThanOrEqual(20 * 1024);
 });
 

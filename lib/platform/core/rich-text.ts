@@ -44,6 +44,10 @@ export const plainText = async (text: z.infer<typeof richText> | null | undefine
   return Text || (Html ? textOfHtml(Html) : '');
 };
 
+/** The same of a text that was sent as of what the platform makes of it: it may store line ends, hard spaces and edges in its own way. */
+export const comparableText = (text: string): string =>
+  text.replace(/\r\n?/g, '\n').replaceAll('\u00a0', ' ').trim();
+
 const textOfHtml = async (html: string): Promise<string> => {
   const written = Array.from(piecesOf(html), (piece) =>
     'text' in piece ? piece.text : /^(br|\/(p|div|li))$/.test(piece.tag) ? '\n' : '',
