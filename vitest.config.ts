@@ -33,6 +33,8 @@ const ownProcess = [
   'test/effect/planted.test.ts',
   'test/lib/durable/job.test.ts',
   'test/lib/course-export/passes.test.ts',
+  'test/lib/reconcile/resend.test.ts',
+  'test/lib/reconcile/resend-end-to-end.test.ts',
   'test/local/durable-executions.test.ts',
   'test/package/durable.test.ts',
 ];

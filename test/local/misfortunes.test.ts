@@ -1,3 +1,4 @@
+// @module-tag long
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DeadLetter } from '../../lib/dead-letter.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { reconcileSettingsFrom } from '../../lib/config/settings.ts';
 import { memoryDays } from '../../lib/ledger/table.ts';
 import { writtenPart } from '../documents.ts';
@@ -75,10 +75,13 @@ describe('half an hour of the term start', () => {
   });
 });
 
-describe('reconcile in the twentieth part of a term start', () => {
-  const [without, byNight, allDay] = variants
-    .slice(0, 3)
-    .map((variant) => tell({ ...variant, part: 0.05 }, 1)) as [Told, Told, Told];
+describe('reconcile in the twentieth part of a term start', { tags: ['long'] }, () => {
+  let [without, byNight, allDay] = [] as unknown as [Told, Told, Told];
+  beforeAll(() => {
+    [without, byNight, allDay] = variants
+      .slice(0, 3)
+      .map((variant) => tell({ ...variant, part: 0.05 }, 1)) as [Told, Told, Told];
+  });
   const p95Of = ({ urgent }: Told): number[] => urgent.flatMap(({ p95 }) => p95 ?? []);
   const floorOf = ({ floors }: Told, name: string): number =>
     floors.find((each) => each.name === name)?.measured ?? Number.NaN;
