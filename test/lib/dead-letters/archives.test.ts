@@ -29,7 +29,7 @@ test('what was discarded and what was edited is listed, the newest first, with i
   const { originals } = await editLetters(target, {
     ...{ ...common, filter: { id: [other] }, includeUncertain: false, reveal: false, isOpened: false },
     ...{ canary: 0, rate: 500, stopAfter: 5, waitSeconds: 0.1 },
-    change: async (body) => body.replace('8.5', '7'),
+    change: async (body) => body.replace('"points":8.5', '"points":7'),
   });
   await put('audit/2026/01/31/none.json');
   const { archives, isWhole } = await listArchives(target, {

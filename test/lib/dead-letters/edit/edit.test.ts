@@ -18,7 +18,7 @@ const edit = (office: Office, id: string, options: Partial<Parameters<typeof edi
       waitSeconds: 5,
       signal: never,
     },
-    change: async (body) => body.replace('8.5', '7'),
+    change: async (body) => body.replace('"points":8.5', '"points":7'),
     confirm: async () => true,
     ...options,
   });
@@ -36,7 +36,7 @@ describe('an edited message', () => {
     expect({ ended, counts }).toMatchObject({ ended: 'done', counts: { sent: 1, unknown: 1 } });
     expect(plan.difference).toEqual([{ field: 'data.grade.points', before: 8.5, after: 7 }]);
     const [message] = await office.take(office.queueOf('grade-push').url);
-    expect(message?.Body).toBe(body.replace('8.5', '7'));
+    expect(message?.Body).toBe(body.replace('"points":8.5', '"points":7'));
     expect(message?.MessageAttributes).toMatchObject({
       trace: { StringValue: 'abc' },
       replays: { StringValue: '2' },

@@ -17,7 +17,7 @@ test('the original of an edited letter is read back to the byte', async () => {
   const { originals } = await editLetters(office.target, {
     ...{ filter: { id: [id] }, audit: office.audit, reason: 'typo', includeUncertain: false, reveal: false },
     ...{ isOpened: false, canary: 0, rate: 500, stopAfter: 5, waitSeconds: 0.1, signal: never },
-    change: async (text) => text.replace('8.5', '7'),
+    change: async (text) => text.replace('"points":8.5', '"points":7'),
     confirm: async () => true,
   });
   expect(await originalOf(office.target, originals[id] ?? '')).toEqual({ body });
