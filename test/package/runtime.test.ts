@@ -14,14 +14,15 @@ beforeAll(async () => {
     change: { timeoutMs: 15_000 },
     // Time enough to be found at work where the machine is busy.
     settings: { ATTEMPT_TIMEOUT_MS: '13000', RESERVE_MS: '500' },
-    visibilitySeconds: 2,
+    // Else another container has the message while this one is at work, and the idle one of them may be killed.
+    visibilitySeconds: 16,
   });
 }, slowMs);
 afterAll(() => deployed?.close());
 
 const send = async (name: string) => deployed.send(name, await example(name));
 const until = (holds: () => boolean | Promise<boolean>) =>
-  vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 40_000, interval: 100 });
+  vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 50_000, interval: 100 });
 const failed = (name: string, errorType: string) => until(() => deployed.errorsOf(name).includes(errorType));
 
 /** A message that is being handled when its container meets this end: the platform does not answer until then. */
