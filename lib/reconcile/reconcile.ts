@@ -6,6 +6,7 @@ import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import type { Engine, Job } from '../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
 import { createResults } from '../durable/results.ts';
+import { enoughTime, timeLeft } from '../durable/time.ts';
 import { safeText } from '../redaction/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, segments } from './choose.ts';
@@ -342,17 +343,6 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   }
   return all;
 };
-
-/** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
-const enoughTime = async ({ engine, wholeMs }: Run, name: string): Promise<void> => {
-  const seconds = await engine.step(name, {
-    work: async () => (engine.leftMs() < wholeMs / 2 ? engine.leftMs() / 1000 + 1 : 0),
-  });
-  if (seconds > 0) await engine.wait(`${name}: the next invocation`, seconds);
-};
-
-const timeLeft = ({ engine, services }: Run): number =>
-  Math.max(1, engine.leftMs() - services.limits.reserveMs);
 
 type Told = {
   begun: Begun;

@@ -2,6 +2,7 @@ import type { BackoffLimits } from '../../delivery/backoff.ts';
 import type { Engine, Job } from '../../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../../durable/older-executions.ts';
 import { createResults } from '../../durable/results.ts';
+import { enoughTime, timeLeft } from '../../durable/time.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import type { CallInput } from '../../platform/core/request.ts';
 import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
@@ -360,19 +361,6 @@ const movedSoFar = async (source: CrosswalkSource, store: FillServices['store'])
   if (told === undefined) await store.writeJson(movedKey(source), { codes: [] } satisfies MovedCodes);
   return movedIn(told);
 };
-
-/** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
-const enoughTime = async ({ engine, wholeMs, services }: Run, name: string): Promise<void> => {
-  const seconds = await engine.step(name, {
-    work: async () => (engine.leftMs() < wholeMs / 2 ? engine.leftMs() / 1000 + 1 : 0),
-    // A process may die here, too.
-    backoff: services.limits.backoff,
-  });
-  if (seconds > 0) await engine.wait(`${name}: the next invocation`, seconds);
-};
-
-const timeLeft = ({ engine, services }: Run): number =>
-  Math.max(1, engine.leftMs() - services.limits.reserveMs);
 
 /** A failure that lasts ends the fill, and the next one begins. */
 const unlessTooLong = async <Result>(untilMs: number, work: () => Promise<Result>): Promise<Result> => {
