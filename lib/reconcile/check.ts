@@ -150,7 +150,12 @@ const judgedBy = (
 /** Whoever was to be removed and is there has any role at all, even where privacy hides it. */
 const enrolled: Shown = { fields: { whole: [] }, changedMs: undefined };
 
-const isRemoved = (resource: string, whole: Field | undefined, digestsOf: Checking['digestsOf']): boolean =>
+/** Whether the last write of an enrollment was to remove it. */
+export const isRemoved = (
+  resource: string,
+  whole: Field | undefined,
+  digestsOf: Checking['digestsOf'],
+): boolean =>
   whole?.digest !== undefined && digestsOf(resource, 'whole', removedDigested).includes(whole.digest);
 
 /** What differs says something only if nothing was written since it was chosen, and nothing is in progress. */

@@ -21,7 +21,6 @@ import {
   unreadable,
 } from './check.ts';
 import { chosenLine, garbageMb, groupsIn } from './parts.ts';
-
 import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
 import { noReasons, type Reason, reasons, type Selection } from './select.ts';
 

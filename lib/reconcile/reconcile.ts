@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import type { Attributes } from '../aws/dynamodb.ts';
 import type { Crosswalk } from '../crosswalk/look-up.ts';
@@ -27,6 +26,7 @@ import {
   decidedSchema,
   findingsKey,
   latestKey,
+  newRunId,
   type Report,
   reconcilePrefix,
   reportKey,
@@ -126,8 +126,7 @@ const begin = async (run: Run): Promise<Begun> => {
   const { request, services } = run;
   const { store, limits } = services;
   const startedMs = Date.now();
-  const mark = randomBytes(4).toString('hex');
-  const runId = request.id ?? `${new Date(startedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark}`;
+  const runId = request.id ?? newRunId();
   const latest = (await store.readJsonIfAny(latestKey)) as { id: string } | undefined;
   const before = latest && reportSchema.safeParse(await store.readJsonIfAny(reportKey(latest.id))).data;
   const begun: Begun = {

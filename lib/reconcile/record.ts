@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { classes, type EffectClass } from './classes.ts';
 import { reasons } from './select.ts';
@@ -15,6 +16,11 @@ export const acceptedPrefix = `${reconcilePrefix}accepted/`;
 
 /** As in `20261123T020000Z-0a1b2c3d`: they sort by when the runs began. */
 export const runId = z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/);
+/** The first part of such an id. */
+export const timeText = (ms: number): string =>
+  `${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
+/** Of a run, or of what an operator asks of the function. */
+export const newRunId = (): string => `${timeText(Date.now())}-${randomBytes(4).toString('hex')}`;
 
 const subject = z.strictObject({
   kind: z.enum(['grade', 'enrollment']),
@@ -149,3 +155,13 @@ export const resendResultSchema = z.strictObject({
   ),
 });
 export type ResendResult = z.infer<typeof resendResultSchema>;
+
+type Outcome = ResendResult['outcomes'][number];
+export type ResendCounts = Record<Outcome['outcome'], number>;
+
+/** How many findings had each outcome. */
+export const resendCounts = (outcomes: Iterable<Outcome>): ResendCounts => {
+  const counts: ResendCounts = { sent: 0, newer: 0, 'not-held': 0, 'not-for-us': 0 };
+  for (const { outcome } of outcomes) counts[outcome] += 1;
+  return counts;
+};

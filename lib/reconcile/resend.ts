@@ -13,7 +13,6 @@ import { keepMemoryBelow } from '../files/memory.ts';
 import type { Integration } from '../integration.ts';
 import type { Field, LedgerTable } from '../ledger/table.ts';
 import { messageType, placeIn, priorityAttribute } from '../message.ts';
-import { removedDigested } from '../message-fields/enrollment.ts';
 import type { Platform, PlatformClient } from '../platform/client.ts';
 import { getGradeValue } from '../platform/resources/grades.ts';
 import { type SisId, sisIdsIn, withPlatformIds } from '../sis-ids.ts';
@@ -22,11 +21,14 @@ import { cell } from '../snapshots/report.ts';
 import { createLineFile } from '../sorted/line-file.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { PaceUseRecord } from '../telemetry/pace-use.ts';
+import { isRemoved } from './check.ts';
 import type { EffectClass } from './classes.ts';
 import {
   type DecidedFindings,
   decidedSchema,
+  type ResendCounts,
   type ResendResult,
+  resendCounts,
   resendKey,
   resendListKey,
   resendResultKey,
@@ -55,7 +57,7 @@ type Outcome = ResendResult['outcomes'][number];
 type Outcomes = Map<string, Outcome>;
 
 /** How many findings had each outcome. The rest is in the bucket. */
-export type ResendAnswer = { id: string; state: 'done'; outcomes: Record<Outcome['outcome'], number> };
+export type ResendAnswer = { id: string; state: 'done'; outcomes: ResendCounts };
 
 /** Does what an operator has asked for in `reconcile/resends/<id>.json`. */
 export type Resend = (id: string, engine: Engine) => Promise<ResendAnswer>;
@@ -90,7 +92,7 @@ export const createResend =
           await store.writeJson(resendResultKey(id), {
             ...{ id, state: 'done', outcomes: [...outcomes.values()] },
           } satisfies ResendResult);
-          const counts = countsOf(outcomes);
+          const counts = resendCounts(outcomes.values());
           observe.info('what was lost on the platform was sent again', { count: counts.sent });
           observe.flush();
           return { id, state: 'done' as const, outcomes: counts };
@@ -108,12 +110,6 @@ export const createResend =
       throw error;
     }
   };
-
-const countsOf = (outcomes: Outcomes): ResendAnswer['outcomes'] => {
-  const counts = { sent: 0, newer: 0, 'not-held': 0, 'not-for-us': 0 };
-  for (const { outcome } of outcomes.values()) counts[outcome] += 1;
-  return counts;
-};
 
 /** `signal`: the time of the invocation is over. */
 type Timed = Resending & { signal: AbortSignal };
@@ -179,7 +175,7 @@ const decide = async (finding: Wanted['finding'], { id, services }: Given): Prom
   if (own !== undefined) return { resource, outcome: 'sent', messageId: own[1].messageId };
   if (fields.some(([, { claimedMs }]) => claimedMs > (writtenMs ?? 0))) return { resource, outcome: 'newer' };
   const time = timeAfter(fields);
-  if (subject.kind === 'enrollment' && isRemoved(resource, item.fields.whole, services))
+  if (subject.kind === 'enrollment' && isRemoved(resource, item.fields.whole, services.digestsOf))
     return { finding, subject, digests: {}, time, isRemoval: true };
   const digests = Object.fromEntries(
     fields.flatMap(([field, { digest }]) => (digest === undefined ? [] : [[field, digest]])),
@@ -193,9 +189,6 @@ const timeAfter = (fields: [string, Field][]): string =>
     .map(([, { version }]) => placeIn(version).nextTime)
     .sort()
     .at(-1) ?? '';
-
-const isRemoved = (resource: string, whole: Field | undefined, { digestsOf }: Resending): boolean =>
-  whole?.digest !== undefined && digestsOf(resource, 'whole', removedDigested).includes(whole.digest);
 
 /** The same each time: of two that are sent because a step was repeated, the ledger takes the second for a duplicate. */
 const eventIdOf = (id: string, resource: string): string =>

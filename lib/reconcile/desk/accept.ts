@@ -1,8 +1,7 @@
 import type { Audit } from '../../deployment/audit.ts';
 import type { Target } from '../../deployment/target.ts';
-import { acceptedPrefix } from '../record.ts';
+import { acceptedPrefix, newRunId } from '../record.ts';
 import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose.ts';
-import { newRunId } from './function.ts';
 import { storeOf } from './read.ts';
 
 export type AcceptOptions = Choice & {

@@ -1,13 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { awsClient } from '../../aws/clients.ts';
 import { errorName } from '../../aws/error.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
-import { timeText } from './read.ts';
-
-/** Of a run, or of what an operator asks of the function. */
-export const newRunId = (): string => `${timeText(Date.now())}-${randomBytes(4).toString('hex')}`;
 
 const functionOf = async ({ prefix, lambdaOptions }: Target) => {
   if (lambdaOptions === undefined)

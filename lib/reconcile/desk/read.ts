@@ -22,6 +22,7 @@ import {
   reportKey,
   reportSchema,
   runId,
+  timeText,
 } from '../record.ts';
 import { createGroups, type FindingGroup, groupIdOf, isFault } from './groups.ts';
 
@@ -131,10 +132,6 @@ const readRun = async (target: Target, given: string | undefined, signal: AbortS
 
 /** What was accepted before a run is not in its findings; so much earlier may have been the clock of whoever accepted. */
 const clockMarginMs = 24 * 3_600_000;
-
-/** As ids of runs begin. */
-export const timeText = (ms: number): string =>
-  `${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 
 /** The keys of what operators have accepted since. */
 const acceptedSince = async (

@@ -5,14 +5,17 @@ import type { Target } from '../../deployment/target.ts';
 import type { EffectClass } from '../classes.ts';
 import {
   type Finding,
+  newRunId,
+  type ResendCounts,
   type ResendResult,
+  resendCounts,
   resendKey,
   resendListKey,
   resendResultKey,
   resendResultSchema,
 } from '../record.ts';
 import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose.ts';
-import { newRunId, type Patience, startExecution, waitFor } from './function.ts';
+import { type Patience, startExecution, waitFor } from './function.ts';
 import { groupsOf } from './groups.ts';
 import { storeOf } from './read.ts';
 
@@ -37,8 +40,6 @@ export type Resent = {
   /** What the SIS must send again itself; undefined: nothing. */
   listForSis?: string | undefined;
 };
-
-export type ResendCounts = Record<ResendResult['outcomes'][number]['outcome'], number>;
 
 type ResendOptions = Choice &
   Patience & {
@@ -109,20 +110,16 @@ export const resendFindings = async (target: Target, options: ResendOptions): Pr
     };
     told = await waitFor(target, execution, { ...options, look });
   } finally {
-    await end(told === undefined ? { sent: 0, unheard: isAsked ? findings.length : 0 } : resendCounts(told));
+    await end(
+      told === undefined ? { sent: 0, unheard: isAsked ? findings.length : 0 } : resendCounts(told.outcomes),
+    );
   }
   const result = store.addressOf(resendResultKey(id));
   if (told === undefined) return { plan, outcome: 'unheard', id, result };
   const { state, why, outcomes } = told;
-  const counts = resendCounts(told);
+  const counts = resendCounts(outcomes);
   const listForSis = counts['not-held'] > 0 ? store.addressOf(resendListKey(id)) : undefined;
   return { plan, outcome: state, id, counts, outcomes, why, result, listForSis };
-};
-
-const resendCounts = ({ outcomes }: ResendResult): ResendCounts => {
-  const counts: ResendCounts = { sent: 0, newer: 0, 'not-held': 0, 'not-for-us': 0 };
-  for (const { outcome } of outcomes) counts[outcome] += 1;
-  return counts;
 };
 
 /** The newest letter of each resource. */
