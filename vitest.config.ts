@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+const minuteMs = 60_000;
+
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
   ...[
@@ -36,8 +38,20 @@ const ownProcess = [
   'test/lib/reconcile/resend.test.ts',
   'test/lib/reconcile/resend-end-to-end.test.ts',
   'test/local/durable-executions.test.ts',
-  'test/package/durable.test.ts',
 ];
+
+/** What needs the packages of a stage, which are made before the first of them begins. */
+const packaged = [
+  'aws-runtime',
+  'bundles',
+  'cost',
+  'deploy',
+  'durable',
+  'permissions',
+  'runtime',
+  'scenarios',
+  'template',
+].map((name) => `test/package/${name}.test.ts`);
 
 /** Proofs that take long, each a command of its own: what asks for it sets this. */
 const longProofs = [
@@ -51,9 +65,10 @@ export default defineConfig({
       { name: 'long', description: 'What is killed, measured or browsed for long: `npm run test-long`.' },
     ],
     setupFiles: ['test/seed.ts', 'test/own-environment.ts'],
-    // Real servers and processes: a busy machine is slow, not wrong.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // It ends what hangs, and nothing else: how long a test takes depends on what else the machine does.
+    testTimeout: 10 * minuteMs,
+    hookTimeout: 10 * minuteMs,
+    expect: { poll: { timeout: 5 * minuteMs, interval: 20 } },
     // Much of it is waiting, so that more than one to a core are not too many.
     maxWorkers: 5,
     sequence: { sequencer: SlowestFirst },
@@ -64,11 +79,15 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [...ownProcess, ...longProofs],
+          exclude: [...ownProcess, ...packaged, ...longProofs],
           isolate: false,
         },
       },
       { extends: true, test: { name: 'own', include: ownProcess } },
+      {
+        extends: true,
+        test: { name: 'packaged', include: packaged, globalSetup: 'test/package/package-once.ts' },
+      },
     ],
   },
 });

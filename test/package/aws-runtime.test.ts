@@ -3,7 +3,7 @@ import { functionNames } from '../../esbuild.config.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
-import { packagedProject, slowMs } from './packaged.ts';
+import { packagedProject } from './packages.ts';
 
 let deployed: Deployed;
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   });
   const link = { key: 'link-key', plainSecret: 'link-secret' };
   await controlsOf(deployed.stack.description).secret('sis-relay/local/lti-links/9001', link);
-}, slowMs);
+});
 afterAll(() => deployed?.close());
 
 test.concurrent.each(functionNames)('%s does its work under AWS’ own runtime client', async (name) => {

@@ -2,7 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
-import { type Packaged, packagedProject, slowMs } from './packaged.ts';
+import type { Packaged } from './packaged.ts';
+import { packagedProject } from './packages.ts';
 import { unzip } from './zip.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -16,7 +17,7 @@ const triggered = await Array.fromAsync(functionNames, async (name) =>
 let packaged: Packaged;
 beforeAll(async () => {
   packaged = await packagedProject();
-}, slowMs);
+});
 
 const zipOf = (from: Packaged, name: string) => readFile(join(from.folder, `${name}.zip`));
 const codeOf = async (name: string) =>

@@ -11,7 +11,7 @@ import { eventOf, example } from '../local/examples.ts';
 import { bytesOf } from '../local/tables.ts';
 import type { MeasuredFunction } from './cost.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
-import { packagedProject } from './packaged.ts';
+import type { Packaged } from './packaged.ts';
 
 export const latencyMs = 200;
 const batches = 25;
@@ -71,8 +71,8 @@ const kinds: Kind[] = [
 const partialBatches = [10, 1];
 
 /** Batches through the packaged functions in the local Lambda, at a platform that takes its time. */
-export async function measure() {
-  const deployed = await deployLocally(await packagedProject(), { change: { maximumConcurrency: 1 } });
+export async function measure(packaged: Packaged) {
+  const deployed = await deployLocally(packaged, { change: { maximumConcurrency: 1 } });
   try {
     await prepare(deployed);
     const functions: Record<string, MeasuredFunction> = {};
@@ -93,8 +93,8 @@ const fullBatch = ({ deployment }: Deployed, kind: Kind): number =>
     .find(({ EventSourceArn }) => EventSourceArn.endsWith(`-${kind.function}`))?.BatchSize;
 
 /** What the functions on schedule write while all is well, in so many metrics. */
-export async function measureSchedules(): Promise<Record<string, number>> {
-  const deployed = await deployLocally(await packagedProject());
+export async function measureSchedules(packaged: Packaged): Promise<Record<string, number>> {
+  const deployed = await deployLocally(packaged);
   try {
     await createBucket(deployed);
     const counts: Record<string, number> = {};

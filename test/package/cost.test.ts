@@ -20,7 +20,7 @@ import {
   tablesOf,
   waitingCost,
 } from './cost.ts';
-import { packagedProject, slowMs } from './packaged.ts';
+import { packagedProject } from './packages.ts';
 
 const measured = {
   ...{ function: 'grade-push', batchSize: 50, messageBytes: 322, memoryMb: 1024, peakMb: 200 },
@@ -144,9 +144,7 @@ test('computing takes longer with a part of a CPU, and waiting does not', () => 
   expect(billedMs({ ...measured, cpuMs: 100, memoryMb: 4000 })).toBe(1000);
 });
 
-test('the costs in lib/config/README.md are those of the measurement and of the packaged template', {
-  timeout: slowMs,
-}, async () => {
+test('the costs in lib/config/README.md are those of the measurement and of the packaged template', async () => {
   const deployment = deploy((await packagedProject()).template);
   const measurement = await readMeasurement();
   expect(writtenPart('costs')).toBe(tablesOf(measurement, countedIn(deployment)));

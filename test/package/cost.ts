@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxChunks } from '../../lib/course-export/passes.ts';
 import { writePart } from '../documents.ts';
@@ -342,23 +342,25 @@ export const countedIn = (deployment: Deployment): Counted => {
 
 /** `npm run costs` */
 export const command = async (): Promise<void> => {
-  const [{ measure, measureSchedules, latencyMs }, { packagedProject }, { cpus }] = await Promise.all([
-    import('./cost-measure.ts'),
-    import('./packaged.ts'),
-    import('node:os'),
-  ]);
+  const [{ measure, measureSchedules, latencyMs }, { packageProject, readPackaged }, { cpus }] =
+    await Promise.all([import('./cost-measure.ts'), import('./packaged.ts'), import('node:os')]);
   const { measure: anew } = optionsOf(
     { measure: { type: 'boolean' } },
     { usage: 'npm run costs -- --measure' },
   );
-  if (anew) {
-    const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
-    const date = new Date().toISOString().slice(0, 10);
-    const measured = await measure();
-    const scheduleMetrics = await measureSchedules();
-    const measurement: Measurement = { latencyMs, machine, date, ...measured, scheduleMetrics };
-    await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
+  const project = await packageProject();
+  try {
+    const packaged = await readPackaged(project);
+    if (anew) {
+      const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
+      const date = new Date().toISOString().slice(0, 10);
+      const measured = await measure(packaged);
+      const scheduleMetrics = await measureSchedules(packaged);
+      const measurement: Measurement = { latencyMs, machine, date, ...measured, scheduleMetrics };
+      await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
+    }
+    writePart('costs', tablesOf(await readMeasurement(), countedIn(deploy(packaged.template))));
+  } finally {
+    await rm(project, { recursive: true });
   }
-  const counted = countedIn(deploy((await packagedProject()).template));
-  writePart('costs', tablesOf(await readMeasurement(), counted));
 };

@@ -10,7 +10,7 @@ import { controlsOf } from '../local/controls.ts';
 import type { Update } from '../local/durable-execution.ts';
 import { durableOptionsOf, type Stack, startStack } from '../local/stack.ts';
 import { unpack } from './deployed.ts';
-import { packagedProject, slowMs } from './packaged.ts';
+import { packagedProject } from './packages.ts';
 
 const name = 'course-export';
 let stack: Stack;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   stack = await startStack({ functions: [], taskRoot, durable: { pageSize: 3 } });
   s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   event = JSON.parse(await readFile(resolve(import.meta.dirname, `../../events/${name}.json`), 'utf8'));
-}, slowMs);
+});
 afterAll(async () => {
   s3?.destroy();
   await stack?.close();
@@ -67,9 +67,7 @@ const exportKilled = async (kill?: { at: number; moment: Moment }) => {
   return { answer, deaths, recorded, asked, files: await filesOf(answer.runId) };
 };
 
-test('an export whose process is killed between any two of its steps, or in one, ends right and whole', {
-  timeout: slowMs,
-}, async () => {
+test('an export whose process is killed between any two of its steps, or in one, ends right and whole', async () => {
   const { answer, recorded, files, asked } = await exportKilled();
   expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2, incomplete: 0 } });
   expect(Object.keys(files)).toHaveLength(11);

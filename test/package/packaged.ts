@@ -1,21 +1,7 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import {
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { cp, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Template } from './cloudformation.ts';
 
@@ -25,9 +11,6 @@ const sources = [
   ...['serverless.yml', 'package.config.ts', 'esbuild.config.ts', 'package.json', 'package-lock.json'],
   ...['functions', 'lib'],
 ];
-
-/** What packages, or waits for it, may take so long on a machine that is at much else. */
-export const slowMs = 180_000;
 
 export type Packaged = {
   /** What osls wrote: the zips, the template, and the code and source maps of each function. */
@@ -58,41 +41,36 @@ const commands = {
   local: ['package', '--stage', 'local'],
   prod: ['deploy', ...ofProd],
 };
+export type Stage = keyof typeof commands;
 
-/** The project, packaged for a stage: once for all tests that run on the same sources. */
-export async function packagedProject(stage: keyof typeof commands = 'local'): Promise<Packaged> {
-  const project = join(tmpdir(), `sis-relay-packaged-${stage}-${await fingerprint(commands[stage])}`);
-  const lock = `${project}.lock`;
-  while (!existsSync(project)) {
-    const isMine = await mkdir(lock).then(
-      () => true,
-      () => false,
-    );
-    if (isMine)
-      await packageInto(project, commands[stage]).finally(() => rm(lock, { recursive: true, force: true }));
-    else if (await isOlderThan(lock, 5 * minute)) await rm(lock, { recursive: true, force: true });
-    else await sleep(50);
-  }
-  return read(project);
-}
-
-async function packageInto(project: string, command: string[]): Promise<void> {
-  await removeOld();
-  await rename(await packageAnew(command), project);
-}
-
-const minute = 60_000;
 const outputFile = 'output.txt';
 
-async function packageAnew(command: string[]): Promise<string> {
+/** Packages the project for a stage. The folder is the caller's to remove. */
+export async function packageProject(
+  stage: Stage = 'local',
+  { bundles }: { bundles?: Packaged } = {},
+): Promise<string> {
   const project = await copyOfProject();
-  const output = await serverless(project, command).catch((error: Error) => {
-    if (command[0] === 'package') throw error;
+  // Code is the same on each stage, and takes most of the time.
+  if (bundles) await writeFile(join(project, 'esbuild.config.ts'), copying(bundles));
+  const output = await serverless(project, commands[stage]).catch((error: Error) => {
+    if (stage === 'local') throw error;
     return error.message;
   });
   await writeFile(join(project, outputFile), output);
   return project;
 }
+
+/** What bundles nothing, and takes what was bundled elsewhere. */
+const copying = ({ folder }: Packaged): string => `
+  import { cp, readdir } from 'node:fs/promises';
+  import { join } from 'node:path';
+  export const bundle = async (name, { codeDir, mapDir }) => {
+    await cp(join(${JSON.stringify(folder)}, 'code', name), codeDir, { recursive: true });
+    await cp(join(${JSON.stringify(folder)}, 'maps', name), mapDir, { recursive: true });
+    const files = await readdir(codeDir, { recursive: true, withFileTypes: true });
+    return files.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+  };`;
 
 /** A folder with all that packaging reads, as it writes into its folder; it is the caller's to remove. */
 export async function copyOfProject(): Promise<string> {
@@ -111,7 +89,7 @@ export async function serverless(
   options: string[],
   environment: Record<string, string> = {},
 ): Promise<string> {
-  const { PATH, SystemRoot, NODE_COMPILE_CACHE } = process.env;
+  const { PATH, TMPDIR, SystemRoot, NODE_COMPILE_CACHE } = process.env;
   const run = promisify(execFile)(
     process.execPath,
     [join(project, 'node_modules/serverless/bin/serverless.js'), ...options],
@@ -121,6 +99,7 @@ export async function serverless(
         PATH,
         HOME: project,
         AWS_EC2_METADATA_DISABLED: 'true',
+        ...(TMPDIR && { TMPDIR }),
         ...(SystemRoot && { SystemRoot }),
         ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
         ...environment,
@@ -133,7 +112,7 @@ export async function serverless(
   return `${stdout}${stderr}`;
 }
 
-async function read(project: string): Promise<Packaged> {
+export async function readPackaged(project: string): Promise<Packaged> {
   const folder = join(project, '.serverless');
   const template = await readFile(join(folder, 'cloudformation-template-update-stack.json'), 'utf8');
   return {
@@ -142,31 +121,3 @@ async function read(project: string): Promise<Packaged> {
     output: await readFile(join(project, outputFile), 'utf8'),
   };
 }
-
-async function fingerprint(command: string[]): Promise<string> {
-  const hash = createHash('sha256').update(command.join('\n'));
-  for (const name of sources) {
-    const isFolder = (await stat(join(root, name))).isDirectory();
-    const files = isFolder ? (await readdir(join(root, name), { recursive: true })).sort() : [''];
-    for (const file of files) {
-      const path = join(root, name, file);
-      if ((await stat(path)).isFile()) hash.update(`${join(name, file)}\n`).update(await readFile(path));
-    }
-  }
-  return hash.digest('hex').slice(0, 16);
-}
-
-/** Of sources that are no more. */
-async function removeOld(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const path = join(tmpdir(), name);
-    if (/^sis-relay-packag(ed|ing)-/.test(name) && (await isOlderThan(path, 60 * minute)))
-      await rm(path, { recursive: true, force: true });
-  }
-}
-
-const isOlderThan = (path: string, ms: number): Promise<boolean> =>
-  stat(path).then(
-    ({ mtimeMs }) => Date.now() - mtimeMs > ms,
-    () => false,
-  );

@@ -50,7 +50,7 @@ import { eventOf, example } from '../local/examples.ts';
 import { recordAwsCalls } from './aws-recorder.ts';
 import { alarmsIn } from './cloudformation.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
-import { packagedProject, slowMs } from './packaged.ts';
+import { packagedProject } from './packages.ts';
 import { type AwsCall, allGrants, coverOf, roleStatements, statementsOf } from './policies.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -78,7 +78,7 @@ beforeAll(async () => {
   await sendEverything();
   for (const [name, run] of Object.entries(scheduled))
     if (functionNames.includes(name) && isAsked(name)) await run();
-}, slowMs);
+});
 afterAll(() => Promise.all([deployed?.close(), changes?.close()]));
 
 test('the operators’ policy allows what the command does, and beside it what the runbook has people do', {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { controlsOf } from '../local/controls.ts';
 import { example } from '../local/examples.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
-import { packagedProject, slowMs } from './packaged.ts';
+import { packagedProject } from './packages.ts';
 
 let deployed: Deployed;
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
     // Else another container has the message while this one is at work, and the idle one of them may be killed.
     visibilitySeconds: 16,
   });
-}, slowMs);
+});
 afterAll(() => deployed?.close());
 
 const send = async (name: string) => deployed.send(name, await example(name));

@@ -8,7 +8,7 @@ import { collectLetters, createFollower, play } from '../local/play.ts';
 import { acts, type Scenario, scenarioSeed, scenarioStack } from '../local/scenarios.ts';
 import { type Stack, startStack } from '../local/stack.ts';
 import { unpack } from './deployed.ts';
-import { packagedProject, slowMs } from './packaged.ts';
+import { packagedProject } from './packages.ts';
 
 const program = await acts();
 const problems = new Map<Scenario, string[]>();
@@ -28,7 +28,7 @@ beforeAll(async () => {
     problems.set(scenario, await play(scenario, { stack, follower, letters }));
   for (const act of program) await Promise.all(act.map(perform));
   await letters.end();
-}, slowMs);
+});
 afterAll(async () => {
   await stack?.close();
   await rm(taskRoot, { recursive: true });

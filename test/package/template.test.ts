@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { checkAddresses, checkParts, checkStage, writeOut } from '../../package.config.ts';
 import { documentOf } from '../documents.ts';
 import { mistakes } from './mistakes.ts';
-import { copyOfProject, type Packaged, packagedProject, serverless, slowMs } from './packaged.ts';
+import { copyOfProject, type Packaged, serverless } from './packaged.ts';
+import { packagedProject } from './packages.ts';
 import { brokenRules, rules } from './rules.ts';
 
 const runbook = documentOf('lib/cli/README.md');
@@ -16,13 +17,13 @@ let broken: Record<string, string[]>;
 beforeAll(async () => {
   packaged = await packagedProject();
   broken = await brokenRules(packaged.template);
-}, slowMs);
+});
 
 describe('the packaged template', () => {
   test.each(Object.keys(rules))('%s', (title) => expect(broken[title] ?? []).toEqual([]));
 });
 
-test('no rule is broken by a stage that is protected', { tags: ['long'], timeout: slowMs }, async () => {
+test('no rule is broken by a stage that is protected', { tags: ['long'] }, async () => {
   expect(await brokenRules((await packagedProject('prod')).template)).toEqual({});
 });
 
@@ -154,7 +155,7 @@ test.each([
   expect(() => checkParts(broken.functions, broken)).toThrow(`serverless.yml is incomplete: ${problem}`);
 });
 
-test('a function without a queue is not packaged', { tags: ['long'], timeout: slowMs }, async () => {
+test('a function without a queue is not packaged', { tags: ['long'] }, async () => {
   const project = await copyOfProject();
   const file = join(project, 'serverless.yml');
   await writeFile(file, (await readFile(file, 'utf8')).replace('    - org-unit-move\n', ''));
@@ -162,10 +163,7 @@ test('a function without a queue is not packaged', { tags: ['long'], timeout: sl
   await rm(project, { recursive: true });
 });
 
-test('settings that no function would take are not packaged', {
-  tags: ['long'],
-  timeout: slowMs,
-}, async () => {
+test('settings that no function would take are not packaged', { tags: ['long'] }, async () => {
   const project = await copyOfProject();
   const packaging = serverless(project, [
     'package',
