@@ -64,6 +64,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
         taskRoot,
         awsRuntime,
         env: { ...env, ...lambdaVariables(name, configuration), ...variables },
+        temporary: watchdog.temporary,
         onLog,
         onEnd,
       });

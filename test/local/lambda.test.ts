@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -116,7 +117,7 @@ describe('a function', () => {
     expect(payload.left).toBeLessThanOrEqual(20_000);
   });
 
-  test('sees the environment that it was given, PATH, HOME, where compiled code is kept, and Lambda’s variables', async () => {
+  test('sees the environment that it was given, PATH, HOME, a folder for temporary files, where compiled code is kept, and Lambda’s variables', async () => {
     process.env.ONLY_IN_THE_PARENT = 'leak';
     const { invoke } = await lambdaOf(returning('process.env'), { env: { QUEUE: 'here' } });
     const { payload } = (await invoke()) as { payload: Record<string, string> };
@@ -129,7 +130,23 @@ describe('a function', () => {
     const others = Object.keys(payload).filter(
       (name) => !/^(_HANDLER|_X_AMZN_TRACE_ID|(AWS|LAMBDA)_.*|NODE_COMPILE_CACHE)$/.test(name),
     );
-    expect(others.toSorted()).toEqual(['HOME', 'PATH', 'QUEUE', 'TZ']);
+    expect(others.toSorted()).toEqual(['HOME', 'PATH', 'QUEUE', 'TMPDIR', 'TZ']);
+  });
+
+  test('has a folder for temporary files until it ends, also when it is killed', async () => {
+    const { lambda, invoke } = await lambdaOf(
+      `import { writeFileSync } from 'node:fs';
+      import { tmpdir } from 'node:os';
+      export const handler = async () => { writeFileSync(tmpdir() + '/half', ''); return tmpdir(); };`,
+    );
+    const { payload: killed } = (await invoke()) as { payload: string };
+    expect(existsSync(join(killed, 'half'))).toBe(true);
+    lambda.kill('f');
+    await eventually(() => existsSync(killed)).toBe(false);
+    const { payload: next } = (await invoke()) as { payload: string };
+    expect(existsSync(next)).toBe(true);
+    await lambda.close();
+    expect(existsSync(next)).toBe(false);
   });
 
   test('has its lines in the log before its result is known', async () => {
