@@ -1,10 +1,10 @@
 // @module-tag long
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const guide = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
@@ -19,9 +19,8 @@ const blocks = [...guide.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].map(
 );
 const commands = [.../^### 5.*?^```sh\n(.*?)^```$/ms.exec(guide)![1]!.trim().split('\n')];
 
-let project: string;
+const project = temporaryFolder();
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'sis-relay-contributing-'));
   const parts = [
     'functions',
     'lib',
@@ -47,7 +46,6 @@ beforeAll(async () => {
     await writeFile(file, kind === 'diff' ? patched(await readFile(file, 'utf8'), text) : text);
   }
 });
-afterAll(() => rm(project, { recursive: true }));
 
 /** Applies the hunks of a diff, each of which must have its place and one alone; those that are there already stay. */
 const patched = (before: string, diff: string): string =>

@@ -1,4 +1,5 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { maxChunks } from '../../lib/course-export/passes.ts';
 import { writePart } from '../documents.ts';
@@ -342,15 +343,18 @@ export const countedIn = (deployment: Deployment): Counted => {
 
 /** `npm run costs` */
 export const command = async (): Promise<void> => {
-  const [{ measure, measureSchedules, latencyMs }, { packageProject, readPackaged }, { cpus }] =
-    await Promise.all([import('./cost-measure.ts'), import('./packaged.ts'), import('node:os')]);
+  const [{ measure, measureSchedules, latencyMs }, { packageProject }, { cpus }] = await Promise.all([
+    import('./cost-measure.ts'),
+    import('./packaged.ts'),
+    import('node:os'),
+  ]);
   const { measure: anew } = optionsOf(
     { measure: { type: 'boolean' } },
     { usage: 'npm run costs -- --measure' },
   );
-  const project = await packageProject();
+  const project = await mkdtemp(join(tmpdir(), 'sis-relay-costs-'));
   try {
-    const packaged = await readPackaged(project);
+    const packaged = await packageProject(project);
     if (anew) {
       const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
       const date = new Date().toISOString().slice(0, 10);

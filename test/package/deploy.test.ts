@@ -1,12 +1,13 @@
 // @module-tag long
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
 import { sectionOf } from '../documents.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import type { Template } from './cloudformation.ts';
 import { startEmptyAccount } from './empty-account.ts';
-import { copyOfProject, ofProd, serverless } from './packaged.ts';
+import { copyProject, ofProd, serverless } from './packaged.ts';
 import { packagedProject } from './packages.ts';
 import { unzip } from './zip.ts';
 
@@ -15,14 +16,15 @@ const zips = functionNames.map((name) => `${name}.zip`);
 let packaged: Buffer[];
 let refusal: string;
 let uploads: Record<string, Buffer>;
-let project: string;
+const project = temporaryFolder();
 let account: Awaited<ReturnType<typeof startEmptyAccount>>;
 
 const zipsOf = (folder: string) => Promise.all(zips.map((zip) => readFile(join(folder, zip))));
 
 // Beside each other, as each leaves a core idle for half of its time.
 beforeAll(async () => {
-  [project, account] = await Promise.all([copyOfProject(), startEmptyAccount()]);
+  account = await startEmptyAccount();
+  await copyProject(project);
   // What a Mac leaves in each folder that somebody has looked at.
   await writeFile(join(project, 'functions/.DS_Store'), '');
   const [ready, prod] = await Promise.all([
@@ -34,10 +36,7 @@ beforeAll(async () => {
   refusal = prod.output;
   uploads = await account.uploads();
 });
-afterAll(async () => {
-  await account?.close();
-  await rm(project, { recursive: true });
-});
+afterAll(() => account?.close());
 
 describe('a deployment', () => {
   test('lacks nothing but credentials where there are none', () => {

@@ -1,7 +1,6 @@
 // @module-tag long
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ExportAnswer } from '../../lib/course-export/export.ts';
@@ -9,17 +8,17 @@ import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import type { Update } from '../local/durable-execution.ts';
 import { durableOptionsOf, type Stack, startStack } from '../local/stack.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { unpack } from './deployed.ts';
 import { packagedProject } from './packages.ts';
 
 const name = 'course-export';
 let stack: Stack;
-let taskRoot: string;
+const taskRoot = temporaryFolder();
 let s3: S3Client;
 let event: object;
 
 beforeAll(async () => {
-  taskRoot = await mkdtemp(join(tmpdir(), 'sis-relay-durable-'));
   await unpack(await packagedProject(), name, taskRoot);
   stack = await startStack({ functions: [], taskRoot, durable: { pageSize: 3 } });
   s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
@@ -28,7 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   s3?.destroy();
   await stack?.close();
-  await rm(taskRoot, { recursive: true });
 });
 
 /** All that an export has left, by its names: bytes, but for what differs from one to the next. */

@@ -1,6 +1,8 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { packageProject, readPackaged } from './packaged.ts';
+import { packageProject } from './packaged.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -11,10 +13,11 @@ declare module 'vitest' {
 
 /** Before any test of the vitest project `packaged` begins, and once for all of them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const local = await packageProject();
-  const prod = await packageProject('prod', { bundles: await readPackaged(local) });
-  project.provide('packages', { local, prod });
-  return async () => {
-    for (const folder of [local, prod]) await rm(folder, { recursive: true });
-  };
+  const folder = await mkdtemp(join(tmpdir(), 'sis-relay-packages-'));
+  const packages = { local: join(folder, 'local'), prod: join(folder, 'prod') };
+  for (const path of Object.values(packages)) await mkdir(path);
+  const bundles = await packageProject(packages.local);
+  await packageProject(packages.prod, { stage: 'prod', bundles });
+  project.provide('packages', packages);
+  return () => rm(folder, { recursive: true });
 }

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Template } from './cloudformation.ts';
@@ -41,16 +40,15 @@ const commands = {
   local: ['package', '--stage', 'local'],
   prod: ['deploy', ...ofProd],
 };
-export type Stage = keyof typeof commands;
 
 const outputFile = 'output.txt';
 
-/** Packages the project for a stage. The folder is the caller's to remove. */
+/** Packages the project for a stage, in a folder that is empty. */
 export async function packageProject(
-  stage: Stage = 'local',
-  { bundles }: { bundles?: Packaged } = {},
-): Promise<string> {
-  const project = await copyOfProject();
+  project: string,
+  { stage = 'local', bundles }: { stage?: keyof typeof commands; bundles?: Packaged } = {},
+): Promise<Packaged> {
+  await copyProject(project);
   // Code is the same on each stage, and takes most of the time.
   if (bundles) await writeFile(join(project, 'esbuild.config.ts'), copying(bundles));
   const output = await serverless(project, commands[stage]).catch((error: Error) => {
@@ -58,7 +56,7 @@ export async function packageProject(
     return error.message;
   });
   await writeFile(join(project, outputFile), output);
-  return project;
+  return readPackaged(project);
 }
 
 /** What bundles nothing, and takes what was bundled elsewhere. */
@@ -72,9 +70,8 @@ const copying = ({ folder }: Packaged): string => `
     return files.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
   };`;
 
-/** A folder with all that packaging reads, as it writes into its folder; it is the caller's to remove. */
-export async function copyOfProject(): Promise<string> {
-  const project = await mkdtemp(join(tmpdir(), 'sis-relay-packaging-'));
+/** All that packaging reads, in a folder that it may write into. */
+export async function copyProject(project: string): Promise<string> {
   for (const name of sources) await cp(join(root, name), join(project, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
   return project;

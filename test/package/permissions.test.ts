@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
@@ -47,6 +46,7 @@ import { entriesOfSis, smallSis, zipOf } from '../lib/snapshots/sis.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { recordAwsCalls } from './aws-recorder.ts';
 import { alarmsIn } from './cloudformation.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
@@ -525,7 +525,7 @@ async function operate(): Promise<AwsCall[]> {
     SIS_RELAY_STAGE: 'local',
   };
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  const folder = await mkdtemp(join(tmpdir(), 'sis-relay-operator-'));
+  const folder = temporaryFolder();
   await controlsOf(deployed.stack.description).secret('sis-relay/local/service', {
     ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
     ...{ userId: '100', userKey: 'local-key-100' },
@@ -596,7 +596,6 @@ async function operate(): Promise<AwsCall[]> {
     await command('letters reindex');
   } finally {
     vi.unstubAllEnvs();
-    await rm(folder, { recursive: true });
     await recorder.close();
     await stacks.close();
   }

@@ -1,11 +1,12 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TemplateModel } from '@aws/cloudformation-validate';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkAddresses, checkParts, checkStage, writeOut } from '../../package.config.ts';
 import { documentOf } from '../documents.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { mistakes } from './mistakes.ts';
-import { copyOfProject, type Packaged, serverless } from './packaged.ts';
+import { copyProject, type Packaged, serverless } from './packaged.ts';
 import { packagedProject } from './packages.ts';
 import { brokenRules, rules } from './rules.ts';
 
@@ -156,21 +157,19 @@ test.each([
 });
 
 test('a function without a queue is not packaged', { tags: ['long'] }, async () => {
-  const project = await copyOfProject();
+  const project = await copyProject(temporaryFolder());
   const file = join(project, 'serverless.yml');
   await writeFile(file, (await readFile(file, 'utf8')).replace('    - org-unit-move\n', ''));
   await expect(serverless(project, ['package'])).rejects.toThrow('add org-unit-move to custom.integrations');
-  await rm(project, { recursive: true });
 });
 
 test('settings that no function would take are not packaged', { tags: ['long'] }, async () => {
-  const project = await copyOfProject();
+  const project = await copyProject(temporaryFolder());
   const packaging = serverless(project, [
     'package',
     '--param=platformUrl=https://platform.university.edu/site',
   ]);
   await expect(packaging).rejects.toThrow('PLATFORM_URL: must be scheme, host and port alone');
-  await rm(project, { recursive: true });
 });
 
 describe('a mistake is noticed:', () => {
