@@ -129,12 +129,19 @@ export function deploy(template: Template) {
     return Object.fromEntries(entries.filter(([, each]) => each !== nothing));
   }
 
+  const known = new Map<string, (Properties & { id: string })[]>();
+  const ofType = (type: string) =>
+    Object.entries(template.Resources)
+      .filter(([, resource]) => resource.Type === type)
+      .map(([id, { Properties }]) => ({ id, ...(resolved(Properties ?? {}) as Properties) }));
+
   return {
-    /** The resources of a type, each with its id among its properties. */
-    ofType: (type: string): (Properties & { id: string })[] =>
-      Object.entries(template.Resources)
-        .filter(([, resource]) => resource.Type === type)
-        .map(([id, { Properties }]) => ({ id, ...(resolved(Properties ?? {}) as Properties) })),
+    /** The resources of a type, each with its id among its properties; found once, however often they are asked for. */
+    ofType: (type: string): (Properties & { id: string })[] => {
+      const found = known.get(type) ?? ofType(type);
+      known.set(type, found);
+      return found;
+    },
     arnOf: (id: string) => attributeOf(id, 'Arn'),
     refOf: (id: string) => attributeOf(id, 'Ref'),
   };

@@ -1210,8 +1210,10 @@ function settingsOf(given: Record<string, string>) {
 
 const writtenBy = ({ Environment }: Properties): string => settingsOf(Environment.Variables).METRIC_NAMESPACE;
 
-const namespaceOf = (deployment: Deployment): string =>
-  deployment.ofType('AWS::Lambda::Function').map(writtenBy)[0] ?? '';
+const namespaceOf = (deployment: Deployment): string => {
+  const [first] = deployment.ofType('AWS::Lambda::Function');
+  return first ? writtenBy(first) : '';
+};
 
 /** What the names of a stage's queues and functions begin with. */
 const prefixOf = (deployment: Deployment): string => `${namespaceOf(deployment).replace('/', '-')}-`;
@@ -1368,16 +1370,16 @@ const lastPart = (address: string) =>
 function maxReceiptsOfADay(): number {
   let receipts = 0;
   const limits = { ...backoffLimits(), random: () => 0 };
-  for (let waited = 0; waited < settingsOf({}).WAIT_LONGEST_HOURS * 3600; receipts += 1)
+  const longestSeconds = settingsOf({}).WAIT_LONGEST_HOURS * 3600;
+  for (let waited = 0; waited < longestSeconds; receipts += 1)
     waited += waitSeconds({ receiveCount: receipts + 1, retryAfterSeconds: 1 }, limits);
   return receipts;
 }
 
 /** As long as so many receipts take, where the message waits for as long as it may by itself, and is worked on as long as may be. */
 function maxSecondsOf(receipts: number, timeoutSeconds: number): number {
-  const waits = Array.from({ length: receipts }, (_, at) =>
-    waitSeconds({ receiveCount: at + 1 }, { ...backoffLimits(), random: () => 1 }),
-  );
+  const limits = { ...backoffLimits(), random: () => 1 };
+  const waits = Array.from({ length: receipts }, (_, at) => waitSeconds({ receiveCount: at + 1 }, limits));
   return waits.reduce((sum, wait) => sum + wait + timeoutSeconds, 0);
 }
 
