@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 /** By name: a function is a file of functions/. */
 export const functionNames = readdirSync(join(import.meta.dirname, 'functions'))
@@ -52,11 +52,11 @@ const replacements: Record<string, string> = {
 const mapping = new Set(['change-poll', 'snapshot-import', 'reconcile']);
 const jsonSchema = ['../core/json-schema-processors.js', '../core/to-json-schema.js'];
 
-const replaceUnused = (functionName: string): Plugin => ({
+const replaceUnused = (functions: readonly string[]): Plugin => ({
   name: 'replace-unused',
   setup: ({ onResolve, onLoad }) => {
     const unused = Object.keys(replacements).filter(
-      (path) => !(mapping.has(functionName) && jsonSchema.includes(path)),
+      (path) => !(functions.some((name) => mapping.has(name)) && jsonSchema.includes(path)),
     );
     const filter = new RegExp(`^(${unused.join('|')})$`);
     onResolve({ filter }, ({ path, resolveDir }) => ({
@@ -87,20 +87,13 @@ const getBuiltins: Plugin = {
   },
 };
 
-/**
- * Bundles `functions/<name>.ts` into `<codeDir>/functions/<name>.mjs` and the chunks that it loads when it needs them: the
- * clients of SQS and S3. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code.
- */
-export const bundle = async (
-  name: string,
-  { codeDir, mapDir }: { codeDir: string; mapDir: string },
-): Promise<string[]> => {
-  const { outputFiles } = await build({
+/** How functions are bundled, one by one: at once, they would share chunks that hold more than each of them needs. */
+export const bundling = (names: readonly string[]) =>
+  ({
     absWorkingDir: import.meta.dirname,
     // The names of chunks come from paths: the same wherever the project lies, and where node_modules is a link.
     preserveSymlinks: true,
-    entryPoints: { [`functions/${name}`]: `functions/${name}.ts` },
-    outdir: codeDir,
+    entryPoints: Object.fromEntries(names.map((name) => [`functions/${name}`, `functions/${name}.ts`])),
     bundle: true,
     format: 'esm',
     splitting: true,
@@ -117,9 +110,19 @@ export const bundle = async (
     minify: true,
     legalComments: 'none',
     sourcemap: 'external',
-    plugins: [replaceUnused(name), getBuiltins],
+    plugins: [replaceUnused(names), getBuiltins],
     write: false,
-  });
+  }) satisfies BuildOptions;
+
+/**
+ * Bundles `functions/<name>.ts` into `<codeDir>/functions/<name>.mjs` and the chunks that it loads when it needs them: the
+ * clients of SQS and S3. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code.
+ */
+export const bundle = async (
+  name: string,
+  { codeDir, mapDir }: { codeDir: string; mapDir: string },
+): Promise<string[]> => {
+  const { outputFiles } = await build({ ...bundling([name]), outdir: codeDir });
   await Promise.all([codeDir, mapDir].map((folder) => rm(folder, { recursive: true, force: true })));
   const codeFiles: string[] = [];
   for (const { path, contents } of outputFiles) {

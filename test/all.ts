@@ -52,8 +52,8 @@ const run = async (
   [command = '', ...options]: string[],
   { live = false, variables = {} }: { live?: boolean; variables?: Record<string, string> } = {},
 ): Promise<Check> => {
-  const name = [command, ...options].join(' ');
-  if (live) process.stdout.write(`› ${name}\n`);
+  const line = `› ${[command, ...options].join(' ').replace(/ --(?:outputFile|exclude)\S*/g, '')}\n`;
+  if (live) process.stdout.write(line);
   const child = spawn(command, options, {
     stdio: live ? 'inherit' : ['ignore', 'pipe', 'pipe'],
     shell: process.platform === 'win32',
@@ -67,7 +67,7 @@ const run = async (
     });
   const [status] = await once(child, 'close').catch((error: Error) => [error.message]);
   running.delete(child);
-  if (!live) process.stdout.write(`› ${name}\n${output}`);
+  if (!live) process.stdout.write(`${line}${output}`);
   return { name: command, passed: status === 0 };
 };
 
@@ -78,9 +78,16 @@ const checkSources = async (): Promise<Check[]> => [
   await run(['knip']),
 ];
 
+/** Nothing in them is for now: they need not be loaded. */
+const longFiles = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .filter((name) => /^\/\/ @module-tag long$/m.test(readFileSync(join(import.meta.dirname, name), 'utf8')))
+  .map((name) => `test/${name.replaceAll('\\', '/')}`);
+
 const vitest = ['vitest', 'run', '--tags-filter=!long', '--reporter=default', '--reporter=json'];
+const aside = [`--outputFile.json=${report}`, ...longFiles.map((file) => `--exclude=${file}`)];
 const [tests, sources] = await Promise.all([
-  run([...vitest, `--outputFile.json=${report}`, ...process.argv.slice(2)], { live: true }),
+  run([...vitest, ...aside, ...process.argv.slice(2)], { live: true }),
   checkSources(),
 ]);
 
@@ -122,8 +129,9 @@ if (browserPath() === undefined)
   process.stdout.write(
     '\nThere is no browser here, so the console was not tested in one: install Chromium, or name one by CHROMIUM.\n',
   );
-if (leftOut > 0)
-  process.stdout.write(`\n${leftOut} were left out: the long ones, which \`npm run test-long\` runs.\n`);
+process.stdout.write(
+  `\nLeft out: ${leftOut} long tests, and ${longFiles.length} files of such. \`npm run test-long\` runs them.\n`,
+);
 const failures = checks.filter(({ passed }) => !passed).map(({ name }) => name);
 if (failures.length > 0) process.stdout.write(`\nFailed: ${failures.join(', ')}\n`);
 const passed = testsPassed + checks.length - failures.length;

@@ -1,5 +1,5 @@
 // @module-tag long
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
@@ -7,7 +7,7 @@ import { sectionOf } from '../documents.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import type { Template } from './cloudformation.ts';
 import { startEmptyAccount } from './empty-account.ts';
-import { copyProject, ofProd, serverless } from './packaged.ts';
+import { copyProject, ofProd, packageProject, serverless } from './packaged.ts';
 import { packagedProject } from './packages.ts';
 import { unzip } from './zip.ts';
 
@@ -20,6 +20,14 @@ const project = temporaryFolder();
 let account: Awaited<ReturnType<typeof startEmptyAccount>>;
 
 const zipsOf = (folder: string) => Promise.all(zips.map((zip) => readFile(join(folder, zip))));
+
+/** But for what the code of functions, and the time at which they were packaged, give their names. */
+const withoutCode = (template: Template): unknown =>
+  JSON.parse(
+    JSON.stringify(template)
+      .replace(/(?<=LambdaVersion)\w{30,}/g, '')
+      .replace(/(?<="CodeSha256":")[^"]+|(?<=serverless\/sis-relay\/local\/)[^/]+/g, ''),
+  );
 
 // Beside each other, as each leaves a core idle for half of its time.
 beforeAll(async () => {
@@ -49,6 +57,22 @@ describe('a deployment', () => {
       expect(packaged[zips.indexOf(zip)]?.equals(uploads[zip]!)).toBe(true);
     },
   );
+
+  test('is of the template that a stage has without its code', async () => {
+    const { template } = await packageProject(temporaryFolder(), { code: false });
+    expect(withoutCode(template)).toEqual(withoutCode((await packagedProject()).template));
+  });
+
+  test.each(functionNames)('of %s holds code alone, and its source maps lie aside', async (name) => {
+    const { folder } = await packagedProject();
+    const files = unzip(packaged[functionNames.indexOf(name)]!).map((file) => file.name);
+    expect(files).toContain(`functions/${name}.mjs`);
+    expect(files.filter((file) => !file.endsWith('.mjs'))).toEqual([]);
+    const maps = await readdir(join(folder, 'maps', name), { recursive: true });
+    expect(maps.filter((file) => file.endsWith('.map')).sort()).toEqual(
+      files.map((file) => `${file}.map`).sort(),
+    );
+  });
 
   test('uploads a template that names each function’s own artefact', () => {
     const template: Template = JSON.parse(`${uploads['compiled-cloudformation-template.json']}`);

@@ -18,17 +18,19 @@ type Options = {
   /** Besides what the template and the local stack set. */
   settings?: Record<string, string>;
   visibilitySeconds?: number;
+  /** Where a function lies, bundled; by default it is what its zip holds. */
+  code?(name: string): string;
 };
 
 /** The functions of a packaged template, brought to life on this machine: zips, settings, limits and mappings. */
 export async function deployLocally(
   packaged: Packaged,
-  { change = {}, settings = {}, ...options }: Options = {},
+  { change = {}, settings = {}, code, ...options }: Options = {},
 ) {
   // With more than one page of records, so that they are all asked for.
   const stack = await startStack({ functions: false, durable: { pageSize: 2 }, ...options });
   const deployment = deploy(packaged.template);
-  const code = await mkdtemp(join(tmpdir(), 'sis-relay-deployed-'));
+  const unpacked = await mkdtemp(join(tmpdir(), 'sis-relay-deployed-'));
   const recorders: Record<string, Recorder> = {};
   const functions: Record<string, FunctionConfiguration> = {};
 
@@ -46,7 +48,7 @@ export async function deployLocally(
     recorders[name] = recorder;
     functions[name] = {
       handler: Handler,
-      taskRoot: await unpack(packaged, name, join(code, name)),
+      taskRoot: code?.(name) ?? (await unpack(packaged, name, join(unpacked, name))),
       timeoutMs: Timeout * 1000,
       memoryMb: MemorySize,
       maximumConcurrency: 2,
@@ -126,7 +128,7 @@ export async function deployLocally(
       await stack.executions.mappings.stop();
       await lambda.close();
       await Promise.all([stack.close(), ...Object.values(recorders).map((recorder) => recorder.close())]);
-      await rm(code, { recursive: true });
+      await rm(unpacked, { recursive: true });
     },
   };
 }

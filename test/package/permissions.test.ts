@@ -11,7 +11,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
 import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
 import { run } from '../../lib/cli/cli.ts';
@@ -48,16 +48,34 @@ import { type Controls, controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { recordAwsCalls } from './aws-recorder.ts';
-import { alarmsIn } from './cloudformation.ts';
+import { alarmsIn, deploy } from './cloudformation.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import { packagedProject } from './packages.ts';
 import { type AwsCall, allGrants, coverOf, roleStatements, statementsOf } from './policies.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** `npm test` asks for every function; whoever has added one may ask for that alone. */
+const packaged = await packagedProject();
+const deployment = deploy(packaged.template);
+
+/** What a function's role allows. */
+const statementsOfRole = (name: string) => {
+  const { FunctionName, Role } = deployment
+    .ofType('AWS::Lambda::Function')
+    .find((each) => each.FunctionName.endsWith(`-${name}`))!;
+  return { FunctionName, statements: roleStatements(deployment, Role.split('/').at(-1)) };
+};
+
+/** Roles are alike that allow the same, but for the function's name. */
+const kindOfRole = (name: string): string => {
+  const { statements } = statementsOfRole(name);
+  return JSON.stringify(allGrants(statements).map((grant) => grant.replaceAll(name, '…')));
+};
+/** Whoever has added a function asks for that alone. */
 const { PERMISSIONS_OF: asked } = process.env;
-const isAsked = (name: string): boolean => asked === undefined || name === asked;
+const kinds = Map.groupBy(asked === undefined ? functionNames : [asked], kindOfRole);
+const oneOfEachKind = [...kinds.values()].flatMap(([first]) => first ?? []);
+const others = [...kinds.values()].flatMap(([, ...more]) => more);
 
 let deployed: Deployed;
 let changes: Awaited<ReturnType<typeof startChanges>>;
@@ -69,74 +87,96 @@ beforeAll(async () => {
     // Else nobody knows for hours what an id of the SIS stands for.
     WAIT_UNKNOWN_ID_HOURS: '0.0001',
   };
-  deployed = await deployLocally(await packagedProject(), { settings });
+  const code = () => inject('code');
+  deployed = await deployLocally(packaged, { settings, code, change: { maximumConcurrency: 1 } });
   await putFiles();
   await controlsOf(deployed.stack.description).secret('sis-relay/local/lti-links/9001', {
     key: 'link-key',
     plainSecret: 'link-secret',
   });
-  await sendEverything();
-  for (const [name, run] of Object.entries(scheduled))
-    if (functionNames.includes(name) && isAsked(name)) await run();
 });
 afterAll(() => Promise.all([deployed?.close(), changes?.close()]));
 
-test('the operators’ policy allows what the command does, and beside it what the runbook has people do', {
-  tags: ['long'],
-}, async () => {
-  const statements = deployed.deployment
-    .ofType('AWS::IAM::ManagedPolicy')
-    .filter(({ id }) => ['Operators', 'Verifiers'].includes(id))
-    .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
-  const calls = await operate();
+const queuedOf = (names: string[]): string[] =>
+  names.filter((name) => deployed.stack.description.queues[name] !== undefined);
+
+/** The calls of a function that its role does not allow, and what its role allows in vain. */
+function judged(name: string) {
+  const { FunctionName, statements } = statementsOfRole(name);
+  const calls = [
+    ...deployed.callsOf(name),
+    ...lambdasOwn(FunctionName, deployed.stack.description.queues[name]),
+  ];
   const used = new Set(calls.flatMap((call) => coverOf(call, statements)));
-  expect(calls.filter((call) => coverOf(call, statements).length === 0)).toEqual([]);
-  const others = allGrants(statements).filter((grant) => !used.has(grant));
-  // Of those of what compares, these alone are not the command's.
-  const about = others.filter((grant) => grant.includes('reconcile'));
-  expect(about.map((grant) => grant.split(' ')[0])).toEqual([
-    'lambda:GetDurableExecution',
-    'lambda:GetDurableExecutionHistory',
-    'lambda:StopDurableExecution',
-  ]);
-  expect([...new Set(others.map((grant) => grant.split(' ')[0]))].sort()).toEqual([
-    'lambda:GetDurableExecution',
-    'lambda:GetDurableExecutionHistory',
-    'lambda:InvokeFunction',
-    'lambda:ListDurableExecutionsByFunction',
-    'lambda:StopDurableExecution',
-    'secretsmanager:CreateSecret',
-    'secretsmanager:PutSecretValue',
-  ]);
-});
+  return {
+    forbidden: calls.filter((call) => coverOf(call, statements).length === 0),
+    inVain: allGrants(statements).filter((grant) => !used.has(grant) && !isForLongJobs(grant)),
+  };
+}
 
-test('the packaged functions write their metrics to the namespace that the alarms read', () => {
-  const lines = deployed.lines.filter((line) => line.includes('"_aws"')).map((line) => JSON.parse(line));
-  const namespaces = lines.flatMap(({ _aws }) =>
-    _aws.CloudWatchMetrics.map((each: { Namespace: string }) => each.Namespace),
-  );
-  const alarm = alarmsIn(deployed.deployment).find(({ id }) => id === 'Lettersinvalid');
-  expect([...new Set(namespaces)]).toEqual([alarm?.Namespace]);
-  expect(functionNames.filter((name) => !deployed.metricWriters.has(name))).toEqual([]);
-});
+describe('a function with each kind of role', () => {
+  beforeAll(async () => {
+    await sendEverything(queuedOf(oneOfEachKind));
+    for (const name of oneOfEachKind) await scheduled[name]?.();
+  });
 
-describe('the packaged function', () => {
-  test.each(functionNames)('%s is allowed what it does, and nothing that it does not', (name) => {
-    const { FunctionName, Role } = deployed.deployment
-      .ofType('AWS::Lambda::Function')
-      .find((each) => each.FunctionName.endsWith(`-${name}`))!;
-    const statements = roleStatements(deployed.deployment, Role.split('/').at(-1));
-    const calls = [
-      ...deployed.callsOf(name),
-      ...lambdasOwn(FunctionName, deployed.stack.description.queues[name]),
-    ];
+  test('the operators’ policy allows what the command does, and beside it what the runbook has people do', {
+    tags: ['long'],
+  }, async () => {
+    const statements = deployment
+      .ofType('AWS::IAM::ManagedPolicy')
+      .filter(({ id }) => ['Operators', 'Verifiers'].includes(id))
+      .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
+    const calls = await operate();
     const used = new Set(calls.flatMap((call) => coverOf(call, statements)));
-    const forbidden = calls.filter((call) => coverOf(call, statements).length === 0);
-    expect(forbidden, 'calls that its role does not allow').toEqual([]);
-    expect(
-      allGrants(statements).filter((grant) => !used.has(grant) && !isForLongJobs(grant)),
-      'what its role allows in vain',
-    ).toEqual([]);
+    expect(calls.filter((call) => coverOf(call, statements).length === 0)).toEqual([]);
+    const others = allGrants(statements).filter((grant) => !used.has(grant));
+    // Of those of what compares, these alone are not the command's.
+    const about = others.filter((grant) => grant.includes('reconcile'));
+    expect(about.map((grant) => grant.split(' ')[0])).toEqual([
+      'lambda:GetDurableExecution',
+      'lambda:GetDurableExecutionHistory',
+      'lambda:StopDurableExecution',
+    ]);
+    expect([...new Set(others.map((grant) => grant.split(' ')[0]))].sort()).toEqual([
+      'lambda:GetDurableExecution',
+      'lambda:GetDurableExecutionHistory',
+      'lambda:InvokeFunction',
+      'lambda:ListDurableExecutionsByFunction',
+      'lambda:StopDurableExecution',
+      'secretsmanager:CreateSecret',
+      'secretsmanager:PutSecretValue',
+    ]);
+  });
+
+  test('writes its metrics to the namespace that the alarms read', () => {
+    const lines = deployed.lines.filter((line) => line.includes('"_aws"')).map((line) => JSON.parse(line));
+    const namespaces = lines.flatMap(({ _aws }) =>
+      _aws.CloudWatchMetrics.map((each: { Namespace: string }) => each.Namespace),
+    );
+    const alarm = alarmsIn(deployment).find(({ id }) => id === 'Lettersinvalid');
+    expect([...new Set(namespaces)]).toEqual([alarm?.Namespace]);
+    expect(oneOfEachKind.filter((name) => !deployed.metricWriters.has(name))).toEqual([]);
+  });
+
+  test.each(oneOfEachKind)('%s is allowed what it does, and nothing that it does not', (name) => {
+    expect(judged(name)).toEqual({ forbidden: [], inVain: [] });
+  });
+});
+
+describe('a function whose role allows what that of another does', () => {
+  describe('in all its ways', { tags: ['long'] }, () => {
+    beforeAll(() => sendEverything(queuedOf(others)));
+
+    test.each(others)('%s is allowed what it does, and nothing that it does not', (name) => {
+      expect(judged(name)).toEqual({ forbidden: [], inVain: [] });
+    });
+  });
+
+  test.concurrent.each(others)('%s is allowed what it does with its example', async (name) => {
+    const message = await deployed.send(name, laterThan(await exampleWithFiles(name), 3600));
+    expect(await message.ends()).toMatchObject({ outcome: 'done' });
+    expect(judged(name).forbidden).toEqual([]);
   });
 });
 
@@ -160,9 +200,8 @@ function lambdasOwn(functionName: string, queueUrl: string | undefined): AwsCall
   ];
 }
 
-/** Leads every function down each of its ways: done, refused for now, parked, done before. */
-async function sendEverything(): Promise<void> {
-  const queued = Object.keys(deployed.stack.description.queues).filter(isAsked);
+/** Leads functions down each of their ways: done, refused for now, parked, done before. */
+async function sendEverything(queued: string[]): Promise<void> {
   const controls = controlsOf(deployed.stack.description);
   const sendAll = (bodyOf: (name: string) => Promise<string>, names = queued) =>
     Promise.all(names.map(async (name) => ({ name, ...(await deployed.send(name, await bodyOf(name))) })));
@@ -503,7 +542,7 @@ async function sendLetter(name: string, kind: Failure['kind']): Promise<void> {
     body: laterThan(await exampleWithFiles(name)),
     replays: 0,
     attributes: {},
-    source: deployed.deployment.arnOf(`${name.replaceAll('-', '')}Queue`),
+    source: deployment.arnOf(`${name.replaceAll('-', '')}Queue`),
     failure: { ...told, attempts: 9, firstAt: at, lastAt: at },
   });
   const QueueUrl = deployed.stack.description.deadLetters;
@@ -676,13 +715,13 @@ async function exampleWithFiles(name: string): Promise<string> {
   );
 }
 
-function laterThan(body: string): string {
+function laterThan(body: string, seconds = 1): string {
   const message = JSON.parse(body);
-  const time = new Date(Date.parse(message.time) + 1000).toISOString();
+  const time = new Date(Date.parse(message.time) + seconds * 1000).toISOString();
   return JSON.stringify({ ...message, id: randomUUID(), time });
 }
 
-const bucket = (): string => deployed.deployment.arnOf('Files').split(':').at(-1) ?? '';
+const bucket = (): string => deployment.arnOf('Files').split(':').at(-1) ?? '';
 
 async function putFiles(): Promise<void> {
   await withS3((s3) => s3.send(new CreateBucketCommand({ Bucket: bucket() })));
