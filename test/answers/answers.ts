@@ -65,6 +65,7 @@ const page = (title: string) =>
   `<!DOCTYPE html><html><head><title>${title}</title></head><p>Not the API</p></html>`;
 const html = { 'content-type': 'text/html; charset=utf-8' };
 const scope = 'Insufficient scope to call API. Required: a:b:c';
+const permission = 'Not authorized for [ orgUnitId: 2001, securityVariableName: SeeNothing ]';
 const sentence = 'Access is denied: the request has an invalid token.';
 
 /** Whatever a platform, or something before it, may answer a call with. */
@@ -217,6 +218,30 @@ export const answers: Answer[] = [
     words: { status: 500 },
   },
   { title: '503', effect: { status: 503 }, is: failing('unavailable'), words: { status: 503 } },
+  {
+    title: '429',
+    effect: { status: 429, headers: { 'retry-after': '7' } },
+    is: failing('throttled', { certain: true }),
+    words: { status: 429, retryAfterSeconds: 7 },
+  },
+  {
+    title: '403 that names a scope',
+    effect: { status: 403, body: problem(403, 'Not Authorized', scope) },
+    is: failing('missing-scope', { certain: true }),
+    words: { status: 403, type: 'not-authorized', required: 'a:b:c' },
+  },
+  {
+    title: '403 that names a permission',
+    effect: { status: 403, body: permission },
+    is: failing('missing-permission', { certain: true }),
+    words: { status: 403, title: permission, required: 'SeeNothing' },
+  },
+  {
+    title: 'an end of the connection',
+    effect: { reset: 'after' },
+    is: failing('unavailable'),
+    words: { message: /connection|cut off/ },
+  },
 ];
 
 /** The parsed error that a failure must hold. */

@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
 import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
+import { tellDate } from './date-header.ts';
 import { tellOfObjects } from './object-notices.ts';
 import {
   acceptEveryPlane,
@@ -39,6 +40,7 @@ export async function startQueuesAndFiles() {
     defaultRegion: localRegion,
     stores: { sqsStore, s3Store } as Stores,
   });
+  app.addHook('onRequest', async (_request, reply) => tellDate(reply.raw));
   acceptLargeFiles(app);
   acceptCalendar(app, s3Store);
   acceptEveryPlane(invalidCharacter);

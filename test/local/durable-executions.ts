@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { tellDate } from './date-header.ts';
 import {
   awsQuotas,
   type CallbackAnswer,
@@ -60,6 +61,7 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
   let functions: ((name: string, event: unknown, execution?: string) => Promise<InvokeResult>) | undefined;
 
   const server = createServer(async (request, response) => {
+    tellDate(response);
     try {
       await answer(request, response);
     } catch (error) {

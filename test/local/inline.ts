@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { DeleteItemCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import {
   DeleteMessageBatchCommand,
@@ -10,17 +9,22 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { createDynamoDb, type DynamoDb } from '../../lib/aws/dynamodb.ts';
 import { settingsFrom } from '../../lib/config/settings.ts';
 import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/dead-letter.ts';
 import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
 import { handlerOf } from '../../lib/delivery/handler.ts';
+import type { Queues } from '../../lib/delivery/queues.ts';
 import { createServices, type Services } from '../../lib/delivery/services.ts';
+import { failureOf } from '../../lib/failure.ts';
 import type { Integration } from '../../lib/integration.ts';
+import { parseMessage } from '../../lib/message.ts';
 import type { MessageReport } from '../../lib/telemetry/observe.ts';
 import { localClient } from './aws.ts';
 import { controlsOf, type PlatformRequest } from './controls.ts';
 import { mapQueue } from './event-source-mapping.ts';
-import { type Stack, settingsOf, startStack } from './stack.ts';
+import { passingTime } from './passing-time.ts';
+import { type Stack, settingsAsDeployed, startStack } from './stack.ts';
 
 /** What became of one message. */
 export type MessageResult = {
@@ -53,16 +57,6 @@ export function parked({
   return { ...(failure as LetterFailure), requests };
 }
 
-/** Else a test's unanswered call would keep the next one's message waiting. */
-async function forget({ description }: Stack): Promise<void> {
-  const client = new DynamoDBClient(localClient(description.dynamodb));
-  const { Items = [] } = await client.send(new ScanCommand({ TableName: description.table }));
-  for (const { resource } of Items)
-    if (resource)
-      await client.send(new DeleteItemCommand({ TableName: description.table, Key: { resource } }));
-  client.destroy();
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: what each takes for its data is its own affair.
 type AnyIntegration = Integration<any>;
 
@@ -70,8 +64,9 @@ type Settings = () => Record<string, string> | Promise<Record<string, string>>;
 
 /**
  * A function in this process, fed from its real queue, for a test file. Before each test the platform is as it was at its
- * start and the ledger is empty; each message is newer than the one before it. Beside it stand others, each with its own
- * container and queue: a message comes to the function of its type.
+ * start, and the ledger is empty; each message is newer than the one before it. Beside it stand others, each with its own
+ * container and queue: a message comes to the function of its type. A message that waits is there again at once, and it is so
+ * much later for everybody.
  */
 export function functionForTests<Data>(
   integration: Integration<Data>,
@@ -79,13 +74,19 @@ export function functionForTests<Data>(
   beside: readonly AnyIntegration[] = [],
 ) {
   const { name } = integration;
+  const time = passingTime();
   type Progress = { outcomes: string[]; reasons: string[]; end: PromiseWithResolvers<void> };
   const reports = new Map<string, Progress>();
   let stack: Stack;
+  let dynamodb: DynamoDb;
   /** The container of each function that is handed messages; where there is none, a new one is, with the next of them. */
   const containers = new Map<string, ReturnType<typeof handlerOf>>();
   const started: Services[] = [];
   let stop = async () => {};
+  /** What a test does while its message waits for the first time. */
+  let meanwhile: (() => unknown) | undefined;
+  /** How many requests the platform has got, and letters were written, until now. */
+  let [requested, written] = [0, 0];
   // Not so long ago that the ledger may have forgotten what came since.
   const firstMs = Date.now() - 14 * 24 * 3_600_000;
   let minute = 0;
@@ -106,7 +107,8 @@ export function functionForTests<Data>(
   };
 
   beforeAll(async () => {
-    stack = await startStack({ functions: false });
+    stack = await startStack({ functions: false, visibilitySeconds: 720 });
+    dynamodb = createDynamoDb(localClient(stack.description.dynamodb));
     const stops = [await begin(integration)];
     for (const each of beside) stops.push(await begin(each));
     stop = async () => {
@@ -119,9 +121,8 @@ export function functionForTests<Data>(
   /** Feeds a function from its queue; answers what ends that. */
   const begin = async (begun: AnyIntegration): Promise<() => Promise<void>> => {
     const environment = {
-      ...settingsOf(stack.description, begun.name),
+      ...settingsAsDeployed(stack.description, begun.name),
       LOG_LEVEL: 'silent',
-      WAIT_MAXIMUM_SECONDS: '1',
       ...(await settings()),
     };
     // The SDK's clients read them by themselves, some of them with their first call: a file may test several functions.
@@ -138,7 +139,21 @@ export function functionForTests<Data>(
     const startContainer = () => {
       const services = createServices(begun.name, settingsFrom(environment));
       started.push(services);
-      return handlerOf(begun, () => ({ ...services, observe: { ...services.observe, message } }));
+      const delay: Queues['delay'] = async (waiting) => {
+        await services.queues.delay(waiting);
+        if (waiting.length === 0) return;
+        const [act, shortest] = [meanwhile, Math.min(...waiting.map(({ seconds }) => seconds))];
+        meanwhile = undefined;
+        await act?.();
+        time.pass(shortest * 1000);
+      };
+      const park: Queues['park'] = (letter) => {
+        written += 1;
+        return services.queues.park(letter);
+      };
+      const queues = { ...services.queues, delay, park };
+      const own = { queues, observe: { ...services.observe, message } };
+      return handlerOf(begun, () => ({ ...services, ...own }));
     };
     const mapping = mapQueue({
       sqs: stack.sqs,
@@ -147,8 +162,7 @@ export function functionForTests<Data>(
       batchSize: 10,
       pollers: 1,
       invoke: async (event) => {
-        const deadlineMs = Date.now() + 20_000;
-        const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;
+        const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
         useEnvironment();
         const handler = containers.get(begun.name) ?? startContainer();
         containers.set(begun.name, handler);
@@ -161,30 +175,40 @@ export function functionForTests<Data>(
     return () => mapping.stop();
   };
   const controls = () => controlsOf(stack.description);
+  /** Else a test's unanswered call would keep the next one's message waiting. */
+  const forget = async (): Promise<void> => {
+    const { table: TableName } = stack.description;
+    const { Items = [] } = await dynamodb.call('Scan', { TableName });
+    for (const { resource } of Items) await dynamodb.call('DeleteItem', { TableName, Key: { resource } });
+  };
   beforeEach(async () => {
     await controls().reset();
-    await forget(stack);
+    requested = 0;
+    await forget();
   });
   afterAll(() => stop());
 
   const takeLetters = async (): Promise<DeadLetter[]> => {
+    if (written === 0) return [];
+    written = 0;
     const { sqs, description } = stack;
     const QueueUrl = description.deadLetters;
     const all = { MessageAttributeNames: ['All'], MessageSystemAttributeNames: ['All' as const] };
     const { Messages = [] } = await sqs.send(
       new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, ...all }),
     );
-    if (Messages.length === 0) return [];
     const Entries = Messages.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle }));
     await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
-    return [...Messages.map(letterOf), ...(await takeLetters())];
+    return Messages.map(letterOf);
   };
 
   const deliverBody = async (
     body: string,
     MessageAttributes?: Record<string, MessageAttributeValue>,
+    whileWaiting?: () => unknown,
   ): Promise<MessageResult> => {
-    const before = (await controls().requests()).length;
+    meanwhile = whileWaiting;
+    const before = requested;
     const receiver = receiverOf(body);
     const QueueUrl = queueUrlOf(receiver);
     const { MessageId = '' } = await stack.sqs.send(
@@ -192,7 +216,9 @@ export function functionForTests<Data>(
     );
     const progress = progressOf(MessageId);
     await progress.end.promise;
-    const requests: PlatformRequest[] = (await controls().requests()).slice(before);
+    const all: PlatformRequest[] = await controls().requests();
+    requested = all.length;
+    const requests = all.slice(before);
     return {
       outcomes: progress.outcomes,
       reasons: progress.reasons,
@@ -243,8 +269,19 @@ export function functionForTests<Data>(
       containers.clear();
     },
     deliverTogether,
+    /** What keeps a message with this data from being sent; undefined: nothing. */
+    problemOf: (data: unknown): string | undefined => {
+      try {
+        parseMessage(event(data), integration, Date.now());
+        return undefined;
+      } catch (error) {
+        return failureOf(error).message;
+      }
+    },
     /** Sends a message with this data, and tells when it has come to its end. */
-    deliver: (data: unknown): Promise<MessageResult> => deliverBody(event(data)),
+    deliver: (data: unknown, whileWaiting?: () => unknown): Promise<MessageResult> =>
+      deliverBody(event(data), undefined, whileWaiting),
+    passTime: time.pass,
     rows: async (table: string) => (await controls().state())[table] ?? [],
     requests: () => controls().requests(),
     description: () => stack.description,

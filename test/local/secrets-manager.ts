@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
+import { tellDate } from './date-header.ts';
 import { findSecret, type Input, operations, Refusal, type Store } from './secrets-manager-operations.ts';
 
 type Answer = { status: number; body?: unknown };
@@ -16,6 +17,7 @@ export async function startSecretsManager(
 ): Promise<{ url: string; close(): Promise<void> }> {
   const handle = secretsManager(initial);
   const server = createServer(async (request, response) => {
+    tellDate(response);
     const answer = await handle(request, response).catch((error: Error) =>
       refused(400, 'SerializationException', error.message),
     );

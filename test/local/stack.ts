@@ -190,47 +190,50 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
 }
 
 /** The environment of a function, as a deployment would give it, with short waits. */
-export function settingsOf(description: StackDescription, name: string): Record<string, string> {
-  return {
-    AWS_REGION: description.region,
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: description.secretsManager,
-    AWS_ENDPOINT_URL_S3: description.s3,
-    AWS_ENDPOINT_URL_SQS: description.sqs,
-    AWS_ENDPOINT_URL_DYNAMODB: description.dynamodb,
-    AWS_ENDPOINT_URL_LAMBDA: description.lambda,
-    PLATFORM_URL: description.platform,
-    SECRET_PREFIX: prefix,
-    QUEUE_URL: description.queues[name] ?? '',
-    DEAD_LETTER_QUEUE_URL: description.deadLetters,
-    LEDGER_TABLE: description.table,
-    DESK_TABLE: description.deskTable,
-    CROSSWALK_TABLE: description.crosswalkTable,
-    LETTERS_BUCKET: description.bucket,
-    EVENTS_BUCKET: description.bucket,
-    CHANGES_BUCKET: description.bucket,
-    LEDGER_GRACE_SECONDS: '2',
-    LEDGER_KEY_SECRET: description.secrets.ledgerKey,
-    QUEUE_BACKLOG_SECONDS: '5',
-    QUEUE_VISIBILITY_SECONDS: String(description.visibilitySeconds),
-    EXPORT_BUCKET: description.bucket,
-    CROSSWALK_BUCKET: description.bucket,
-    SNAPSHOT_BUCKET: description.bucket,
-    RECONCILE_BUCKET: description.bucket,
-    RECONCILE_SAMPLE: '100',
-    RECONCILE_NIGHTS: '2',
-    // Before the local engine ends the execution.
-    RECONCILE_LONGEST_HOURS: '0.15',
-    SIS_RELAY_BUCKET: description.bucket,
-    PLATFORM_HEADERS_TIMEOUT_MS: '2000',
-    PLATFORM_BODY_TIMEOUT_MS: '2000',
-    ATTEMPT_TIMEOUT_MS: '6000',
-    RESERVE_MS: '2000',
-    WAIT_MINIMUM_SECONDS: '1',
-    WAIT_MAXIMUM_SECONDS: '4',
-  };
-}
+export const settingsOf = (description: StackDescription, name: string): Record<string, string> => ({
+  ...settingsAsDeployed(description, name),
+  LEDGER_GRACE_SECONDS: '2',
+  QUEUE_BACKLOG_SECONDS: '5',
+  PLATFORM_HEADERS_TIMEOUT_MS: '2000',
+  PLATFORM_BODY_TIMEOUT_MS: '2000',
+  ATTEMPT_TIMEOUT_MS: '6000',
+  RESERVE_MS: '2000',
+  WAIT_MINIMUM_SECONDS: '1',
+  WAIT_MAXIMUM_SECONDS: '4',
+});
+
+/** With the waits that a function has where it is deployed: for those who let time pass without waiting. */
+export const settingsAsDeployed = (description: StackDescription, name: string): Record<string, string> => ({
+  AWS_REGION: description.region,
+  AWS_ACCESS_KEY_ID: 'local',
+  AWS_SECRET_ACCESS_KEY: 'local',
+  AWS_ENDPOINT_URL_SECRETS_MANAGER: description.secretsManager,
+  AWS_ENDPOINT_URL_S3: description.s3,
+  AWS_ENDPOINT_URL_SQS: description.sqs,
+  AWS_ENDPOINT_URL_DYNAMODB: description.dynamodb,
+  AWS_ENDPOINT_URL_LAMBDA: description.lambda,
+  PLATFORM_URL: description.platform,
+  SECRET_PREFIX: prefix,
+  QUEUE_URL: description.queues[name] ?? '',
+  DEAD_LETTER_QUEUE_URL: description.deadLetters,
+  LEDGER_TABLE: description.table,
+  DESK_TABLE: description.deskTable,
+  CROSSWALK_TABLE: description.crosswalkTable,
+  LETTERS_BUCKET: description.bucket,
+  EVENTS_BUCKET: description.bucket,
+  CHANGES_BUCKET: description.bucket,
+  LEDGER_KEY_SECRET: description.secrets.ledgerKey,
+  QUEUE_VISIBILITY_SECONDS: String(description.visibilitySeconds),
+  EXPORT_BUCKET: description.bucket,
+  CROSSWALK_BUCKET: description.bucket,
+  SNAPSHOT_BUCKET: description.bucket,
+  RECONCILE_BUCKET: description.bucket,
+  RECONCILE_SAMPLE: '100',
+  RECONCILE_NIGHTS: '2',
+  // Before the local engine ends the execution.
+  RECONCILE_LONGEST_HOURS: '0.15',
+  SIS_RELAY_BUCKET: description.bucket,
+});
 
 type FunctionsOptions = StackOptions & { executions: DurableExecutions };
 

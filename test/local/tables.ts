@@ -8,6 +8,7 @@ import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-s
 import dynalite from 'dynalite';
 import { localClient } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
+import { tellDate } from './date-header.ts';
 
 /** What an item is billed by: names and texts in UTF-8, and of a number two digits to a byte and one more. */
 export const bytesOf = (item: Record<string, { S?: string | undefined; N?: string | undefined }>): number =>
@@ -35,6 +36,7 @@ export async function startTables(
   ) => void)[];
   server.removeAllListeners('request');
   server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
+    tellDate(response);
     if (request.url === '/_local/faults') return void control(request, response);
     const action = `${request.headers['x-amz-target']}`.split('.').at(-1) ?? '';
     const fault = faults.take(action, table);
