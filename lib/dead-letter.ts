@@ -42,7 +42,9 @@ export const receiptAttribute = 'receipt';
 /** The letter as SQS takes it: its details are cut until the whole fits, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
   const { body } = letter;
-  const fitting = stories(letter).find((attributes) => bytesOf({ body, attributes }) <= maxBytes);
+  // Counted once: it may be large, and there are many stories.
+  const room = maxBytes - Buffer.byteLength(body);
+  const fitting = stories(letter).find((attributes) => bytesOf({ body: '', attributes }) <= room);
   // A body that leaves no room for details is still a letter: SQS' own would carry no more.
   return { MessageBody: body, MessageAttributes: fitting ?? {} };
 };
