@@ -33,7 +33,7 @@ const maxFailures = 5;
 export const watchOutcomes = (table: DeskTable): Outcomes => {
   const open = new Set<string>();
   const records = new Map<string, DeskRecord>();
-  let stopped = false;
+  const ending = new AbortController();
   let problem: unknown;
 
   const read = async (): Promise<boolean> => {
@@ -59,7 +59,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
 
   const watching = (async () => {
     let pauseMs = fastMs;
-    for (let failures = 0; !stopped; await sleep(pauseMs))
+    for (let failures = 0; !ending.signal.aborted; await sleep(pauseMs, undefined, ending).catch(() => {}))
       try {
         pauseMs = (await read()) ? fastMs : Math.min(slowMs, pauseMs * 1.2);
         failures = 0;
@@ -98,7 +98,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     },
     problem: () => problem,
     stop: async () => {
-      stopped = true;
+      ending.abort();
       await watching;
     },
   };
