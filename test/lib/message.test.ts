@@ -21,7 +21,7 @@ import {
   platformId,
   versionOf,
 } from '../../lib/message.ts';
-
+import { anyCharacter } from '../any-character.ts';
 import { inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts';
 
 const now = '2026-06-01T12:00:00Z';
@@ -548,11 +548,11 @@ describe('a refusal', () => {
         fc.constantFrom(...proper),
         fc.oneof(
           fc.json(),
-          fc.string({ unit: 'binary' }),
+          fc.string({ unit: anyCharacter }),
           fc.jsonValue().map((data) => JSON.stringify(eventOf(gradePush, data))),
           fc.jsonValue().map((grade) => JSON.stringify(eventOf(gradePush, { ...gradeIds, grade }))),
           fc
-            .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue(), { maxKeys: 30 })
+            .dictionary(fc.string({ unit: anyCharacter }), fc.jsonValue(), { maxKeys: 30 })
             .map((more) => JSON.stringify(eventOf(enrollmentCreate, { ...enrollment, ...more }))),
         ),
         ([integration], body) => {

@@ -5,6 +5,7 @@ import { createLedgerTable, type Field, type Item, type LedgerTable } from '../.
 import { createTableModel } from '../../history/table.ts';
 import { localClient } from '../../local/aws.ts';
 import { startTables } from '../../local/tables.ts';
+import { runs } from '../../seed.ts';
 
 const name = 'ledger';
 const start = Date.UTC(2026, 2, 1);
@@ -317,7 +318,7 @@ describe('the model of the table, on which the histories are lived', () => {
           else expect(model.replace('it', change)).toEqual(await table.replace(real, change));
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 });

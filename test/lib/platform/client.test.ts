@@ -10,6 +10,7 @@ import { signedQuery } from '../../../lib/platform/auth/id-key.ts';
 import { type Asked as AskedCall, resultOf } from '../../../lib/platform/core/check-answer.ts';
 import { acknowledged, downloading, type Operation, reading } from '../../../lib/platform/core/operation.ts';
 import { PlatformError } from '../../../lib/platform/core/platform-error.ts';
+import { anyCharacter } from '../../any-character.ts';
 import { freeTurn, unpaced } from '../pace/unpaced.ts';
 import {
   type Arrived,
@@ -266,7 +267,7 @@ describe('a call', () => {
       await expect(platform.call(operations.once, { path: { id } })).rejects.toThrow(TypeError);
     await expect(platform.call(operations.once)).rejects.toThrow('add-thing: no usable value for {id}');
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary' }), async (id) => {
+      fc.asyncProperty(fc.string({ unit: anyCharacter }), async (id) => {
         fc.pre(!/^[A-Za-z0-9-]+([._][A-Za-z0-9-]+)*$/.test(id));
         await expect(platform.call(operations.once, { path: { id } })).rejects.toThrow(TypeError);
       }),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { plain, printableJson } from '../../../lib/redaction/printable.ts';
+import { anyCharacter } from '../../any-character.ts';
 
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const hostile = fc
@@ -16,7 +17,7 @@ const hostile = fc
         '\u200F',
         '\u{E0041}',
       ),
-      fc.string({ unit: 'binary', maxLength: 4 }),
+      fc.string({ unit: anyCharacter, maxLength: 4 }),
     ),
     { maxLength: 12 },
   )

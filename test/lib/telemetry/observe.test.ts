@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../lib/failure.ts';
 import type { Facts } from '../../../lib/telemetry/log-facts.ts';
 import { createObserve, type MessageReport, type ObserveOptions } from '../../../lib/telemetry/observe.ts';
+import { anyCharacter } from '../../any-character.ts';
 
 const report: MessageReport = {
   messageId: '059f36b4-87a3-44ab-83d2-661975830a7d',
@@ -158,7 +159,7 @@ describe('a log line', () => {
   test('is one line of JSON of bounded length, whatever the texts in it', () => {
     const { observe, lines } = observing();
     const text = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 50 }),
+      fc.string({ unit: anyCharacter, maxLength: 50 }),
       fc.string({ minLength: 5_000, maxLength: 9_000 }),
     );
     fc.assert(
