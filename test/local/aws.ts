@@ -1,9 +1,4 @@
-import {
-  CreateQueueCommand,
-  GetQueueAttributesCommand,
-  type QueueAttributeName,
-  type SQSClient,
-} from '@aws-sdk/client-sqs';
+import { CreateQueueCommand, type QueueAttributeName, type SQSClient } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
 import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';
@@ -71,9 +66,8 @@ export async function createQueue(
   const { QueueUrl: url = '' } = await sqs.send(
     new CreateQueueCommand({ QueueName: name, Attributes: attributes }),
   );
-  const arnOnly = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] });
-  const { Attributes } = await sqs.send(arnOnly);
-  return { url, arn: Attributes?.QueueArn ?? '' };
+  const [, account] = new URL(url).pathname.split('/');
+  return { url, arn: `arn:aws:sqs:${localRegion}:${account}:${name}` };
 }
 
 /** S3 takes 5 GB in one request, fauxqs alone no more than 11 MiB. */

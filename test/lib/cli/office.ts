@@ -11,12 +11,13 @@ import {
 import { afterAll, beforeAll } from 'vitest';
 import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
 import { type DeadLetter, type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
+import { createLetterReader } from '../../../lib/dead-letters/reading/letter.ts';
+import { listLetter, reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import type { Audit } from '../../../lib/deployment/audit.ts';
 import type { Target } from '../../../lib/deployment/target.ts';
 import { createDeskNotes, type Ended } from '../../../lib/desk/notes.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
-import { addCrosswalkTable, addDeskTable, startTables } from '../../local/tables.ts';
+import { addDeskTable, startTables } from '../../local/tables.ts';
 
 /** A dead-letter queue with the queues around it, and what tests do to them behind the command's back. */
 export type Office = Awaited<ReturnType<typeof openOffice>>;
@@ -33,8 +34,14 @@ export function officesForTests() {
   return { open: () => openOffice(server), url: () => server.url, tables: () => server.tables };
 }
 
+/** One for all offices of a server. */
+const crosswalkTable = 'sis-relay-crosswalk';
+
 export async function startServer() {
-  const [aws, tables] = await Promise.all([startQueuesAndFiles(), startTables('sis-relay-no-ledger')]);
+  const [aws, tables] = await Promise.all([
+    startQueuesAndFiles(),
+    startTables('sis-relay-no-ledger', undefined, crosswalkTable),
+  ]);
   const sqs = new SQSClient(localClient(aws.url));
   const s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true });
   const bucket = 'sis-relay-operators';
@@ -55,13 +62,14 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
   const prefix = `sis-relay-${randomUUID().slice(0, 8)}-`;
   const deskTable = `${prefix}desk`;
   await addDeskTable(tables, deskTable);
-  const crosswalkTable = `${prefix}crosswalk`;
-  await addCrosswalkTable(tables, crosswalkTable);
   const dynamodb = createDynamoDb(localClient(tables));
   const desk = { dynamodb, table: deskTable, nowMs: Date.now };
   const deadLetters = await createQueue(sqs, `${prefix}dead-letters`);
-  const queues = new Map<string, { url: string; arn: string }>();
-  for (const name of functionNames) queues.set(name, await createQueue(sqs, `${prefix}${name}`));
+  const queues = new Map(
+    await Promise.all(
+      functionNames.map(async (name) => [name, await createQueue(sqs, `${prefix}${name}`)] as const),
+    ),
+  );
   const queueOf = (name: string) => queues.get(name) ?? { url: '', arn: '' };
 
   const target: Target = {
@@ -86,6 +94,7 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
     pollSeconds: 0,
     ...settings,
   };
+  const readLetter = createLetterReader(target);
   const audited: Record<string, unknown>[] = [];
   const audit: Audit = {
     begin: async (entry) => {
@@ -138,20 +147,28 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
       })[],
       { list = true } = {},
     ) => {
-      const ids = await send(
-        deadLetters.url,
-        letters.map(({ function: name = 'grade-push', failure, ...letter }) =>
-          sqsMessageOf({
-            body: eventBody(name),
-            source: queueOf(name).arn,
-            replays: 0,
-            attributes: {},
-            ...letter,
-            failure: failure === null ? null : { ...failureOf(name, failure?.kind), ...failure },
-          }),
-        ),
+      const messages = letters.map(({ function: name = 'grade-push', failure, ...letter }) =>
+        sqsMessageOf({
+          body: eventBody(name),
+          source: queueOf(name).arn,
+          replays: 0,
+          attributes: {},
+          ...letter,
+          failure: failure === null ? null : { ...failureOf(name, failure?.kind), ...failure },
+        }),
       );
-      if (list) await reindexLetters(target, { signal: never, settleMs: 0 });
+      const ids = await send(deadLetters.url, messages);
+      if (!list) return ids;
+      // Reading the queue costs as much as listing so many by themselves.
+      if (ids.length > 20) await reindexLetters(target, { signal: never, settleMs: 0 });
+      else
+        await Promise.all(
+          ids.map(async (MessageId, at) => {
+            const { MessageBody: Body, MessageAttributes } = messages[at]!;
+            const Attributes = { SentTimestamp: String(Date.now()) };
+            await listLetter(desk, await readLetter({ MessageId, Body, MessageAttributes, Attributes }));
+          }),
+        );
       return ids;
     },
     send,
@@ -195,17 +212,18 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
         warn: (text) => Promise.reject(new Error(text)),
       });
       const handled: Message[] = [];
-      let over = false;
+      const ending = new AbortController();
       const working = (async () => {
-        while (!over) {
-          const { Messages = [] } = await sqs.send(
-            new ReceiveMessageCommand({
-              QueueUrl: url,
-              MaxNumberOfMessages: 10,
-              MessageAttributeNames: ['All'],
-              WaitTimeSeconds: 0,
-            }),
-          );
+        while (!ending.signal.aborted) {
+          const receive = new ReceiveMessageCommand({
+            QueueUrl: url,
+            MaxNumberOfMessages: 10,
+            MessageAttributeNames: ['All'],
+            WaitTimeSeconds: 20,
+          });
+          const { Messages = [] } = await sqs
+            .send(receive, { abortSignal: ending.signal })
+            .catch((error) => (ending.signal.aborted ? { Messages: [] } : Promise.reject(error)));
           for (const message of Messages) {
             const failure = fate(message);
             const { replays, receipt, ...attributes } = message.MessageAttributes ?? {};
@@ -230,13 +248,12 @@ export async function openOffice({ url, tables, sqs, s3, bucket }: Server, setti
             );
             handled.push(message);
           }
-          if (Messages.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
         }
       })();
       return {
         handled,
         stop: async () => {
-          over = true;
+          ending.abort();
           await working;
         },
       };

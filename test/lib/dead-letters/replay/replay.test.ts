@@ -31,7 +31,7 @@ const replay = async (
       includeUncertain: false,
       probe: true,
       canary: 0,
-      waitSeconds: 0.2,
+      waitSeconds: 0,
       rate: 500,
       stopAfter: 5,
       ...options,
@@ -46,6 +46,9 @@ const replay = async (
   );
   return { ...result, plans, canaries };
 };
+
+/** For what comes in any case, however busy the machine is. */
+const long = 300;
 
 const many = (count: number, failure = {}) => Array.from({ length: count }, () => ({ failure }));
 const bodiesIn = async (office: Office, name = 'grade-push') =>
@@ -235,7 +238,7 @@ describe('the canary', () => {
     const office = await offices.open();
     await office.park(many(20));
     const worker = office.work('grade-push');
-    const { ended, counts, canaries } = await replay(office, { waitSeconds: 10, canary: 5 });
+    const { ended, counts, canaries } = await replay(office, { waitSeconds: long, canary: 5 });
     await worker.stop();
     expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 0 }]);
     expect({ ended, counts }).toMatchObject({
@@ -247,17 +250,17 @@ describe('the canary', () => {
 
   test('that comes back as a whole stops everything: no more than it reaches the platform', async () => {
     const office = await offices.open();
-    await office.park([...many(50), ...many(50, { kind: 'unavailable' })]);
+    await office.park([...many(20), ...many(20, { kind: 'unavailable' })]);
     const worker = office.work('grade-push', () => ({ kind: 'rejected' }));
-    const { ended, stoppedBecause, counts } = await replay(office, { waitSeconds: 10, canary: 5 });
+    const { ended, stoppedBecause, counts } = await replay(office, { waitSeconds: long, canary: 5 });
     await worker.stop();
     expect({ ended, stoppedBecause }).toEqual({
       ended: 'stopped',
       stoppedBecause: 'every letter of the canary came back',
     });
-    expect(counts).toMatchObject({ sent: 5, cameBack: 5, setAside: 95 });
+    expect(counts).toMatchObject({ sent: 5, cameBack: 5, setAside: 35 });
     expect(worker.handled).toHaveLength(5);
-    expect(await lettersLeft(office)).toHaveLength(100);
+    expect(await lettersLeft(office)).toHaveLength(40);
   });
 
   test('that comes back is told of without what is personal in the platform’s words', async () => {
@@ -266,7 +269,7 @@ describe('the canary', () => {
     await office.park([{ body }, { body }]);
     const words = { title: 'Refused: Jane Doe is late', detail: 'Jane Doe must not be named' };
     const worker = office.work('grade-push', () => words);
-    const result = await replay(office, { waitSeconds: 10, canary: 2, stopAfter: 1 });
+    const result = await replay(office, { waitSeconds: long, canary: 2, stopAfter: 1 });
     await worker.stop();
     expect(result.counts).toMatchObject({ cameBack: 2, cameBackAs: [{ letters: 2 }] });
     expect(JSON.stringify(result)).not.toMatch(/Jane|Doe/);
@@ -289,7 +292,7 @@ describe('the canary', () => {
       ]);
     }
     await office.list();
-    const { ended, counts } = await replay(office, { waitSeconds: 10, canary: 2 });
+    const { ended, counts } = await replay(office, { waitSeconds: long, canary: 2 });
     await worker.stop();
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
@@ -308,12 +311,12 @@ describe('the canary', () => {
     const office = await offices.open();
     await office.park(many(6));
     // Nobody handles the queue, so that nothing comes of what is sent.
-    const first = await replay(office, { canary: 2, waitSeconds: 0.5 });
+    const first = await replay(office, { canary: 2, waitSeconds: 0.1 });
     expect(first).toMatchObject({ ended: 'stopped', counts: { sent: 2, unknown: 2, notTried: 4 } });
     expect(first.stoppedBecause).toMatch(/of 2 of the canary nothing is known yet/);
     const second = await replay(
       office,
-      { canary: 2, waitSeconds: 0.5 },
+      { canary: 2, waitSeconds: 0.1 },
       { continueUndecided: async () => true },
     );
     expect(second).toMatchObject({ ended: 'done', counts: { sent: 4, unknown: 4 } });
@@ -326,7 +329,7 @@ describe('the canary', () => {
     await office.send(url, others);
     await office.park(many(8));
     const worker = office.work('grade-push');
-    const { ended, counts, canaries } = await replay(office, { canary: 5, waitSeconds: 10 });
+    const { ended, counts, canaries } = await replay(office, { canary: 5, waitSeconds: long });
     await worker.stop();
     expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 0 }]);
     expect({ ended, counts }).toMatchObject({ ended: 'done', counts: { sent: 8, through: 8 } });
@@ -345,7 +348,7 @@ describe('the canary', () => {
     ];
     await office.park(titles.flatMap((title) => many(2, { title, status: 400 + titles.indexOf(title) })));
     const worker = office.work('grade-push');
-    const { canaries } = await replay(office, { canary: 2, waitSeconds: 10 });
+    const { canaries } = await replay(office, { canary: 2, waitSeconds: long });
     await worker.stop();
     expect(canaries).toMatchObject([{ letters: 7 }]);
   });
@@ -389,7 +392,11 @@ describe('while an operator looks', () => {
   test('two letters of one id, as somebody wrote one by hand, are two, and both are sent', async () => {
     const office = await offices.open();
     const letterId = '0f0f0f0f-1111-4222-8333-555555555555';
-    await office.park([1, 2].map(() => ({ letterId, body: eventBody() })));
+    await office.park(
+      [1, 2].map(() => ({ letterId, body: eventBody() })),
+      { list: false },
+    );
+    await office.list();
     const { plan, counts } = await replay(office);
     expect(plan.matching).toBe(2);
     expect(counts).toMatchObject({ sent: 2, gone: 0 });
@@ -413,10 +420,9 @@ describe('while an operator looks', () => {
     const duplicate = { function: 'grade-push', kind: '', as: original };
     await writeRecord(office.desk, copy, { state: 'duplicate', facts: duplicate });
     outcomes.expect([copy]);
-    await outcomes.settled([copy], { waitSeconds: 0.5, signal: never });
-    expect(outcomes.fateOf(copy)).toBe('waits');
+    await expect.poll(() => outcomes.fateOf(copy)).toBe('waits');
     await writeRecord(office.desk, original, { state: 'done', facts: { function: 'grade-push', kind: '' } });
-    await outcomes.settled([copy], { waitSeconds: 5, signal: never });
+    await outcomes.settled([copy], { waitSeconds: long, signal: never });
     expect(outcomes.fateOf(copy)).toBe('through');
     await outcomes.stop();
   });
@@ -425,44 +431,44 @@ describe('while an operator looks', () => {
 describe('stopping', () => {
   test('happens when the same error comes back for so many in a row', async () => {
     const office = await offices.open();
-    await office.park(many(300));
+    await office.park(many(100));
     let handled = 0;
     const worker = office.work('grade-push', () => {
       handled += 1;
-      return handled > 20 ? { kind: 'missing-permission', title: 'Gone' } : undefined;
+      return handled > 10 ? { kind: 'missing-permission', title: 'Gone' } : undefined;
     });
     const { ended, stoppedBecause, counts } = await replay(office, {
-      waitSeconds: 10,
+      waitSeconds: long,
       stopAfter: 5,
-      rate: 50,
+      rate: 25,
     });
     await worker.stop();
     expect(ended).toBe('stopped');
     expect(stoppedBecause).toMatch(/^5 in a row came back with the same error: missing-permission: 404 Gone/);
-    expect(counts?.sent).toBeLessThan(150);
-    expect((await lettersLeft(office)).length).toBe(300 - 20);
+    expect(counts?.sent).toBeLessThan(100);
+    expect((await lettersLeft(office)).length).toBe(100 - 10);
   });
 
   test('does not happen for single letters that come back between others that do not', async () => {
     const office = await offices.open();
-    await office.park(many(60));
+    await office.park(many(30));
     let handled = 0;
     const worker = office.work('grade-push', () => {
       handled += 1;
       return handled % 3 === 0 ? { kind: 'rejected' } : undefined;
     });
-    const { ended, counts } = await replay(office, { waitSeconds: 10, stopAfter: 5 });
+    const { ended, counts } = await replay(office, { waitSeconds: long, stopAfter: 5 });
     await worker.stop();
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
-      counts: { sent: 60, through: 40, cameBack: 20 },
+      counts: { sent: 30, through: 20, cameBack: 10 },
     });
-    expect(counts?.cameBackAs).toMatchObject([{ kind: 'rejected', letters: 20 }]);
+    expect(counts?.cameBackAs).toMatchObject([{ kind: 'rejected', letters: 10 }]);
   });
 
   test('by an interruption is clean: what was sent is gone, the rest is there and visible', async () => {
     const office = await offices.open();
-    await office.park(many(200));
+    await office.park(many(100));
     const interrupt = new AbortController();
     const { ended, stoppedBecause, counts } = await replay(
       office,
@@ -475,10 +481,10 @@ describe('stopping', () => {
       },
     );
     expect({ ended, stoppedBecause }).toEqual({ ended: 'stopped', stoppedBecause: 'it was interrupted' });
-    expect(counts?.sent).toBeLessThan(150);
+    expect(counts?.sent).toBeLessThan(100);
     expect(await bodiesIn(office)).toHaveLength(counts!.sent);
     expect(await lettersLeft(office)).toHaveLength(counts!.notTried);
-    expect(counts!.sent + counts!.notTried).toBe(200);
+    expect(counts!.sent + counts!.notTried).toBe(100);
   });
 });
 
@@ -513,14 +519,14 @@ describe('nothing is lost', () => {
 
   test('where a queue takes nothing at all, it stops, and every letter stays', async () => {
     const office = await offices.open();
-    await office.park(many(100));
+    await office.park(many(50));
     const name = office.queueOf('grade-push').url.split('/').at(-1);
     await office.fault({ action: 'SendMessageBatch', name, status: 403, type: 'AccessDenied' });
     const { ended, stoppedBecause } = await replay(office, { rate: 100 });
     await office.clearFaults();
     expect(ended).toBe('stopped');
     expect(stoppedBecause).toMatch(/^SQS took none of \d+ messages in a row: AccessDenied/);
-    expect(await lettersLeft(office)).toHaveLength(100);
+    expect(await lettersLeft(office)).toHaveLength(50);
   });
 });
 
