@@ -171,12 +171,23 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
   };
 };
 
-/** `Object.fromEntries` takes any name, also `__proto__`. */
-const textOf = (entries: Entries): string => JSON.stringify(Object.fromEntries(entries));
+/** Pairs, as names of others are no keys of JSON: Node 24 misreads an escaped key after another one with a backslash (nodejs/node#63785). */
+const textOf = (entries: Entries): string => JSON.stringify([...entries]);
 
 /** Only the fill and operators write there, so no more is checked. */
-const entriesIn = (text: string | undefined): Entries =>
-  new Map(Object.entries((jsonIn(text ?? '{}') ?? {}) as Record<string, Entry>));
+const entriesIn = (text = '[]'): Entries =>
+  new Map(text.startsWith('{') ? entriesInObject(text) : ((jsonIn(text) ?? []) as [string, Entry][]));
+
+/** As versions before 1.0 wrote them: `{"BIO-101":{"ids":[2001],"was":[1999]}}`. Each name is read as a value, not as a key. */
+function* entriesInObject(text: string): Generator<[string, Entry]> {
+  for (const [, name = '', ids = '', was] of text.matchAll(
+    /("(?:[^"\\]|\\.)*"):\{"ids":\[([\d,]*)\](?:,"was":\[([\d,]*)\])?\}/g,
+  ))
+    yield [JSON.parse(name), { ids: idsIn(ids), ...(was !== undefined && { was: idsIn(was) }) }];
+}
+
+/** Ids behind each other, as `2001,2002`. */
+export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));
 
 async function* groupsOf<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,

@@ -193,7 +193,7 @@ describe('org units', () => {
     const half = await fill();
     expect(half).toMatchObject({
       outcome: 'held',
-      message: expect.stringContaining('60 of 66 names (orgUnitCode, platform) would be removed'),
+      message: expect.stringContaining('of 66 names (orgUnitCode, platform) 60 would be removed'),
       fills: [{ outcome: 'held', names: 66, removed: 60 }],
     });
     expect(await codeOf('MANY-1')).toEqual({ ids: [7001] });
@@ -393,6 +393,27 @@ describe('users.csv', () => {
     expect(await fill()).toMatchObject({ outcome: 'filled' });
   });
 
+  test('that slips by one row gives nobody the names of others until somebody accepts that', async () => {
+    await users(whole);
+    await fill();
+    const [header, ...rows] = whole
+      .trim()
+      .split('\n')
+      .map((row) => row.split(','));
+    const slipped = rows.map(([id, ...names], at) => [rows[at + 1]?.[0] ?? id, ...names]);
+    await users([header, ...slipped].map((row) => `${row?.join(',')}\n`).join(''));
+    expect(await fill()).toMatchObject({
+      outcome: 'held',
+      message: expect.stringContaining('would stand for other ids'),
+      fills: expect.arrayContaining([
+        expect.objectContaining({ kind: 'userName', outcome: 'held', removed: 0 }),
+      ]),
+    });
+    expect(await userOf('u20')).toEqual({ ids: [21] });
+    expect(await fill({ acceptRemovals: true })).toMatchObject({ outcome: 'filled' });
+    expect(await userOf('u20')).toEqual({ ids: [22] });
+  });
+
   test('that is taken away leaves its names until somebody accepts that', async () => {
     await users('userId,userName\n301,lena\n');
     await fill();
@@ -422,6 +443,52 @@ test('a code of org-units.csv that moves is settled once that is accepted, thoug
   await fill();
   expect(await entryOf('orgUnitCode', 'file', 'A')).toEqual({ ids: [2] });
   expect((await fill()).files).toEqual([]);
+});
+
+describe('a code that changes its source', () => {
+  const inFile = (rows: string) => put('crosswalk/org-units.csv', `orgUnitId,orgUnitCode\n${rows}`);
+  const inPlatform = (orgUnits: { orgUnitId: number; code: string }[]) => many(orgUnits);
+
+  test('has moved where the file gives it another org unit than the platform did', async () => {
+    await inPlatform([{ orgUnitId: 7100, code: 'LEAVES' }]);
+    await fill();
+    await controls.reset();
+    await inPlatform([]);
+    await inFile('7200,LEAVES\n');
+    await fill();
+    expect(await entryOf('orgUnitCode', 'file', 'LEAVES')).toEqual({ ids: [7200], was: [7100] });
+    expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(1);
+    await table.accept('LEAVES', { ids: [7200], was: [7100] });
+    await fill();
+    expect(await entryOf('orgUnitCode', 'file', 'LEAVES')).toEqual({ ids: [7200] });
+    expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(0);
+  });
+
+  test('has moved where the platform gives it another one than the file did, also when it comes back', async () => {
+    await inPlatform([{ orgUnitId: 7100, code: 'RETURNS' }]);
+    await fill();
+    await controls.reset();
+    await inPlatform([]);
+    await inFile('7200,RETURNS\n');
+    await fill();
+    await table.accept('RETURNS', { ids: [7200], was: [7100] });
+    await fill();
+    await inFile('1,OTHER\n');
+    await inPlatform([{ orgUnitId: 7100, code: 'RETURNS' }]);
+    await fill({ acceptRemovals: true });
+    expect(await codeOf('RETURNS')).toEqual({ ids: [7100], was: [7200] });
+  });
+
+  test('has not moved where both give it the same org unit', async () => {
+    await inPlatform([{ orgUnitId: 7100, code: 'STAYS' }]);
+    await fill();
+    await controls.reset();
+    await inPlatform([]);
+    await inFile('7100,STAYS\n');
+    await fill();
+    expect(await entryOf('orgUnitCode', 'file', 'STAYS')).toEqual({ ids: [7100] });
+    expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(0);
+  });
 });
 
 describe('classlists', () => {

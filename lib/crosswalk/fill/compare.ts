@@ -4,7 +4,7 @@ import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
 import { createSorter, pairsOf, readLines, type Sorter, writeLines } from '../../sorted/sorted.ts';
 import { filledFolder } from '../moved.ts';
-import { acceptedBucketOf, type BucketItem, type CrosswalkTable, isAccepted } from '../table.ts';
+import { acceptedBucketOf, type BucketItem, type CrosswalkTable, isAccepted, sameIds } from '../table.ts';
 import { garbageMb } from './garbage.ts';
 import {
   changedBuckets,
@@ -33,9 +33,11 @@ export type Comparison = {
   added: number;
   changed: number;
   removed: number;
+  /** How many of the changed ones stand for other ids than before. */
+  reassigned: number;
   /** Codes that stand for another org unit, and nobody has accepted that. */
   moved: Moved[];
-  /** `held`: too many names would be removed, so that all stay as they were. `unfinished`: what was compared before is not written yet. */
+  /** `held`: too many names would be removed or stand for others, so that all stay as they were. `unfinished`: what was compared before is not written yet. */
   outcome: 'changed' | 'same' | 'held' | 'unfinished';
 };
 
@@ -44,7 +46,7 @@ export type Moved = { code: string; ids: number[]; was: number[] };
 export type Filling = {
   store: JobStore;
   table: CrosswalkTable;
-  /** More names than this share are not removed by themselves. */
+  /** If more names than this share would be removed, or more would stand for others, a person must accept that. */
   maxRemovalsPercent: number;
 };
 
@@ -76,30 +78,44 @@ export const compare = (
   inFolder(async (folder) => {
     const { store, table, maxRemovalsPercent } = services;
     const keys = keysOf(listing);
-    const tally: Tally = { before: 0, names: 0, added: 0, changed: 0, removed: 0, isSame: true };
+    const tally: Tally = {
+      before: 0,
+      names: 0,
+      added: 0,
+      changed: 0,
+      removed: 0,
+      reassigned: 0,
+      isSame: true,
+    };
     const resultOf = (outcome: Comparison['outcome'], open: Moved[] = []): Comparison => {
-      const { names, added, changed, removed } = tally;
-      return { names, added, changed, removed, moved: open, outcome };
+      const { names, added, changed, removed, reassigned } = tally;
+      return { names, added, changed, removed, reassigned, moved: open, outcome };
     };
     if (await isPending(listing, services)) return resultOf('unfinished');
-    const [old, next] = [join(folder, 'old'), join(folder, 'next')];
+    const [old, next, other] = [join(folder, 'old'), join(folder, 'next'), join(folder, 'other')];
     await store.downloadUnpacked(keys.state, old, garbageMb);
+    await downloadOther(listing, other, services);
     const sorter = createSorter({ folder, maxBytes: 4 * 1024 ** 2 });
     await addParts(sorter, listing, { store, folder });
     const rules = { isWhole: listing.isWhole, movesAreTold: listing.kind === 'orgUnitCode' };
     const moved: Known[] = [];
     const lines = function* (): Generator<string> {
+      const elsewhere = knownIn(readLines(other));
+      const elsewhereAt = follower(elsewhere);
       for (const pair of pairsOf(knownIn(readLines(old)), listedIn(sorter.sorted()))) {
-        const after = nextOf(pair, rules);
+        const after = nextOf({ ...pair, elsewhere: elsewhereAt(pair.key) }, rules);
         count(tally, pair.old, after);
         if (after === undefined) continue;
         if (hasMoved(after)) moved.push(after);
         yield after.line;
       }
+      elsewhere.return();
     };
     writeLines(next, lines());
-    if (tally.removed > (tally.before * maxRemovalsPercent) / 100 && !acceptRemovals)
-      return { ...resultOf('held'), names: tally.before };
+    const limit = (tally.before * maxRemovalsPercent) / 100;
+    // Codes that stand for others are held one by one: each is parked until somebody accepts its move.
+    const isMassChange = tally.removed > limit || (tally.reassigned > limit && !rules.movesAreTold);
+    if (isMassChange && !acceptRemovals) return { ...resultOf('held'), names: tally.before };
 
     const accepted = await acceptedOf(moved, table);
     tally.changed += accepted.size;
@@ -114,7 +130,25 @@ export const compare = (
     return resultOf('changed', open);
   });
 
-type Tally = Pick<Comparison, 'names' | 'added' | 'changed' | 'removed'> & {
+/** What the other source knows of codes: a code is the same one, whichever source tells of it. */
+const downloadOther = async ({ kind, source }: Of, path: string, services: Filling): Promise<void> => {
+  const other: Of = { kind, source: source === 'file' ? 'platform' : 'file' };
+  const { state, next } = keysOf(other);
+  if (kind !== 'orgUnitCode') return writeLines(path, []);
+  const key = (await isPending(other, services)) ? next : state;
+  await services.store.downloadUnpacked(key, path, garbageMb);
+};
+
+/** Finds keys that are asked for in ascending order. */
+const follower = (known: Iterator<Known>): ((key: string) => Known | undefined) => {
+  let next = known.next();
+  return (key) => {
+    while (!next.done && next.value.key < key) next = known.next();
+    return !next.done && next.value.key === key ? next.value : undefined;
+  };
+};
+
+type Tally = Pick<Comparison, 'names' | 'added' | 'changed' | 'removed' | 'reassigned'> & {
   /** How many names there were. */
   before: number;
   isSame: boolean;
@@ -128,6 +162,7 @@ const count = (tally: Tally, old: Known | undefined, after: Known | undefined): 
   if (!isThere(old)) tally.added += isThere(after) ? 1 : 0;
   else if (!isThere(after)) tally.removed += 1;
   else if (isChanged) tally.changed += 1;
+  if (isThere(old) && isThere(after) && !sameIds(old.ids, after.ids)) tally.reassigned += 1;
   if ((tally.names + tally.removed) % between === 0) keepMemoryBelow(garbageMb);
 };
 

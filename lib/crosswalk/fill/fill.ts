@@ -384,10 +384,14 @@ const tell = async (
     if (badRows > 0)
       observe.warn(`rows of ${key} cannot be used: ${reportKey} tells which`, { count: badRows });
   }
-  for (const { kind, source, removed, names, outcome } of fills) {
+  for (const { kind, source, removed, reassigned, names, outcome } of fills) {
+    const changes = [
+      ...(removed > 0 ? [`${removed} would be removed`] : []),
+      ...(reassigned > 0 ? [`${reassigned} would stand for other ids`] : []),
+    ];
     if (outcome === 'held')
       problems.push(
-        `${removed} of ${names} names (${kind}, ${source}) would be removed, so all stay as they were until somebody invokes crosswalk-fill with {"acceptRemovals":true}`,
+        `of ${names} names (${kind}, ${source}) ${changes.join(' and ')}: all stay as they were until somebody invokes crosswalk-fill with {"acceptRemovals":true}`,
       );
   }
   for (const problem of problems) observe.warn(`the crosswalk is held: ${problem}`);

@@ -3,6 +3,7 @@ import {
   type CrosswalkKind,
   type CrosswalkSource,
   type Entry,
+  idsIn,
   sameIds,
   shardOf,
 } from '../table.ts';
@@ -34,8 +35,6 @@ export function* knownIn(lines: Iterable<string>): Generator<Known, void, undefi
     yield end === line.length - 1 ? { key, line, ids } : { key, line, ids, was: idsIn(line.slice(end + 1)) };
   }
 }
-
-const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));
 
 /** The line of a source: a name, and what it stands for; `?`: that is not legible. */
 export const listedLine = (name: string, id: number | '?'): string => `${keyOf(name)}\t${id}`;
@@ -71,19 +70,31 @@ type Rules = {
   movesAreTold: boolean;
 };
 
+type Names = {
+  key: string;
+  old?: Known;
+  new?: Listed;
+  /** The same name, as the other source knows it. */
+  elsewhere?: Known | undefined;
+};
+
 /** What a name stands for from now on; undefined: nothing is known of it any more. */
 export const nextOf = (
-  { key, old, new: listed }: { key: string; old?: Known; new?: Listed },
+  { key, old, new: listed, elsewhere }: Names,
   { isWhole, movesAreTold }: Rules,
 ): Known | undefined => {
   if (listed === undefined ? !isWhole : listed.isIllegible) return old;
   const ids = listed?.ids ?? [];
-  // What it stood for before it became ambiguous, was removed or moved, as far as messages may have been sent by it.
-  const before = old?.was ?? (old?.ids.length === 1 ? old.ids : undefined);
-  if (movesAreTold && before !== undefined && !sameIds(before, ids))
-    return knownOf(key, { ids, was: before });
+  // A code that this source begins to tell of is the one that the other source told of.
+  const befores = isThere(old) ? [before(old)] : [before(old), before(elsewhere)];
+  const was = befores.find((each) => each !== undefined && !sameIds(each, ids));
+  if (movesAreTold && was !== undefined) return knownOf(key, { ids, was });
   return ids.length === 0 ? undefined : knownOf(key, { ids });
 };
+
+/** What a name stood for before it became ambiguous, was removed or moved, as far as messages may have been sent by it. */
+const before = (known: Known | undefined): number[] | undefined =>
+  known?.was ?? (known?.ids.length === 1 ? known.ids : undefined);
 
 /** A code that was removed is remembered, as it may come back for another org unit: the table does not hold it. */
 export const isThere = (known: Known | undefined): known is Known =>

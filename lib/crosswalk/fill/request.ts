@@ -4,7 +4,7 @@ import * as z from 'zod';
 const fillRequest = z.strictObject({
   /** User names by the classlists of all courses, too, where there is no file of users. */
   classlists: z.boolean().default(false),
-  /** A person has looked: what the sources lack is removed, however much that is. */
+  /** A person has looked: names are removed and stand for other ids as the sources say, however many. */
   acceptRemovals: z.boolean().default(false),
 });
 

@@ -48,6 +48,50 @@ describe('a name', () => {
   });
 });
 
+describe('names with backslashes, which Node may misread as keys of JSON (nodejs/node#63785)', () => {
+  const names = ['a', '\\', '\n', 'x\\', 'x\ny', 'q"', '__proto__', '\u2028', '2'];
+
+  test('are what they are, in whatever order they are read', async () => {
+    await table.put(
+      names.map((each) =>
+        itemsOf(each, [
+          ['a', { ids: [1] }],
+          [each, { ids: [7], was: [8] }],
+        ]),
+      ),
+    );
+    for (const each of [...names, ...names.toReversed()]) {
+      const found = await table.namesIn([`userName/file/${names.indexOf(each)}`]);
+      expect([...found.values()].map((entries) => entries.get(each))).toEqual([{ ids: [7], was: [8] }]);
+    }
+  });
+
+  test('are read from the objects that versions before 1.0 wrote', async () => {
+    for (const each of names) {
+      const text = JSON.stringify(
+        Object.fromEntries([
+          ['b', { ids: [1] }],
+          [each, { ids: [2, 3], was: [4] }],
+        ]),
+      );
+      const Item = { bucket: { S: 'old' }, names: { S: text }, filledMs: { N: '1' } };
+      await dynamodb.call('PutItem', { TableName: name, Item });
+      const found = (await table.namesIn(['old'])).get('old');
+      expect(new Map(found)).toEqual(
+        new Map([
+          ['b', { ids: [1] }],
+          [each, { ids: [2, 3], was: [4] }],
+        ]),
+      );
+    }
+  });
+
+  const itemsOf = (each: string, entries: [string, { ids: number[]; was?: number[] }][]) => ({
+    bucket: `userName/file/${names.indexOf(each)}`,
+    entries: new Map(entries),
+  });
+});
+
 describe('buckets', () => {
   test('are written and read by the thousand, and those without names are removed', async () => {
     const items = Array.from({ length: 1_030 }, (_, at) =>
