@@ -30,6 +30,20 @@ export const isJson = (text: string): boolean => parse(text) !== undefined;
 /** JSON of any depth, of which only what lies on top is to be looked at; undefined where it is none. */
 export const shallowJsonIn = (text: string): unknown => parse(text)?.json;
 
+/**
+ * A name of an object that is written with an escape, as it is written. Node 24 may take such a name for another one that it has
+ * read before (nodejs/node#63785): where names are data, they must have none.
+ */
+export const escapedNameIn = (text: string): string | undefined => {
+  for (let at = text.indexOf('"'); at >= 0; ) {
+    const end = endOfString(text, at);
+    const string = text.slice(at, end);
+    if (string.includes('\\') && /^\s*:/.test(text.slice(end, end + 100))) return string;
+    at = text.indexOf('"', end);
+  }
+  return undefined;
+};
+
 /** Without the error of `JSON.parse`, which quotes the text. */
 const parse = (text: string): { json: unknown } | undefined => {
   try {

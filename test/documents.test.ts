@@ -116,7 +116,11 @@ describe('documents', () => {
     expect(snapshotSettings.parse({ roles })).toEqual(settings);
     const integrations = await loadIntegrations();
     const store = { textIfAny: async () => JSON.stringify(mapping) };
-    const read = await mappingFor('snapshots/registrations.csv', { store, integrations });
+    const read = await mappingFor('snapshots/registrations.csv', {
+      store,
+      integrations,
+      functions: snapshotSettings.parse({}).functions,
+    });
     expect(read.messages).toMatchObject([{ key: ['COURSE', 'LOGIN'] }]);
   });
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Integration } from '../integration.ts';
-import { readJson } from '../json.ts';
+import { escapedNameIn, readJson } from '../json.ts';
 import { type Column, type Columns, columnOf, columnsOf, typed } from './columns.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -77,6 +77,9 @@ export const readMapping = (
   // Programs on Windows put a byte order mark before UTF-8.
   const read = readJson(text.replace(/^\uFEFF/, ''));
   if ('problem' in read) return { problems: [`it ${read.problem}`] };
+  const escaped = escapedNameIn(text);
+  if (escaped !== undefined)
+    return { problems: [`it has the name ${escaped}: write it without a backslash`] };
   const parsed = schema.safeParse(read.json);
   if (!parsed.success) return { problems: parsed.error.issues.flatMap(problemsOf) };
   const problems: string[] = [];

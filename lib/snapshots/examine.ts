@@ -6,7 +6,7 @@ import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
 import { failureOf } from '../failure.ts';
 import { inFolder } from '../files/folder.ts';
 import type { Integration } from '../integration.ts';
-import { readJson } from '../json.ts';
+import { escapedNameIn, readJson } from '../json.ts';
 import { draftOf } from '../message.ts';
 import { pathOfKind, splitState } from './accepted.ts';
 import { compareOneRoster, type Outcome } from './compare.ts';
@@ -195,7 +195,7 @@ const compare = async (
     ...{ ...record, counts, byKind, of: parts.reduce((sum, { lines }) => sum + lines, 0) },
     ...(removals && { removals }),
     ...(lostColumns && { lostColumns }),
-    ...(unknownRoles.size > 0 && { unknownRoles: Object.fromEntries(unknownRoles) }),
+    ...(unknownRoles.size > 0 && { unknownRoles: [...unknownRoles] }),
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
@@ -208,7 +208,8 @@ const outcomeOf = async (
   { comparison, last, services }: World,
 ): Promise<Outcome> => {
   if (isTable(key)) {
-    const mapping = await mappingFor(key, services);
+    const { functions } = comparison.settings;
+    const mapping = await mappingFor(key, { ...services, functions });
     return await compareMapped({ path, file: fileNameOf(key), mapping }, comparison, last);
   }
   const files = await openZip(path);
@@ -220,6 +221,11 @@ const settingsOf = async (store: SnapshotStore) => {
   if (text === undefined) return snapshotSettings.parse({});
   const read = readJson(text);
   if ('problem' in read) throw new UnusableSnapshot(`${settingsKey} in the bucket ${read.problem}`);
+  const escaped = escapedNameIn(text);
+  if (escaped !== undefined)
+    throw new UnusableSnapshot(
+      `${settingsKey} in the bucket is not valid: write the name ${escaped} without a backslash`,
+    );
   const parsed = snapshotSettings.safeParse(read.json);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`);

@@ -1,6 +1,7 @@
 import { type MappedMessage, type Mapping, readMapping } from '../mapping/mapping.ts';
 import { fileNameOf, snapshotsPrefix } from './request.ts';
 import type { SnapshotServices } from './services.ts';
+import { settingsKey } from './settings-file.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
 /** Each message has a key: so a row is known again in a later snapshot. */
@@ -8,8 +9,14 @@ export type SnapshotMapping = Omit<Mapping, 'messages'> & {
   messages: readonly (MappedMessage & { key: readonly string[] })[];
 };
 
-/** Where the mapping of a table lies: beside it, or for all. */
+/** Where the mapping of a table lies: its own, or that of all. Producers write tables, but nothing there. */
 export const mappingKeysOf = (key: string): [own: string, ofAll: string] => [
+  `snapshot-mappings/${fileNameOf(key).replace(/\.csv$/i, '')}.json`,
+  'snapshot-mapping.json',
+];
+
+/** Where they lay until 1.0, beside the tables. */
+const formerKeysOf = (key: string): string[] => [
   `${key.replace(/\.csv$/i, '')}.mapping.json`,
   `${snapshotsPrefix}mapping.json`,
 ];
@@ -20,25 +27,45 @@ const maxMessages = 36;
 /** @throws UnusableSnapshot where there is none, or it cannot be used. */
 export const mappingFor = async (
   key: string,
-  { store, integrations }: Pick<SnapshotServices, 'integrations'> & { store: Store },
+  { store, integrations, functions }: Mapped,
 ): Promise<SnapshotMapping> => {
   const [own, ofAll] = mappingKeysOf(key);
   const ownText = await store.textIfAny(own);
   const text = ownText ?? (await store.textIfAny(ofAll));
-  if (text === undefined)
-    throw new UnusableSnapshot(
-      `Nothing says what the columns of ${fileNameOf(key)} mean: put a mapping to ${own}, or to ${ofAll} for all tables`,
-    );
+  if (text === undefined) throw new UnusableSnapshot(await withoutMapping(key, store));
   const read = readMapping(text, integrations);
-  const problems = 'problems' in read ? read.problems : problemsOf(read.mapping);
+  const problems = 'problems' in read ? read.problems : problemsOf(read.mapping, functions);
   if ('mapping' in read && problems.length === 0) return read.mapping as SnapshotMapping;
   const place = ownText === undefined ? ofAll : own;
   throw new UnusableSnapshot(`${place} cannot be used for a snapshot: ${problems.join('; ')}`);
 };
 
 type Store = Pick<SnapshotServices['store'], 'textIfAny'>;
+type Mapped = Pick<SnapshotServices, 'integrations'> & {
+  store: Store;
+  /** Those that the settings let an import use. */
+  functions: readonly string[];
+};
 
-const problemsOf = ({ messages }: Mapping): string[] => [
+const withoutMapping = async (key: string, store: Store): Promise<string> => {
+  const [own, ofAll] = mappingKeysOf(key);
+  for (const former of formerKeysOf(key))
+    if ((await store.textIfAny(former)) !== undefined)
+      return `${former} is no longer read, as whoever drops exports can write it: check it, and move it to ${own}, or to ${ofAll} for all tables`;
+  return `Nothing says what the columns of ${fileNameOf(key)} mean: put a mapping to ${own}, or to ${ofAll} for all tables`;
+};
+
+const problemsOf = ({ messages }: Mapping, functions: readonly string[]): string[] => [
+  ...messages.flatMap(({ function: name, removed }, at) =>
+    [
+      [`messages[${at}].function`, name] as const,
+      ...(removed ? [[`messages[${at}].removed.function`, removed.function] as const] : []),
+    ].flatMap(([place, each]) =>
+      functions.includes(each)
+        ? []
+        : [`${place}: snapshots may not use ${each}: if they may, add it to "functions" in ${settingsKey}`],
+    ),
+  ),
   ...messages.flatMap(({ key, resource }, at) => [
     ...(key === undefined
       ? [

@@ -83,7 +83,13 @@ export const snapshotRecord = z.object({
   removals: z.object({ share: z.number(), limit: z.number() }).optional(),
   lostColumns: z.array(z.object({ file: z.string(), columns: z.array(z.string()) })).optional(),
   /** Roles without an id on the platform, and how many rows have them. */
-  unknownRoles: z.record(z.string(), counted).optional(),
+  unknownRoles: z
+    .union([
+      z.array(z.tuple([z.string(), counted])),
+      // As versions before 1.0 wrote them.
+      z.record(z.string(), counted).transform((roles) => Object.entries(roles)),
+    ])
+    .optional(),
   /** While it waits for approval. */
   callbackId: z.string().optional(),
   /** So many of the events are on their queues. */

@@ -17,6 +17,19 @@ export const snapshotSettings = z.strictObject({
     .default({ field: 'userName', column: 'username' }),
   /** The platform’s ids of roles, by the words of enrollments.csv. */
   roles: z.record(z.string(), platformId).default({}),
+  /**
+   * To which functions an import may send: a mapping may name no other. Whoever drops a file acts with their rights, without
+   * approval, so those that sign as a learner or change secrets are not among them by default.
+   */
+  functions: z
+    .array(z.string())
+    .default([
+      'enrollment-create',
+      'enrollment-remove',
+      'grade-object-create',
+      'grade-object-update',
+      'grade-push',
+    ]),
   /** More removals of any kind wait for a person. */
   maxRemovalsPercent: z.number().min(0).max(100).default(5),
 });

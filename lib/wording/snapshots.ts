@@ -63,10 +63,8 @@ export const diffNotes = ({ reasons, removals, lostColumns }: SnapshotDiff): Not
 
 /** What a person must know of it before all else. */
 export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
-  const { why, removals, lostColumns, decided, state, unknownRoles = {} } = snapshot;
-  const roles = Object.entries(unknownRoles).map(
-    ([role, rows]) => `${plain(role)} (${countOf(rows, 'row')})`,
-  );
+  const { why, removals, lostColumns, decided, state, unknownRoles = [] } = snapshot;
+  const roles = unknownRoles.map(([role, rows]) => `${plain(role)} (${countOf(rows, 'row')})`);
   return [
     ...noteIf(why !== undefined, snapshotTone(snapshot), plain(why ?? '')),
     ...changeNotes({ removals, lostColumns }),

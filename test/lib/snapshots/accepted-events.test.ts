@@ -20,7 +20,19 @@ beforeEach(() => {
   folders.push(folder);
   bucket = bucketFolder(folder);
   dropped = 0;
-  bucket.write('snapshot-settings.json', JSON.stringify({ roles: { student: 110, teacher: 109 } }));
+  bucket.write(
+    'snapshot-settings.json',
+    JSON.stringify({
+      roles: { student: 110, teacher: 109 },
+      functions: [
+        'enrollment-create',
+        'enrollment-remove',
+        'grade-object-create',
+        'grade-push',
+        'news-item-create',
+      ],
+    }),
+  );
 });
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
@@ -93,14 +105,14 @@ describe('what the snapshots say now', () => {
   });
 
   test('is also what the last table of each name has, by the mapping that it was accepted by', async () => {
-    bucket.write('snapshots/mapping.json', JSON.stringify(mapping));
+    bucket.write('snapshot-mapping.json', JSON.stringify(mapping));
     const columns = ['COURSE', 'LOGIN', 'ROLE', 'NEWS'];
     const row = (LOGIN: string) => ({ COURSE: 'BIO', LOGIN, ROLE: 'S', NEWS: 'yes' });
     await drop('snapshots/one.csv', csvOf(columns, [row('ada')]));
     await drop('snapshots/two.csv', csvOf(columns, [row('ben')]), { sending: true });
     await drop('snapshots/one.csv', csvOf(columns, [row('ada'), row('cleo')]));
     // It may be another one by now.
-    bucket.write('snapshots/mapping.json', JSON.stringify({ messages: mapping.messages.slice(1) }));
+    bucket.write('snapshot-mapping.json', JSON.stringify({ messages: mapping.messages.slice(1) }));
     expect(await now()).toEqual([
       '20261123T0203 enrollment-create ["BIO","ada",110]',
       '20261123T0203 enrollment-create ["BIO","cleo",110]',
@@ -117,7 +129,7 @@ describe('what the snapshots say now', () => {
   });
 
   test('is nothing of one that is empty', async () => {
-    bucket.write('snapshots/mapping.json', JSON.stringify(mapping));
+    bucket.write('snapshot-mapping.json', JSON.stringify(mapping));
     const { id } = await drop('snapshots/one.csv', csvOf(['COURSE', 'LOGIN', 'ROLE', 'NEWS'], []));
     expect(readFileSync(bucket.at(stateKey(id)))).toHaveLength(0);
     expect(await now()).toEqual([]);

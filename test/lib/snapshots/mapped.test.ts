@@ -34,7 +34,7 @@ const enrollment = {
   key: ['COURSE', 'LOGIN'],
   removed: gone,
 };
-const useMapping = (messages: object[], key = 'snapshots/mapping.json') =>
+const useMapping = (messages: object[], key = 'snapshot-mapping.json') =>
   bucket.write(key, JSON.stringify({ messages }));
 
 const header = 'COURSE,LOGIN,ROLE,STATUS';
@@ -138,7 +138,7 @@ describe('a table', () => {
     expect(record?.counts).toMatchObject({ created: 1, removed: 1 });
 
     const withIds = (...rows: string[]) => ['ID,COURSE,LOGIN,ROLE,STATUS', ...rows].join('\n');
-    useMapping([{ ...enrollment, key: ['ID'] }], 'snapshots/ids.mapping.json');
+    useMapping([{ ...enrollment, key: ['ID'] }], 'snapshot-mappings/ids.json');
     await drop(withIds('1,BIO,ada,S,active', '2,BIO,ben,S,active'), 'snapshots/ids.csv');
     const later = await drop(withIds('1,BIO,ada,S,left', '3,BIO,ada,S,active'), 'snapshots/ids.csv');
     expect(later.sent).toEqual(['enrollment-remove BIO ben', 'enrollment-create BIO ada 110']);
@@ -148,7 +148,7 @@ describe('a table', () => {
   });
 
   test('has a history of its own, by its name in any folder, and its own mapping before that of all', async () => {
-    useMapping([{ ...enrollment, when: {} }], 'snapshots/north.mapping.json');
+    useMapping([{ ...enrollment, when: {} }], 'snapshot-mappings/north.json');
     await drop(tableOf('BIO,ada,S,active'));
     const north = await drop(tableOf('BIO,ben,S,left'), 'snapshots/north.csv');
     expect(north.sent).toEqual(['enrollment-create BIO ben 110']);
@@ -259,11 +259,16 @@ describe('a person must look', () => {
 describe('it fails, and says why', () => {
   const first = tableOf('BIO,ada,S,active');
   const { key: _, ...keyless } = enrollment;
+  const handedIn = {
+    ...{ orgUnitId: { value: 2001 }, folderId: { value: 9 }, userId: { value: 301 } },
+    ...{ 'files.0.uri': { value: 's3://bucket/key' }, 'files.0.name': { value: 'a.pdf' } },
+    'files.0.contentType': { value: 'application/pdf' },
+  };
   test.each<[string, object[], RegExp]>([
     [
       'without a key',
       [keyless],
-      /^snapshots\/mapping.json cannot .*: messages\[0\].key: is missing: give the columns that/,
+      /^snapshot-mapping.json cannot .*: messages\[0\].key: is missing: give the columns that/,
     ],
     ['for notices', [{ ...enrollment, resource: 'a' }], /messages\[0\].resource: is for change notices/],
     [
@@ -282,12 +287,52 @@ describe('it fails, and says why', () => {
     expect(failure(await drop(first))).toMatch(why);
   });
 
+  test.each<[string, object, string]>([
+    [
+      'hands in work in the name of a learner',
+      { ...enrollment, function: 'submission-upload', data: handedIn, removed: undefined },
+      'messages[0].function: snapshots may not use submission-upload: if they may, add it to "functions" in snapshot-settings.json',
+    ],
+    [
+      'does so where a row is gone',
+      { ...enrollment, removed: { function: 'lti-link-update', data: { linkId: { value: 7 } } } },
+      'messages[0].removed.function: snapshots may not use lti-link-update: if they may, add it to "functions" in snapshot-settings.json',
+    ],
+  ])('by a mapping that %s, unless the settings allow it', async (_, message, why) => {
+    useMapping([message]);
+    expect(failure(await drop(first))).toContain(why);
+    const functions = ['enrollment-create', 'submission-upload', 'lti-link-update'];
+    bucket.write('snapshot-settings.json', JSON.stringify({ functions }));
+    nights = 0;
+    expect((await drop(first)).examined.is).toBe('to be sent');
+  });
+
+  test('by a mapping where producers can write it, and says where it belongs', async () => {
+    rmSync(bucket.at('snapshot-mapping.json'));
+    for (const former of ['snapshots/mapping.json', 'snapshots/enrollments.mapping.json']) {
+      bucket.write(former, JSON.stringify({ messages: [enrollment] }));
+      nights = 0;
+      expect(failure(await drop(first))).toBe(
+        `${former} is no longer read, as whoever drops exports can write it: check it, and move it to snapshot-mappings/enrollments.json, or to snapshot-mapping.json for all tables`,
+      );
+    }
+  });
+
+  test('by a mapping or settings with a name that Node may misread', async () => {
+    const values = { 'S\\': 110 };
+    useMapping([{ ...enrollment, data: { ...enrollment.data, roleId: { from: 'ROLE', values } } }]);
+    expect(failure(await drop(first))).toContain('it has the name "S\\\\": write it without a backslash');
+    bucket.write('snapshot-settings.json', JSON.stringify({ roles: { 'a\n': 110 } }));
+    nights = 0;
+    expect(failure(await drop(first))).toContain('write the name "a\\n" without a backslash');
+  });
+
   test('without any mapping, and is imported once there is one', async () => {
-    rmSync(bucket.at('snapshots/mapping.json'));
+    rmSync(bucket.at('snapshot-mapping.json'));
     expect(failure(await drop(first))).toBe(
-      'Nothing says what the columns of enrollments.csv mean: put a mapping to snapshots/enrollments.mapping.json, or to snapshots/mapping.json for all tables',
+      'Nothing says what the columns of enrollments.csv mean: put a mapping to snapshot-mappings/enrollments.json, or to snapshot-mapping.json for all tables',
     );
-    bucket.write('snapshots/enrollments.mapping.json', `\ufeff${JSON.stringify({ messages: [enrollment] })}`);
+    bucket.write('snapshot-mappings/enrollments.json', `\ufeff${JSON.stringify({ messages: [enrollment] })}`);
     nights = 0;
     expect((await drop(first)).sent).toHaveLength(1);
   });

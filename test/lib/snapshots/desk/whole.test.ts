@@ -77,7 +77,7 @@ test('a table is compared with the last of its name; a mapping on this machine s
     const data = { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { value: roleId } };
     return JSON.stringify({ messages: [{ function: 'enrollment-create', data, key: ['COURSE', 'LOGIN'] }] });
   };
-  await put('snapshots/mapping.json', mapping(110));
+  await put('snapshot-mapping.json', mapping(110));
   await put('snapshots/registrations.csv', 'COURSE,LOGIN\nBIO-101,ada\n');
   const { id, key, counts } = await newest('accepted');
   expect({ key, counts }).toMatchObject({ key: 'snapshots/registrations.csv', counts: { created: 1 } });
