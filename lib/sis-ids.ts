@@ -10,13 +10,20 @@ const forms: Readonly<Record<string, readonly string[]>> = {
 
 const platformFields = Object.keys(forms);
 
+/**
+ * The names that a renamed grade object had before, given beside `gradeObjectName`: whether the platform has renamed it is not
+ * known, so it is the one that has any of these names. If two have, none is guessed.
+ */
+export const formerNamesField = 'gradeObjectFormerNames';
+const maxFormerNames = 10;
+
 /** Every field that may have an id of the SIS, the field of the platform's id that it stands for first. */
 export const sisFields: readonly (readonly [platformField: string, field: string])[] = platformFields.flatMap(
   (platformField) => (forms[platformField] ?? []).map((field) => [platformField, field] as const),
 );
 
 /** An id of the SIS that a message gives in place of one of the platform, as in `orgUnitCode`, `orgUnitId`, `MATH-101`. */
-export type SisId = { field: string; platformField: string; value: string };
+export type SisId = { field: string; platformField: string; value: string; formerly?: readonly string[] };
 
 /** Ids of the platform, by the fields of a message that have them. */
 export type PlatformIds = Readonly<Record<string, number>>;
@@ -45,7 +52,21 @@ export const sisIdsIn = (data: unknown): Given => {
     if (problem !== undefined) problems.push([first, problem]);
     else sisIds.push({ field: first, platformField, value: value as string });
   }
+  if (formerNamesField in fields) {
+    const named = sisIds.find(({ field }) => field === 'gradeObjectName');
+    const formerly = fields[formerNamesField];
+    const problem =
+      named === undefined ? 'is given without gradeObjectName: leave it out' : formerProblemOf(formerly);
+    if (problem !== undefined) problems.push([formerNamesField, problem]);
+    else if (named) named.formerly = formerly as string[];
+  }
   return { sisIds, problems };
+};
+
+const formerProblemOf = (names: unknown): string | undefined => {
+  if (!Array.isArray(names) || names.length > maxFormerNames)
+    return `must be a list of at most ${maxFormerNames} names`;
+  return names.map(problemOf).find((problem) => problem !== undefined);
 };
 
 const maxLength = 256;
@@ -67,6 +88,7 @@ export const withPlatformIds = (
   const replaced: Record<string, unknown> = { ...data };
   for (const sisId of sisIds) {
     delete replaced[sisId.field];
+    if (sisId.formerly) delete replaced[formerNamesField];
     replaced[sisId.platformField] = idOf(sisId);
   }
   return replaced;
@@ -78,6 +100,14 @@ const textFor = (platformField: string): JsonSchema => ({
   maxLength,
   description: `In place of ${platformField}: what the SIS and the platform call the same.`,
 });
+
+const formerNames = {
+  type: 'array',
+  maxItems: maxFormerNames,
+  items: { type: 'string', minLength: 1, maxLength },
+  description:
+    'Beside gradeObjectName: names that it had before a change which may not have been made on the platform.',
+};
 
 type JsonSchema = { [name: string]: unknown };
 
@@ -98,6 +128,7 @@ export const withBothForms = (schema: JsonSchema): JsonSchema => {
   const own = Object.entries(properties).flatMap(([name, each]) => [
     [name, each] as const,
     ...(forms[name] ?? []).map((field) => [field, textFor(name)] as const),
+    ...(name === 'gradeObjectId' ? [[formerNamesField, formerNames] as const] : []),
   ]);
   return {
     ...schema,

@@ -98,13 +98,14 @@ export const createCrosswalk = ({ table, nowMs }: Options): Crosswalk => {
   };
 
   const gradeObjectIds = async (
-    { value }: SisId,
+    { value, formerly = [] }: SisId,
     orgUnitId: number,
     platform: Platform,
   ): Promise<readonly number[]> => {
     const named = async (sinceMs: number): Promise<number[]> => {
       const all = await gradeObjects.of(orgUnitId, platform, sinceMs);
-      return all.filter((each) => isNamed(each, value)).map(({ Id }) => Id);
+      const names = [value, ...formerly];
+      return all.filter((each) => names.some((name) => isNamed(each, name))).map(({ Id }) => Id);
     };
     const ids = await named(Math.max(forgottenMs, nowMs() - listKeptMs));
     return ids.length === 1 ? ids : named(nowMs() - recentMs);
@@ -136,9 +137,11 @@ const onlyOne = (sisId: SisId, ids: readonly number[]): number => {
   if (id !== undefined && second === undefined) return id;
   const { field } = sisId;
   if (id !== undefined)
-    throw new MessageFailure('ambiguous-id', `data.${field} stands for ${listed(ids)} on the platform`, {
-      detail: detailOf(sisId),
-    });
+    throw new MessageFailure(
+      'ambiguous-id',
+      `data.${field}${sisId.formerly ? ' or one of its former names' : ''} stands for ${listed(ids)} on the platform`,
+      { detail: detailOf(sisId) },
+    );
   const where = field === 'gradeObjectName' ? 'The org unit has no such' : 'The crosswalk does not know this';
   throw new MessageFailure('unknown-id', `${where} data.${field}`, { detail: detailOf(sisId) });
 };

@@ -23,15 +23,22 @@ const file = 'lineItems.csv';
 /** What a line item is on the platform: a grade object of an org unit. */
 export type GradeObject = { orgUnitCode: string; name: string; maxPoints: number };
 
-type LineItem = { data: GradeObject; class: string };
+/** `left`: titles that it had. */
+type LineItem = { data: GradeObject; class: string; left?: LeftTitle[] };
+
+/** Until then it counts as the title of whoever left it: the platform may have refused the other one. */
+type LeftTitle = { name: string; untilMs: number };
+
+/** Longer than a message waits, its letter lies and the ledger remembers. */
+const titleHeldMs = 40 * 24 * 3_600_000;
 
 /** A row, by its line: `refused`, or the grade object that it stands for; else it is deleted. */
 type LineItemRow = { line: number; refused?: true; item?: LineItem };
 
 type Context = { comparison: Comparison; references: References; mode: Mode };
 
-/** `maxChanges`: it gets another maximum by this snapshot. */
-type ToBe = GradeObject & { maxChanges: boolean };
+/** `maxChanges`: it gets another maximum by this snapshot. `formerNames`: of which one may still be its name on the platform. */
+type ToBe = GradeObject & { maxChanges: boolean; formerNames: string[] };
 
 /** Tells the grade object of a line item, as it will be. */
 export type LineItems = FileRead & {
@@ -64,7 +71,8 @@ export const compareLineItems = async (files: Files, context: Context): Promise<
       if (next === undefined) continue;
       comparison.state.add(stateLine(kind, key, next));
       const { maxPoints } = decided[0]?.before?.data ?? next.data;
-      const toBe: ToBe = { ...next.data, maxChanges: next.data.maxPoints !== maxPoints };
+      const formerNames = (next.left ?? []).map((title) => title.name);
+      const toBe: ToBe = { ...next.data, maxChanges: next.data.maxPoints !== maxPoints, formerNames };
       known.set(key, JSON.stringify(toBe));
     }
     return {
@@ -122,16 +130,33 @@ const decideAll = async (
     await breathe();
     const before = old?.value as LineItem | undefined;
     const decided = decide(before, (now?.rows ?? []) as LineItemRow[], { ...context, illegible });
-    const { next } = decided;
-    if (next === undefined) byKey.add(key, decided);
-    else byTitle.add(titleKey(next), { ...decided, key });
-    if (before !== undefined && next !== undefined && titleKey(before) !== titleKey(next))
-      byTitle.add(titleKey(before), { leftBy: key } satisfies Left);
+    if (decided.next === undefined) byKey.add(key, decided);
+    else {
+      const next = withLeft(decided.next, before, comparison.droppedMs);
+      byTitle.add(titleKey(next), { ...decided, next, key });
+      for (const { name } of next.left ?? [])
+        byTitle.add(titleKey({ data: { ...next.data, name } }), { leftBy: key } satisfies Left);
+    }
   }
 };
 
+/** With the titles that it has left in this org unit; in another one it is another grade object. */
+const withLeft = ({ left: _, ...next }: LineItem, before: LineItem | undefined, nowMs: number): LineItem => {
+  if (before?.data.orgUnitCode !== next.data.orgUnitCode) return next;
+  const { name } = before.data;
+  const left = [
+    ...(before.left ?? []).filter((each) => each.name !== name),
+    { name, untilMs: nowMs + titleHeldMs },
+  ].filter((each) => each.untilMs > nowMs && each.name.normalize() !== next.data.name.normalize());
+  return left.length === 0 ? next : { ...next, left: left.slice(-maxLeft) };
+};
+
+/** As many former names as a message may give. */
+const maxLeft = 10;
+
 /** The platform’s names are compared without regard to how their accents are encoded. */
-const titleKey = ({ data }: LineItem): string => `${data.orgUnitCode}\u001f${data.name.normalize()}`;
+const titleKey = ({ data }: Pick<LineItem, 'data'>): string =>
+  `${data.orgUnitCode}\u001f${data.name.normalize()}`;
 
 const decide = (
   before: LineItem | undefined,
@@ -164,12 +189,12 @@ const decide = (
 };
 
 type Titled = Decided & { key: string };
-/** Which line item had this title until now. */
+/** Which line item has left this title. */
 type Left = { leftBy: string };
 
 /**
  * The platform’s grade objects are known by their names: of two with one name, only what was there before is kept. A title that
- * another one leaves is free once that is done: until then, what is sent by it would come to the other one.
+ * another one has left is not free: if that change was not done, what is sent by the title would come to the other one.
  */
 const refuseTwins = async (
   { byTitle, byKey }: Pick<Sorters, 'byTitle' | 'byKey'>,
@@ -189,7 +214,7 @@ const refuseTwins = async (
         const problem =
           rows.length > 1
             ? 'two line items of one class have this title'
-            : 'another line item of the class had this title until now: the next full export can use it';
+            : 'another line item of the class has had this title within 40 days: give this one another title';
         comparison.report.add({ file, line, column: 'title', problem });
         byKey.add(key, { before, next: before });
       }
@@ -212,7 +237,7 @@ const apply = (key: string, decided: Decided[], comparison: Comparison): LineIte
     if (before !== undefined) counts.removed += 1;
     return undefined;
   }
-  const event = eventOf(before?.data, next.data);
+  const event = eventOf(before, next);
   if (event === undefined) {
     counts.unchanged += 1;
     return next;
@@ -228,9 +253,10 @@ const apply = (key: string, decided: Decided[], comparison: Comparison): LineIte
 };
 
 const eventOf = (
-  before: GradeObject | undefined,
-  { orgUnitCode, name, maxPoints }: GradeObject,
+  former: LineItem | undefined,
+  { data: { orgUnitCode, name, maxPoints }, left = [] }: LineItem,
 ): { function: string; data: object } | undefined => {
+  const before = former?.data;
   // In another org unit it is another grade object.
   if (before === undefined || before.orgUnitCode !== orgUnitCode)
     return { function: 'grade-object-create', data: { orgUnitCode, type: 'numeric', name, maxPoints } };
@@ -239,6 +265,10 @@ const eventOf = (
     ...(before.maxPoints !== maxPoints && { maxPoints }),
   };
   if (Object.keys(changes).length === 0) return undefined;
-  const which = { orgUnitCode, gradeObjectName: before.name, type: 'numeric' };
+  const formerNames = left.flatMap((title) => (title.name === before.name ? [] : title.name));
+  const which = {
+    ...{ orgUnitCode, gradeObjectName: before.name, type: 'numeric' },
+    ...(formerNames.length > 0 && { gradeObjectFormerNames: formerNames }),
+  };
   return { function: 'grade-object-update', data: { ...which, ...changes } };
 };

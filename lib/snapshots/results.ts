@@ -27,6 +27,7 @@ type Grade = { type: 'numeric'; points: number; outOf?: number } | { type: 'text
 type Data = {
   orgUnitCode: string;
   gradeObjectName: string;
+  gradeObjectFormerNames?: string[];
   userName?: string;
   orgDefinedId?: string;
   grade: Grade;
@@ -115,7 +116,10 @@ const gradeOf = (cell: Cells<Column>, outOf: OutOf): Grade | { column: string; p
  * out of the new maximum would be refused by the old one.
  */
 type OutOf = { outOf?: number };
-type Names = Pick<Data, 'orgUnitCode' | 'gradeObjectName' | 'userName' | 'orgDefinedId'> & { outOf: OutOf };
+type Names = Pick<
+  Data,
+  'orgUnitCode' | 'gradeObjectName' | 'gradeObjectFormerNames' | 'userName' | 'orgDefinedId'
+> & { outOf: OutOf };
 
 const namesOf = (
   lineItemId: string,
@@ -126,9 +130,12 @@ const namesOf = (
   if (gradeObject.problem !== undefined) return { column: 'lineItemSourcedId', problem: gradeObject.problem };
   const user = references.users(userId);
   if (user.problem !== undefined) return { column: 'studentSourcedId', problem: user.problem };
-  const { orgUnitCode, name: gradeObjectName, maxPoints, maxChanges } = gradeObject.value;
+  const { orgUnitCode, name: gradeObjectName, maxPoints, maxChanges, formerNames } = gradeObject.value;
   const outOf: OutOf = maxChanges ? {} : { outOf: maxPoints };
-  return { orgUnitCode, gradeObjectName, [comparison.settings.user.field]: user.value, outOf };
+  return {
+    ...{ orgUnitCode, gradeObjectName, [comparison.settings.user.field]: user.value, outOf },
+    ...(formerNames.length > 0 && { gradeObjectFormerNames: formerNames }),
+  };
 };
 
 type Given = { key: string; rows: ResultRow[]; illegible: boolean; context: Context };

@@ -14,7 +14,7 @@ import {
 import { letterChange } from '../../../lib/desk/letter-facts.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
 import type { Platform } from '../../../lib/platform/client.ts';
-import type { SisId } from '../../../lib/sis-ids.ts';
+import { type SisId, sisIdsIn } from '../../../lib/sis-ids.ts';
 import { localClient } from '../../local/aws.ts';
 import { functionForTests, parked } from '../../local/inline.ts';
 
@@ -232,6 +232,30 @@ describe('a look-up', () => {
     expect(calls).toBe(1);
     pass(2 * seconds);
     expect(await look()).toEqual({ gradeObjectId: 2 });
+  });
+
+  test('finds a grade object that was renamed by any of its names, and guesses none where two have one', async () => {
+    const { crosswalk, pass } = worldOf();
+    let items = [
+      { Id: 51, Name: 'HW1' },
+      { Id: 60, Name: 'Essay' },
+    ];
+    const platform = { call: async () => ({ items }) } as unknown as Platform;
+    const { sisIds: named } = sisIdsIn({ gradeObjectName: 'HW2', gradeObjectFormerNames: ['HW1'] });
+    const look = () => crosswalk.platformIds(named, { platform, orgUnitId: 7 });
+    expect(await look()).toEqual({ gradeObjectId: 51 });
+    items = [{ Id: 51, Name: 'HW2' }];
+    pass(61 * seconds);
+    expect(await look()).toEqual({ gradeObjectId: 51 });
+    items = [
+      { Id: 51, Name: 'HW1' },
+      { Id: 52, Name: 'HW2' },
+    ];
+    pass(61 * seconds);
+    await expect(look()).rejects.toMatchObject({
+      kind: 'ambiguous-id',
+      message: 'data.gradeObjectName or one of its former names stands for 51 and 52 on the platform',
+    });
   });
 
   test('remembers nothing of what is not known, and asks again', async () => {
