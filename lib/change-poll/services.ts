@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
 import { createDynamoDb } from '../aws/dynamodb.ts';
@@ -56,7 +57,7 @@ export const createPollServices = (
     },
     keepRefused: async (id, Body, abortSignal) => {
       const { PutObjectCommand } = await import('@aws-sdk/client-s3');
-      const Key = `change-poll/refused/${encodeURIComponent(id)}.json`;
+      const Key = refusedKeyOf(id);
       const put = new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' });
       await (await s3()).send(put, { abortSignal });
     },
@@ -70,4 +71,10 @@ export const createPollServices = (
     ...{ integrations, observe, from: settings.CHANGES_FROM, limit: settings.CHANGES_LIMIT, nowMs: Date.now },
   };
   return { observe, parts };
+};
+
+/** S3 takes no key over 1,024 bytes, and an escaped character has up to twelve: a long id is known by its digest. */
+export const refusedKeyOf = (id: string): string => {
+  const name = encodeURIComponent(id.toWellFormed());
+  return `change-poll/refused/${name.length <= 256 && id.isWellFormed() ? name : hash('sha256', id)}.json`;
 };

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { checkFileHosts } from '../files/uri.ts';
 import { readJson } from '../json.ts';
 import type { PlatformOptions } from '../platform/client.ts';
+import { isPrivate } from '../platform/core/loopback.ts';
 
 const fileHosts = z
   .string()
@@ -18,6 +19,7 @@ const fileHosts = z
 const platformUrl = z
   .url({ protocol: /^https?$/, error: 'must be as in https://platform.example.edu' })
   .transform((url) => new URL(url))
+  .refine(isPrivate, 'must be https: only a platform on this machine may be called without TLS')
   .refine(
     ({ origin, href }) => href === `${origin}/`,
     'must be scheme, host and port alone; a path belongs in PLATFORM_API_ROOT',

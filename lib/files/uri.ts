@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { MessageFailure } from '../failure.ts';
+import { isLoopback } from '../platform/core/loopback.ts';
 import { fileName, storable } from '../redaction/file-name.ts';
 
 /** Where files may come from: host names as in `files.example.org`, `files.example.org:8443` or `*.example.org`. */
@@ -57,7 +58,7 @@ const locateObject = (uri: string): FileLocation | string => {
 const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | string => {
   const url = URL.parse(uri);
   if (!url) return 'The uri is neither s3://bucket/key nor a URL';
-  const plain = url.protocol === 'http:' && (rules?.allowLoopback ?? true) && isLoopbackHost(url.hostname);
+  const plain = url.protocol === 'http:' && (rules?.allowLoopback ?? true) && isLoopback(url);
   if (url.protocol !== 'https:' && !plain)
     return `The uri's scheme is ${storable(url.protocol)} and files are taken from s3:// and https:// alone`;
   if (url.username || url.password) return `The uri holds a user name or a password for ${url.host}`;
@@ -76,11 +77,6 @@ const listedHost = (entry: string): string => {
   if (!url || url.href !== `https://${url.host}/` || !/^(\*\.)?[^*/?#@\s]+$/.test(entry))
     throw new Error(`The list of file hosts holds ${JSON.stringify(entry)}, which is not a host name`);
   return url.host;
-};
-
-const isLoopbackHost = (hostname: string): boolean => {
-  const address = addressIn(hostname);
-  return hostname === 'localhost' || (address !== undefined && ipaddr.parse(address).range() === 'loopback');
 };
 
 /** The address, where a URL's host is an address and not a name. */

@@ -9,6 +9,7 @@ import { DeleteMessageBatchCommand, ReceiveMessageCommand } from '@aws-sdk/clien
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
 import { createPlace } from '../../lib/change-poll/place.ts';
+import { refusedKeyOf } from '../../lib/change-poll/services.ts';
 import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
@@ -70,6 +71,16 @@ test('a change of the SIS reaches the platform, and is not sent again', async ()
   expect(changes.asked[0]?.headers.authorization).toBe('Bearer of-the-sis');
   expect(await invoke()).toMatchObject({ ok: true, payload: { outcome: 'done', pages: 0 } });
   expect(lines.filter((line) => line.includes('change-poll') && line.includes('of-the-sis'))).toEqual([]);
+});
+
+test.each([
+  ['2', 'change-poll/refused/2.json'],
+  ['a/b ü', 'change-poll/refused/a%2Fb%20%C3%BC.json'],
+  ['ü'.repeat(200), /^change-poll\/refused\/[0-9a-f]{64}\.json$/],
+  ['🎓'.repeat(200), /^change-poll\/refused\/[0-9a-f]{64}\.json$/],
+  ['half \ud83c', /^change-poll\/refused\/[0-9a-f]{64}\.json$/],
+])('a refused notice with the id %j is kept under a name that S3 takes', (id, key) => {
+  expect(refusedKeyOf(id)).toMatch(key);
 });
 
 test('without an address it does nothing', async () => {

@@ -212,6 +212,11 @@ describe('what is no topic is parked, and nothing is sent', () => {
       '/content/enforced/2002-HIS-210/a.txt',
       '/content/enforced/2001-BIO-101/',
       '/content/enforced/2001-BIO-101/../../a.txt',
+      '/content/enforced/2001-BIO-101/..\\..\\2002-HIS-210\\a.txt',
+      '/content/enforced/2001-BIO-101/%2e%2E/2002-HIS-210/a.txt',
+      '/content/enforced/2001-BIO-101/%252e%252e/a.txt',
+      '/content/enforced/2001-BIO-101/..%2f2002-HIS-210/a.txt',
+      '/content/enforced/2001-BIO-101/..%5c2002-HIS-210/a.txt',
       '/content/enforced/2001-BIO-101/a\nb.txt',
       'https://lab.example.edu/a.txt',
     ].map((fileUrl): [string, object, RegExp] => [

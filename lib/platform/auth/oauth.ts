@@ -1,10 +1,12 @@
 import * as z from 'zod';
 import { privacy, secret } from '../../redaction/privacy.ts';
+import { isPrivate } from '../core/loopback.ts';
 
 /** Tokens are sent in clear, so TLS is required, except for a server on this machine. */
-const tokenUrl = z
-  .url({ protocol: /^https?$/ })
-  .refine((url) => /^(https:|http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/])/.test(url), 'must be https');
+const tokenUrl = z.url({ protocol: /^https?$/ }).refine((text) => {
+  const url = new URL(text);
+  return isPrivate(url) && url.username === '' && url.password === '';
+}, 'must be https, without a user name and password');
 
 /** Any word that a header can hold. Servers allow more characters than the standard. */
 export const accessTokenForm = /^[!-~]+$/;

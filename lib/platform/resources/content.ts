@@ -71,9 +71,10 @@ const filesOf = (orgUnitId: number): string => `/content/enforced/${orgUnitId}-`
 export const fileUrl = ({ orgUnitId, code }: { orgUnitId: number; code: string }, fileName: string): string =>
   `${filesOf(orgUnitId)}${code}/${asSegment(fileName)}`;
 
-/** Whether a file can be kept there: in the folder of this org unit, and of no other. */
+/** Whether a file can be kept there: in the folder of this org unit, and of no other, also where somebody decodes it once more. */
 export const isFileUrl = (url: string, orgUnitId: number): boolean =>
   url.startsWith(filesOf(orgUnitId)) &&
+  !/\\|%(2[ef5]|5c|[01][\da-f]|7f)/i.test(url) &&
   /^[^/\p{Cc}]+(\/(?!\.{1,2}(\/|$))[^/\p{Cc}]+)+$/u.test(url.slice(filesOf(orgUnitId).length));
 
 /** A name may have characters that mean another path, a query or an escape. */

@@ -91,6 +91,8 @@ describe('the settings of a function', () => {
   test.each([
     ['PLATFORM_URL', 'platform.example.edu', 'must be as in https://'],
     ['PLATFORM_URL', 'ftp://platform.example.edu', 'must be as in https://'],
+    ['PLATFORM_URL', 'http://platform.example.edu', 'must be https: only a platform on this machine'],
+    ['PLATFORM_URL', 'http://127.0.0.1.example.edu', 'must be https: only a platform on this machine'],
     ['PLATFORM_URL', 'https://platform.example.edu/svc/api', 'a path belongs in PLATFORM_API_ROOT'],
     ['PLATFORM_URL', 'https://platform.example.edu?x=1', 'must be scheme, host and port alone'],
     ['PLATFORM_URL', 'https://user:password@platform.example.edu', 'must be scheme, host and port alone'],

@@ -41,6 +41,12 @@ describe('an OAuth secret', () => {
     ['neither client secret nor key', bare, 'clientSecret'],
     ['both client secret and key', { ...client, privateKey: 'PEM', keyId: 'k' }, 'clientSecret'],
     ['a key without its id', { ...bare, privateKey: 'PEM' }, 'keyId'],
+    [
+      'a user name that looks like this machine',
+      { ...client, tokenUrl: 'http://localhost:x@evil.example/' },
+      'tokenUrl',
+    ],
+    ['a password in the token address', { ...client, tokenUrl: 'https://a:b@auth.example.edu/' }, 'tokenUrl'],
     ['a token address in clear', { ...client, tokenUrl: 'http://auth.example.edu/token' }, 'tokenUrl'],
     [
       'a token address that begins like this machine',
