@@ -66,12 +66,27 @@ test('the workflow deploys nothing before it is switched on, by no key, and keep
   const jobs = [...workflow.replace(/^.*^jobs:$/ms, '').matchAll(/^ {2}\w+:\n(.*)$/gm)].map(([, first]) =>
     first?.trim(),
   );
-  expect(jobs).toEqual(["if: vars.DEPLOY_ROLE != ''"]);
-  expect(workflow).toContain('id-token: write');
+  expect(jobs).toEqual(["if: vars.DEPLOY == 'true' && github.ref == 'refs/heads/main'", 'needs: test']);
   expect(workflow).not.toMatch(/secrets\.|access-key/);
   expect(workflow).toContain('.serverless/maps');
   // What somebody types is no part of a command.
   expect(/npx serverless deploy .*\n.*/.exec(workflow)?.[0]).not.toContain('${{');
   const asked = [...workflow.matchAll(/\bvars\.(\w+)/g)].map(([, name = '']) => name);
   expect([...new Set(asked)].filter((name) => !guide.includes(name))).toEqual([]);
+});
+
+test('the workflow runs tests without an identity, and deploys each stage by a role of its own', async () => {
+  const workflow = await readFile(join(root, '.github/workflows/deploy.yml'), 'utf8');
+  const [head = '', tests = '', deploys = ''] = workflow.split(/^ {2}(?:test|deploy):$/m);
+  expect(deploys).toContain('npx serverless deploy');
+  for (const part of [head, tests]) expect(part).not.toContain('id-token');
+  expect(tests).toContain('.ci/run');
+  expect(deploys).toContain('permissions: { contents: read, id-token: write }');
+  expect(deploys).toMatch(/environment: /);
+  expect(deploys).not.toMatch(/\.ci\/run|npm (run |t)/);
+  const commands = /## Deploy by the workflow(.*?)\n## /s.exec(guide)?.[1] ?? '';
+  expect(commands).toContain('--role-name sis-relay-deploy-$stage');
+  expect(commands).toContain('gh variable set DEPLOY_ROLE --env $stage');
+  expect(commands).toContain('deployment-branch-policies -f name=main');
+  expect(commands).not.toMatch(/environment:test` or/);
 });
