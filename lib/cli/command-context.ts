@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
 import { type Audit, checkAudit, createAudit } from '../deployment/audit.ts';
+import { readCaller } from '../deployment/caller.ts';
 import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { nearest } from '../deployment/nearest.ts';
 import { readStack } from '../deployment/stack-outputs.ts';
@@ -139,7 +140,7 @@ const targetOf = (command: Command, warn: (sentence: string) => void): Target =>
     ...options,
     local: stack ?? (local ? true : undefined),
     leaseSeconds: lease,
-    ...{ readStack, warn },
+    ...{ readStack, readCaller, warn },
   });
 };
 

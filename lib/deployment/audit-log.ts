@@ -10,6 +10,7 @@ const entrySchema = z.object({
   id: z.string(),
   at: z.iso.datetime(),
   who: z.string(),
+  caller: z.string().optional(),
   command: z.string(),
   reason: z.string().optional(),
   filter: z.record(z.string(), z.unknown()).optional(),
@@ -22,6 +23,7 @@ export type AuditedCommand = {
   id: string;
   /** As typed, such as `letters replay`. */
   command: string;
+  /** As they say and, in brackets, by their credentials. */
   who: string;
   why: string | undefined;
   at: string;
@@ -100,7 +102,8 @@ const note = (
 ): void => {
   const parsed = entrySchema.safeParse(jsonIn(line));
   if (!parsed.success) return;
-  const { audit, id, at, who, command, reason: why, filter, counts, letters } = parsed.data;
+  const { audit, id, at, who: said, caller, command, reason: why, filter, counts, letters } = parsed.data;
+  const who = caller === undefined ? said : `${said} (${caller})`;
   const isEnd = audit === 'end';
   const entry = commands.get(id) ?? {
     ...{ id, command, who, why, at, endedAt: undefined, filter, counts: {} },

@@ -41,13 +41,18 @@ export const createAudit = (target: Target, say: (line: string) => void): Audit 
     { letters, ...entry }: AuditEntry,
   ): Promise<void> => {
     const at = new Date().toISOString();
-    const head = { audit: moment, id, at, who: target.who, target: target.prefix.slice(0, -1) };
+    const caller = await target.caller?.();
+    const head = {
+      ...{ audit: moment, id, at, who: target.who, ...(caller !== undefined && { caller }) },
+      target: target.prefix.slice(0, -1),
+    };
     const folder = `audit/${at.slice(0, 10).replaceAll('-', '/')}`;
     const put = (line: object, suffix = '') =>
       archive(
         target,
         `${folder}/${at.slice(11, 23)}-${id}-${moment}${suffix}.json`,
         `${printableJson(line)}\n`,
+        { isNew: true },
       );
     const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / maxIds));
     const idsIn = (part: number) => letters?.slice((part - 1) * maxIds, part * maxIds);
@@ -78,8 +83,13 @@ export const checkAudit = async (target: Target): Promise<void> => {
   await archive(target, 'audit/check.json', `${printableJson(line)}\n`);
 };
 
-/** Writes an object into the bucket; answers its address. */
-export const archive = async (target: Target, key: string, body: string): Promise<string> => {
+/** Writes an object into the bucket; answers its address. `isNew`: refused where there is such an object. */
+export const archive = async (
+  target: Target,
+  key: string,
+  body: string,
+  { isNew = false } = {},
+): Promise<string> => {
   const bucket = await target.bucket();
   if (bucket === undefined)
     throw new RefusedError(
@@ -88,7 +98,10 @@ export const archive = async (target: Target, key: string, body: string): Promis
   const { PutObjectCommand } = await import('@aws-sdk/client-s3');
   const s3 = await target.s3();
   await s3.send(
-    new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentType: 'application/json' }),
+    new PutObjectCommand({
+      ...{ Bucket: bucket, Key: key, Body: body, ContentType: 'application/json' },
+      ...(isNew && { IfNoneMatch: '*' }),
+    }),
   );
   return `s3://${bucket}/${key}`;
 };

@@ -5,6 +5,7 @@ import { once } from '../aws/once.ts';
 import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
 import type { OperationOverride } from '../platform/core/operation.ts';
 import { type AwsClients, awsClients } from './aws-clients.ts';
+import type { ReadCaller } from './caller.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 import { localTarget } from './local-target.ts';
 import type { ReadStack, StackOutputs } from './stack-outputs.ts';
@@ -32,8 +33,10 @@ export type Target = AwsClients & {
   functionLog?: { client: ClientOptions } | { file: string } | undefined;
   /** Of the metrics that a function writes. */
   metricNamespace: string;
-  /** Who acts, for the audit log. */
+  /** Who acts, as they say, for the audit log. */
   who: string;
+  /** Who acts, by their credentials; undefined: nothing tells it. */
+  caller?: (() => Promise<string>) | undefined;
   /** How long letters stay hidden from others when the process that leased them dies. */
   leaseSeconds: number;
   /** How long a receive call waits for letters. */
@@ -54,6 +57,8 @@ export type TargetOptions = {
   leaseSeconds?: number | undefined;
   /** Reads the stack of the stage for what neither the options nor the environment tell. Default: nothing reads it. */
   readStack?: ReadStack | undefined;
+  /** Reads whose credentials act. Default: nothing reads it. */
+  readCaller?: ReadCaller | undefined;
   /** Gets a sentence where the stack does not tell it either. */
   warn?(sentence: string): void;
 };
@@ -134,6 +139,7 @@ const targetOnAws = (options: TargetOptions) => {
   const url =
     options.deadLetters ?? (options.stage === undefined ? settings.DEAD_LETTER_QUEUE_URL : undefined);
   const prefix = prefixOf(stage, url);
+  const { readCaller } = options;
   const outputs = once(() => outputsOf(prefix.slice(0, -1), clientOptions, options));
   return {
     prefix,
@@ -142,6 +148,8 @@ const targetOnAws = (options: TargetOptions) => {
     deskTable: tableOf(options, settings.DESK_TABLE, `${prefix}desk`),
     crosswalkTable: tableOf(options, settings.CROSSWALK_TABLE, `${prefix}crosswalk`),
     lambdaOptions: clientOptions,
+    // Behind an own address of services, credentials are nobody's on AWS.
+    caller: readCaller && !hasOwnStore(settings) ? once(() => readCaller(clientOptions)) : undefined,
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)

@@ -1,8 +1,15 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { discardLetters } from '../../../lib/dead-letters/discard.ts';
 import { exportLetters } from '../../../lib/dead-letters/export.ts';
 import { replayLetters } from '../../../lib/dead-letters/replay/replay.ts';
 import { createAudit } from '../../../lib/deployment/audit.ts';
+import { readAuditLog } from '../../../lib/deployment/audit-log.ts';
+import { readCaller } from '../../../lib/deployment/caller.ts';
+import { localClient } from '../../local/aws.ts';
 import { never, type Office, officesForTests } from '../cli/office.ts';
 
 const offices = officesForTests();
@@ -38,6 +45,47 @@ test('a change is written down before it begins and when it has ended, in the bu
     { audit: 'begin', ...common, counts: { planned: 3 } },
     { audit: 'end', ...common, counts: { sent: 2, failed: 1 } },
   ]);
+});
+
+test('an entry says whose credentials acted, beside the name that was given, and cannot be written over', async () => {
+  const office = await offices.open();
+  const caller = async () => 'arn:aws:sts::000000000000:assumed-role/Operators/lena@university.edu';
+  const target = { ...office.target, who: 'somebody else', caller };
+  const conditions: unknown[] = [];
+  (await target.s3()).middlewareStack.add(
+    (next) => (args) => {
+      const { method, headers } = args.request as { method: string; headers: Record<string, string> };
+      if (method === 'PUT') conditions.push(headers['if-none-match']);
+      return next(args);
+    },
+    { step: 'finalizeRequest' },
+  );
+  const { end } = await createAudit(target, () => {}).begin({ command: 'letters discard' });
+  await end({ discarded: 1 });
+  const [command] = (await readAuditLog(target, { sinceMs: Date.now() - 60_000, signal: never })).commands;
+  expect(command).toMatchObject({ who: `somebody else (${await caller()})`, counts: { discarded: 1 } });
+  // The local S3 does not look at it; the bucket's policy asks for it.
+  expect(conditions).toEqual(['*', '*']);
+});
+
+test('AWS tells whose credentials act', async () => {
+  const asked: string[] = [];
+  const Arn = 'arn:aws:sts::000000000000:assumed-role/Operators/lena@university.edu';
+  const server = createServer(async (request, response) => {
+    asked.push(`${await buffer(request)}`);
+    response.setHeader('content-type', 'text/xml');
+    response.end(
+      `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Arn>${Arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const options = localClient(`http://127.0.0.1:${port}`);
+  expect(await readCaller(options)).toBe(Arn);
+  expect(asked).toEqual([expect.stringContaining('Action=GetCallerIdentity')]);
+  server.close();
+  server.closeAllConnections();
+  expect(await readCaller({ ...options, maxAttempts: 1 })).toMatch(/^not known \(\w+\)$/);
 });
 
 test('without a bucket nothing may begin', async () => {
