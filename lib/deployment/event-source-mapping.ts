@@ -9,6 +9,8 @@ export type EventSourceMapping = {
   /** Such as `Enabled`, `Disabled` or, between the two, `Disabling`. */
   state: string;
   changedMs: number | undefined;
+  /** It has a filter: messages that do not match it are deleted unseen. sis-relay sets none. */
+  isFiltered: boolean;
 };
 
 export type EventSourceMappings = {
@@ -42,6 +44,7 @@ export const eventSourceMappings = async ({
           uuid: found.UUID ?? '',
           state: found.State ?? '',
           changedMs: found.LastModified?.getTime(),
+          isFiltered: (found.FilterCriteria?.Filters?.length ?? 0) > 0,
         }
       );
     },

@@ -9,7 +9,7 @@ import {
 } from './event-source-mapping.ts';
 import type { Target } from './target.ts';
 
-/** A function that gets no messages from its queue, or of which a record says so. */
+/** A function that gets no messages from its queue, or of which a record says so, or that does not get all of them. */
 export type PausedFunction = {
   function: string;
   /** Of its event-source mapping, such as `Disabled`; undefined: it cannot be read. */
@@ -19,6 +19,8 @@ export type PausedFunction = {
   /** Undefined: there is no record, as it was not `sis-relay` that changed the mapping. */
   who: string | undefined;
   reason: string | undefined;
+  /** Its event-source mapping deletes the messages that do not match a filter. */
+  isFiltered?: true;
 };
 
 /** Other states than these two come and go with a deployment. */
@@ -43,7 +45,7 @@ export const pausedFunctions = async (
   );
   if (all.every(({ mapping, record }) => mapping === undefined && record === undefined)) return undefined;
   return all.flatMap(({ name, mapping, record }) =>
-    record || isStopped(mapping?.state) ? [pausedOf(name, mapping, record)] : [],
+    record || isStopped(mapping?.state) || mapping?.isFiltered ? [pausedOf(name, mapping, record)] : [],
   );
 };
 
@@ -57,6 +59,7 @@ const pausedOf = (
   sinceMs: record?.sinceMs ?? mapping?.changedMs,
   who: record?.who,
   reason: record?.reason,
+  ...(mapping?.isFiltered && { isFiltered: true as const }),
 });
 
 export type PauseRequest = {

@@ -99,7 +99,11 @@ export const isPaused = ({ state }: PausedFunction): boolean => state === undefi
 export const pausesUnknown = 'Whether functions are paused is not known.';
 
 export const pausedText = (paused: PausedFunction): string => {
-  const { function: name, state, sinceMs, who } = paused;
+  const { function: name, state, sinceMs, who, isFiltered } = paused;
+  if (isFiltered)
+    return plain(
+      `The event-source mapping of ${name} has a filter: messages that do not match it are deleted unseen. Remove the filter on AWS, and have the SIS send again what is missing.`,
+    );
   const since = sinceMs === undefined ? '' : ` since ${minuteOf(new Date(sinceMs).toISOString())}`;
   const mapping = 'its event-source mapping';
   if (who === undefined)

@@ -52,7 +52,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'what people are given fits into a policy of IAM, be the names of stage and region as long as they can': [
     mistake('operators with a resource too many', (of) => {
       const { Resource } = statement(of('Operators'), 'lambda:ListDurableExecutionsByFunction');
-      Resource.push(...Resource, ...Resource);
+      Resource.push(...Array.from({ length: 12 }, () => Resource[0]));
     }),
   ],
   'what is allowed is named, and is the stage’s own': [
@@ -65,12 +65,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       read.Resource['Fn::Sub'] = read.Resource['Fn::Sub'].replace('sis-relay/local', 'sis-relay/*');
     }),
     mistake('operators that pause the functions of other stages', (of) => {
-      const pause = statement(of('Operators'), 'lambda:UpdateEventSourceMapping');
+      const pause = statement(of('Pausers'), 'lambda:UpdateEventSourceMapping');
       const arn = pause.Condition.ArnLike['lambda:FunctionArn'];
       arn['Fn::Sub'] = arn['Fn::Sub'].replace('sis-relay-local-*', 'sis-relay-*');
     }),
     mistake('operators that pause whatever there is', (of) => {
-      delete statement(of('Operators'), 'lambda:UpdateEventSourceMapping').Condition;
+      delete statement(of('Pausers'), 'lambda:UpdateEventSourceMapping').Condition;
     }),
     mistake(
       'a wildcard for a resource',

@@ -125,7 +125,7 @@ describe('a function with each kind of role', () => {
   }, async () => {
     const statements = deployment
       .ofType('AWS::IAM::ManagedPolicy')
-      .filter(({ id }) => ['Operators', 'Verifiers'].includes(id))
+      .filter(({ id }) => ['Operators', 'Pausers', 'Verifiers'].includes(id))
       .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
     const calls = await operate();
     const used = new Set(calls.flatMap((call) => coverOf(call, statements)));

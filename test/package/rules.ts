@@ -962,6 +962,7 @@ export const rules: Record<string, Rule> = {
     const more = producers.flatMap(({ actions }) => actions).filter((action) => !sending.includes(action));
     // To wake a message is to change its visibility.
     const taking = ['sqs:DeleteMessage'];
+    const everywhere = operators.flatMap(({ actions }) => actions);
     const ledger = deployment.arnOf('Ledger');
     return [
       ...(isDenied ? [] : ['producers write letters']),
@@ -973,6 +974,8 @@ export const rules: Record<string, Rule> = {
         allows(producers, 's3:PutObject', `${files}/${folder}/a`),
       ),
       ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
+      // A filter on a mapping deletes messages: only Pausers may change one.
+      ...everywhere.filter((action) => action === 'lambda:UpdateEventSourceMapping'),
       // What was done to one resource is theirs to read.
       ...operators
         .filter(({ resources }) => resources.some((resource) => matches(resource, ledger)))
@@ -1057,7 +1060,7 @@ const durableFunctions = (deployment: Deployment) =>
 const statementsOfOperators = (deployment: Deployment): Statement[] =>
   deployment
     .ofType('AWS::IAM::ManagedPolicy')
-    .filter(({ id }) => ['Operators', 'Verifiers'].includes(id))
+    .filter(({ id }) => ['Operators', 'Pausers', 'Verifiers'].includes(id))
     .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
 
 /** What is wrong with a template, by the rule that it breaks. */

@@ -8,8 +8,14 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Status, statusOf } from '../../../lib/connection/status.ts';
 import { createAudit } from '../../../lib/deployment/audit.ts';
-import { type PauseChange, pauseFunctions, resumeFunctions } from '../../../lib/deployment/pause.ts';
+import {
+  type PauseChange,
+  pausedFunctions,
+  pauseFunctions,
+  resumeFunctions,
+} from '../../../lib/deployment/pause.ts';
 import { readPause, writePause } from '../../../lib/telemetry/pauses.ts';
+import { pausedText } from '../../../lib/wording/status.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, never, officesForTests } from '../cli/office.ts';
 import { documentsIn, typed } from '../cli/typed.ts';
@@ -104,7 +110,7 @@ describe('a function that is paused', () => {
     expect(out).toMatch(
       /^grade-push is paused \(Disabled\) since \d{4}-\d\d-\d\d \d\d:\d\d UTC by jane: the grade book is moved$/m,
     );
-    expect(out).toMatch(/^ {2}→ To go on: sis-relay resume grade-push --stack /m);
+    expect(out).toMatch(/^ {2}→ To go on: sis-relay resume grade-push --stack\s/m);
     expect(await stateOf('enrollment-create')).toEqual(['Enabled']);
   });
 
@@ -221,6 +227,24 @@ describe('what AWS takes its time for', () => {
     expect(await pauseFunctions(target, asked)).toMatchObject([{ state: 'Disabling', done: false }]);
     stop.resolve();
   });
+});
+
+test('a filter that somebody gave a mapping on AWS is reported, as it deletes messages', async () => {
+  const server = createServer((_, response) => {
+    const EventSourceArn = 'arn:aws:sqs:us-east-1:000000000000:sis-relay-local-grade-push';
+    const FilterCriteria = { Filters: [{ Pattern: '{"body":{"data":{"userId":[301]}}}' }] };
+    const EventSourceMappings = [{ UUID: 'a', State: 'Enabled', EventSourceArn, FilterCriteria }];
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ EventSourceMappings }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { target } = request('grade-push');
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const elsewhere = { ...target, lambdaOptions: { ...target.lambdaOptions, endpoint } };
+  const [found] = (await pausedFunctions(elsewhere, ['grade-push'])) ?? [];
+  expect(found).toMatchObject({ function: 'grade-push', state: 'Enabled', isFiltered: true });
+  expect(found && pausedText(found)).toMatch(/^The event-source mapping of grade-push has a filter/);
+  server.close();
+  server.closeAllConnections();
 });
 
 describe('one sentence tells', () => {

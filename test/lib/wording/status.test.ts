@@ -41,6 +41,12 @@ test('a platform that was not asked is one note', () => {
 });
 
 test('who has paused a function, and why, is printed without control characters', () => {
-  const paused = { function: 'grade-push', state: 'Disabled', sinceMs: 0, who: 'jane', reason: 'a\u0007b' };
+  const paused = {
+    function: 'grade-push',
+    state: 'Disabled',
+    sinceMs: 0,
+    who: 'jane',
+    reason: 'a\u0007b',
+  };
   expect(pausedText(paused)).toBe('grade-push is paused (Disabled) since 1970-01-01 00:00 UTC by jane: a b');
 });
