@@ -1,20 +1,14 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-
-const minuteMs = 60_000;
+import { testLimitMs, waitLimitMs } from './test/limits.ts';
 
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
-  ...[
-    'local/chaos',
-    'package/contributing',
-    'functions/snapshot-import',
-    'package/deploy',
-    'local/misfortunes',
-    'functions/course-export',
-  ],
-  ...['functions/submission-upload', 'package/scenarios', 'lib/console/screens', 'package/permissions'],
-  ...['lib/console/flows', 'package/template', 'package/durable'],
+  ...['package/permissions', 'lib/console/flows', 'functions/snapshot-import', 'functions/course-export'],
+  ...['functions/submission-upload', 'package/template'],
+  // The long ones among them.
+  ...['local/chaos', 'package/contributing', 'package/deploy', 'local/misfortunes', 'package/scenarios'],
+  ...['lib/console/screens', 'package/durable', 'university/university'],
 ];
 
 class SlowestFirst extends BaseSequencer {
@@ -47,11 +41,8 @@ const stages = ['aws-runtime', 'bundles', 'cost', 'permissions', 'template'].map
 );
 const globalSetup = 'test/package/package-once.ts';
 
-/** Proofs that take long, each a command of its own: what asks for it sets this. */
-const longProofs = [
-  ...(process.env.LETTERS_PER_KIND === undefined ? ['test/**/monday.test.ts'] : []),
-  ...(process.env.UNIVERSITY_TERM === undefined ? ['test/university/university.test.ts'] : []),
-];
+/** A proof that takes long, and is a command of its own: what asks for it sets this. */
+const longProofs = process.env.LETTERS_PER_KIND === undefined ? ['test/**/monday.test.ts'] : [];
 
 export default defineConfig({
   test: {
@@ -59,10 +50,9 @@ export default defineConfig({
       { name: 'long', description: 'What is killed, measured or browsed for long: `npm run test-long`.' },
     ],
     setupFiles: ['test/seed.ts', 'test/own-environment.ts'],
-    // It ends what hangs, and nothing else: how long a test takes depends on what else the machine does.
-    testTimeout: 10 * minuteMs,
-    hookTimeout: 10 * minuteMs,
-    expect: { poll: { timeout: 5 * minuteMs, interval: 20 } },
+    testTimeout: testLimitMs,
+    hookTimeout: testLimitMs,
+    expect: { poll: { timeout: waitLimitMs, interval: 20 } },
     // Much of it is waiting, so that more than one to a core are not too many.
     maxWorkers: 5,
     sequence: { sequencer: SlowestFirst },

@@ -93,7 +93,7 @@ const [tests, sources] = await Promise.all([
 
 /** A process that was killed may have somebody who removes its files a moment later. */
 const leftBehind = async (): Promise<string[]> => {
-  for (let left = 50; ; left -= 1) {
+  for (let left = 20; ; left -= 1) {
     // macOS keeps caches of the system's there.
     const names = [...readdirSync(temporary), ...readdirSync(home).filter((name) => name !== 'Library')];
     if (names.length === 0 || left === 0) return names;

@@ -19,22 +19,19 @@ const office = localOffice({ functions: ['enrollment-create', 'grade-push'] });
 /** Until the functions are done with what lies on their queues, as somebody would wait who watches the log. */
 const settled = () =>
   expect
-    .poll(
-      async () => {
-        const { sqs, description } = office.stack();
-        const counts = ['enrollment-create', 'grade-push'].map(async (name) => {
-          const { Attributes = {} } = await sqs.send(
-            new GetQueueAttributesCommand({
-              QueueUrl: description.queues[name],
-              AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
-            }),
-          );
-          return Object.values(Attributes).map(Number);
-        });
-        return (await Promise.all(counts)).flat().reduce((sum, each) => sum + each, 0);
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      const { sqs, description } = office.stack();
+      const counts = ['enrollment-create', 'grade-push'].map(async (name) => {
+        const { Attributes = {} } = await sqs.send(
+          new GetQueueAttributesCommand({
+            QueueUrl: description.queues[name],
+            AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
+          }),
+        );
+        return Object.values(Attributes).map(Number);
+      });
+      return (await Promise.all(counts)).flat().reduce((sum, each) => sum + each, 0);
+    })
     .toBe(0);
 
 const controlled = async (line: string) => {
@@ -45,9 +42,7 @@ const controlled = async (line: string) => {
   expect(answer.ok, line).toBe(true);
 };
 
-test('whoever follows the tour sees what it shows, and the grade is on the platform', {
-  timeout: 60_000,
-}, async () => {
+test('whoever follows the tour sees what it shows, and the grade is on the platform', async () => {
   const [start, ...others] = lines;
   expect(start).toBe('npm run local');
   const said: { command: string; status: number; out: string }[] = [];

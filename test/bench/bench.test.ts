@@ -10,13 +10,13 @@ import { floorsOf, markdownOf, type Results, summaryOf } from './report.ts';
 import { tiny } from './scale.ts';
 import { spreadOf } from './statistics.ts';
 
-describe('the benchmarks, in their smallest form', () => {
+describe('the benchmarks, in their smallest form', { tags: ['long'] }, () => {
   let results: Results;
   const printed: string[] = [];
 
   beforeAll(async () => {
     results = await bench(tiny, (text) => printed.push(text));
-  }, 180_000);
+  });
 
   test('each part is measured, told and written', () => {
     const titles = [

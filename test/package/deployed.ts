@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { waitLimitMs } from '../limits.ts';
 import { mapQueue } from '../local/event-source-mapping.ts';
 import { type FunctionConfiguration, type InvokeResult, startLambda } from '../local/lambda.ts';
 import { type Attempt, attemptsIn } from '../local/play.ts';
@@ -179,10 +180,8 @@ function followLog() {
       const found = attempts.find(isMet);
       if (found) return Promise.resolve(found);
       const late = () =>
-        reject(
-          new Error([`${what} within 90 s`, ...lines.filter((line) => line.includes(about))].join('\n')),
-        );
-      const timer = setTimeout(late, 90_000);
+        reject(new Error([what, ...lines.filter((line) => line.includes(about))].join('\n')));
+      const timer = setTimeout(late, waitLimitMs);
       waiters.push({ isMet, met: resolve });
       return promise.finally(() => clearTimeout(timer));
     },

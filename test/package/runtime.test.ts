@@ -1,7 +1,7 @@
 // @module-tag long
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { controlsOf } from '../local/controls.ts';
 import { example } from '../local/examples.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
@@ -21,8 +21,7 @@ beforeAll(async () => {
 afterAll(() => deployed?.close());
 
 const send = async (name: string) => deployed.send(name, await example(name));
-const until = (holds: () => boolean | Promise<boolean>) =>
-  vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 50_000, interval: 100 });
+const until = (holds: () => boolean | Promise<boolean>) => expect.poll(holds).toBe(true);
 const failed = (name: string, errorType: string) => until(() => deployed.errorsOf(name).includes(errorType));
 
 /** A message that is being handled when its container meets this end: the platform does not answer until then. */
