@@ -2,6 +2,7 @@ import {
   type AnySerdes,
   CallbackTimeoutError,
   type DurableContext,
+  type DurableExecutionClient,
   defaultSerdes,
   NestingType,
   StepError,
@@ -72,11 +73,16 @@ type MapOptions<Item, Result> = {
   work(item: Item, engine: Engine): Promise<Result>;
 };
 
-/** For a function that is deployed with `durableConfig`. */
-export const durableHandler = <Request, Result>({ requestIn, run }: Job<Request, Result>) =>
-  withDurableExecution((event: unknown, context) =>
-    // The execution is an operation itself.
-    run(requestIn(event), engineFor(context, { operations: 1, tell: () => {} })),
+/** For a function that is deployed with `durableConfig`. `engine`: what records the execution; default: Lambda's API. */
+export const durableHandler = <Request, Result>(
+  { requestIn, run }: Job<Request, Result>,
+  engine?: DurableExecutionClient,
+) =>
+  withDurableExecution(
+    (event: unknown, context) =>
+      // The execution is an operation itself.
+      run(requestIn(event), engineFor(context, { operations: 1, tell: () => {} })),
+    engine && { durableExecutionClient: engine },
   );
 
 /** What all engines of an execution share. */

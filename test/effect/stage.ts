@@ -14,12 +14,18 @@ import { durableOptionsOf, type Stack, settingsOf } from '../local/stack.ts';
 
 type Sending<Data> = { integration: Integration<Data>; data: object[]; told?(): void };
 
-/** By the function's handler in this process, in batches, four at a time. */
-/** Where it is played; `settings`: in place of the stack's own. */
-export type Stage = { stack: Stack; settings?: Record<string, string> };
+/** Where it is played. */
+export type Stage = {
+  stack: Stack;
+  /** In place of the stack's own. */
+  settings?: Record<string, string>;
+  /** Until what waits is delivered again. */
+  rest?(): Promise<unknown>;
+};
 
+/** By the function's handler in this process, in batches, four at a time. */
 export const send = async <Data>(
-  { stack, settings = {} }: Stage,
+  { stack, settings = {}, rest = () => sleep(500) }: Stage,
   { integration, data, told = () => {} }: Sending<Data>,
 ): Promise<void> => {
   const { name } = integration;
@@ -45,13 +51,12 @@ export const send = async <Data>(
       const batch = data.slice(next, next + 10);
       next += 10;
       let Records = batch.map((each) => recordOf(name, each, eventSourceARN));
-      const deadlineMs = Date.now() + 60_000;
-      const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;
+      const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
       while (Records.length > 0) {
         const { batchItemFailures } = await handler({ Records }, context);
         const waiting = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
         Records = Records.filter(({ messageId }) => waiting.has(messageId)).map(receivedAgain);
-        if (Records.length > 0) await sleep(500);
+        if (Records.length > 0) await rest();
       }
       told();
     }
@@ -112,7 +117,10 @@ export const compare = async (
   };
   Object.assign(process.env, environment);
   const services = await createReconcileServices(reconcileSettingsFrom(environment), loadIntegrations);
-  const it = durableHandler(reconcileJob(async () => services));
+  const it = durableHandler(
+    reconcileJob(async () => services),
+    stack.executions.client,
+  );
   const result = await stack.executions.run(request, durableOptionsOf('reconcile'), async (payload) => {
     const untilMs = Date.now() + invocationMs;
     const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;

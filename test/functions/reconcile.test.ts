@@ -18,12 +18,22 @@ import { decisionOn } from '../../lib/reconcile/desk/choose.ts';
 import { acceptedPrefix, latestKey, type Report, reportKey } from '../../lib/reconcile/record.ts';
 import { requestIn } from '../../lib/reconcile/request.ts';
 import { stateLine } from '../../lib/snapshots/comparison.ts';
-import { compare, findingsOf, type Stage, send } from '../effect/stage.ts';
+import { compare, type Stage, send } from '../effect/stage.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
-import { startLambda } from '../local/lambda.ts';
-import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
+import { passingTime } from '../local/passing-time.ts';
+import { type Stack, startStack } from '../local/stack.ts';
 import { addCrosswalkTable, addLedgerTable } from '../local/tables.ts';
+
+const time = passingTime();
+/** What happens while an execution waits for the first time. */
+let meanwhile: (() => Promise<unknown>) | undefined;
+const pause = async (ms: number): Promise<void> => {
+  const act = meanwhile;
+  meanwhile = undefined;
+  await act?.();
+  time.pass(ms);
+};
 
 const course = 2001;
 const [learner, instructor] = [110, 109];
@@ -35,7 +45,7 @@ let stage: Stage;
 let tries = 0;
 
 beforeAll(async () => {
-  stack = await startStack({ functions: false });
+  stack = await startStack({ functions: false, durable: { pause } });
   controls = controlsOf(stack.description);
   s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
 });
@@ -43,10 +53,8 @@ beforeAll(async () => {
 beforeEach(async () => {
   tries += 1;
   const [ledger, crosswalk, bucket] = [`ledger-${tries}`, `crosswalk-${tries}`, `bucket-${tries}`];
-  // Of the same resource the next container waits for the lease of the one before.
-  const brief = { ATTEMPT_TIMEOUT_MS: '1000', RESERVE_MS: '500', LEDGER_GRACE_SECONDS: '1' };
-  const own = { LEDGER_TABLE: ledger, CROSSWALK_TABLE: crosswalk, RECONCILE_BUCKET: bucket };
-  stage = { stack, settings: { ...brief, ...own } };
+  const settings = { LEDGER_TABLE: ledger, CROSSWALK_TABLE: crosswalk, RECONCILE_BUCKET: bucket };
+  stage = { stack, settings, rest: async () => time.pass(10_000) };
   await controls.reset();
   await addLedgerTable(stack.description.dynamodb, ledger);
   await addCrosswalkTable(stack.description.dynamodb, crosswalk);
@@ -59,7 +67,7 @@ afterAll(async () => {
 
 /** With settings of its own. */
 const staged = (settings: Record<string, string>): Stage => ({
-  stack,
+  ...stage,
   settings: { ...stage.settings, ...settings },
 });
 const put = (Key: string, Body: string | Uint8Array) =>
@@ -155,13 +163,12 @@ describe('what is in progress', () => {
     expect(report.tallies.recent).toMatchObject({ selected: 1, looked: 1, uncompared: 0 });
   });
 
-  test('and is written again meanwhile is no fault', { tags: ['long'] }, async () => {
+  test('and is written again meanwhile is no fault', async () => {
     await grades(grade(301, 7));
     await controls.remove({ gradeValues: [{ gradeObjectId: 5001, userId: 301 }] });
-    const comparing = compare(staged({ QUEUE_VISIBILITY_SECONDS: '9' }), { whole: true });
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    await grades(grade(301, 9));
-    const { findings, report } = await comparing;
+    meanwhile = () => grades(grade(301, 9));
+    const { findings, report } = await compare(stage, { whole: true });
+    expect(meanwhile).toBeUndefined();
     expect(findings).toEqual([]);
     expect(classesIn(report)).toEqual({ same: 1 });
   });
@@ -176,33 +183,48 @@ describe('a night', () => {
     expect(report.tallies.recent).toMatchObject({ selected: 2, looked: 2 });
   });
 
-  test('takes a sample of what is older, of about the size that is wanted', async () => {
-    const userIds = Array.from({ length: 200 }, (_, place) => 10_001 + place);
+  /** All are older than what is recent. */
+  const older = async (count: number) => {
+    const userIds = Array.from({ length: count }, (_, place) => 10_001 + place);
     await controls.seed({ users: userIds.map((userId) => ({ userId })) });
     await grades(...userIds.map((userId) => grade(userId, 5)));
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const settings = { ...old, RECONCILE_SAMPLE: '60', RECONCILE_NIGHTS: '1000000' };
+    time.pass(500);
+  };
+
+  test('takes a sample of what is older, of the size that is wanted', async () => {
+    await older(20);
+    const settings = { ...old, RECONCILE_SAMPLE: '10', RECONCILE_NIGHTS: '1000000' };
     const { report: first } = await compare(staged(settings));
     // How many there are is known by the first.
-    expect(first).toMatchObject({ share: 1, tallies: { sample: { selected: 200, looked: 200 } } });
+    expect(first).toMatchObject({ share: 1, tallies: { sample: { selected: 20, looked: 20 } } });
     const { report } = await compare(staged(settings));
-    expect(report.share).toBeCloseTo(0.3);
+    expect(report.share).toBe(0.5);
     const { selected, looked } = report.tallies.sample;
     expect(looked).toBe(selected);
-    expect(selected).toBeGreaterThan(30);
-    expect(selected).toBeLessThan(90);
+    expect(selected).toBeLessThan(20);
   });
 
-  test('has the rest take turns, and each has had its turn after so many nights', async () => {
-    const userIds = Array.from({ length: 60 }, (_, place) => 10_001 + place);
-    await controls.seed({ users: userIds.map((userId) => ({ userId })) });
-    await grades(...userIds.map((userId) => grade(userId, 5)));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+  test('has the rest take turns', async () => {
+    await older(12);
     const settings = { ...old, RECONCILE_NIGHTS: '1', RECONCILE_SAMPLE: '1' };
     await compare(staged(settings));
     const { report } = await compare(staged(settings));
-    expect(report.tallies.sample.looked + report.tallies.slice.looked).toBe(60);
-    expect(report.tallies.slice.looked).toBeGreaterThan(40);
+    expect(report.tallies.sample.looked + report.tallies.slice.looked).toBe(12);
+    expect(report.tallies.slice.looked).toBeGreaterThan(0);
+  });
+
+  test('chooses by chance no more of what is older after a run of all, nor after one that failed', async () => {
+    await older(10);
+    const settings = { ...old, RECONCILE_SAMPLE: '3', RECONCILE_NIGHTS: '1000000' };
+    await compare(staged(settings), { whole: true });
+    const { report } = await compare(staged(settings));
+    expect(report.share).toBeCloseTo(0.3);
+    await put('reconcile/accepted/wrong.json', '{"by":1}');
+    await expect(compare(staged(settings))).rejects.toThrow();
+    await s3.send(
+      new DeleteObjectCommand({ Bucket: `bucket-${tries}`, Key: 'reconcile/accepted/wrong.json' }),
+    );
+    expect((await compare(staged(settings))).report.share).toBeCloseTo(0.3);
   });
 
   test('that is too short says how far it came', async () => {
@@ -216,7 +238,7 @@ describe('a night', () => {
     await grades(grade(301, 7), grade(303, 8));
     const { report: first } = await compare(staged({ RECONCILE_LONGEST_HOURS: '0.0000001' }));
     expect(first.state).toBe('partial');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    time.pass(500);
     const { report } = await compare(staged(old));
     expect(report.tallies.recent).toMatchObject({ selected: 2, looked: 2 });
     const { report: third } = await compare(staged(old));
@@ -227,10 +249,11 @@ describe('a night', () => {
 test('it waits while the platform asks it to, and then goes on', async () => {
   await grades(grade(301, 7), grade(303, 8));
   await controls.fault(
-    { status: 429, headers: { 'retry-after': '1' } },
+    { status: 429, headers: { 'retry-after': '30' } },
     { method: 'GET', path: '/values/', times: 2 },
   );
-  const { report, findings } = await compare(stage, { whole: true });
+  // Else it would wait within its invocation.
+  const { report, findings } = await compare(stage, { whole: true }, 3_000);
   expect(findings).toEqual([]);
   expect(report).toMatchObject({ state: 'whole', tallies: { recent: { selected: 2, looked: 2 } } });
 });
@@ -464,43 +487,6 @@ test('what fails it is told in its report', async () => {
   });
 });
 
-test('killed at any moment it goes on, and finds what there is, once', {
-  tags: ['long'],
-  timeout: 180_000,
-}, async () => {
-  const userIds = Array.from({ length: 1_500 }, (_, place) => 10_001 + place);
-  await controls.seed({ users: userIds.map((userId) => ({ userId })) });
-  await grades(...userIds.map((userId) => grade(userId, 5)));
-  const removed = userIds.filter((_, place) => place % 10 === 0);
-  await controls.remove({ gradeValues: removed.map((userId) => ({ gradeObjectId: 5001, userId })) });
-  // Else it would be over before it is killed.
-  await controls.fault({ delayMs: 60 }, { method: 'GET', path: '/values/', times: 1_000_000 });
-  const own = { LOG_LEVEL: 'silent', QUEUE_VISIBILITY_SECONDS: '1', QUEUE_BACKLOG_SECONDS: '1' };
-  const env = { ...settingsOf(stack.description, 'reconcile'), ...stage.settings, ...own };
-  const lambda = await startLambda({
-    functions: {
-      reconcile: {
-        ...{ handler: 'functions/reconcile.handler', env, timeoutMs: 60_000 },
-        ...{ maximumConcurrency: 1, durable: durableOptionsOf('reconcile') },
-      },
-    },
-    executions: stack.executions,
-  });
-  let kills = 0;
-  const killing = setInterval(() => {
-    if (kills < 8 && lambda.kill('reconcile') !== undefined) kills += 1;
-  }, 1_700);
-  const result = await lambda.invoke('reconcile', { whole: true }).finally(() => clearInterval(killing));
-  await lambda.close();
-  expect(kills).toBeGreaterThan(2);
-  if (!result.ok) throw new Error(result.error.errorMessage);
-  const report = result.payload as Report;
-  expect(report).toMatchObject({ state: 'whole', findings: removed.length });
-  expect(report.tallies.recent).toMatchObject({ selected: 1_500, looked: 1_500, uncompared: 0 });
-  const findings = await findingsOf(report, textAt);
-  expect(findings.map(({ subject }) => subject.userId).sort()).toEqual(removed.map(Number).sort());
-});
-
 test('a user whom the classlist has twice is enrolled in both roles', async () => {
   await enroll(301);
   const user = { Identifier: '301', RoleId: learner };
@@ -532,21 +518,6 @@ test('a removed user whose role is hidden is enrolled all the same', async () =>
   expect(findings).toMatchObject([{ class: 'different', resource: `enrollment/${course}/301` }]);
 });
 
-test('after a run of all, chance takes no more of what is older than before', async () => {
-  const userIds = Array.from({ length: 100 }, (_, place) => 10_001 + place);
-  await controls.seed({ users: userIds.map((userId) => ({ userId })) });
-  await grades(...userIds.map((userId) => grade(userId, 5)));
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  const settings = { RECONCILE_RECENT_HOURS: '0.0001', RECONCILE_SAMPLE: '30', RECONCILE_NIGHTS: '1000000' };
-  await compare(staged(settings), { whole: true });
-  const { report } = await compare(staged(settings));
-  expect(report.share).toBeCloseTo(0.3);
-  await put('reconcile/accepted/wrong.json', '{"by":1}');
-  await expect(compare(staged(settings))).rejects.toThrow();
-  await s3.send(new DeleteObjectCommand({ Bucket: `bucket-${tries}`, Key: 'reconcile/accepted/wrong.json' }));
-  expect((await compare(staged(settings))).report.share).toBeCloseTo(0.3);
-});
-
 test('what a run has found is told, even if it fails later', async () => {
   await grades(grade(301, 7), grade(303, 8));
   await controls.remove({ gradeValues: [{ gradeObjectId: 5001, userId: 303 }] });
@@ -555,9 +526,8 @@ test('what a run has found is told, even if it fails later', async () => {
     { method: 'GET', path: '/values/301$', times: 1 },
   );
   const id = '20261123T020000Z-00000002';
+  meanwhile = () => put('reconcile/accepted/wrong.json', '{"by":1}');
   const comparing = compare(staged({ RECONCILE_CONCURRENCY: '1' }), { whole: true, id });
-  await new Promise((resolve) => setTimeout(resolve, 3_500));
-  await put('reconcile/accepted/wrong.json', '{"by":1}');
   await expect(comparing).rejects.toThrow();
   expect(await json(reportKey(id))).toMatchObject({ state: 'failed', entries: 2, parts: 1 });
 });
@@ -575,7 +545,7 @@ test('what the platform fails to answer alone is told as unreadable, and what is
     `unreadable grade/${course}/5001/301`,
   ]);
   expect(report.state).toBe('whole');
-}, 120_000);
+});
 
 test('a comment whose line ends and edges the platform has changed is no fault', async () => {
   await grades(grade(301, 7, { comments: 'well done\nreally ' }));

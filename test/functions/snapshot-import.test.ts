@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
 import {
@@ -10,9 +11,13 @@ import {
 import { PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { handler } from '../../functions/snapshot-import.ts';
-import type { ImportAnswer } from '../../lib/snapshots/import.ts';
+import { once } from '../../lib/aws/once.ts';
+import { snapshotSettingsFrom } from '../../lib/config/settings.ts';
+import { loadIntegrations } from '../../lib/deployment/integrations.ts';
+import { durableHandler } from '../../lib/durable/job.ts';
+import { type ImportAnswer, importJob } from '../../lib/snapshots/import.ts';
 import type { SnapshotRecord } from '../../lib/snapshots/record.ts';
+import { createSnapshotServices } from '../../lib/snapshots/services.ts';
 import { entriesOf, manifestOf, sizeOf } from '../lib/snapshots/exports.ts';
 import {
   enrollment,
@@ -26,9 +31,15 @@ import {
 import { localClient } from '../local/aws.ts';
 import { type Lambda, startLambda } from '../local/lambda.ts';
 import type { InvokeResult } from '../local/lambda-runtime-api.ts';
+import { passingTime } from '../local/passing-time.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
 
 const name = 'snapshot-import';
+const time = passingTime();
+/** Whether an execution that waits for a person waits for long enough. */
+let isNobodyThere = false;
+const pause = async (ms: number, signal: AbortSignal): Promise<unknown> =>
+  isNobodyThere ? time.pass(ms) : sleep(ms, undefined, { signal });
 let stack: Stack;
 let s3: S3Client;
 let Bucket: string;
@@ -42,7 +53,7 @@ const settings = () => ({
 });
 
 beforeAll(async () => {
-  stack = await startStack({ functions: false });
+  stack = await startStack({ functions: false, durable: { pause } });
   Bucket = stack.description.bucket;
   s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   Object.assign(process.env, settings());
@@ -77,11 +88,14 @@ const bytesAt = async (Key: string): Promise<Buffer> => {
 };
 
 type Execute = (event: unknown) => Promise<InvokeResult>;
-const executed: Execute = (event) =>
-  stack.executions.run(event, durableOptionsOf(name), async (payload) => {
+const services = once(() => createSnapshotServices(snapshotSettingsFrom(settings()), loadIntegrations));
+const executed: Execute = (event) => {
+  const handler = durableHandler(importJob(services), stack.executions.client);
+  return stack.executions.run(event, durableOptionsOf(name), async (payload) => {
     const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
     return { ok: true, payload: await handler(JSON.parse(JSON.stringify(payload)), context) };
   });
+};
 
 const invoke = async (event: unknown, execute = executed): Promise<ImportAnswer> => {
   const result = await execute(event);
@@ -89,12 +103,10 @@ const invoke = async (event: unknown, execute = executed): Promise<ImportAnswer>
   throw new Error(`${result.error.errorType}: ${result.error.errorMessage}`);
 };
 
-let lastDropMs = 0;
 /** S3 tells seconds alone, by which snapshots are ordered. */
 const dropFile = async (bytes: Buffer | string, key = 'snapshots/export.zip') => {
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, lastDropMs + 1_050 - Date.now())));
+  time.pass(1_000);
   await put(key, bytes);
-  lastDropMs = Date.now();
   return key;
 };
 const importFile = async (bytes: Buffer | string, key?: string) =>
@@ -296,10 +308,10 @@ describe('a later snapshot', () => {
     const [event] = await of();
     expect(event).toMatchObject({ time: (await recordOf(second)).droppedAt, sequence: '4' });
     expect(event?.id.split('/')[1]).toBe(before?.id.split('/')[1]);
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    time.pass(1_100);
     const dateLastModified = new Date().toISOString();
     sis.results = change(sis.results, 'r-essay-ada', { score: '19', dateLastModified });
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    time.pass(1_100);
     await importSis(sis);
     expect(await of()).toMatchObject([{ time: dateLastModified, sequence: '6' }]);
   });
@@ -715,26 +727,11 @@ describe('a snapshot that would remove too much', () => {
   });
 
   test('is rejected where nobody decides', async () => {
-    process.env.APPROVAL_LONGEST_HOURS = '0.0005';
-    const { importJob } = await import('../../lib/snapshots/import.ts');
-    const { createSnapshotServices } = await import('../../lib/snapshots/services.ts');
-    const { snapshotSettingsFrom } = await import('../../lib/config/settings.ts');
-    const { loadIntegrations } = await import('../../lib/deployment/integrations.ts');
-    const { durableHandler } = await import('../../lib/durable/job.ts');
-    const impatient = durableHandler(
-      importJob(() => createSnapshotServices(snapshotSettingsFrom(process.env), loadIntegrations)),
-    );
-    delete process.env.APPROVAL_LONGEST_HOURS;
     await importSis(smallSis());
-    const key = await dropFile(await zipOf(entriesOfSis(half())));
-    process.env.APPROVAL_LONGEST_HOURS = '0.0005';
-    const answer = await invoke({ key }, (event) =>
-      stack.executions.run(event, durableOptionsOf(name), async (payload) => {
-        const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
-        return { ok: true, payload: await impatient(JSON.parse(JSON.stringify(payload)), context) };
-      }),
-    );
-    delete process.env.APPROVAL_LONGEST_HOURS;
+    isNobodyThere = true;
+    const answer = await importSis(half()).finally(() => {
+      isNobodyThere = false;
+    });
     expect(answer.outcome).toBe('rejected');
     expect((await recordOf(answer)).why).toMatch(/would be removed. Nobody decided within/);
   });

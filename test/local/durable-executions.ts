@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DurableExecutionClient } from '@aws/durable-execution-sdk-js';
 import { tellDate } from './date-header.ts';
 import {
   awsQuotas,
@@ -36,6 +37,8 @@ type Options = {
   pageSize?: number;
   quotas?: Partial<typeof awsQuotas>;
   onCheckpoint?: OnCheckpoint;
+  /** How it waits; default: as long as it takes. */
+  pause?(ms: number, signal: AbortSignal): Promise<unknown>;
 };
 
 type Status = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'STOPPED';
@@ -54,7 +57,12 @@ export type DurableExecutions = Awaited<ReturnType<typeof startDurableExecutions
  * Lambda's API: invocations, event-source mappings, and the engine of durable executions as far as a function meets it. The engine calls a function
  * again after each wait and each death, with what was recorded until then, and takes what the function records.
  */
-export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoint }: Options = {}) {
+export async function startDurableExecutions({
+  pageSize = 20,
+  quotas,
+  onCheckpoint,
+  pause = (ms, signal) => sleep(ms, undefined, { signal }),
+}: Options = {}) {
   const known = new Map<string, Known>();
   const mappings = createEventSourceMappings();
   let observer = onCheckpoint;
@@ -104,20 +112,26 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
       throw Object.assign(new Error(`There is no execution ${about}`), {
         ...{ name: 'ResourceNotFoundException', status: 404 },
       });
-    const { execution } = found;
     if (verb === 'state') {
-      const all = execution.state(searchParams.get('CheckpointToken') ?? '');
+      const all = found.execution.state(searchParams.get('CheckpointToken') ?? '');
       return send(page(all, Number(searchParams.get('Marker') ?? 0)));
     }
-    const { CheckpointToken, Updates = [] } = JSON.parse(await text(request)) as {
-      CheckpointToken: string;
-      Updates?: Update[];
-    };
-    if ((await observer?.('before', Updates)) === 'no answer') return response.destroy();
-    const { token, operations } = execution.record(CheckpointToken, Updates);
-    if ((await observer?.('after', Updates)) === 'no answer') return response.destroy();
-    return send({ CheckpointToken: token, NewExecutionState: { Operations: operations } });
+    const recorded = await record(found, JSON.parse(await text(request)));
+    return recorded === 'no answer' ? response.destroy() : send(recorded);
   }
+
+  async function record({ execution }: Known, { CheckpointToken, Updates = [] }: Checkpoint) {
+    if ((await observer?.('before', Updates)) === 'no answer') return 'no answer';
+    const { token, operations } = execution.record(CheckpointToken, Updates);
+    if ((await observer?.('after', Updates)) === 'no answer') return 'no answer';
+    return { CheckpointToken: token, NewExecutionState: { Operations: operations } };
+  }
+
+  const knownBy = (arn: string): Known => {
+    const found = known.get(arn);
+    if (!found) throw new Refusal(`There is no execution ${arn}`);
+    return found;
+  };
 
   function answerCallback(callbackId: string, answer: CallbackAnswer): void {
     const isRight = /^[A-Za-z0-9+/]+={0,2}$/.test(callbackId) && callbackVerbs.includes(answer.verb);
@@ -158,6 +172,19 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
 
     mappings,
+
+    /** For a function in this process: the same without HTTP, which takes most of the time of a job that does little. */
+    client: {
+      getExecutionState: async ({ DurableExecutionArn: arn = '', CheckpointToken = '', Marker }) => {
+        const all = knownBy(arn).execution.state(CheckpointToken);
+        return page(all, Number(Marker ?? 0));
+      },
+      checkpoint: async ({ DurableExecutionArn: arn = '', ...checkpoint }) => {
+        const recorded = await record(knownBy(arn), checkpoint as Checkpoint);
+        if (recorded === 'no answer') throw new Error('no answer');
+        return recorded;
+      },
+    } as DurableExecutionClient,
 
     /** The executions of a function, the oldest first. */
     of: (functionArn: string) =>
@@ -242,7 +269,7 @@ export async function startDurableExecutions({ pageSize = 20, quotas, onCheckpoi
         return failed(error?.ErrorType ?? 'Error', error?.ErrorMessage ?? 'The execution failed');
       if (execution.dueMs() === undefined)
         return failed('Execution.Stuck', 'The execution waits for nothing');
-      await untilDue(it);
+      await untilDue(it, pause);
     }
     return failed('Execution.Ended', 'The execution has ended');
   }
@@ -253,13 +280,17 @@ const callbackVerbs: CallbackAnswer['verb'][] = ['succeed', 'fail', 'heartbeat']
 /** A timer of Node waits for 24 days at most, and at once for longer. */
 const longestTimerMs = 2 ** 31 - 1;
 
-async function untilDue({ execution, wake: { signal } }: Known): Promise<void> {
+async function untilDue({ execution, wake: { signal } }: Known, pause: Pause): Promise<void> {
   // A heartbeat moves it on.
   for (let leftMs = 1; leftMs > 0 && !signal.aborted; ) {
     leftMs = (execution.dueMs() ?? 0) - Date.now();
-    await sleep(Math.min(longestTimerMs, Math.max(0, leftMs)), undefined, { signal }).catch(() => undefined);
+    await pause(Math.min(longestTimerMs, Math.max(0, leftMs)), signal).catch(() => undefined);
   }
 }
+
+type Checkpoint = { CheckpointToken: string; Updates?: Update[] };
+
+type Pause = NonNullable<Options['pause']>;
 
 type Refused = Error & { status?: number };
 
