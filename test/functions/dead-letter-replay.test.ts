@@ -14,9 +14,10 @@ import { localOffice } from '../lib/cli/local-office.ts';
 import { eventBody, failureOf, never } from '../lib/cli/office.ts';
 import { documentsIn, typed } from '../lib/cli/typed.ts';
 import { localClient } from '../local/aws.ts';
+import { inThisProcess } from '../local/in-this-process.ts';
 import { settingsOf } from '../local/stack.ts';
 
-const office = localOffice();
+const office = localOffice({ functions: ['grade-push'], lambda: inThisProcess });
 const schedule = JSON.parse(
   readFileSync(resolve(import.meta.dirname, '../../events/dead-letter-replay.json'), 'utf8'),
 );

@@ -1,43 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import {
-  DeleteMessageCommand,
-  type MessageAttributeValue,
-  ReceiveMessageCommand,
-  SendMessageCommand,
-} from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type DeadLetter, letterOf } from '../../lib/dead-letter.ts';
+import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import { describe, expect, test } from 'vitest';
+import { integration } from '../../functions/enrollment-create.ts';
+import type { DeadLetter } from '../../lib/dead-letter.ts';
 import { busNoticeOf, inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts';
-import { localClient } from './aws.ts';
-import { controlsOf } from './controls.ts';
-import { type Stack, startStack } from './stack.ts';
+import { functionForTests } from './inline.ts';
 
-type Line = { messageId?: string; eventId?: string; outcome?: string; reason?: string; messages?: Line[] };
-
-let stack: Stack;
-let s3: S3Client;
-let lines: Line[] = [];
-
-const onLog = (_name: string, text: string): void => {
-  if (!text.startsWith('{"level"')) return;
-  const line: Line = JSON.parse(text);
-  lines.push(...(line.messages?.map((each) => ({ ...line, ...each })) ?? [line]));
-};
-const settings = { EVENTS_FILE_MAXIMUM: '50', EVENTS_FILE_MAXIMUM_BYTES: '5000000' };
-
-beforeAll(async () => {
-  stack = await startStack({ functions: ['enrollment-create'], settings, onLog });
-  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
-});
-afterAll(async () => {
-  s3?.destroy();
-  await stack?.close();
-});
-beforeEach(async () => {
-  lines = [];
-  await controlsOf(stack.description).reset();
-});
+const relay = functionForTests(integration, () => ({
+  ...{ EVENTS_FILE_MAXIMUM: '50', EVENTS_FILE_MAXIMUM_BYTES: '5000000' },
+}));
 
 const event = (userId: number, more: object = {}) => ({
   specversion: '1.0',
@@ -49,46 +20,17 @@ const event = (userId: number, more: object = {}) => ({
   ...more,
 });
 
-const send = async (body: string, attributes: Record<string, MessageAttributeValue> = {}) => {
-  const QueueUrl = stack.description.queues['enrollment-create'];
-  const sent = await stack.sqs.send(
-    new SendMessageCommand({ QueueUrl, MessageBody: body, MessageAttributes: attributes }),
-  );
-  return `${sent.MessageId}`;
+/** How a message ends. */
+const endOf = async (body: string, attributes?: Record<string, MessageAttributeValue>) => {
+  const { outcomes, reasons, letters } = await relay.deliverBody(body, attributes);
+  return { outcomes, outcome: outcomes.at(-1), reason: reasons.at(-1), letters };
 };
-const endOf = async (messageId: string): Promise<Line> => {
-  const found = () => lines.find((each) => each.messageId === messageId && each.outcome !== 'waiting');
-  await expect.poll(found, { timeout: 20_000 }).toBeDefined();
-  return found() ?? {};
-};
+/** How the last message of an event ends. */
 const ended = (eventId: string) =>
-  expect.poll(() => lines.find((each) => each.eventId === eventId && each.outcome !== 'waiting')?.outcome, {
-    timeout: 20_000,
-  });
-const put = (key: string, text: string | Uint8Array) =>
-  s3.send(new PutObjectCommand({ Bucket: stack.description.bucket, Key: key, Body: text }));
+  expect.poll(() => relay.reports.findLast((each) => each.eventId === eventId)?.outcome);
 const inFolder = () => `events/enrollment-create/${randomUUID()} ü+1.jsonl`;
-const bucket = () => stack.description.bucket;
-const enrolled = async () => (await controlsOf(stack.description).state()).enrollments ?? [];
-
-/** The letters so far, which are taken away. */
-const letters = async (count: number): Promise<DeadLetter[]> => {
-  const QueueUrl = stack.description.deadLetters;
-  const all: DeadLetter[] = [];
-  for (let tries = 0; all.length < count && tries < 20; tries += 1) {
-    const { Messages = [] } = await stack.sqs.send(
-      new ReceiveMessageCommand({
-        ...{ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 },
-        ...{ MessageAttributeNames: ['All'], MessageSystemAttributeNames: ['All'] },
-      }),
-    );
-    for (const message of Messages) {
-      all.push(letterOf(message));
-      await stack.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: message.ReceiptHandle }));
-    }
-  }
-  return all;
-};
+const bucket = () => relay.description().bucket;
+const enrolled = () => relay.rows('enrollments');
 
 describe('an event takes effect', () => {
   const wraps: [string, (each: object) => string][] = [
@@ -99,31 +41,28 @@ describe('an event takes effect', () => {
   ];
   test.each(wraps)('%s, once', async (_, wrapped) => {
     const own = event(303);
-    expect(await endOf(await send(wrapped(own)))).toMatchObject({ outcome: 'done', eventId: own.id });
+    expect(await endOf(wrapped(own))).toMatchObject({ outcome: 'done', letters: [] });
+    await ended(own.id).toBe('done');
     expect(await enrolled()).toContainEqual(expect.objectContaining({ orgUnitId: 2001, userId: 303 }));
     // However it is wrapped, it is the same event.
-    expect(await endOf(await send(JSON.stringify(own)))).toMatchObject({ outcome: 'duplicate' });
+    expect(await endOf(JSON.stringify(own))).toMatchObject({ outcome: 'duplicate' });
   });
   test.each(wraps)('%s; one that is refused is a letter with the body byte for byte', async (_, wrapped) => {
     const body = ` ${wrapped(event(999_999))}\n`;
-    expect(await endOf(await send(body))).toMatchObject({ outcome: 'parked' });
+    expect(await endOf(body)).toMatchObject({ outcome: 'parked', letters: [{ body }] });
     const invalid = wrapped(event(303, { data: { orgUnitId: 2001 } }));
-    expect(await endOf(await send(invalid))).toMatchObject({ outcome: 'parked', kind: 'invalid' });
-    const found = await letters(2);
-    expect(found.map((letter) => letter.body).sort()).toEqual([body, invalid].sort());
-    const problem = 'The message is not valid: data.userId: is missing: expected number';
-    expect(found.map(({ failure }) => failure?.message)).toContainEqual(
-      expect.stringContaining(problem.slice(0, 51)),
-    );
+    const message = expect.stringContaining('The message is not valid: data.userId: is missing');
+    expect(await endOf(invalid)).toMatchObject({
+      ...{ outcome: 'parked', letters: [{ body: invalid, failure: { kind: 'invalid', message } }] },
+    });
   });
   test('not of an envelope that holds none', async () => {
     const body = inTopic('Dear Ann Lee');
-    const end = await endOf(await send(body));
-    expect(end).toMatchObject({ outcome: 'parked', kind: 'invalid' });
-    expect(end.reason).toBe(
-      'The message is not valid: the body is a notification of SNS whose Message is not JSON',
-    );
-    expect(await letters(1)).toMatchObject([{ body }]);
+    expect(await endOf(body)).toMatchObject({
+      outcome: 'parked',
+      reason: 'The message is not valid: the body is a notification of SNS whose Message is not JSON',
+      letters: [{ body, failure: { kind: 'invalid' } }],
+    });
   });
 });
 
@@ -138,15 +77,14 @@ describe('a file of events', () => {
   ])('of %s is sent to the queue, event by event', async (_, written) => {
     const events = three();
     const key = inFolder();
-    await put(key, written(events));
+    await relay.putFile(key, written(events));
     const priority = { DataType: 'String', StringValue: 'bulk' };
-    const end = await endOf(await send(noticeOf({ bucket: bucket(), key }), { priority }));
+    const end = await endOf(noticeOf({ bucket: bucket(), key }), { priority });
     expect(end).toMatchObject({ outcome: 'done' });
     expect(end.reason).toBe('3 events of a file were sent to the queue of enrollment-create');
     for (const { id } of events) await ended(id).toBe('done');
     // Told again, everything is a duplicate.
-    lines = [];
-    await endOf(await send(busNoticeOf({ bucket: bucket(), key })));
+    await endOf(busNoticeOf({ bucket: bucket(), key }));
     for (const { id } of events) await ended(id).toBe('duplicate');
   });
 
@@ -154,13 +92,20 @@ describe('a file of events', () => {
     const good = three();
     const key = inFolder();
     const bad = '{"specversion":"1.0","id":"bad"';
-    await put(
+    await relay.putFile(
       key,
       [JSON.stringify(good[0]), bad, ...good.slice(1).map((each) => JSON.stringify(each))].join('\n'),
     );
-    await endOf(await send(inTopic(noticeOf({ bucket: bucket(), key }))));
+    const { letters } = await endOf(inTopic(noticeOf({ bucket: bucket(), key })));
     for (const { id } of good) await ended(id).toBe('done');
-    expect(await letters(1)).toMatchObject([{ body: bad, failure: { kind: 'invalid' } }]);
+    // It may be written before or after the file was read.
+    const all: DeadLetter[] = [...letters];
+    await expect
+      .poll(async () => {
+        all.push(...(await relay.takeLetters()));
+        return all;
+      })
+      .toMatchObject([{ body: bad, failure: { kind: 'invalid' } }]);
   });
 
   test('that holds what no queue takes is a letter, after all else was sent', async () => {
@@ -168,18 +113,15 @@ describe('a file of events', () => {
     const key = inFolder();
     const latin = Buffer.from('{"name":"M\xfcller"}', 'latin1');
     const notice = noticeOf({ bucket: bucket(), key });
-    await put(
+    await relay.putFile(
       key,
       Buffer.concat([Buffer.from(`${JSON.stringify(good[0])}\n`), latin, Buffer.from(`\n${notice}\n`)]),
     );
-    const end = await endOf(await send(notice));
-    expect(end).toMatchObject({ outcome: 'parked', kind: 'rejected' });
+    const message = `‹s3://${bucket()}/${key}›: line 2 is not UTF-8, and 1 more cannot be sent either; 1 events were sent`;
+    expect(await endOf(notice)).toMatchObject({
+      ...{ outcome: 'parked', letters: [{ body: notice, failure: { kind: 'rejected', message } }] },
+    });
     await ended(good[0]?.id ?? '').toBe('done');
-    const [letter] = await letters(1);
-    expect(letter?.body).toBe(notice);
-    expect(letter?.failure?.message).toBe(
-      `‹s3://${bucket()}/${key}›: line 2 is not UTF-8, and 1 more cannot be sent either; 1 events were sent`,
-    );
   });
 
   test.each<[string, () => Promise<{ bucket?: string; key: string }>, RegExp, string]>([
@@ -211,7 +153,7 @@ describe('a file of events', () => {
       'that is something else',
       async () => {
         const key = inFolder();
-        await put(key, 'course;user\nMATH;ann\n');
+        await relay.putFile(key, 'course;user\nMATH;ann\n');
         return { key };
       },
       /neither JSON Lines nor a JSON array of events/,
@@ -221,7 +163,7 @@ describe('a file of events', () => {
       'that is too large',
       async () => {
         const key = inFolder();
-        await put(key, Buffer.alloc(5_000_001, ' '));
+        await relay.putFile(key, Buffer.alloc(5_000_001, ' '));
         return { key };
       },
       /has 5000001 bytes, and at most 5000000 are taken/,
@@ -231,7 +173,7 @@ describe('a file of events', () => {
       'of too many events',
       async () => {
         const key = inFolder();
-        await put(key, `${JSON.stringify(event(303))}\n`.repeat(51));
+        await relay.putFile(key, `${JSON.stringify(event(303))}\n`.repeat(51));
         return { key };
       },
       /holds more than 50 events: the first 50 were sent/,
@@ -239,29 +181,28 @@ describe('a file of events', () => {
     ],
   ])('%s is a letter that tells what to do', async (_, file, message, kind) => {
     const notice = noticeOf({ bucket: bucket(), ...(await file()) });
-    expect(await endOf(await send(notice))).toMatchObject({ outcome: 'parked', kind });
-    const [letter] = await letters(1);
-    expect(letter).toMatchObject({ body: notice, failure: { message: expect.stringMatching(message) } });
-    expect(letter?.failure?.remedy).not.toBe('');
+    const { outcome, letters } = await endOf(notice);
+    expect(outcome).toBe('parked');
+    const failure = { kind, message: expect.stringMatching(message), remedy: expect.stringMatching(/./) };
+    expect(letters).toMatchObject([{ body: notice, failure }]);
   });
 
   test.each(['[]', ' \n'])('without events (%j) is done', async (text) => {
     const key = inFolder();
-    await put(key, text);
-    expect(await endOf(await send(noticeOf({ bucket: bucket(), key })))).toMatchObject({ outcome: 'done' });
+    await relay.putFile(key, text);
+    expect(await endOf(noticeOf({ bucket: bucket(), key }))).toMatchObject({ outcome: 'done' });
   });
 
   test('waits while S3 does not answer', async () => {
     const key = inFolder();
     const events = three();
-    await put(key, events.map((each) => JSON.stringify(each)).join('\n'));
-    await controlsOf(stack.description).awsFault('s3', { action: 'HeadObject', status: 503, times: 4 });
-    const id = await send(noticeOf({ bucket: bucket(), key }));
-    expect(await endOf(id)).toMatchObject({ outcome: 'done' });
-    expect(lines.filter((each) => each.messageId === id).map(({ outcome }) => outcome)).toContain('waiting');
+    await relay.putFile(key, events.map((each) => JSON.stringify(each)).join('\n'));
+    await relay.controls().awsFault('s3', { action: 'HeadObject', status: 503, times: 4 });
+    const { outcomes } = await endOf(noticeOf({ bucket: bucket(), key }));
+    expect([outcomes[0], outcomes.at(-1)]).toEqual(['waiting', 'done']);
   });
 
   test('is what S3 tries before it sends: nothing', async () => {
-    expect(await endOf(await send(testOfS3))).toMatchObject({ outcome: 'done' });
+    expect(await endOf(testOfS3)).toMatchObject({ outcome: 'done' });
   });
 });

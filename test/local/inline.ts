@@ -76,7 +76,8 @@ export function functionForTests<Data>(
   const { name } = integration;
   const time = passingTime();
   type Progress = { outcomes: string[]; reasons: string[]; end: PromiseWithResolvers<void> };
-  const reports = new Map<string, Progress>();
+  const progress = new Map<string, Progress>();
+  const reports: MessageReport[] = [];
   let stack: Stack;
   let dynamodb: DynamoDb;
   /** The container of each function that is handed messages; where there is none, a new one is, with the next of them. */
@@ -101,9 +102,9 @@ export function functionForTests<Data>(
 
   const progressOf = (messageId: string): Progress => {
     const begun = { outcomes: [], reasons: [], end: Promise.withResolvers<void>() };
-    const progress = reports.get(messageId) ?? begun;
-    reports.set(messageId, progress);
-    return progress;
+    const known = progress.get(messageId) ?? begun;
+    progress.set(messageId, known);
+    return known;
   };
 
   beforeAll(async () => {
@@ -132,6 +133,7 @@ export function functionForTests<Data>(
     };
     let ended: string[] = [];
     const message = (report: MessageReport) => {
+      reports.push(report);
       progressOf(report.messageId).outcomes.push(report.outcome);
       if (report.reason !== undefined) progressOf(report.messageId).reasons.push(report.reason);
       if (report.outcome !== 'waiting') ended.push(report.messageId);
@@ -214,14 +216,13 @@ export function functionForTests<Data>(
     const { MessageId = '' } = await stack.sqs.send(
       new SendMessageCommand({ QueueUrl, MessageBody: body, MessageAttributes }),
     );
-    const progress = progressOf(MessageId);
-    await progress.end.promise;
+    const { outcomes, reasons, end } = progressOf(MessageId);
+    await end.promise;
     const all: PlatformRequest[] = await controls().requests();
     requested = all.length;
     const requests = all.slice(before);
     return {
-      outcomes: progress.outcomes,
-      reasons: progress.reasons,
+      ...{ outcomes, reasons },
       requests: requests.map(({ method, status }) => `${method} ${status}`),
       letters: await takeLetters(),
       sent: { function: receiver, queueArn: queueArnOf(receiver), body },
@@ -269,6 +270,9 @@ export function functionForTests<Data>(
       containers.clear();
     },
     deliverTogether,
+    /** Of each attempt at each message of the file, in their order. */
+    reports,
+    takeLetters,
     /** What keeps a message with this data from being sent; undefined: nothing. */
     problemOf: (data: unknown): string | undefined => {
       try {

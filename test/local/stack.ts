@@ -47,6 +47,8 @@ export type Stack = {
 export type StackOptions = {
   /** Which of them have processes that poll their queues; default: all. */
   functions?: boolean | readonly string[];
+  /** What runs them; default: Lambda, with a process for each concurrent invocation. */
+  lambda?(description: StackDescription, settings?: Record<string, string>): Lambda;
   /** Over the local settings, for every function. */
   settings?: Record<string, string>;
   /** Where the code lies, sources or bundles. */
@@ -139,7 +141,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
 
   const { functions = true, onError = () => {}, containersPerFunction = 2 } = options;
   const lambda =
-    functions === false ? undefined : await startFunctions(description, { ...options, executions });
+    functions === false
+      ? undefined
+      : (options.lambda?.(description, options.settings) ??
+        (await startFunctions(description, { ...options, executions })));
   if (lambda) executions.serve(lambda.invoke);
   const { notified = snapshotImport } = options;
   if (lambda && (await eventNames()).includes(notified.function))
