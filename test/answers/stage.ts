@@ -6,7 +6,7 @@ import type { DeadLetter } from '../../lib/dead-letter.ts';
 import { handlerOf } from '../../lib/delivery/handler.ts';
 import { createServices } from '../../lib/delivery/services.ts';
 import type { Integration } from '../../lib/integration.ts';
-import { createAuthenticator } from '../../lib/platform/auth/auth.ts';
+import { type Credential, createAuthenticator } from '../../lib/platform/auth/auth.ts';
 import { createPlatformClient, type PlatformClient } from '../../lib/platform/client.ts';
 import type { Operation } from '../../lib/platform/core/operation.ts';
 import { keysOf } from '../lib/platform/local-client.ts';
@@ -46,13 +46,20 @@ type Container = {
 
 export type IntegrationStage = ReturnType<typeof integrationStage>;
 
+type Options = {
+  /** Default: each user's own key. */
+  credentialOf?(actor: string | undefined): Credential | Promise<Credential>;
+};
+
+const keyOf = (actor: string | undefined): Credential => keysOf(Number(actor ?? 100));
+
 const visibilitySeconds = 720;
 const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
 
 /**
  * Integrations in this process, for a test file, where what waits is there again at once. Before each test, and where it is asked for, nothing has happened yet.
  */
-export function integrationStage() {
+export function integrationStage({ credentialOf = keyOf }: Options = {}) {
   const time = passingTime();
   let stack: Stack;
   let controls: Controls;
@@ -87,7 +94,7 @@ export function integrationStage() {
     const platform = createPlatformClient(
       { ...platformOptionsOf(settings), maxAnswerBytes: 256 * 1024 },
       createAuthenticator({
-        read: async (actor) => ({ credential: keysOf(Number(actor ?? 100)), version: '1' }),
+        read: async (actor) => ({ credential: await credentialOf(actor), version: '1' }),
         refuse: () => {},
       }),
     );
@@ -133,6 +140,7 @@ export function integrationStage() {
   return {
     ...{ reset, state },
     controls: () => controls,
+    description: () => stack.description,
     /** What comes from now on is another container's, which knows nothing of what was done before. */
     inAnotherContainer: () => containers.clear(),
     bodyOf: async (part: Part): Promise<string> => (await recordOf(part)).body,

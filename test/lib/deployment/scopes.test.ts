@@ -1,29 +1,36 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { S3Client } from '@aws-sdk/client-s3';
+import { afterAll, describe, expect, test } from 'vitest';
 import { integration as enrollmentCreate } from '../../../functions/enrollment-create.ts';
 import { integration as gradePush } from '../../../functions/grade-push.ts';
 import { checkConnection, connectionOperations } from '../../../lib/connection/check.ts';
-import { connectionOf } from '../../../lib/connection/connection.ts';
-import type { ExportAnswer } from '../../../lib/course-export/export.ts';
+import { withConnection } from '../../../lib/connection/connection.ts';
+import { exportJob } from '../../../lib/course-export/export.ts';
 import { exportOperations } from '../../../lib/course-export/parts.ts';
+import { askedIn } from '../../../lib/course-export/request.ts';
 import type { ExportTotals } from '../../../lib/course-export/totals.ts';
 import { fillOperations } from '../../../lib/crosswalk/fill/listings.ts';
 import type { LetterFailure } from '../../../lib/dead-letter.ts';
 import { loadFunctions, loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { scopesByFunction, scopesOf, scopeText } from '../../../lib/deployment/scopes.ts';
+import { targetFrom } from '../../../lib/deployment/target.ts';
+import type { Engine } from '../../../lib/durable/job.ts';
+import { createJobStore } from '../../../lib/durable/store.ts';
+import { type Credential, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
+import { createPlatformClient, type PlatformClient } from '../../../lib/platform/client.ts';
 import type { Operation } from '../../../lib/platform/core/operation.ts';
 import { getGradeObjects } from '../../../lib/platform/resources/grade-objects.ts';
 import { operations } from '../../../lib/platform/resources/operations.ts';
 import { reconcileOperations } from '../../../lib/reconcile/check.ts';
+import { createObserve } from '../../../lib/telemetry/observe.ts';
+import { integrationStage, type Part } from '../../answers/stage.ts';
+import { parts } from '../../integrations.ts';
 import { localClient } from '../../local/aws.ts';
-import type { Controls } from '../../local/controls.ts';
-import { functionForTests, parked } from '../../local/inline.ts';
-import type { StackDescription } from '../../local/stack.ts';
-import { localOffice } from '../cli/local-office.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { calledOperations } from '../platform/called-operations.ts';
 import { narrowClient } from '../platform/narrow-client.ts';
+import { clientOptions } from '../platform/servers.ts';
 
 describe('the scopes of a function', () => {
   test('are those of the operations that it declares, each with what needs it', () => {
@@ -66,50 +73,30 @@ describe('the scopes of a function', () => {
   });
 });
 
-type Site = { controls(): Controls; description(): StackDescription };
+let granted: Credential;
+const stage = integrationStage({ credentialOf: () => granted });
 
-/** From now on a secret has a token with these scopes alone. */
-const grantAt = async (site: Site, { userId, scopes }: { userId: number; scopes: string[] }) => {
-  const { platform, secrets } = site.description();
-  const name = userId === 100 ? secrets.service : `${secrets.userPrefix}${userId}`;
-  const credential = await narrowClient(platform, { userId, scopes });
-  await site.controls().secret(name, credential);
-  // The specification names no scope for this call, and so the local platform asks for none: this site does.
-  const own = 'users:own_profile:read';
-  if (!scopes.includes(own))
-    await site.controls().fault(refusedFor(own), { path: '/users/whoami$', times: 9 });
+/** From now on the service, and every user, has a token with these scopes alone. */
+const grant = async (scopes: string[], userId = 100) => {
+  granted = await narrowClient(stage.description().platform, { userId, scopes });
+  if (scopes.includes(own)) return;
+  const detail = `Insufficient scope to call API. Required: ${own}`;
+  const body = { title: 'Not Authorized', detail, status: 403 };
+  const headers = { 'content-type': 'application/problem+json' };
+  await stage.controls().fault({ status: 403, headers, body }, { path: '/users/whoami$', times: 9 });
 };
-
-const refusedFor = (scope: string) => ({
-  status: 403,
-  headers: { 'content-type': 'application/problem+json' },
-  body: {
-    title: 'Not Authorized',
-    detail: `Insufficient scope to call API. Required: ${scope}`,
-    status: 403,
-  },
-});
-
-const exampleOf = (name: string) =>
-  JSON.parse(readFileSync(join(import.meta.dirname, '../../../events', `${name}.json`), 'utf8'));
+/** The specification names no scope for this call, and so the local platform asks for none: this site does. */
+const own = 'users:own_profile:read';
 
 /** Beside its example, what makes a function call the rest of what it may. */
-const further: Record<string, object[]> = {
-  'content-topic-update': [
-    {
-      ...{ action: 'replace-file', orgUnitId: 2001, topicId: 8101 },
-      file: { uri: 's3://sis-relay-uploads/events/essay.pdf', name: 'a.pdf', contentType: 'application/pdf' },
-    },
-  ],
-  'user-attributes-update': [
-    { field: { name: 'x', description: 'y', dataTypeId: '6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01' } },
-  ],
+const further: Record<string, object> = {
   // What its points are out of is compared with the grade object's maximum.
-  'grade-push': [
-    { orgUnitId: 2001, gradeObjectId: 5001, userId: 302, grade: { type: 'numeric', points: 7, outOf: 10 } },
-  ],
+  'grade-push': {
+    ...{ orgUnitId: 2001, gradeObjectId: 5001, userId: 302 },
+    grade: { type: 'numeric', points: 7, outOf: 10 },
+  },
   // Whom it does not find, it looks for.
-  'enrollment-remove': [{ orgUnitId: 2001, userId: 303 }],
+  'enrollment-remove': { orgUnitId: 2001, userId: 303 },
 };
 
 /** Scopes that are needed to look up the outcome of a call alone, and what becomes of a message without. */
@@ -119,46 +106,42 @@ const lookedUp: Record<string, Record<string, LetterFailure['kind']>> = {
 };
 
 describe.each([...(await loadIntegrations()).values()])('$name', (integration) => {
-  const relay = functionForTests(integration, () => ({ LEDGER_GRACE_SECONDS: '1' }));
   const needed = scopesOf(integration).map(({ scope }) => scope);
-  const [{ body }] = exampleOf(integration.name).Records;
-  const messages: object[] = [JSON.parse(body).data, ...(further[integration.name] ?? [])];
+  const usual = parts.filter((part) => part.integration === integration);
+  const more = further[integration.name];
+  const messages: Part[] = more ? [...usual, { integration, data: more }] : usual;
   const userId = integration.actor === undefined ? 100 : 301;
-  const grant = (scopes: string[]) => grantAt(relay, { userId, scopes });
   /** What is only read to look up the outcome of a call is read when that call does not tell it. */
   const untold = async (): Promise<void> => {
     const isSeen = integration.name in lookedUp && integration.verify === undefined;
-    if (isSeen) await relay.controls().fault({ status: 200, body: '', when: 'after' }, { method: 'POST' });
-    if (integration.verify?.look) await relay.controls().fault({ reset: 'after' }, { method: 'POST' });
+    if (isSeen) await stage.controls().fault({ status: 200, body: '', when: 'after' }, { method: 'POST' });
+    if (integration.verify?.look) await stage.controls().fault({ reset: 'after' }, { method: 'POST' });
   };
 
-  beforeEach(async () => {
-    // Else the platform answers 500 to it.
-    const url = `${relay.description().platform}/_local/settings`;
-    await fetch(url, { method: 'POST', body: JSON.stringify({ demographicsFields: 'create' }) });
-  });
-
   test('does its work with exactly the scopes that are listed, and calls all that it declares', async () => {
-    await grant(needed);
+    await grant(needed, userId);
     await untold();
     for (const message of messages) {
-      const { outcomes, letters } = await relay.deliver(message);
-      expect([outcomes.at(-1), letters]).toEqual(['done', []]);
+      const { story, letters } = await stage.deliver(message);
+      expect([story.at(-1), letters]).toEqual(['done', []]);
     }
-    const called = calledOperations(await relay.requests());
+    const called = calledOperations(await stage.controls().requests());
     expect(new Set(called)).toEqual(new Set(integration.operations));
   });
 
   test.each(needed)('parks a message and names the scope where %s is missing', async (missing) => {
-    await grant(needed.filter((scope) => scope !== missing));
+    await grant(
+      needed.filter((scope) => scope !== missing),
+      userId,
+    );
     // It may have read what it needs the scope for.
-    relay.inAnotherContainer();
+    stage.inAnotherContainer();
     const kind = lookedUp[integration.name]?.[missing];
     if (kind) await untold();
-    const failures: LetterFailure[] = [];
+    const failures: (LetterFailure | null)[] = [];
     for (const message of messages) {
-      const delivery = await relay.deliver(message);
-      if (delivery.letters.length > 0) failures.push(parked(delivery));
+      const { letters } = await stage.deliver(message);
+      failures.push(...letters.map(({ failure }) => failure));
     }
     expect(failures).not.toEqual([]);
     for (const failure of failures) {
@@ -167,34 +150,51 @@ describe.each([...(await loadIntegrations()).values()])('$name', (integration) =
         continue;
       }
       expect(failure).toMatchObject({ kind: 'missing-scope', required: missing });
-      expect(failure.remedy).toContain(`Grant the scope ${missing}`);
+      expect(failure?.remedy).toContain(`Grant the scope ${missing}`);
     }
   });
 });
 
+/** An execution that nothing interrupts. */
+const unrecorded: Engine = {
+  ...{ executionArn: 'arn:aws:lambda:us-east-1:0:function:course-export:1/durable-execution/a/b' },
+  ...{ invocationId: 'an invocation', leftMs: () => 60_000, operations: () => 1 },
+  ...{ recordBy: () => {}, tellWaits: () => {}, approval: async () => undefined },
+  // A scope that is missing is no cause to wait.
+  wait: (name) => Promise.reject(new Error(`it waits: ${name}`)),
+  step: async (_, { work }) => work(),
+  map: async (_, items, { work }) => Promise.all(items.map((item) => work(item, unrecorded))),
+};
+
 describe('what no queue triggers', () => {
-  const office = localOffice({ functions: [] });
-  const site = { controls: office.controls, description: () => office.stack().description };
-  beforeEach(() => office.controls().reset());
-  const grant = (scopes: string[]) => grantAt(site, { userId: 100, scopes });
   const neededBy = (operations: readonly Operation<unknown>[]) =>
     scopesOf({ operations }).map(({ scope }) => scope);
+  const clients: PlatformClient[] = [];
+  afterAll(() => Promise.all(clients.map((client) => client.close())));
 
-  const example = exampleOf('course-export');
+  const example = JSON.parse(
+    readFileSync(join(import.meta.dirname, '../../../events/course-export.json'), 'utf8'),
+  );
+  /** An export in this process. */
   const exported = async (event: object) => {
-    const { lambda, description } = office.stack();
-    // Else its process would still know the token of the test before.
-    await lambda?.recycle('course-export');
-    const result = await lambda?.invoke('course-export', event);
-    if (!result?.ok) throw new Error(JSON.stringify(result));
-    const { outcome, runId } = result.payload as ExportAnswer;
-    const s3 = new S3Client({ ...localClient(description.s3), forcePathStyle: true });
-    const Key = `course-exports/${runId}/manifest.json`;
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket: description.bucket, Key }));
-    const { failures } = JSON.parse((await Body?.transformToString()) ?? '') as Pick<
-      ExportTotals,
-      'failures'
-    >;
+    const platform = createPlatformClient(
+      clientOptions(stage.description().platform),
+      createAuthenticator({ read: async () => ({ credential: granted, version: '1' }), refuse: () => {} }),
+    );
+    clients.push(platform);
+    const { s3: url, bucket } = stage.description();
+    const s3 = new S3Client({ ...localClient(url), forcePathStyle: true });
+    const store = createJobStore({ s3, bucket });
+    const services = {
+      ...{ platform, store, running: async () => [unrecorded.executionArn] },
+      observe: createObserve({ function: 'course-export', level: 'silent', namespace: 'test' }),
+      limits: {
+        ...{ prefix: '', concurrency: 4, reserveMs: 0, maxWaitMs: 0 },
+        backoff: { minimumSeconds: 1, maximumSeconds: 1 },
+      },
+    };
+    const { outcome, runId } = await exportJob(async () => services).run(askedIn(event), unrecorded);
+    const { failures } = (await store.readJson(`${runId}/manifest.json`)) as Pick<ExportTotals, 'failures'>;
     s3.destroy();
     return { outcome, failures };
   };
@@ -210,7 +210,7 @@ describe('what no queue triggers', () => {
   test('course-export calls all that it declares', async () => {
     await grant(neededBy(exportOperations));
     for (const event of [{}, example]) await exported(event);
-    const called = calledOperations(await office.controls().requests());
+    const called = calledOperations(await stage.controls().requests());
     expect(new Set(called)).toEqual(new Set(exportOperations));
   });
 
@@ -225,17 +225,18 @@ describe('what no queue triggers', () => {
   );
 
   const checked = async () => {
-    const connection = await connectionOf(office.target());
-    if (connection === undefined) throw new Error('no platform');
-    const { problems } = await checkConnection(connection);
-    await connection.client.close();
-    return problems;
+    const { description, controls } = stage;
+    const file = join(temporaryFolder(), 'stack.json');
+    writeFileSync(file, JSON.stringify(description()));
+    await controls().secret(description().secrets.service, granted);
+    const report = await withConnection(targetFrom({ local: file, as: 'a test' }), checkConnection);
+    return report?.problems;
   };
 
   test('connection-check, and the probe of dead-letter-replay, are well with exactly the scopes that are listed', async () => {
     await grant(neededBy(connectionOperations));
     expect(await checked()).toEqual([]);
-    const called = calledOperations(await office.controls().requests());
+    const called = calledOperations(await stage.controls().requests());
     expect(new Set(called)).toEqual(new Set(connectionOperations));
   });
 
