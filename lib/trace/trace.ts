@@ -173,10 +173,20 @@ const order: TraceEvent['what'][] = [
   ...['edited', 'replayed', 'discarded', 'done', 'duplicate', 'superseded', 'overtaken'],
 ] as TraceEvent['what'][];
 
-const inOrder = (events: readonly TraceEvent[]): TraceEvent[] =>
-  events.toSorted(
+const inOrder = (events: readonly TraceEvent[]): TraceEvent[] => {
+  const ordered = events.toSorted(
     (one, other) => one.at.localeCompare(other.at) || order.indexOf(one.what) - order.indexOf(other.what),
   );
+  // That it was sent is written down after the sending: its function may have been quicker.
+  for (const sending of ordered.filter(({ as }) => as !== undefined)) {
+    const [from, first] = [
+      ordered.indexOf(sending),
+      ordered.findIndex(({ message }) => message === sending.as),
+    ];
+    if (first >= 0 && first < from) ordered.splice(first, 0, ...ordered.splice(from, 1));
+  }
+  return ordered;
+};
 
 type Evidence = { events: TraceEvent[]; claims: Claim[]; attempts: TraceEvent[] };
 
