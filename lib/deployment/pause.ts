@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type PauseRecord, readPause, writePause } from '../telemetry/pauses.ts';
 import type { Audit } from './audit.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
@@ -7,6 +6,7 @@ import {
   type EventSourceMappings,
   eventSourceMappings,
 } from './event-source-mapping.ts';
+import { restAfter } from './rests.ts';
 import type { Target } from './target.ts';
 
 /** A function that gets no messages from its queue, or of which a record says so, or that does not get all of them. */
@@ -85,7 +85,6 @@ export type PauseChange = Partial<PauseRecord> & {
 
 /** AWS takes up to a minute. */
 const usualPatienceMs = 180_000;
-const betweenLooksMs = 1_000;
 
 /** Stops the deliveries to these functions; their messages stay on their queues. @throws UsageError, RefusedError */
 export const pauseFunctions = (target: Target, request: PauseRequest): Promise<PauseChange[]> =>
@@ -167,11 +166,13 @@ const brought = async (first: EventSourceMapping, options: Wanted): Promise<Even
   const { look, mappings, wanted, signal, patienceMs } = options;
   const endMs = performance.now() + patienceMs;
   const opposite = wanted === 'Enabled' ? 'Disabled' : 'Enabled';
-  for (let mapping = first; ; mapping = await look()) {
+  let mapping = first;
+  for (let looks = 1; ; looks += 1) {
     if (mapping.state === wanted || signal.aborted || performance.now() > endMs) return mapping;
     // Between the two, another change is not over yet, and AWS takes no new one.
     if (mapping.state === opposite) await mappings.change(mapping, wanted === 'Enabled');
-    await sleep(betweenLooksMs, undefined, { signal }).catch(() => {});
+    await restAfter(looks, signal);
+    mapping = await look();
   }
 };
 

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { awsClient } from '../../aws/clients.ts';
 import { errorName } from '../../aws/error.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
+import { restAfter } from '../../deployment/rests.ts';
 import type { Target } from '../../deployment/target.ts';
 
 const functionOf = async ({ prefix, lambdaOptions }: Target) => {
@@ -52,7 +52,6 @@ const ends: Record<string, string> = {
 export type Patience = {
   signal: AbortSignal;
   patienceMs: number;
-  betweenLooksMs?: number;
 };
 
 /** Its execution is asked about once in so many looks. */
@@ -65,7 +64,7 @@ const looksPerQuestion = 5;
 export const waitFor = async <Value>(
   target: Target,
   execution: string,
-  { look, signal, patienceMs, betweenLooksMs = 1_000 }: Patience & { look(): Promise<Value | undefined> },
+  { look, signal, patienceMs }: Patience & { look(): Promise<Value | undefined> },
 ): Promise<Value | undefined> => {
   const endMs = performance.now() + patienceMs;
   for (let looks = 1; ; looks += 1) {
@@ -79,6 +78,6 @@ export const waitFor = async <Value>(
         `The execution ${execution} of ${target.prefix}reconcile has ended without a result, as ${why}: its log says more.`,
       );
     }
-    await sleep(betweenLooksMs, undefined, { signal }).catch(() => {});
+    await restAfter(looks, signal);
   }
 };

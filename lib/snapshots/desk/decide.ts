@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { awsClient } from '../../aws/clients.ts';
 import { errorName } from '../../aws/error.ts';
 import type { Audit } from '../../deployment/audit.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
+import { restAfter } from '../../deployment/rests.ts';
 import type { Target } from '../../deployment/target.ts';
 import type { Decision, SnapshotRecord } from '../record.ts';
 import { readSnapshot } from './read.ts';
@@ -21,7 +21,6 @@ export type DecisionOptions = {
 export type Decided = { snapshot: SnapshotRecord; outcome: 'done' | 'already' | 'unheard' | 'not agreed' };
 
 const usualPatienceMs = 20_000;
-const betweenLooksMs = 500;
 
 const verbOf = { approved: 'approve', rejected: 'reject' } as const;
 
@@ -50,10 +49,10 @@ export const decideSnapshot = async (
   });
   const heard = async (): Promise<SnapshotRecord> => {
     const endMs = performance.now() + patienceMs;
-    for (;;) {
+    for (let looks = 1; ; looks += 1) {
       const now = await readSnapshot(target, id, signal);
       if (now.state !== 'waiting-for-approval' || signal.aborted || performance.now() > endMs) return now;
-      await sleep(betweenLooksMs, undefined, { signal }).catch(() => {});
+      await restAfter(looks, signal);
     }
   };
   let isSent = false;
