@@ -1,30 +1,44 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll } from 'vitest';
 import { type Target, targetFrom } from '../../../lib/deployment/target.ts';
+import type { Outcome } from '../../../lib/failure.ts';
 import { type Controls, controlsOf } from '../../local/controls.ts';
 import { type Stack, type StackOptions, startStack } from '../../local/stack.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { startInProcess } from './in-process.ts';
 import { eventBody } from './office.ts';
 
+type OfficeOptions = StackOptions & {
+  /** These functions alone, each in this process. */
+  inProcess?: readonly string[];
+};
+
 /** The whole of sis-relay on this machine for a test file, as the command meets it. */
-export function localOffice(options: StackOptions = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'sis-relay-office-'));
+export function localOffice({ inProcess, ...options }: OfficeOptions = {}) {
+  const folder = temporaryFolder();
   const file = join(folder, 'stack.json');
   let stack: Stack;
+  let functions: Awaited<ReturnType<typeof startInProcess>> | undefined;
   beforeAll(async () => {
-    stack = await startStack(options);
+    stack = await startStack({ ...options, ...(inProcess && { functions: false }) });
+    if (inProcess) functions = await startInProcess(stack, inProcess, options);
     writeFileSync(file, JSON.stringify(stack.description));
   });
   afterAll(async () => {
+    await functions?.close();
     await stack.close();
-    rmSync(folder, { recursive: true });
   });
   return {
     folder,
     file,
     stack: () => stack,
+    /** What has become of a message of a function in this process. */
+    ended: async (messageId: string): Promise<Outcome> => {
+      if (functions === undefined) throw new Error('No function is in this process');
+      return functions.ended(messageId);
+    },
     controls: (): Controls => controlsOf(stack.description),
     /** Sends a message to its function; answers SQS' id of it. */
     send: async (name: string, data: object, event: object = {}): Promise<string> => {

@@ -1,14 +1,15 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Trace } from '../../../lib/trace/trace.ts';
 import { traceOf } from '../../../lib/trace/trace.ts';
 import { localClient } from '../../local/aws.ts';
+import { passingTime } from '../../local/passing-time.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { never } from '../cli/office.ts';
 import { documentsIn, typed } from '../cli/typed.ts';
 
-/** A claim is presumed done when its attempt can last no longer. */
-const office = localOffice({ settings: { ATTEMPT_TIMEOUT_MS: '2500', RESERVE_MS: '500' } });
+const time = passingTime();
+const office = localOffice({ inProcess: ['grade-push'] });
 
 const command = (line: string) => typed(`${line} --stack ${office.file}`);
 const trace = async (line: string): Promise<Trace> => {
@@ -17,18 +18,14 @@ const trace = async (line: string): Promise<Trace> => {
   expect(others, out + err).toEqual([]);
   return document as Trace;
 };
-/** Until it is told so. */
-const traced = (line: string, wanted: object): Promise<Trace> =>
-  vi.waitFor(
-    async () => {
-      const found = await trace(line);
-      expect(found).toMatchObject(wanted);
-      return found;
-    },
-    { timeout: 20_000, interval: 100 },
-  );
-
-const { send } = office;
+/** Once its function has ended it. */
+const send = async (data: object, event: object = {}): Promise<string> => {
+  const id = await office.send('grade-push', data, event);
+  await office.ended(id);
+  return id;
+};
+/** A claim is presumed done when its attempt can last no longer. */
+const attemptsAreOver = () => time.pass(60_000);
 
 beforeAll(async () => {
   const users = Array.from({ length: 10 }, (_, at) => 800 + at);
@@ -37,9 +34,10 @@ beforeAll(async () => {
 
 describe('a message that was done at its first try', () => {
   test('is known by its resource: it was sent, and is presumed done', async () => {
-    const id = await send('grade-push', { userId: 800 }, { id: 'the-event' });
-    const found = await traced('grade/2001/5001/800', { outcome: 'done' });
-    expect(found).toMatchObject({
+    const id = await send({ userId: 800 }, { id: 'the-event' });
+    attemptsAreOver();
+    expect(await trace('grade/2001/5001/800')).toMatchObject({
+      outcome: 'done',
       presumed: true,
       events: [{ what: 'claimed', message: id, eventId: 'the-event', outcome: 'claimed', presumed: true }],
       messages: [{ message: id, outcome: 'done', presumed: true, resource: 'grade/2001/5001/800' }],
@@ -50,8 +48,7 @@ describe('a message that was done at its first try', () => {
   });
 
   test('leaves no record at the desk, and by its id nothing is known: where to look is said', async () => {
-    const id = await send('grade-push', { userId: 801 });
-    await traced('grade/2001/5001/801', { outcome: 'done' });
+    const id = await send({ userId: 801 });
     const { dynamodb, deskTable } = office.stack().description;
     const client = new DynamoDBClient(localClient(dynamodb));
     const { Items = [] } = await client.send(new ScanCommand({ TableName: deskTable }));
@@ -67,8 +64,9 @@ describe('a message that was done at its first try', () => {
 describe('a letter', () => {
   let first = '';
   test('is traced with its kind, call and status, by its id and by its event', async () => {
-    first = await send('grade-push', { userId: 802, gradeObjectId: 5999 }, { id: 'a-refused-event' });
-    const found = await traced(first, { outcome: 'parked' });
+    first = await send({ userId: 802, gradeObjectId: 5999 }, { id: 'a-refused-event' });
+    const found = await trace(first);
+    expect(found.outcome).toBe('parked');
     // The ledger knows nothing of what had no effect.
     expect(found.events).toMatchObject([
       { what: 'received', message: first, function: 'grade-push', replays: 0 },
@@ -86,10 +84,12 @@ describe('a letter', () => {
 
   test('that was replayed in vain, edited and done is one trace of three ids, by each of them', async () => {
     await command(`letters replay --id ${first} --yes --as jane --reason "the course is open" --no-probe`);
-    const again = await traced(first, { outcome: 'parked', messages: [{ ids: { length: 2 } }] });
+    const again = await trace(first);
+    expect(again).toMatchObject({ outcome: 'parked', messages: [{ ids: { length: 2 } }] });
     const second = again.messages[0]?.message ?? '';
     await command(`letters edit ${second} --set data.gradeObjectId=5001 --reason typo --yes --as joe`);
-    const done = await traced(first, { outcome: 'done', messages: [{ ids: { length: 3 } }] });
+    const done = await trace(first);
+    expect(done).toMatchObject({ outcome: 'done', messages: [{ ids: { length: 3 } }] });
     // What it is about is told as it is now, not as it was before the edit.
     expect(done.messages[0]).toMatchObject({ thing: 'grade object 5001' });
     const third = done.messages[0]?.message ?? '';
@@ -116,8 +116,7 @@ describe('a letter', () => {
   });
 
   test('that was discarded says by whom and why, and who looked at it before', async () => {
-    const id = await send('grade-push', { userId: 803, gradeObjectId: 5999 });
-    await traced(id, { outcome: 'parked' });
+    const id = await send({ userId: 803, gradeObjectId: 5999 });
     await command(`letters show ${id.slice(0, 8)} --reveal --as jim`);
     await command(`letters discard --id ${id} --reason "handed in on paper" --yes --as jane`);
     const { events, outcome } = await trace(id);
@@ -133,10 +132,12 @@ describe('a letter', () => {
 describe('of a resource', () => {
   test('all messages are traced, and the outcome is that of the one last heard of', async () => {
     await office.controls().fault({ status: 400 }, { method: 'PUT', path: 'values/804' });
-    const refused = await send('grade-push', { userId: 804 });
-    await vi.waitFor(async () => expect((await trace(refused)).outcome).toBe('parked'), { timeout: 20_000 });
-    const done = await send('grade-push', { userId: 804 });
-    const found = await traced('grade/2001/5001/804', { outcome: 'done' });
+    const refused = await send({ userId: 804 });
+    expect((await trace(refused)).outcome).toBe('parked');
+    const done = await send({ userId: 804 });
+    attemptsAreOver();
+    const found = await trace('grade/2001/5001/804');
+    expect(found.outcome).toBe('done');
     expect(found.messages.map(({ message, outcome }) => [message, outcome])).toEqual([
       [refused, 'parked'],
       [done, 'done'],
@@ -148,8 +149,7 @@ describe('of a resource', () => {
 
 describe('what cannot be read', () => {
   test('is named, and the rest is told all the same', async () => {
-    const id = await send('grade-push', { userId: 805, gradeObjectId: 5999 });
-    await traced(id, { outcome: 'parked' });
+    const id = await send({ userId: 805, gradeObjectId: 5999 });
     const target = { ...office.target(), bucket: async () => undefined, ledgerTable: 'no-such-table' };
     const found = await traceOf(target, id, { log: true, functions: ['grade-push'], signal: never });
     expect(found).toMatchObject({
@@ -163,8 +163,8 @@ describe('what cannot be read', () => {
   });
 
   test('of the desk’s table leaves what the ledger tells', async () => {
-    await send('grade-push', { userId: 806 });
-    await traced('grade/2001/5001/806', { outcome: 'done' });
+    await send({ userId: 806 });
+    attemptsAreOver();
     const target = { ...office.target(), deskTable: undefined };
     const found = await traceOf(target, 'grade/2001/5001/806', { log: false, functions: [], signal: never });
     expect(found).toMatchObject({ outcome: 'done', unread: [{ source: 'the desk’s table' }] });
