@@ -1,16 +1,21 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Trace } from '../../../lib/trace/trace.ts';
 import type { Waiting } from '../../../lib/waiting/waiting.ts';
+import { passingTime } from '../../local/passing-time.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { documentsIn, typed } from '../cli/typed.ts';
 
 /** Nothing of what waits goes on by itself within a test. */
 const settings = { WAIT_MINIMUM_SECONDS: '600', WAIT_MAXIMUM_SECONDS: '900' };
 const lines: string[] = [];
-const office = localOffice({ settings, onLog: (name, line) => void lines.push(`${name} ${line}`) });
+const time = passingTime();
+const office = localOffice({
+  ...{ inProcess: ['grade-push', 'submission-upload'], settings },
+  onLog: (name, line) => void lines.push(`${name} ${line}`),
+});
 const log = join(office.folder, 'functions.log');
 
 const command = (line: string) => typed(`${line} --stack ${office.file}`);
@@ -45,7 +50,7 @@ beforeAll(async () => {
   await office.controls().fault({ status: 503 }, { path: 'whoami', times: 1 });
   await send('submission-upload', {});
   grades = await Promise.all(users.slice(0, 12).map((userId, at) => grade(userId, { id: `event-${at}` })));
-  await vi.waitFor(async () => expect(await waiting()).toMatchObject({ matching: 13 }), { timeout: 15_000 });
+  while ((await waiting()).matching < 13) await sleep(50);
 });
 
 test('what waits is listed by cause, with since when, how often tried and the next try', async () => {
@@ -134,13 +139,12 @@ describe('once a cause is gone', () => {
     const { secrets } = office.stack().description;
     await office.controls().secret(secrets.service, { ...credential, userKey: newKey });
     // A function that was just refused looks for a new secret after five seconds.
-    await sleep(5_500);
+    time.pass(6_000);
     const woken = await command('waiting wake --kind credentials --yes --reason "the key is back"');
     expect(woken.out).toMatch(/12 messages were woken/);
     expect(woken.status).toBe(0);
-    await expect
-      .poll(async () => (await waiting('--kind credentials')).matching, { timeout: 10_000 })
-      .toBe(0);
+    for (const id of grades) expect(await office.ended(id)).toBe('done');
+    expect((await waiting('--kind credentials')).matching).toBe(0);
     expect(await waiting()).toMatchObject({ matching: 1, groups: [{ kind: 'unavailable', due: 0 }] });
     const { gradeValues = [] } = await office.controls().state();
     expect(gradeValues.filter(({ userId }) => users.includes(Number(userId)))).toHaveLength(12);
