@@ -1,4 +1,5 @@
 import { awsTroubleIn, errorName } from './aws/error.ts';
+import { dispositions } from './failure/dispositions.ts';
 import { errorNameIn } from './platform/core/json-error.ts';
 import {
   isApiOwn,
@@ -11,26 +12,7 @@ import {
 } from './platform/core/platform-error.ts';
 import type { PlatformIds } from './sis-ids.ts';
 
-/** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
-export const dispositions = {
-  invalid: 'park',
-  rejected: 'park',
-  'unexpected-answer': 'park',
-  intercepted: 'park',
-  'missing-scope': 'park',
-  'missing-permission': 'park',
-  'missing-credential': 'park',
-  uncertain: 'park',
-  outdated: 'park',
-  crashed: 'park',
-  defect: 'park',
-  'ambiguous-id': 'park',
-  'unknown-id': 'wait',
-  credentials: 'wait',
-  'aws-refused': 'wait',
-  throttled: 'wait',
-  unavailable: 'wait',
-} as const;
+export { dispositions };
 
 export type FailureKind = keyof typeof dispositions;
 

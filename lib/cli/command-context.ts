@@ -6,7 +6,7 @@ import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { nearest } from '../deployment/nearest.ts';
 import { readStack } from '../deployment/stack-outputs.ts';
 import { type Target, targetFrom } from '../deployment/target.ts';
-import { letterKinds } from '../desk/letter-words.ts';
+import { letterKinds } from '../desk/letter-kinds.ts';
 import { printableJson } from '../redaction/printable.ts';
 import { createProgress, type Progress } from './print/progress.ts';
 import type { Terminal } from './print/terminal.ts';

@@ -1,6 +1,7 @@
 import { type DeadLetter, historyAttribute } from '../dead-letter.ts';
 import { eventIdIn } from '../message.ts';
-import { type LetterKind, unnamed, wordsOf } from './letter-words.ts';
+import type { LetterKind } from './letter-kinds.ts';
+import { unnamed, wordsOf } from './letter-words.ts';
 import { subjectIn } from './subject.ts';
 import type { Change } from './write.ts';
 

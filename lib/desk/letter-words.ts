@@ -1,20 +1,9 @@
 import { type DeadLetter, nowhere } from '../dead-letter.ts';
-import { dispositions, type FailureKind } from '../failure.ts';
 import { readJson, tooDeep } from '../json.ts';
 import { withoutFileNames } from '../redaction/file-name.ts';
 import { hidden } from '../redaction/hidden.ts';
 import { maskedText } from '../redaction/platform-words.ts';
-
-/**
- * Kinds of letters that are no kinds of failures. `redriven`: SQS moved it by its redrive policy, so there is no failure.
- * `no-details`: we wrote it, but the failure did not fit beside the message. `unknown-source`: no function of this deployment
- * wrote it. `unreadable`: its message cannot be read, whatever the failure was.
- */
-export const otherKinds = ['redriven', 'no-details', 'unknown-source', 'unreadable'] as const;
-
-export type LetterKind = FailureKind | (typeof otherKinds)[number];
-
-export const letterKinds: LetterKind[] = [...(Object.keys(dispositions) as FailureKind[]), ...otherKinds];
+import type { LetterKind } from './letter-kinds.ts';
 
 /** What is known of a letter beside what it holds. */
 export type About = {

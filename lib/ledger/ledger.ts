@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { errorName } from '../aws/error.ts';
+import { memoryDays } from './memory.ts';
 import {
   type Entry,
   isOutdated,
@@ -9,7 +10,7 @@ import {
   type Rival,
   type Unresolved,
 } from './rules.ts';
-import { type Field, type Item, type LedgerTable, memoryDays } from './table.ts';
+import type { Field, Item, LedgerTable } from './table.ts';
 
 export type { Entry, Rival, Unresolved } from './rules.ts';
 

@@ -1,4 +1,5 @@
-import { type Field, type Item, memoryDays } from './table.ts';
+import { outdatedAfterDays } from './memory.ts';
+import type { Field, Item } from './table.ts';
 
 /** A message as the ledger sees it. */
 export type Entry = {
@@ -58,12 +59,6 @@ type Context = {
 
 /** The function may die on a message so often. */
 const maxCrashes = 3;
-
-/** Clocks of producers may be an hour ahead, and nobody wants to be close to the edge. */
-const marginDays = 1;
-
-/** A message older than this is not sent where nothing is known of its resource: something newer may be forgotten. */
-export const outdatedAfterDays = memoryDays - marginDays;
 
 export const isTooOld = (timeMs: number, nowMs: number): boolean =>
   timeMs < nowMs - outdatedAfterDays * 24 * 3_600_000;

@@ -7,6 +7,7 @@ import {
   unlessRefused,
   whatWasThere,
 } from '../aws/dynamodb.ts';
+import { memoryDays } from './memory.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
 const writtenSchema = z.object({
@@ -79,9 +80,6 @@ export type LedgerTableOptions = {
   table: string;
   nowMs(): number;
 };
-
-/** For how long the ledger remembers: as long as a message and its letter can live, 14 days each, and some days more. */
-export const memoryDays = 35;
 
 const lockNames = ['claimId', 'leaseMs', 'graceEndsMs', 'last'] as const;
 /** Each field has two attributes: its version, for conditions, and the rest as JSON. */

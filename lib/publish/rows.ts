@@ -13,6 +13,7 @@ import { type Cell, columnsOf, delimiterIn, eventOf, unknownColumns } from '../m
 import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
 import { columnsIn, type Mapping, readMapping } from '../mapping/mapping.ts';
 import { messageType } from '../message.ts';
+import { type Format, formats } from './formats.ts';
 import type { Input } from './input.ts';
 import { linesIn, withoutMark } from './lines.ts';
 
@@ -26,9 +27,6 @@ export type Row = {
   /** By a mapping it makes no message. */
   skipped?: boolean;
 };
-
-export const formats = ['json', 'jsonl', 'csv'] as const;
-export type Format = (typeof formats)[number];
 
 export type Source = {
   input: Input;

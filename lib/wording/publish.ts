@@ -1,4 +1,4 @@
-import { outdatedAfterDays } from '../ledger/rules.ts';
+import { outdatedAfterDays } from '../ledger/memory.ts';
 import type { Awaited, Told } from '../publish/outcomes.ts';
 import type { Published } from '../publish/publish.ts';
 import { plain } from '../redaction/printable.ts';

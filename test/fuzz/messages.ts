@@ -11,7 +11,7 @@ import { letterIn, letterLine } from '../../lib/dead-letters/reading/letter-line
 import { detailsOf } from '../../lib/dead-letters/reading/show.ts';
 import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
 import { letterChange } from '../../lib/desk/letter-facts.ts';
-import { letterKinds } from '../../lib/desk/letter-words.ts';
+import { letterKinds } from '../../lib/desk/letter-kinds.ts';
 import type { DeskRecord } from '../../lib/desk/record.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
 import { jsonIn } from '../../lib/json.ts';

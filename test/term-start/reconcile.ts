@@ -1,4 +1,4 @@
-import { memoryDays } from '../../lib/ledger/table.ts';
+import { memoryDays } from '../../lib/ledger/memory.ts';
 import { type FunctionLoad, hourMs, type Load } from './load.ts';
 import { type Lane, minuteOf, type Record } from './record.ts';
 

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { loadFunctions, loadIntegrations } from '../../deployment/integrations.ts';
-import { letterKinds } from '../../desk/letter-words.ts';
+import { letterKinds } from '../../desk/letter-kinds.ts';
 import { type Cli, contextOf } from '../command-context.ts';
 import { type CompletedCommand, completionScript, help, shells } from '../print/completion.ts';
 

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
 import { deskOf } from '../../dead-letters/reading/records.ts';
 import { loadIntegrations } from '../../deployment/integrations.ts';
-import { outdatedAfterDays } from '../../ledger/rules.ts';
+import { outdatedAfterDays } from '../../ledger/memory.ts';
+import { formats } from '../../publish/formats.ts';
 import { openInput } from '../../publish/input.ts';
 import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { type Published, publishMessages } from '../../publish/publish.ts';
-import { formats, openMapping, type Source } from '../../publish/rows.ts';
+import { openMapping, type Source } from '../../publish/rows.ts';
 import { plain } from '../../redaction/printable.ts';
 import { numberOf } from '../../wording/amounts.ts';
 import { endText, outcomesText, publishedNotes } from '../../wording/publish.ts';

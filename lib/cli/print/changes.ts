@@ -4,7 +4,7 @@ import type { Edited, EditPlan } from '../../dead-letters/edit/edit.ts';
 import type { Exported } from '../../dead-letters/export.ts';
 import type { Outdated } from '../../dead-letters/import.ts';
 import type { Target } from '../../deployment/target.ts';
-import { outdatedAfterDays } from '../../ledger/rules.ts';
+import { outdatedAfterDays } from '../../ledger/memory.ts';
 import { plain } from '../../redaction/printable.ts';
 import { countOf } from '../../wording/amounts.ts';
 import { discardNotes, editPlanNotes, originalNotes, valueText } from '../../wording/changes.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type LetterKind, letterKinds } from '../../desk/letter-words.ts';
+import { type LetterKind, letterKinds } from '../../desk/letter-kinds.ts';
 import type { DeskRecord } from '../../desk/record.ts';
 import { isAbout } from '../../desk/subject.ts';
 

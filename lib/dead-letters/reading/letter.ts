@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../../dead-letter.ts';
-import { kindOf, type LetterKind, wordsOf } from '../../desk/letter-words.ts';
+import type { LetterKind } from '../../desk/letter-kinds.ts';
+import { kindOf, wordsOf } from '../../desk/letter-words.ts';
 import { type Bucket, withWhole } from './whole.ts';
 
 /** A message of the dead-letter queue as an operator sees it. */

@@ -9,7 +9,7 @@ import { bucketOf, createCrosswalkTable } from '../../../lib/crosswalk/table.ts'
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
-import { otherKinds } from '../../../lib/desk/letter-words.ts';
+import { otherKinds } from '../../../lib/desk/letter-kinds.ts';
 import { groupIdOf } from '../../../lib/reconcile/desk/groups.ts';
 import { resendResultKey } from '../../../lib/reconcile/record.ts';
 import { localClient } from '../../local/aws.ts';

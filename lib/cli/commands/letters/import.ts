@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { type Imported, importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
-import { outdatedAfterDays } from '../../../ledger/rules.ts';
-import { memoryDays } from '../../../ledger/table.ts';
+import { memoryDays, outdatedAfterDays } from '../../../ledger/memory.ts';
 import { openInput } from '../../../publish/input.ts';
 import { countOf, numberOf } from '../../../wording/amounts.ts';
 import { type Cli, contextOf, textOfLines } from '../../command-context.ts';

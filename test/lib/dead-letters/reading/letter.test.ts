@@ -5,7 +5,8 @@ import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
 import { createLetterReader } from '../../../../lib/dead-letters/reading/letter.ts';
 import { letterIn, letterLine } from '../../../../lib/dead-letters/reading/letter-line.ts';
 import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
-import { letterKinds, withoutIds } from '../../../../lib/desk/letter-words.ts';
+import { letterKinds } from '../../../../lib/desk/letter-kinds.ts';
+import { withoutIds } from '../../../../lib/desk/letter-words.ts';
 import { anyCharacter } from '../../../any-character.ts';
 import { failureOf } from '../../cli/office.ts';
 

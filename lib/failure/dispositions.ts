@@ -1,0 +1,20 @@
+/** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
+export const dispositions = {
+  invalid: 'park',
+  rejected: 'park',
+  'unexpected-answer': 'park',
+  intercepted: 'park',
+  'missing-scope': 'park',
+  'missing-permission': 'park',
+  'missing-credential': 'park',
+  uncertain: 'park',
+  outdated: 'park',
+  crashed: 'park',
+  defect: 'park',
+  'ambiguous-id': 'park',
+  'unknown-id': 'wait',
+  credentials: 'wait',
+  'aws-refused': 'wait',
+  throttled: 'wait',
+  unavailable: 'wait',
+} as const;
