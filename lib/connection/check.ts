@@ -1,7 +1,6 @@
 import { remedyOfRefusal } from '../credentials/cache.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
 import type { Credential } from '../platform/auth/auth.ts';
-import { operations } from '../platform/resources/operations.ts';
 import { getWhoAmI, whoAmI } from '../platform/resources/users.ts';
 import { getVersions, listVersions } from '../platform/resources/versions.ts';
 import type { Connection } from './connection.ts';
@@ -85,7 +84,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     report,
     remedyOfRefusal(`${connection.secretPrefix}/service`, credential?.credential.type),
   );
-  return { ...report, problems: [...problems, ...refusals, ...misspelt(connection)] };
+  return { ...report, problems: [...problems, ...refusals, ...(await misspelt(connection))] };
 };
 
 /** Call it after the secret was read: an incident that is over by then is not reported. */
@@ -129,8 +128,12 @@ const waitForChanges = (changes: Changes | undefined): ConnectionReport['waiting
   changes?.refused === 'yes' ? { kind: 'credentials', why: refusedSince(changes.since) } : undefined;
 
 /** The functions ignore overrides of operations that they do not know: only this check can find a misspelt name. */
-const misspelt = ({ site }: Connection): ConnectionReport['problems'] => {
-  const unknown = Object.keys(site.overrides).filter((each) => !operations.some(({ name }) => name === each));
+const misspelt = async ({ site }: Connection): Promise<ConnectionReport['problems']> => {
+  const overridden = Object.keys(site.overrides);
+  if (overridden.length === 0) return [];
+  // Few sites override any, and all operations with their schemas take longer to load than the rest of the check.
+  const { operations } = await import('../platform/resources/operations.ts');
+  const unknown = overridden.filter((each) => !operations.some(({ name }) => name === each));
   if (unknown.length === 0) return [];
   const what = `PLATFORM_OPERATIONS names what is no operation: ${unknown.join(', ')}`;
   const remedy =

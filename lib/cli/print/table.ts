@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import { stripVTControlCharacters } from 'node:util';
-import stringWidth from 'string-width';
 
 type Column = { title: string; right?: boolean; rest?: boolean };
 
@@ -33,19 +33,29 @@ export const tableOf = (given: (string | Column)[], rows: string[][], width: num
 const gap = '  ';
 
 /** In columns of a terminal: a CJK character or an emoji takes two, a combining mark or the code of a colour none. */
-export const widthOf = (text: string): number => stringWidth(text);
+export const widthOf = (text: string): number =>
+  takesOneEach.test(text) ? text.length : widthByTables(text);
+
+/** Latin letters, and the dashes, quotes, dots and marks of our own sentences. */
+const takesOneEach = /^[ -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027\u2190-\u2193\u2713\u2717]*$/;
+
+/** Its tables of Unicode are loaded when a text needs them: they take as long as all declarations of commands. */
+const widthByTables = (text: string): number => {
+  const { default: stringWidth }: typeof import('string-width') = require('string-width');
+  return stringWidth(text);
+};
+
+const require = createRequire(import.meta.url);
 
 export const padded = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - widthOf(text)));
-
-const graphemes = new Intl.Segmenter();
 
 /** No wider than `room`, and without colours where it is cut; no character is cut in two. */
 export const truncated = (text: string, room: number): string => {
   if (widthOf(text) <= room) return text;
   let start = '';
   let left = room - 1;
-  for (const { segment } of graphemes.segment(stripVTControlCharacters(text))) {
+  for (const { segment } of new Intl.Segmenter().segment(stripVTControlCharacters(text))) {
     left -= widthOf(segment);
     if (left < 0) break;
     start += segment;

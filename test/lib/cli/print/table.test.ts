@@ -1,6 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { tableOf, truncated, wrapped } from '../../../../lib/cli/print/table.ts';
+import { tableOf, truncated, widthOf, wrapped } from '../../../../lib/cli/print/table.ts';
 
 describe('a table', () => {
   const columns = [
@@ -73,4 +74,11 @@ test('a text is broken between words, and a word never', () => {
 
 test('a text that is too long ends in an ellipsis', () => {
   expect(truncated('letters', 4)).toBe('let…');
+});
+
+test('each character is as wide as the tables of Unicode say, also those that are not looked up there', () => {
+  const characters = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code));
+  expect(characters.filter((each) => widthOf(each) !== stringWidth(each))).toEqual([]);
+  for (const text of ['Zoë · “301” – 4 → 5 ✓', 'e\u0301', '日本語', '👩🏽‍🎓'])
+    expect(widthOf(text)).toBe(stringWidth(text));
 });
