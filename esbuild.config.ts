@@ -1,15 +1,10 @@
-import { readdirSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { functionNames as namesOfFunctions } from './lib/deployment/function-names.ts';
 
-/** By name: a function is a file of functions/. */
-export const functionNames = readdirSync(join(import.meta.dirname, 'functions'))
-  // Editors and systems leave files of their own beside them.
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => file.slice(0, -'.ts'.length))
-  .sort();
+export const functionNames = namesOfFunctions();
 
 /**
  * What a container never uses, left out of every bundle. A name that the code asks for and that is not here is an error of

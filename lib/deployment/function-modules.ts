@@ -1,6 +1,6 @@
-import { readdir } from 'node:fs/promises';
 import type { Integration } from '../integration.ts';
 import type { Operation } from '../platform/core/operation.ts';
+import { functionNames } from './function-names.ts';
 
 export type FunctionModule = {
   integration?: Integration<unknown>;
@@ -13,9 +13,7 @@ export type FunctionModule = {
  */
 export const functionModules = async (): Promise<Map<string, FunctionModule>> => {
   const folder = new URL('../../functions/', import.meta.url);
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.ts')).sort();
   const modules = new Map<string, FunctionModule>();
-  for (const file of files)
-    modules.set(file.slice(0, -'.ts'.length), await import(new URL(file, folder).href));
+  for (const name of functionNames()) modules.set(name, await import(new URL(`${name}.ts`, folder).href));
   return modules;
 };
