@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../deployment/command-errors.ts';
-import { loadIntegrations } from '../deployment/integrations.ts';
+import { integrationNames } from '../deployment/function-names.ts';
 import { unknownName } from '../deployment/nearest.ts';
 import { printableJson } from '../redaction/printable.ts';
-import { type Cli, globalOptions } from './command-context.ts';
+import type { Cli } from './command-context.ts';
 import { addAuthUrl } from './commands/auth-url.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConsole } from './commands/console.ts';
@@ -28,8 +28,7 @@ import { addSnapshots } from './commands/snapshots.ts';
 import { addStatus } from './commands/status.ts';
 import { addTrace } from './commands/trace.ts';
 import { addWaiting } from './commands/waiting.ts';
-import { errorSentence } from './print/error-sentence.ts';
-import { wrapped } from './print/table.ts';
+import { globalOptions } from './options.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
 
 /** 0: done. 1: nothing to do, refused, or not all done. 2: wrong usage. 130: interrupted by Ctrl-C, 143: by SIGTERM. */
@@ -109,33 +108,36 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const isInterrupted = terminal.signal.aborted && error instanceof Error && error.name === 'AbortError';
-    if (!isInterrupted)
-      terminal.err(
-        `${errorSentence(error, program.opts())
-          .split('\n')
-          .flatMap((line) => wrapped(line, terminal.width))
-          .join('\n')}\n`,
-      );
+    if (!isInterrupted) terminal.err(await toldError(error, program.opts(), terminal.width));
     return statusUnlessInterrupted(error instanceof UsageError ? 2 : 1);
   } finally {
     if (document !== undefined) terminal.out(`${printableJson(document)}\n`);
   }
 };
 
+const version = (): string =>
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A name that is misspelt matches nothing: that is said before anything is read. */
-const checkFunctions = async (command: Command): Promise<void> => {
+const checkFunctions = (command: Command): void => {
   const names = [command.opts().function ?? []].flat();
   if (names.length === 0) return;
-  const known = [...(await loadIntegrations()).keys()];
+  const known = integrationNames();
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new UsageError(unknownName('function', unknown, known));
 };
 
-const version = (): string =>
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+const toldError = async (error: unknown, given: object, width: number): Promise<string> => {
+  const [{ errorSentence }, { wrapped }] = await Promise.all([
+    import('./print/error-sentence.ts'),
+    import('./print/table.ts'),
+  ]);
+  const lines = errorSentence(error, given).split('\n');
+  return `${lines.flatMap((line) => wrapped(line, width)).join('\n')}\n`;
+};
 
 const examples = `
 Examples:

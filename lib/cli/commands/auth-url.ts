@@ -1,9 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import { authorizeUser, type EntryProbe } from '../../user-authorization/authorize.ts';
-import { type Cli, contextOf } from '../command-context.ts';
-import { wrapped } from '../print/table.ts';
+import { action } from '../action.ts';
+import type { Cli } from '../command-context.ts';
 
 export const addAuthUrl = (program: Command, cli: Cli): void => {
   program
@@ -15,44 +12,7 @@ export const addAuthUrl = (program: Command, cli: Cli): void => {
     .option('--entry-path <path>', 'of the token entry, where it is not beside the API')
     .option('--yes', 'do not ask before a secret is written')
     .addHelpText('after', examples)
-    .action(async ({ callback, returned, appSecret, entryPath }, command: Command) => {
-      const { target, audit, terminal, isJson, print, agreed, finish } = contextOf(cli, command);
-      let entry: EntryProbe | undefined;
-      let address: string | undefined;
-      const stored = await authorizeUser(target, {
-        ...{ callback, appSecret, entryPath, audit },
-        show: (found) => {
-          entry = found;
-          if (isJson) return;
-          terminal.out(`${found.url}\n`);
-          terminal.err(`${wrapped(found.explained, terminal.width).join('\n')}\n`);
-        },
-        returned: async () => {
-          if (returned !== undefined) address = await contentOf(returned);
-          else if (!isJson)
-            address = await terminal.ask('The address that the browser came to (none: stop): ');
-          return address;
-        },
-        confirm: (secret, replaces) =>
-          agreed(`${replaces ? 'Replace what is in' : 'Create'} the secret ${secret}?`),
-      });
-      print({ ...entry, stored }, () =>
-        stored
-          ? [
-              `The credential of user ${stored.userId} is in the secret ${stored.secret}${stored.replaced ? ', in the place of another' : ''}.`,
-            ]
-          : [],
-      );
-      finish(entry?.isClosed === false && (stored !== undefined || !address));
-    });
-};
-
-const contentOf = async (file: string): Promise<string> => {
-  try {
-    return await readFile(file, 'utf8');
-  } catch {
-    throw new RefusedError(`The file ${file} cannot be read.`);
-  }
+    .action(action(cli, () => import('../actions/auth-url.ts')));
 };
 
 const examples = `

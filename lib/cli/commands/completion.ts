@@ -1,8 +1,9 @@
 import { Argument, type Command } from 'commander';
-import { loadFunctions, loadIntegrations } from '../../deployment/integrations.ts';
+import { functionNames, integrationNames } from '../../deployment/function-names.ts';
 import { letterKinds } from '../../desk/letter-kinds.ts';
-import { type Cli, contextOf } from '../command-context.ts';
+import type { Cli } from '../command-context.ts';
 import { type CompletedCommand, completionScript, help, shells } from '../print/completion.ts';
+import { printOf } from '../print/document.ts';
 
 type Shell = (typeof shells)[number];
 
@@ -13,14 +14,13 @@ export const addCompletion = (program: Command, cli: Cli): void => {
     .addArgument(new Argument('<shell>', 'which shell').choices(shells))
     .addHelpText('after', examples)
     .action(async (shell: Shell, _options, command: Command) => {
-      const { print } = contextOf(cli, command);
       const values = {
         kinds: [...letterKinds],
-        integrations: [...(await loadIntegrations()).keys()],
-        functions: (await loadFunctions()).map(({ name }) => name),
+        integrations: integrationNames(),
+        functions: functionNames(),
       };
       const script = completionScript(shell, commandsIn(program, values));
-      print({ shell, script }, () => script);
+      printOf(cli, command.optsWithGlobals())({ shell, script }, () => script);
     });
 };
 

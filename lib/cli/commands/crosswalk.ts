@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander';
-import { acceptMove, listMoved, showName } from '../../crosswalk/names/names.ts';
-import { UsageError } from '../../deployment/command-errors.ts';
-import { type Cli, contextOf, reasonText } from '../command-context.ts';
-import { acceptedLines, acceptQuestion, movedLines, nameLines } from '../print/crosswalk.ts';
+import { action } from '../action.ts';
+import type { Cli } from '../command-context.ts';
+import { reasonText } from '../options.ts';
 
 export const addCrosswalk = (program: Command, cli: Cli): void => {
   const crosswalk = program
@@ -16,22 +15,12 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .addOption(new Option('--user-name <name>', 'of a user').conflicts('orgDefinedId'))
     .option('--org-defined-id <id>', 'of a user')
     .addHelpText('after', examples)
-    .action(async (options: Named, command: Command) => {
-      const { target, terminal, print, finish } = contextOf(cli, command);
-      const names = await showName(target, nameIn(options));
-      print({ names }, () => nameLines(names, terminal));
-      finish(names.length > 0);
-    });
+    .action(action(cli, () => import('../actions/crosswalk/show.ts')));
   crosswalk
     .command('moved')
     .description('lists codes that stand for another org unit than before: messages with them are parked')
     .addHelpText('after', examples)
-    .action(async (_options: object, command: Command) => {
-      const { target, terminal, print, finish } = contextOf(cli, command);
-      const listed = await listMoved(target);
-      print(listed, () => movedLines(listed, terminal));
-      finish(listed.moved.length > 0);
-    });
+    .action(action(cli, () => import('../actions/crosswalk/moved.ts')));
   crosswalk
     .command('accept')
     .description('accepts that a code stands for another org unit than before')
@@ -39,24 +28,7 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
-    .action(async (code: string, { reason }: { reason?: string }, command: Command) => {
-      const { target, audit, terminal, print, agreed, finish } = contextOf(cli, command);
-      const accepted = await acceptMove(target, {
-        ...{ code, reason, audit },
-        confirm: (moved) => agreed(acceptQuestion(moved)),
-      });
-      if (accepted) print({ accepted }, () => acceptedLines(accepted, terminal));
-      finish(accepted !== undefined);
-    });
-};
-
-type Named = { code?: string; userName?: string; orgDefinedId?: string };
-
-const nameIn = ({ code, userName, orgDefinedId }: Named) => {
-  if (code !== undefined) return { kind: 'orgUnitCode', name: code } as const;
-  if (userName !== undefined) return { kind: 'userName', name: userName } as const;
-  if (orgDefinedId !== undefined) return { kind: 'orgDefinedId', name: orgDefinedId } as const;
-  throw new UsageError('Which name? Give --code, --user-name or --org-defined-id.');
+    .action(action(cli, () => import('../actions/crosswalk/accept.ts')));
 };
 
 const examples = `

@@ -1,13 +1,7 @@
 import type { Command } from 'commander';
-import { loadIntegrations } from '../../deployment/integrations.ts';
-import { type DecisionOptions, decideSnapshot } from '../../snapshots/desk/decide.ts';
-import { diffSnapshot } from '../../snapshots/desk/diff.ts';
-import { fiveCounts, listSnapshots, showSnapshot } from '../../snapshots/desk/read.ts';
-import type { SnapshotRecord } from '../../snapshots/record.ts';
-import { countOf } from '../../wording/amounts.ts';
-import { decidedText } from '../../wording/snapshots.ts';
-import { type Cli, contextOf, reasonText, wholeNumber } from '../command-context.ts';
-import { diffLines, planLines, snapshotLines, snapshotListLines } from '../print/snapshots.ts';
+import { action } from '../action.ts';
+import type { Cli } from '../command-context.ts';
+import { reasonText, wholeNumber } from '../options.ts';
 
 export const addSnapshots = (program: Command, cli: Cli): void => {
   const snapshots = program
@@ -21,24 +15,12 @@ export const addSnapshots = (program: Command, cli: Cli): void => {
   addReject(snapshots, cli);
 };
 
-/** Its counts are those five alone. */
-const told = <Record extends SnapshotRecord>(record: Record): Record => ({
-  ...record,
-  counts: fiveCounts(record.counts),
-});
-
 const addList = (snapshots: Command, cli: Cli): void => {
   snapshots
     .command('list')
     .description('the newest first, with their state and what they change')
     .option('--limit <n>', 'show at most n', wholeNumber(1, 1_000), 20)
-    .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { target, terminal, signal, print } = contextOf(cli, command);
-      const list = await listSnapshots(target, { limit, signal });
-      print({ ...list, snapshots: list.snapshots.map(told) }, () =>
-        snapshotListLines(list, { target, terminal }),
-      );
-    });
+    .action(action(cli, () => import('../actions/snapshots/list.ts')));
 };
 
 const addShow = (snapshots: Command, cli: Cli): void => {
@@ -46,11 +28,7 @@ const addShow = (snapshots: Command, cli: Cli): void => {
     .command('show')
     .description('why it waits, what it changes, which rows were not used, and the next command')
     .argument('<id>', 'its id, or the beginning of it')
-    .action(async (id: string, _options: object, command: Command) => {
-      const { target, terminal, signal, print } = contextOf(cli, command);
-      const snapshot = await showSnapshot(target, id, signal);
-      print(told(snapshot), () => snapshotLines(snapshot, { terminal }));
-    });
+    .action(action(cli, () => import('../actions/snapshots/show.ts')));
 };
 
 const addDiff = (snapshots: Command, cli: Cli): void => {
@@ -59,12 +37,7 @@ const addDiff = (snapshots: Command, cli: Cli): void => {
     .description('what a file on this machine would change, were it put into the bucket now')
     .argument('<file>', 'a zip of OneRoster, or a table, which is compared with the last one of its name')
     .option('--map <file>', 'the mapping of a table, in place of the one in the bucket')
-    .action(async (file: string, { map }: { map?: string }, command: Command) => {
-      const { target, terminal, print, withProgress } = contextOf(cli, command);
-      const integrations = await loadIntegrations();
-      const diff = await withProgress('Comparing', () => diffSnapshot(target, { file, map }, integrations));
-      print({ ...diff, counts: fiveCounts(diff.counts) }, () => diffLines(diff, terminal));
-    });
+    .action(action(cli, () => import('../actions/snapshots/diff.ts')));
 };
 
 const addApprove = (snapshots: Command, cli: Cli): void => {
@@ -74,7 +47,7 @@ const addApprove = (snapshots: Command, cli: Cli): void => {
     .argument('<id>', 'its id, or the beginning of it')
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
-    .action(decide(cli, 'approved'));
+    .action(action(cli, async () => ({ act: (await import('../actions/snapshots/decide.ts')).approve })));
 };
 
 const addReject = (snapshots: Command, cli: Cli): void => {
@@ -84,31 +57,8 @@ const addReject = (snapshots: Command, cli: Cli): void => {
     .argument('<id>', 'its id, or the beginning of it')
     .requiredOption('--reason <text>', 'why, for the audit log and whoever looks at it later', reasonText)
     .option('--yes', 'do not ask')
-    .action(decide(cli, 'rejected'));
+    .action(action(cli, async () => ({ act: (await import('../actions/snapshots/decide.ts')).reject })));
 };
-
-const decide =
-  (cli: Cli, decision: DecisionOptions['decision']) =>
-  async (id: string, { reason }: { reason?: string }, command: Command): Promise<void> => {
-    const { target, audit, terminal, signal, isJson, print, agreed, withProgress, finish } = contextOf(
-      cli,
-      command,
-    );
-    const confirm = async (snapshot: SnapshotRecord): Promise<boolean> => {
-      if (!isJson) print(undefined, () => planLines(snapshot, terminal));
-      return agreed(questionOf(snapshot, decision));
-    };
-    const decided = await withProgress('Telling the import', () =>
-      decideSnapshot(target, id, { decision, reason, audit, signal, confirm }),
-    );
-    const { snapshot, outcome } = decided;
-    if (outcome === 'not agreed') return finish(false);
-    print({ outcome, ...told(snapshot) }, () => [decidedText(decided, decision)]);
-    finish(true);
-  };
-
-const questionOf = ({ id, of }: SnapshotRecord, decision: DecisionOptions['decision']): string =>
-  decision === 'approved' ? `Approve ${id}, and send ${countOf(of, 'message')}?` : `Reject ${id}?`;
 
 const examples = `
 Examples:

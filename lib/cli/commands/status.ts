@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
-import { statusOf } from '../../connection/status.ts';
-import { loadIntegrations } from '../../deployment/integrations.ts';
-import { type Cli, contextOf } from '../command-context.ts';
-import { statusLines } from '../print/status.ts';
+import { action } from '../action.ts';
+import type { Cli } from '../command-context.ts';
 
 export const addStatus = (program: Command, cli: Cli): void => {
   program
@@ -13,12 +11,7 @@ export const addStatus = (program: Command, cli: Cli): void => {
       'the age of the oldest message of each queue, too: messages read for it count as received',
     )
     .addHelpText('after', examples)
-    .action(async ({ oldest = false }: { oldest?: boolean }, command: Command) => {
-      const { target, terminal, signal, print } = contextOf(cli, command);
-      const functions = [...(await loadIntegrations()).keys()];
-      const status = await statusOf(target, { functions, oldest, signal });
-      print(status, () => statusLines(status, { terminal, target }));
-    });
+    .action(action(cli, () => import('../actions/status.ts')));
 };
 
 const examples = `

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
-import { loadIntegrations } from '../../deployment/integrations.ts';
-import { traceOf } from '../../trace/trace.ts';
-import { type Cli, contextOf } from '../command-context.ts';
-import { traceLines } from '../print/trace.ts';
+import { action } from '../action.ts';
+import type { Cli } from '../command-context.ts';
 
 export const addTrace = (program: Command, cli: Cli): void => {
   program
@@ -17,15 +15,7 @@ export const addTrace = (program: Command, cli: Cli): void => {
     .option('--log', 'ask the functions’ log, too: it knows of messages that were done at once', false)
     .option('--since <time>', 'how far back logs are read, as in 2026-01-31T09:30Z, 90m, 36h, 3d')
     .addHelpText('after', examples)
-    .action(async (id: string, { log }: { log: boolean }, command: Command) => {
-      const { target, filter, terminal, signal, print, withProgress, finish } = contextOf(cli, command);
-      const functions = [...(await loadIntegrations()).keys()];
-      const trace = await withProgress('Reading', () =>
-        traceOf(target, id, { log, functions, sinceMs: filter.since, signal }),
-      );
-      print(trace, () => traceLines(trace, { terminal, log }));
-      finish(trace.events.length > 0);
-    });
+    .action(action(cli, () => import('../actions/trace.ts')));
 };
 
 const examples = `

@@ -1,9 +1,7 @@
 import { type Command, Option } from 'commander';
-import { listWaiting } from '../../waiting/waiting.ts';
-import { wakeMessages } from '../../waiting/wake.ts';
-import { countOf } from '../../wording/amounts.ts';
-import { type Cli, contextOf, reasonText, wholeNumber } from '../command-context.ts';
-import { waitingLines, wakePlanLines, wokenLines } from '../print/waiting.ts';
+import { action } from '../action.ts';
+import type { Cli } from '../command-context.ts';
+import { reasonText, wholeNumber } from '../options.ts';
 
 export const addWaiting = (program: Command, cli: Cli): void => {
   const waiting = program
@@ -15,13 +13,7 @@ export const addWaiting = (program: Command, cli: Cli): void => {
   )
     .option('--limit <n>', 'at most n messages; default: 50, or all as JSON', wholeNumber(1, 1_000_000))
     .addHelpText('after', examples)
-    .action(async ({ limit }: { limit?: number }, command: Command) => {
-      const { target, filter, terminal, signal, isJson, print, finish } = contextOf(cli, command);
-      const most = limit ?? (isJson ? Number.POSITIVE_INFINITY : 50);
-      const found = await listWaiting(target, { filter, limit: most }, { signal });
-      print(found, () => waitingLines(found, { target, terminal }));
-      finish(found.matching > 0);
-    });
+    .action(action(cli, () => import('../actions/waiting/list.ts')));
   addConditions(
     waiting.command('wake').description('has queues show what waits at once, once its cause is gone'),
   )
@@ -30,25 +22,7 @@ export const addWaiting = (program: Command, cli: Cli): void => {
     .option('--dry-run', 'show which, and end there')
     .option('--yes', 'do not ask')
     .addHelpText('after', wakeExamples)
-    .action(async ({ reason, limit, dryRun = false }, command: Command) => {
-      const { target, filter, audit, terminal, signal, print, agreed, withProgress, finish } = contextOf(
-        cli,
-        command,
-      );
-      const { plan, ...result } = await withProgress('Woken', (show) =>
-        wakeMessages(target, {
-          ...{ filter, limit, reason, dryRun, signal, audit },
-          onWoken: show,
-          confirm: async (planned) => {
-            print({ plan: planned }, () => wakePlanLines(planned, { target, terminal }));
-            if (dryRun || planned.messages === 0 || signal.aborted) return false;
-            return agreed(`Wake ${countOf(planned.messages, 'message')}?`);
-          },
-        }),
-      );
-      if (!dryRun) print({ result }, () => wokenLines(result));
-      finish(dryRun ? plan.messages > 0 : result.woken > 0 && result.failed.length + result.left === 0);
-    });
+    .action(action(cli, () => import('../actions/waiting/wake.ts')));
 };
 
 const addConditions = (command: Command): Command => {

@@ -7,7 +7,6 @@ import { createInterface } from 'node:readline/promises';
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { RefusedError } from '../../deployment/command-errors.ts';
-import { namedEditor } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 
 /** Clears the line that shows progress. */
@@ -126,7 +125,10 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
         lines.close();
       }
     },
-    edit: (text) => edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined)),
+    edit: async (text) => {
+      const { namedEditor } = await import('../../deployment/target.ts');
+      return edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined));
+    },
     signal: interrupted.signal,
     command: (words) => `sis-relay ${words}`,
   };

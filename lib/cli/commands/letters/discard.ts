@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { discardLetters } from '../../../dead-letters/discard.ts';
-import { UsageError } from '../../../deployment/command-errors.ts';
-import { countOf } from '../../../wording/amounts.ts';
-import { addFilterOptions, type Cli, contextOf, reasonText, wholeNumber } from '../../command-context.ts';
-import { discardLines, discardPlanLines } from '../../print/changes.ts';
+import { action } from '../../action.ts';
+import type { Cli } from '../../command-context.ts';
+import { addFilterOptions, reasonText, wholeNumber } from '../../options.ts';
 
 export const addDiscard = (letters: Command, cli: Cli): void => {
   addFilterOptions(letters.command('discard').description('deletes letters; each is archived first'))
@@ -13,30 +11,7 @@ export const addDiscard = (letters: Command, cli: Cli): void => {
     .option('--dry-run', 'show which, and end there')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
-    .action(async ({ reason, all, limit, dryRun }, command: Command) => {
-      const context = contextOf(cli, command);
-      const { target, filter, audit, terminal, signal, print, agreed, withProgress, finish } = context;
-      if (!all && Object.keys(filter).length === 0)
-        throw new UsageError(
-          'Which letters? Give a condition, such as --kind unknown-source, or --all for every one.',
-        );
-      if (!dryRun) await context.checkAudit();
-      const result = await withProgress('Letters', (show) =>
-        discardLetters(target, {
-          ...{ filter, limit, reason, dryRun, signal, audit },
-          onProgress: show,
-          onDiscarded: show,
-          confirm: async (plan) => {
-            print({ plan }, () => discardPlanLines(plan, { terminal, target }));
-            if (dryRun || plan.letters === 0 || signal.aborted) return false;
-            return agreed(`Discard ${countOf(plan.letters, 'letter')}?`);
-          },
-        }),
-      );
-      const { plan, ...discarded } = result;
-      print({ result: discarded }, () => discardLines(result));
-      finish(dryRun ? plan.letters > 0 : discarded.discarded > 0 && discarded.discarded === plan.letters);
-    });
+    .action(action(cli, () => import('../../actions/letters/discard.ts')));
 };
 
 const examples = `

@@ -1,19 +1,14 @@
 import type { Command } from 'commander';
-import { groupLetters } from '../../../dead-letters/reading/list.ts';
-import { addFilterOptions, type Cli, contextOf } from '../../command-context.ts';
-import { groupsLines } from '../../print/letters.ts';
+import { action } from '../../action.ts';
+import type { Cli } from '../../command-context.ts';
+import { addFilterOptions } from '../../options.ts';
 
 export const addGroups = (letters: Command, cli: Cli): void => {
   addFilterOptions(
     letters.command('groups').description('counts letters by cause, and says what to do about each'),
   )
     .addHelpText('after', examples)
-    .action(async (_options, command: Command) => {
-      const { target, filter, terminal, signal, print, finish } = contextOf(cli, command);
-      const found = await groupLetters(target, filter, { signal });
-      print(found, () => groupsLines(found, { target, terminal }));
-      finish(found.matching > 0);
-    });
+    .action(action(cli, () => import('../../actions/letters/groups.ts')));
 };
 
 const examples = `

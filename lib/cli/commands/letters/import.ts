@@ -1,10 +1,7 @@
 import type { Command } from 'commander';
-import { type Imported, importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
 import { memoryDays, outdatedAfterDays } from '../../../ledger/memory.ts';
-import { openInput } from '../../../publish/input.ts';
-import { countOf, numberOf } from '../../../wording/amounts.ts';
-import { type Cli, contextOf, textOfLines } from '../../command-context.ts';
-import { outdatedLines, problemLines } from '../../print/changes.ts';
+import { action } from '../../action.ts';
+import type { Cli } from '../../command-context.ts';
 
 export const addImport = (letters: Command, cli: Cli): void => {
   letters
@@ -14,52 +11,8 @@ export const addImport = (letters: Command, cli: Cli): void => {
     .option('--dry-run', 'check every line and send nothing')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
-    .action(async (file: string, { dryRun }: { dryRun: boolean }, command: Command) => {
-      const { target, audit, terminal, signal, isJson, print, agreed, withProgress, finish } = contextOf(
-        cli,
-        command,
-      );
-      await using input = objectInput(file, target) ?? (await openInput(file, terminal.stdin));
-      const common = { lines: () => linesOf(input), audit, signal };
-      const checked = await importLetters(target, {
-        ...common,
-        dryRun: true,
-        onOutdated: (outdated) => {
-          if (isJson) print({ outdated, ledgerMemoryDays: outdatedAfterDays }, () => []);
-          else terminal.err(textOfLines(outdatedLines(outdated, terminal)));
-        },
-      });
-      const isGood = checked.problems.length === 0 && checked.letters > 0;
-      const count = checked.letters - leftOut(checked);
-      if (!isJson) terminal.err(textOfLines(leftOutLines(checked)));
-      if (!isGood || dryRun || count === 0 || !(await agreed(`Import ${countOf(count, 'letter')}?`))) {
-        print(checked, () => [
-          ...problemLines(checked.problems),
-          `${countOf(count, 'letter')} can be imported${isGood ? '' : ': nothing was, as every line must hold one'}.`,
-        ]);
-        return finish(isGood && dryRun && count > 0);
-      }
-      const imported = await withProgress('Imported', (onSent) =>
-        importLetters(target, { ...common, dryRun, onSent }),
-      );
-      print(imported, () => [
-        ...problemLines(imported.problems),
-        `${countOf(imported.imported, 'letter was', 'letters were')} imported.`,
-      ]);
-      finish(imported.imported === count);
-    });
+    .action(action(cli, () => import('../../actions/letters/import.ts')));
 };
-
-const leftOut = ({ stillLetters = 0, repeated = [] }: Imported): number => stillLetters + repeated.length;
-
-const leftOutLines = ({ letters, stillLetters = 0, repeated = [] }: Imported): string[] => [
-  ...problemLines(repeated.map((line) => ({ line, problem: 'has the letter of an earlier line: left out' }))),
-  ...(stillLetters > 0
-    ? [
-        `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are letters still, or again, and are left out.`,
-      ]
-    : []),
-];
 
 const examples = `
 Examples:

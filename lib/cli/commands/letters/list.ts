@@ -1,19 +1,13 @@
 import type { Command } from 'commander';
-import { listLetters } from '../../../dead-letters/reading/list.ts';
-import { addFilterOptions, type Cli, contextOf, wholeNumber } from '../../command-context.ts';
-import { listLines } from '../../print/letters.ts';
+import { action } from '../../action.ts';
+import type { Cli } from '../../command-context.ts';
+import { addFilterOptions, wholeNumber } from '../../options.ts';
 
 export const addList = (letters: Command, cli: Cli): void => {
   addFilterOptions(letters.command('list').description('lists letters, the oldest first'))
     .option('--limit <n>', 'at most n letters; default: 50, or all as JSON', wholeNumber(1, 1_000_000))
     .addHelpText('after', examples)
-    .action(async ({ limit }: { limit?: number }, command: Command) => {
-      const { target, filter, terminal, signal, isJson, print, finish } = contextOf(cli, command);
-      const most = limit ?? (isJson ? Number.POSITIVE_INFINITY : 50);
-      const found = await listLetters(target, { filter, limit: most }, { signal });
-      print(found, () => listLines(found, { target, terminal }));
-      finish(found.matching > 0);
-    });
+    .action(action(cli, () => import('../../actions/letters/list.ts')));
 };
 
 const examples = `

@@ -1,15 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { RunHooks, RunOptions } from '../../../dead-letters/replay/run.ts';
-import { isYes, wholeNumber } from '../../command-context.ts';
-import type { Terminal } from '../../print/terminal.ts';
-
-/** How letters are sent, as it was typed. */
-export type GivenRun = Omit<RunOptions, 'waitSeconds'> & {
-  /** As one of the two is called. */
-  canaryWait?: number;
-  wait?: number;
-  continueUndecided?: boolean;
-};
+import { wholeNumber } from '../../options.ts';
 
 /** The options of commands that send letters. */
 export const addRunOptions = (
@@ -37,20 +27,6 @@ export const addRunOptions = (
       wholeNumber(1, 1_000),
       5,
     );
-
-export const runOptionsOf = (
-  { canary, canaryWait, wait = canaryWait ?? 60, rate: asked, stopAfter, continueUndecided }: GivenRun,
-  { terminal, isJson }: { terminal: Terminal; isJson: boolean },
-): RunOptions & Required<Pick<RunHooks, 'continueUndecided'>> => ({
-  ...{ canary, waitSeconds: wait, rate: asked, stopAfter },
-  continueUndecided: async () => {
-    if (continueUndecided) return true;
-    const answer = isJson
-      ? undefined
-      : await terminal.ask('Send the rest of causes of which nothing is known? [y/N] ');
-    return isYes(answer ?? '');
-  },
-});
 
 function rate(text: string): number {
   const number = Number(text);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { showLetter } from '../../../dead-letters/reading/show.ts';
-import { type Cli, contextOf, reasonText } from '../../command-context.ts';
-import { letterDetailLines } from '../../print/letter-details.ts';
+import { action } from '../../action.ts';
+import type { Cli } from '../../command-context.ts';
+import { reasonText } from '../../options.ts';
 
 export const addShow = (letters: Command, cli: Cli): void => {
   letters
@@ -11,19 +11,7 @@ export const addShow = (letters: Command, cli: Cli): void => {
     .option('--reveal', 'show names, grades, comments and free text too; this is written to the audit log')
     .option('--reason <text>', 'why it is revealed, for the audit log', reasonText)
     .addHelpText('after', examples)
-    .action(
-      async (
-        id: string,
-        { reveal = false, reason }: { reveal?: boolean; reason?: string },
-        command: Command,
-      ) => {
-        const { target, audit, terminal, signal, print, withProgress } = contextOf(cli, command);
-        const details = await withProgress('Reading letters', (onProgress) =>
-          showLetter(target, { id, reveal, reason, audit, signal, onProgress }),
-        );
-        print(details, () => letterDetailLines(details, terminal));
-      },
-    );
+    .action(action(cli, () => import('../../actions/letters/show.ts')));
 };
 
 const examples = `

@@ -1,23 +1,7 @@
 import type { Command } from 'commander';
-import { discardLetters } from '../../../dead-letters/discard.ts';
-import { type ReplayResult, replayLetters } from '../../../dead-letters/replay/replay.ts';
-import { verifyLetters } from '../../../dead-letters/verify/verify.ts';
-import { countOf } from '../../../wording/amounts.ts';
-import { goneNotes } from '../../../wording/verify.ts';
-import {
-  addFilterOptions,
-  type Cli,
-  type CommandContext,
-  contextOf,
-  isYes,
-  wholeNumber,
-} from '../../command-context.ts';
-import { discardLines } from '../../print/changes.ts';
-import { canaryLines, resultLines } from '../../print/plan.ts';
-import { createProgress } from '../../print/progress.ts';
-import { verifiedLines } from '../../print/verify.ts';
-
-type Given = { limit?: number; discardFound?: boolean; replayAbsent?: boolean; yes?: boolean };
+import { action } from '../../action.ts';
+import type { Cli } from '../../command-context.ts';
+import { addFilterOptions, wholeNumber } from '../../options.ts';
 
 export const addVerify = (letters: Command, cli: Cli): void => {
   const command = letters
@@ -29,82 +13,7 @@ export const addVerify = (letters: Command, cli: Cli): void => {
     .option('--yes', 'both');
   addFilterOptions(command)
     .addHelpText('after', examples)
-    .action(async ({ limit, yes = false, ...given }: Given, command: Command) => {
-      const { discardFound = yes, replayAbsent = yes } = given;
-      const context = contextOf(cli, command);
-      const { target, filter, terminal, signal, isJson, print, withProgress, finish } = context;
-      if (discardFound || replayAbsent) await context.checkAudit();
-      const verified = await withProgress('Looked up', (show) =>
-        verifyLetters(target, { filter, limit, signal, onLooked: show }),
-      );
-      print(verified, () => verifiedLines(verified, { target, terminal }));
-      let mayAsk = !isJson && !signal.aborted;
-      const agreed = async (isGiven: boolean, question: string): Promise<boolean> => {
-        if (isGiven || !mayAsk) return isGiven && !signal.aborted;
-        const answer = await terminal.ask(`${question} [y/N] `);
-        mayAsk = answer !== undefined;
-        return isYes(answer ?? '');
-      };
-      const idsOf = (wanted: 'found' | 'absent') =>
-        verified.letters.flatMap(({ id, found }) => (found === wanted ? [id] : []));
-      const found = countOf(verified.found, 'letter that was', 'letters that were');
-      const absent = countOf(verified.absent, 'letter that was', 'letters that were');
-      let isDone = verified.letters.length > 0;
-      if (verified.found > 0 && (await agreed(discardFound, `Discard ${found} found on the platform?`)))
-        isDone = (await discardFoundOnes(idsOf('found'), context)) && isDone;
-      if (verified.absent > 0 && (await agreed(replayAbsent, `Replay ${absent} not found there?`)))
-        isDone = (await replayAbsentOnes(idsOf('absent'), context)) && isDone;
-      finish(isDone);
-    });
-};
-
-const discardFoundOnes = async (
-  ids: string[],
-  { target, audit, signal, print, withProgress }: CommandContext,
-): Promise<boolean> => {
-  const result = await withProgress('Letters', (show) =>
-    discardLetters(target, {
-      ...{ filter: { id: ids, kind: ['uncertain'] }, reason: 'verify: found on the platform' },
-      ...{ dryRun: false, audit, signal, onProgress: show, onDiscarded: show },
-      confirm: async () => true,
-    }),
-  );
-  const { discarded, plan, failed, archives } = result;
-  print({ discarded, archives, notDiscarded: failed }, () => [
-    ...discardLines(result),
-    ...goneNotes(ids.length - plan.letters).map(({ text }) => text),
-  ]);
-  return discarded === ids.length;
-};
-
-const replayAbsentOnes = async (
-  ids: string[],
-  { target, audit, terminal, signal, print }: CommandContext,
-): Promise<boolean> => {
-  const sending = createProgress(terminal, 'Sent');
-  const options = {
-    ...{ filter: { id: ids, kind: ['uncertain' as const] }, reason: 'verify: not found on the platform' },
-    ...{ includeUncertain: true, dryRun: false, probe: true },
-    ...{ canary: 5, waitSeconds: 60, rate: 5, stopAfter: 5 },
-  };
-  const result: ReplayResult = await replayLetters(target, options, {
-    ...{ audit, signal, onSent: sending.show },
-    confirm: async () => true,
-    onCanary: (canary) => {
-      sending.end();
-      if (canary.letters < ids.length) print({}, () => ['', ...canaryLines(canary, terminal)]);
-    },
-  }).finally(sending.end);
-  const { plan, counts } = result;
-  const { sent = 0, through = 0 } = counts ?? {};
-  print({ replayed: sent, through }, () => [
-    ...resultLines(result, terminal),
-    ...plan.notYet.map(
-      ({ letters, why, todo }) => `${countOf(letters, 'letter')} cannot succeed yet: ${why}. ${todo}`,
-    ),
-    ...goneNotes(ids.length - plan.matching).map(({ text }) => text),
-  ]);
-  return through === ids.length;
+    .action(action(cli, () => import('../../actions/letters/verify.ts')));
 };
 
 const examples = `

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import { authorizeUser, type EntryProbe } from '../../user-authorization/authorize.ts';
+import type { CommandContext } from '../command-context.ts';
+import { wrapped } from '../print/table.ts';
+
+type Given = { callback: string; returned?: string; appSecret: string; entryPath?: string };
+
+export const act = async (
+  { target, audit, terminal, isJson, print, agreed, finish }: CommandContext,
+  { callback, returned, appSecret, entryPath }: Given,
+): Promise<void> => {
+  let entry: EntryProbe | undefined;
+  let address: string | undefined;
+  const stored = await authorizeUser(target, {
+    ...{ callback, appSecret, entryPath, audit },
+    show: (found) => {
+      entry = found;
+      if (isJson) return;
+      terminal.out(`${found.url}\n`);
+      terminal.err(`${wrapped(found.explained, terminal.width).join('\n')}\n`);
+    },
+    returned: async () => {
+      if (returned !== undefined) address = await contentOf(returned);
+      else if (!isJson) address = await terminal.ask('The address that the browser came to (none: stop): ');
+      return address;
+    },
+    confirm: (secret, replaces) =>
+      agreed(`${replaces ? 'Replace what is in' : 'Create'} the secret ${secret}?`),
+  });
+  print({ ...entry, stored }, () =>
+    stored
+      ? [
+          `The credential of user ${stored.userId} is in the secret ${stored.secret}${stored.replaced ? ', in the place of another' : ''}.`,
+        ]
+      : [],
+  );
+  finish(entry?.isClosed === false && (stored !== undefined || !address));
+};
+
+const contentOf = async (file: string): Promise<string> => {
+  try {
+    return await readFile(file, 'utf8');
+  } catch {
+    throw new RefusedError(`The file ${file} cannot be read.`);
+  }
+};

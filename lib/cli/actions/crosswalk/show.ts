@@ -1,0 +1,22 @@
+import { showName } from '../../../crosswalk/names/names.ts';
+import { UsageError } from '../../../deployment/command-errors.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { nameLines } from '../../print/crosswalk.ts';
+
+export const act = async (
+  { target, terminal, print, finish }: CommandContext,
+  options: Named,
+): Promise<void> => {
+  const names = await showName(target, nameIn(options));
+  print({ names }, () => nameLines(names, terminal));
+  finish(names.length > 0);
+};
+
+type Named = { code?: string; userName?: string; orgDefinedId?: string };
+
+const nameIn = ({ code, userName, orgDefinedId }: Named) => {
+  if (code !== undefined) return { kind: 'orgUnitCode', name: code } as const;
+  if (userName !== undefined) return { kind: 'userName', name: userName } as const;
+  if (orgDefinedId !== undefined) return { kind: 'orgDefinedId', name: orgDefinedId } as const;
+  throw new UsageError('Which name? Give --code, --user-name or --org-defined-id.');
+};

@@ -1,0 +1,34 @@
+import { discardLetters } from '../../../dead-letters/discard.ts';
+import { UsageError } from '../../../deployment/command-errors.ts';
+import { countOf } from '../../../wording/amounts.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { discardLines, discardPlanLines } from '../../print/changes.ts';
+
+type Given = { reason: string; all?: boolean; limit?: number; dryRun?: boolean };
+
+export const act = async (
+  context: CommandContext,
+  { reason, all, limit, dryRun = false }: Given,
+): Promise<void> => {
+  const { target, filter, audit, terminal, signal, print, agreed, withProgress, finish } = context;
+  if (!all && Object.keys(filter).length === 0)
+    throw new UsageError(
+      'Which letters? Give a condition, such as --kind unknown-source, or --all for every one.',
+    );
+  if (!dryRun) await context.checkAudit();
+  const result = await withProgress('Letters', (show) =>
+    discardLetters(target, {
+      ...{ filter, limit, reason, dryRun, signal, audit },
+      onProgress: show,
+      onDiscarded: show,
+      confirm: async (plan) => {
+        print({ plan }, () => discardPlanLines(plan, { terminal, target }));
+        if (dryRun || plan.letters === 0 || signal.aborted) return false;
+        return agreed(`Discard ${countOf(plan.letters, 'letter')}?`);
+      },
+    }),
+  );
+  const { plan, ...discarded } = result;
+  print({ result: discarded }, () => discardLines(result));
+  finish(dryRun ? plan.letters > 0 : discarded.discarded > 0 && discarded.discarded === plan.letters);
+};

@@ -1,0 +1,76 @@
+import { changed, changedInEditor, changeFrom, removalOf } from '../../../dead-letters/edit/change.ts';
+import { editLetters } from '../../../dead-letters/edit/edit.ts';
+import { findLetter } from '../../../dead-letters/reading/find.ts';
+import { RefusedError, UsageError } from '../../../deployment/command-errors.ts';
+import { countOf } from '../../../wording/amounts.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { editPlanLines, originalLines } from '../../print/changes.ts';
+import { canaryLines, resultLines } from '../../print/plan.ts';
+import { createProgress } from '../../print/progress.ts';
+import type { Terminal } from '../../print/terminal.ts';
+import { type GivenRun, runOptionsOf } from './run-options.ts';
+
+export const act = async (
+  context: CommandContext,
+  id: string | undefined,
+  { set = [], unset = [], reason, includeUncertain, reveal, limit, ...options }: Given,
+): Promise<void> => {
+  const { target, audit, terminal, filter: given, isJson, print, agreed, finish } = context;
+  const { signal } = terminal;
+  const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
+  if (id === undefined && Object.keys(given).length === 0)
+    throw new UsageError('Which letters? Give the id of one, or a filter as in --kind invalid.');
+  await context.checkAudit();
+  const filter = id === undefined ? given : { id: [(await findLetter(target, id, signal)).id] };
+  const reading = createProgress(terminal, 'Reading letters');
+  const sending = createProgress(terminal, 'Sent');
+  const { plan: _, ...edited } = await editLetters(target, {
+    ...{ reason, includeUncertain, reveal, limit, filter, signal, audit },
+    ...runOptionsOf(options, { terminal, isJson }),
+    isOpened: changes.length === 0,
+    change: async (body, problem) => {
+      reading.end();
+      if (changes.length === 0) return inEditor(body, problem, terminal);
+      if (problem !== undefined) throw new RefusedError(problem);
+      return changed(body, changes);
+    },
+    onProgress: reading.show,
+    onSent: sending.show,
+    onCanary: (canary) => {
+      sending.end();
+      if (canary.letters > 1) print({ canary }, () => ['', ...canaryLines(canary, terminal)]);
+    },
+    confirm: async (plan) => {
+      reading.end();
+      print({ difference: plan.difference, plan }, () => editPlanLines(plan, terminal));
+      return agreed(plan.letters === 1 ? 'Send it so?' : `Send ${countOf(plan.letters, 'letter')} so?`);
+    },
+  }).finally(() => {
+    reading.end();
+    sending.end();
+  });
+  print({ result: edited }, () => [...resultLines(edited, terminal), ...originalLines(edited)]);
+  const { sent = 0, cameBack = 0, setAside = 0, notTried = 0 } = edited.counts ?? {};
+  // What waits, or is not known yet, was sent all the same.
+  finish(edited.ended === 'done' && sent > 0 && cameBack + setAside + notTried === 0);
+};
+
+type Given = GivenRun & {
+  reason: string;
+  includeUncertain: boolean;
+  reveal: boolean;
+  set?: string[];
+  unset?: string[];
+  limit?: number;
+};
+
+/** Opens the message, and opens it again where it is not valid yet, with what was typed. */
+const inEditor = async (body: string, problem: string | undefined, terminal: Terminal): Promise<string> => {
+  if (problem !== undefined) {
+    terminal.err(`${problem}\n`);
+    const answer = await terminal.ask('Open it again? [Y/n] ');
+    if (answer === undefined || /^n/i.test(answer.trim()) || terminal.signal.aborted)
+      throw new RefusedError('Nothing was changed.');
+  }
+  return changedInEditor(body, terminal.edit);
+};

@@ -1,0 +1,23 @@
+import { exportLetters, exportToFile } from '../../../dead-letters/export.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { exportLines } from '../../print/changes.ts';
+
+export const act = async (
+  context: CommandContext,
+  { to: file, limit }: { to: string; limit?: number },
+): Promise<void> => {
+  const isPiped = file === '-';
+  const { target, filter, audit, terminal, signal, print, withProgress, finish } = isPiped
+    ? context.besideData()
+    : context;
+  const result = await withProgress('Reading letters', (onProgress) => {
+    const options = { filter, limit, signal, onProgress, audit };
+    return isPiped
+      ? exportLetters(target, { ...options, write: terminal.write })
+      : exportToFile(target, { ...options, file });
+  });
+  print({ ...result, file: result.exported > 0 && !isPiped ? file : undefined }, () =>
+    exportLines(result, isPiped ? 'standard output' : file),
+  );
+  finish(result.exported > 0 && !signal.aborted);
+};

@@ -1,0 +1,53 @@
+import { type Imported, importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
+import { outdatedAfterDays } from '../../../ledger/memory.ts';
+import { openInput } from '../../../publish/input.ts';
+import { countOf, numberOf } from '../../../wording/amounts.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { outdatedLines, problemLines } from '../../print/changes.ts';
+import { textOfLines } from '../../print/document.ts';
+
+export const act = async (
+  { target, audit, terminal, signal, isJson, print, agreed, withProgress, finish }: CommandContext,
+  file: string,
+  { dryRun }: { dryRun: boolean },
+): Promise<void> => {
+  await using input = objectInput(file, target) ?? (await openInput(file, terminal.stdin));
+  const common = { lines: () => linesOf(input), audit, signal };
+  const checked = await importLetters(target, {
+    ...common,
+    dryRun: true,
+    onOutdated: (outdated) => {
+      if (isJson) print({ outdated, ledgerMemoryDays: outdatedAfterDays }, () => []);
+      else terminal.err(textOfLines(outdatedLines(outdated, terminal)));
+    },
+  });
+  const isGood = checked.problems.length === 0 && checked.letters > 0;
+  const count = checked.letters - leftOut(checked);
+  if (!isJson) terminal.err(textOfLines(leftOutLines(checked)));
+  if (!isGood || dryRun || count === 0 || !(await agreed(`Import ${countOf(count, 'letter')}?`))) {
+    print(checked, () => [
+      ...problemLines(checked.problems),
+      `${countOf(count, 'letter')} can be imported${isGood ? '' : ': nothing was, as every line must hold one'}.`,
+    ]);
+    return finish(isGood && dryRun && count > 0);
+  }
+  const imported = await withProgress('Imported', (onSent) =>
+    importLetters(target, { ...common, dryRun, onSent }),
+  );
+  print(imported, () => [
+    ...problemLines(imported.problems),
+    `${countOf(imported.imported, 'letter was', 'letters were')} imported.`,
+  ]);
+  finish(imported.imported === count);
+};
+
+const leftOut = ({ stillLetters = 0, repeated = [] }: Imported): number => stillLetters + repeated.length;
+
+const leftOutLines = ({ letters, stillLetters = 0, repeated = [] }: Imported): string[] => [
+  ...problemLines(repeated.map((line) => ({ line, problem: 'has the letter of an earlier line: left out' }))),
+  ...(stillLetters > 0
+    ? [
+        `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are letters still, or again, and are left out.`,
+      ]
+    : []),
+];

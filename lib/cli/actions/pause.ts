@@ -1,0 +1,51 @@
+import { integrationNames } from '../../deployment/function-names.ts';
+import { type PauseChange, pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
+import { plain } from '../../redaction/printable.ts';
+import { pauseText } from '../../wording/status.ts';
+import type { CommandContext } from '../command-context.ts';
+import { wrapped } from '../print/table.ts';
+
+type Verb = 'pause' | 'resume';
+
+const actOf =
+  (verb: Verb) =>
+  async (context: CommandContext, functions: string[], { reason }: { reason?: string }): Promise<void> => {
+    const { target, audit, signal, terminal, print, withProgress, finish } = context;
+    const known = integrationNames();
+    const work = verb === 'pause' ? pauseFunctions : resumeFunctions;
+    const changes = await withProgress('Asking AWS', () =>
+      work(target, { functions, known, reason, audit, signal }),
+    );
+    print({ functions: changes }, () =>
+      [...changes.map((each) => textOf(each, verb)), ...remarks(changes, verb)].flatMap((line) =>
+        wrapped(plain(line), terminal.width, '  '),
+      ),
+    );
+    finish(changes.every(({ done }) => done));
+  };
+
+export const pause = actOf('pause');
+export const resume = actOf('resume');
+
+const textOf = (change: PauseChange, verb: Verb): string => {
+  const { function: name, was, state, done, who } = change;
+  if (!done)
+    return `${name}: its event-source mapping was ${was} and is ${state}: AWS has not done it yet. \`sis-relay status\` shows when it has.`;
+  const told = who === undefined ? '' : ` ${pauseText(change)}`;
+  if (verb === 'pause')
+    return was === state
+      ? `${name} was paused already (${state})${told}`
+      : `${name} is paused: its event-source mapping was ${was} and is ${state}.`;
+  const ended = who === undefined ? '' : ` It was paused${told}`;
+  return was === state
+    ? `${name} is not paused (${state}).${ended}`
+    : `${name} gets its messages again: its event-source mapping was ${was} and is ${state}.${ended}`;
+};
+
+const remarks = (changes: PauseChange[], verb: Verb): string[] =>
+  verb === 'resume'
+    ? []
+    : [
+        'What comes stays on the queue, and SQS deletes it 14 days after it was sent. Messages in flight come to their end; replays, edits and `publish` go on putting messages there.',
+        `An alarm goes off after a day. To go on: sis-relay resume ${changes.map((each) => each.function).join(' ')}`,
+      ];

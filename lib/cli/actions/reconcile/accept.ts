@@ -1,0 +1,24 @@
+import { acceptFindings } from '../../../reconcile/desk/accept.ts';
+import { countOf } from '../../../wording/amounts.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { chosenLines } from '../../print/reconcile.ts';
+
+export const act = async (
+  { target, terminal, audit, signal, isJson, print, agreed, finish }: CommandContext,
+  of: string[],
+  { reason, run }: { reason: string; run?: string },
+): Promise<void> => {
+  const accepted = await acceptFindings(target, {
+    ...{ run, of, reason, audit, signal },
+    confirm: async (chosen) => {
+      if (!isJson) print(undefined, () => chosenLines(chosen, 'To be accepted', terminal));
+      return agreed(`Accept ${countOf(chosen.findings.length, 'difference')}?`);
+    },
+  });
+  if (accepted) {
+    const count = accepted.findings.length;
+    const document = { run: accepted.run, accepted: count, groups: accepted.groups };
+    print(document, () => [`${countOf(count, 'difference')} accepted.`]);
+  }
+  finish(accepted !== undefined);
+};

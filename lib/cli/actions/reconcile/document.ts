@@ -1,0 +1,25 @@
+import type { Comparison } from '../../../reconcile/desk/read.ts';
+import type { Finding } from '../../../reconcile/record.ts';
+import { claims } from '../../../wording/reconcile.ts';
+
+/** A document has so many findings at most. */
+export const maxFindings = 100_000;
+
+/** What differs must not be taken for done. */
+export const isFine = ({ faults, report: { state } }: Comparison): boolean =>
+  faults === 0 && state !== 'failed';
+
+/** As `--json` prints it. */
+export const documentOf = (comparison: Comparison): object => {
+  const { report, findings, groups, counts, ...told } = comparison;
+  return {
+    ...{ id: report.id, state: report.state, counts, ...told },
+    claims: claims(report).map(({ text }) => text),
+    ...{ groups, findings: findings.map(toldFinding), report },
+  };
+};
+
+const toldFinding = ({ writtenMs, ...finding }: Finding): object => ({
+  ...finding,
+  ...(writtenMs !== undefined && { writtenAt: new Date(writtenMs).toISOString() }),
+});

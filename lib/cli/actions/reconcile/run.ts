@@ -1,0 +1,27 @@
+import { readComparison } from '../../../reconcile/desk/read.ts';
+import { awaitRun, startRun } from '../../../reconcile/desk/run.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { comparisonLines } from '../../print/reconcile.ts';
+import { documentOf, isFine, maxFindings } from './document.ts';
+
+const oneMinuteMs = 60_000;
+
+export const act = async (
+  { target, terminal, audit, signal, print, finish, withProgress }: CommandContext,
+  { nightly = false, wait }: { nightly?: boolean; wait: number | false },
+): Promise<void> => {
+  const id = await startRun(target, { nightly, audit });
+  const shown = terminal.command(`reconcile show ${id}`);
+  if (wait === false) return print({ id }, () => [`Run ${id} has begun: ${shown}`]);
+  terminal.err(`Run ${id} has begun.\n`);
+  const report = await withProgress('Comparing', (onProgress) =>
+    awaitRun(target, id, { signal, patienceMs: wait * oneMinuteMs, onProgress }),
+  );
+  if (report === undefined) {
+    print({ id, state: 'running' }, () => [`Run ${id} goes on: ${shown}`]);
+    return finish(false);
+  }
+  const comparison = await readComparison(target, { run: id, limit: maxFindings, signal });
+  print(documentOf(comparison), () => comparisonLines(comparison, terminal));
+  finish(isFine(comparison) && report.state === 'whole');
+};

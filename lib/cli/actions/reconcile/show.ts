@@ -1,0 +1,19 @@
+import { readComparison } from '../../../reconcile/desk/read.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { comparisonLines, findingLines } from '../../print/reconcile.ts';
+import { documentOf, isFine, maxFindings } from './document.ts';
+
+export const act = async (
+  { target, terminal, signal, isJson, print, finish, withProgress }: CommandContext,
+  run: string | undefined,
+  { findings: listed, limit }: { findings?: string | true; limit: number },
+): Promise<void> => {
+  const of = typeof listed === 'string' ? [listed] : undefined;
+  const comparison = await withProgress('Reading findings', () =>
+    readComparison(target, { run, of, limit: isJson ? maxFindings : limit, signal }),
+  );
+  print(documentOf(comparison), () =>
+    listed === undefined ? comparisonLines(comparison, terminal) : findingLines(comparison, terminal),
+  );
+  finish(isFine(comparison));
+};

@@ -1,0 +1,32 @@
+import { type DecisionOptions, decideSnapshot } from '../../../snapshots/desk/decide.ts';
+import type { SnapshotRecord } from '../../../snapshots/record.ts';
+import { countOf } from '../../../wording/amounts.ts';
+import { decidedText } from '../../../wording/snapshots.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { planLines } from '../../print/snapshots.ts';
+import { told } from './told.ts';
+
+type Decision = DecisionOptions['decision'];
+
+const actOf =
+  (decision: Decision) =>
+  async (context: CommandContext, id: string, { reason }: { reason?: string }): Promise<void> => {
+    const { target, audit, terminal, signal, isJson, print, agreed, withProgress, finish } = context;
+    const confirm = async (snapshot: SnapshotRecord): Promise<boolean> => {
+      if (!isJson) print(undefined, () => planLines(snapshot, terminal));
+      return agreed(questionOf(snapshot, decision));
+    };
+    const decided = await withProgress('Telling the import', () =>
+      decideSnapshot(target, id, { decision, reason, audit, signal, confirm }),
+    );
+    const { snapshot, outcome } = decided;
+    if (outcome === 'not agreed') return finish(false);
+    print({ outcome, ...told(snapshot) }, () => [decidedText(decided, decision)]);
+    finish(true);
+  };
+
+export const approve = actOf('approved');
+export const reject = actOf('rejected');
+
+const questionOf = ({ id, of }: SnapshotRecord, decision: Decision): string =>
+  decision === 'approved' ? `Approve ${id}, and send ${countOf(of, 'message')}?` : `Reject ${id}?`;

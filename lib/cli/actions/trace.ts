@@ -1,0 +1,17 @@
+import { integrationNames } from '../../deployment/function-names.ts';
+import { traceOf } from '../../trace/trace.ts';
+import type { CommandContext } from '../command-context.ts';
+import { traceLines } from '../print/trace.ts';
+
+export const act = async (
+  { target, filter, terminal, signal, print, withProgress, finish }: CommandContext,
+  id: string,
+  { log }: { log: boolean },
+): Promise<void> => {
+  const functions = integrationNames();
+  const trace = await withProgress('Reading', () =>
+    traceOf(target, id, { log, functions, sinceMs: filter.since, signal }),
+  );
+  print(trace, () => traceLines(trace, { terminal, log }));
+  finish(trace.events.length > 0);
+};

@@ -1,0 +1,71 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { nearest } from '../deployment/nearest.ts';
+import { letterKinds } from '../desk/letter-kinds.ts';
+
+/** They name another deployment than --local does. */
+const elsewhere = ['stage', 'deadLetters', 'profile'];
+
+export const globalOptions = (): Option[] => [
+  new Option('--stage <name>', 'the stage to work on (environment: SIS_RELAY_STAGE)'),
+  new Option('--local', 'work on the one that `npm run local` runs on this machine').conflicts(elsewhere),
+  new Option('--stack <file>', 'like --local, for the one that this file describes').conflicts(elsewhere),
+  new Option('--dead-letters <url>', 'address of the dead-letter queue (environment: DEAD_LETTER_QUEUE_URL)'),
+  new Option('--bucket <name>', 'bucket of the audit log and of archives (environment: SIS_RELAY_BUCKET)'),
+  new Option('--profile <name>', 'profile of the AWS configuration'),
+  new Option('--region <name>', 'AWS region'),
+  new Option('--as <name>', 'who you are, for the audit log; default: the user of this machine'),
+  new Option('--lease <seconds>', 'how long letters stay hidden from others if this process dies')
+    .default(60)
+    .argParser(wholeNumber(2, 43_200)),
+  new Option('--json', 'print one JSON document; all else goes to standard error'),
+];
+
+export function wholeNumber(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= from && number <= to) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${from} to ${to}.`);
+  };
+}
+
+/** Why, for the audit log. */
+export const reasonText = (text: string): string => {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('It must say why.');
+};
+
+/** Values of an option that may be given more than once, and several at once with commas. */
+const listed = (text: string, before: string[] = []): string[] => [
+  ...before,
+  ...text.split(',').flatMap((each) => each.trim() || []),
+];
+
+const kinds = (text: string, before?: string[]): string[] => {
+  const all = listed(text, before);
+  for (const kind of all) {
+    const near = nearest(kind, letterKinds);
+    if (!letterKinds.some((each) => each === kind))
+      throw new InvalidArgumentError(
+        `There is no kind ${kind}${near === undefined ? '.' : `: did you mean ${near}?`} It must be one of ${letterKinds.join(', ')}.`,
+      );
+  }
+  return all;
+};
+
+/** The conditions by which letters are chosen, the same for every command. */
+export const addFilterOptions = (command: Command): Command =>
+  command
+    .optionsGroup('Which letters (all by default; every condition must hold, of a list one):')
+    .option('--function <name...>', 'of these functions, as in grade-push,org-unit-move', listed)
+    .option('--kind <kind...>', `of these kinds: ${letterKinds.join(', ')}`, kinds)
+    .option('--status <status...>', 'refused by the platform with this HTTP status, as in 403,5xx', listed)
+    .option('--cause <id>', 'of this cause, as `letters groups --json` names it')
+    .option('--error <text>', 'whose error holds this text')
+    .option('--org-unit <id>', 'whose message is about this org unit, by its id or the SIS’ code')
+    .option('--user <id>', 'whose message is about this user, by the id, or what the SIS calls the user')
+    .option('--since <time>', 'not older than a time or an age, as in 2026-01-31T09:30Z, 90m, 36h, 3d')
+    .option('--until <time>', 'not newer than that')
+    .option('--min-replays <n>', 'replayed n times or more')
+    .option('--max-replays <n>', 'replayed n times or less')
+    .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages', listed)
+    .optionsGroup('Options:');
