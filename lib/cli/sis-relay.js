@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { join } from 'node:path';
+
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   console.error(
@@ -6,5 +8,8 @@ if (major < 24) {
   );
   process.exit(2);
 }
+// Node keeps there what it has made of each source, and takes it again where the source is the same, byte for byte. Where
+// nothing can be written, it does without.
+process.getBuiltinModule('node:module').enableCompileCache(join(import.meta.dirname, '../../.cache'));
 const [{ run }, { terminalOf }] = await Promise.all([import('./cli.ts'), import('./print/terminal.ts')]);
 process.exitCode = await run(process.argv.slice(2), terminalOf(process));

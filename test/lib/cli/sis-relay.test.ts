@@ -1,0 +1,223 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve, sep } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { integrationNames } from '../../../lib/deployment/function-names.ts';
+import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const project = mkdtempSync(join(tmpdir(), 'sis-relay-checkout-'));
+const [kept, temporary] = [join(project, '.cache'), join(project, 'tmp')];
+const statusFile = 'lib/cli/commands/status.ts';
+
+beforeAll(() => {
+  for (const part of ['lib', 'functions', 'package.json'])
+    cpSync(join(root, part), join(project, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
+});
+beforeEach(() => {
+  rmSync(kept, { recursive: true, force: true });
+  mkdirSync(temporary, { recursive: true });
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+type Start = { hook?: string; uid?: number };
+const argumentsOf = (line: string, { hook = '' }: Start = {}): string[] => [
+  ...['--import', `data:text/javascript,${encodeURIComponent(hook)}`],
+  ...[join(project, 'lib/cli/sis-relay.js'), ...line.split(' ')],
+];
+// The tests' own environment may turn the folder off, or name another.
+const { NODE_COMPILE_CACHE: _, NODE_DISABLE_COMPILE_CACHE: __, ...inherited } = process.env;
+const env = { ...inherited, TMPDIR: temporary };
+const sisRelay = (line: string, start?: Start) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, argumentsOf(line, start), {
+    ...{ encoding: 'utf8', env, cwd: project },
+    ...(start?.uid !== undefined && { uid: start.uid, gid: start.uid }),
+  });
+  return { status, out: stdout, err: stderr };
+};
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((file) => statSync(file).isFile());
+/** Until the test ends. */
+const change = (path: string, from: string, to: string): void => {
+  const file = join(project, path);
+  const text = readFileSync(file, 'utf8');
+  expect(text).toContain(from);
+  writeFileSync(file, text.replace(from, to));
+  onTestFinished(() => cpSync(join(root, path), file));
+};
+const told = 'queues, what waits and why';
+const changed = 'QUEUES, what waits and why';
+
+describe('what is kept of the sources', () => {
+  test('is in the checkout and nowhere else', () => {
+    expect(sisRelay('status --help')).toMatchObject({ status: 0, out: expect.stringContaining(told) });
+    expect(filesIn(kept).length).toBeGreaterThan(10);
+    expect(filesIn(temporary)).toEqual([]);
+  });
+
+  test('is never older than they are, also where neither time nor size tells', () => {
+    sisRelay('status --help');
+    const file = join(project, statusFile);
+    const { atime, mtime, size } = statSync(file);
+    change(statusFile, told, changed);
+    utimesSync(file, atime, mtime);
+    expect(statSync(file)).toMatchObject({ mtime, size });
+    expect(sisRelay('status --help').out).toContain(changed);
+    change(statusFile, changed, told);
+    expect(sisRelay('status --help').out).toContain(told);
+  });
+
+  test('gives a defect the line of the source', () => {
+    const file = 'lib/cli/actions/scopes.ts';
+    change(
+      file,
+      'const scopes =',
+      "if (names.length === 1) throw new TypeError('broken');\n  const scopes =",
+    );
+    const line =
+      readFileSync(join(project, file), 'utf8')
+        .split('\n')
+        .findIndex((each) => each.includes('broken')) + 1;
+    for (const _ of ['compiled', 'kept'])
+      expect(sisRelay('scopes grade-push').err.replaceAll(/\s+/g, ' ')).toContain(
+        `actions/scopes.ts:${line}:`,
+      );
+  });
+
+  test('is no matter where a source cannot be compiled: that is said, and the next is right', () => {
+    sisRelay('status --help');
+    change(statusFile, 'export const', 'export konst');
+    expect(sisRelay('status --help')).toMatchObject({ status: 1, err: expect.stringContaining('status.ts') });
+    change(statusFile, 'export konst', 'export const');
+    expect(sisRelay('status --help').status).toBe(0);
+  });
+
+  test('may be damaged', () => {
+    sisRelay('status --help');
+    for (const [at, file] of filesIn(kept).entries())
+      if (at % 3 === 0) truncateSync(file, statSync(file).size >> 1);
+      else if (at % 3 === 1) writeFileSync(file, Buffer.alloc(statSync(file).size, 'garbage'));
+      else
+        writeFileSync(
+          file,
+          readFileSync(file).map((byte, index) => (index > 100 ? byte ^ 1 : byte)),
+        );
+    expect(sisRelay('status --help')).toMatchObject({
+      status: 0,
+      err: '',
+      out: expect.stringContaining(told),
+    });
+  });
+
+  test('is written by many at once, and by those that are killed', async () => {
+    const started = Array.from({ length: 6 }, () =>
+      spawn(process.execPath, argumentsOf('status --help'), { env, stdio: 'ignore' }),
+    );
+    const ends = started.map(async (child, at) => {
+      const end = once(child, 'exit');
+      if (at % 2 === 0) {
+        await setTimeout(100 * at);
+        child.kill('SIGKILL');
+      }
+      return end;
+    });
+    for (const [at, [status]] of (await Promise.all(ends)).entries())
+      if (at % 2 === 1) expect(status).toBe(0);
+    change(statusFile, told, changed);
+    expect(sisRelay('status --help')).toMatchObject({ status: 0, err: '' });
+    expect(sisRelay('status --help').out).toContain(changed);
+  });
+});
+
+describe('in a checkout that cannot be written', () => {
+  const seesChange = (start?: Start): void => {
+    change(statusFile, told, changed);
+    const { status, out, err } = sisRelay('status --help', start);
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(out).toContain(changed);
+  };
+
+  test('a change is seen, and nothing is said', () => {
+    writeFileSync(kept, 'no folder can be made here');
+    expect(sisRelay('status --help').out).toContain(told);
+    seesChange();
+  });
+
+  // Root can write everywhere, and needs a user who cannot; whom the folders above this one may keep out.
+  const isRoot = process.getuid?.() === 0;
+  const above = project.split(sep).map((_, at, names) => join(sep, ...names.slice(0, at)));
+  const isReached = above.every((folder) => (statSync(folder).mode & 0o001) !== 0);
+  test.skipIf(process.platform === 'win32' || (isRoot && !isReached))(
+    'because it is another user’s, a change is seen',
+    () => {
+      sisRelay('status --help');
+      const folders = [project, kept, ...readdirSync(kept).map((name) => join(kept, name))];
+      for (const folder of folders) chmodSync(folder, 0o555);
+      try {
+        seesChange(isRoot ? { uid: 65_534 } : {});
+      } finally {
+        for (const folder of folders) chmodSync(folder, 0o755);
+      }
+    },
+  );
+});
+
+/** What a command loads, by a line on standard error each. */
+const tellingLoads = `
+  import { registerHooks } from 'node:module';
+  import { writeSync } from 'node:fs';
+  registerHooks({ load: (url, context, next) => { writeSync(2, url + '\\n'); return next(url, context); } });`;
+
+const loadedBy = (line: string): string[] =>
+  sisRelay(line, { hook: tellingLoads }).err.match(/^(?:node|file):.*$/gm) ?? [];
+const packagesOf = (urls: string[]): string[] =>
+  [...new Set(urls.flatMap((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []))].sort();
+
+describe('a command loads what it needs:', () => {
+  test.each(['--version', '--help', 'letters list --help', 'letters list --nope', 'completion bash'])(
+    '%s no more than declarations',
+    (line) => {
+      const urls = loadedBy(line);
+      expect(packagesOf(urls)).toEqual(['commander', 'fastest-levenshtein']);
+      // As a module it evaluates all that it exports, such as Node's undici.
+      expect(urls).not.toContain('node:http');
+      expect(urls.filter((url) => /\/(?:actions|functions)\//.test(url))).toEqual([]);
+    },
+  );
+
+  test('letters list neither functions nor clients that others need', () => {
+    const urls = loadedBy('letters list --stack nothing.json');
+    expect(urls.filter((url) => url.includes('/actions/'))).toEqual([
+      expect.stringContaining('letters/list.ts'),
+    ]);
+    expect(packagesOf(urls)).toContain('zod');
+    expect(
+      packagesOf(urls).filter((name) => /^(?:@aws-sdk\/client-|hono|csv-parse|yauzl)/.test(name)),
+    ).toEqual([]);
+    expect(urls.filter((url) => url.includes('/functions/'))).toEqual([]);
+  });
+});
+
+test('functions that have an integration are known without loading them', async () => {
+  expect(integrationNames()).toEqual([...(await loadIntegrations()).keys()]);
+});
