@@ -13,8 +13,8 @@ import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/c
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { letterOf } from '../../lib/dead-letter.ts';
 import { controlsOf } from './controls.ts';
-import { acts, event, invocations } from './scenarios.ts';
-import { sisActs } from './sis-scenarios.ts';
+import { program } from './program.ts';
+import { event } from './scenarios.ts';
 import type { StackDescription } from './stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -26,7 +26,15 @@ let project: string;
 // A checkout of its own: a developer's stack may be up in this one.
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'sis-relay-checkout-'));
-  for (const name of ['package.json', 'serverless.yml', 'lib', 'functions', 'events', 'test'])
+  for (const name of [
+    'package.json',
+    'serverless.yml',
+    'esbuild.config.ts',
+    'lib',
+    'functions',
+    'events',
+    'test',
+  ])
     await cp(join(root, name), join(project, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
 });
@@ -330,9 +338,7 @@ describe('npm start', () => {
   });
 
   test('plays every function', async () => {
-    const played = [...(await acts()).flat(), ...sisActs.flat(), ...(await invocations())].map(
-      (each) => each.function,
-    );
+    const played = (await program()).map(({ step }) => step.function);
     const files = await readdir(join(project, 'functions'));
     expect([...new Set(played)].sort()).toEqual(files.map((file) => file.replace('.ts', '')).sort());
   });
@@ -351,13 +357,16 @@ describe('npm start', () => {
     await writeFile(file, good);
   });
 
+  const heading = 'sis-relay, all of it on this machine\n';
+
   test.each([
-    ['--fast', /^npm start takes no options\./],
-    ['no such misfortune', /^There is no scenario whose title holds “no such misfortune”\.$/m],
-  ])('with %s says what it takes', async (word, says) => {
+    ['--fast', '', /^npm start takes no options\./],
+    // It says what it is before it has loaded what it plays.
+    ['no such misfortune', heading, /^There is no scenario whose title holds “no such misfortune”\.$/m],
+  ])('with %s says what it takes', async (word, out, says) => {
     const { said, ended } = start(word);
     expect(await ended).toEqual([2, null]);
-    expect(said).toEqual({ out: '', err: expect.stringMatching(says) });
+    expect(said).toEqual({ out, err: expect.stringMatching(says) });
   });
 });
 

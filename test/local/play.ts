@@ -223,11 +223,23 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
 const receiverOf = (body: string, scenario: Scenario): string =>
   /"type":"sis\.([\w-]+)\.v1"/.exec(body)?.[1] ?? scenario.function;
 
+type Played = { problems: string[]; answer: Record<string, unknown> };
+
 /** Invokes a function, and tells what is not as it must be. */
-export async function playInvocation(
+export function playInvocation(
+  invocation: Invocation,
+  options: Omit<PlayOptions, 'follower'>,
+): Promise<Played> {
+  return performInvocation(invocation, options).catch((error) => ({
+    problems: [`it broke off: ${error}`],
+    answer: {},
+  }));
+}
+
+async function performInvocation(
   invocation: Invocation,
   { stack, letters }: Omit<PlayOptions, 'follower'>,
-): Promise<{ problems: string[]; answer: Record<string, unknown> }> {
+): Promise<Played> {
   const { function: name, event, prepare, does, letterOf, answers } = invocation;
   const { lambda, description } = stack;
   const controls = controlsOf(description);

@@ -48,8 +48,16 @@ const learner = 110;
 const instructor = 109;
 const learners = range(401, 440);
 
-/** What the scenarios are played on: messages are hidden for little longer than their functions may work on them. */
-export const scenarioStack = { containersPerFunction: 1, visibilitySeconds: 22 } satisfies StackOptions;
+/**
+ * What the scenarios are played on: messages are hidden for little longer than their functions may work on them, which is not
+ * long, as some scenarios end only when a message would have come back.
+ */
+export const scenarioStack = {
+  containersPerFunction: 1,
+  functionTimeoutMs: 12_000,
+  visibilitySeconds: 14,
+  settings: { WAIT_MAXIMUM_SECONDS: '2', QUEUE_BACKLOG_SECONDS: '3' },
+} satisfies StackOptions;
 
 /** A learner for each scenario, so that nothing of one touches another. */
 export const scenarioSeed = {
@@ -182,22 +190,24 @@ export type Invocation = Pick<
   enables?: Scenario;
 };
 
-export const invocations = async (): Promise<Invocation[]> => [
-  {
+type InvocationName = 'courseExport' | 'comparison' | 'connection' | 'tokens' | 'replay';
+
+export const invocations = async (): Promise<Record<InvocationName, Invocation>> => ({
+  courseExport: {
     title: 'an export of two courses',
     function: 'course-export',
     event: await eventOf('course-export'),
     answers: { outcome: 'complete', message: '2 of 2 org units are complete.' },
     tells: ({ message, files }) => `${message} ${files}`,
   },
-  {
+  comparison: {
     title: 'the platform, compared with what was sent',
     function: 'reconcile',
     event: await eventOf('reconcile'),
     answers: { state: 'whole' },
     tells: ({ entries, findings }) => `known: ${entries}, found: ${findings}`,
   },
-  {
+  connection: {
     title: 'whether the platform takes us, on schedule',
     function: 'connection-check',
     event: await eventOf('connection-check'),
@@ -206,14 +216,17 @@ export const invocations = async (): Promise<Invocation[]> => [
     tells: ({ reachable, credentialAccepted }) =>
       `reachable: ${reachable}, credential accepted: ${credentialAccepted}`,
   },
-  {
+  tokens: {
     title: 'tokens for a new OAuth client, on schedule',
     function: 'token-refresh',
     event: await eventOf('token-refresh'),
     // The old key is taken back, so that nothing else can prove a call.
     prepare: async (controls, { secrets, platform }) => {
       await controls.key(100, 'taken back');
-      await controls.secret(secrets.service, { ...oauthClient, tokenUrl: `${platform}/core/connect/token` });
+      await controls.secret(secrets.service, {
+        ...oauthClient,
+        tokenUrl: `${platform}/core/connect/token`,
+      });
     },
     answers: { refreshed: 1, correct: 0, authorize: 0 },
     tells: ({ refreshed, authorize }) =>
@@ -232,7 +245,7 @@ export const invocations = async (): Promise<Invocation[]> => [
       holds: held('userAttributes', { userId: 403 }, { writes: 1 }),
     },
   },
-  {
+  replay: {
     title: 'a replay: the unknown grade object is there now',
     function: 'dead-letter-replay',
     event: {
@@ -250,7 +263,7 @@ export const invocations = async (): Promise<Invocation[]> => [
     holdsLater: true,
     holds: held('gradeValues', { userId: 404 }, { gradeObjectId: 5999, pointsNumerator: 4, writes: 1 }),
   },
-];
+});
 
 const oauthClient = {
   ...{ type: 'oauth', grant: 'client_credentials' },

@@ -15,7 +15,7 @@ const colours: Record<string, Colour> = { done: 'green', parked: 'red', waiting:
  * whatever its length.
  */
 export function createScreen(
-  longestTitle: number,
+  longestTitle = 0,
   {
     stream = process.stdout,
     isLong = false,
@@ -26,7 +26,6 @@ export function createScreen(
   } = {},
 ) {
   const width = stream.isTTY ? Math.max(60, stream.columns) : Number.POSITIVE_INFINITY;
-  const startedMs = performance.now();
   const counts = new Map<string, Counts>();
   const paint = (colour: Colour, text: string) => styleText(colour, text, { stream });
   const say = (line = '') => stream.write(`${line}\n`);
@@ -47,7 +46,8 @@ export function createScreen(
     return lines.join(`\n${' '.repeat(indent)}`);
   };
 
-  const seconds = () => ((performance.now() - startedMs) / 1000).toFixed(1);
+  // Since the process began.
+  const seconds = () => (performance.now() / 1000).toFixed(1);
   const moment = () => (isLong ? new Date().toTimeString().slice(0, 8) : `${seconds().padStart(5)} s`);
   const indent = isLong ? 24 : 23;
 

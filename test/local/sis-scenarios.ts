@@ -276,13 +276,14 @@ const broken: Invocation = {
 /** What these have the functions warn of. */
 export const expectedWarning = /codes have moved to other org units|waits for a person/;
 
-/** Those of one act may happen at once. */
-export const sisActs: (Scenario | Invocation)[][] = [
-  [filled],
-  [...ids, ...envelopes, polled, first],
-  [moved, second],
-  [accepted, broken],
-];
+export const sisSteps = {
+  filled,
+  messages: [...ids, ...envelopes, polled],
+  moves: [moved, accepted],
+  firstNight: first,
+  /** The second ends only when nothing of the first can have an effect any more. */
+  laterNights: [second, broken],
+};
 
 function countsText({ counts, sent }: Row): string {
   const told = Object.entries(Object(counts)).map(([name, count]) => `${name}: ${count}`);
