@@ -11,7 +11,7 @@ import { readMapping } from '../lib/mapping/mapping.ts';
 import { messageType, parseMessage } from '../lib/message.ts';
 import { mappingFor } from '../lib/snapshots/mapping-file.ts';
 import { snapshotSettings } from '../lib/snapshots/settings-file.ts';
-import { documentOf, examplesIn, sectionOf } from './documents.ts';
+import { documentOf, examplesIn, sectionOf, writtenPart } from './documents.ts';
 import { example } from './local/examples.ts';
 import { contracts } from './package/contract.ts';
 
@@ -131,6 +131,20 @@ describe('documents', () => {
       ['header', 'value'],
       ['tokenUrl', 'apiKey'],
     ]);
+  });
+
+  test('the README’s figures are those of the tables that are measured', () => {
+    const cellsOf = (part: 'costs' | 'term-start', row: string) =>
+      writtenPart(part).split(`\n| ${row} | `)[1]?.split('\n')[0]?.split(' | ') ?? [];
+    const [batch, , , , , , , , together] = cellsOf('costs', '`grade-push`, both comments given');
+    expect(sectionOf('README.md', '## Deploy it')).toContain(
+      `: a million grades cost ${together} in batches of ${batch}.`,
+    );
+    const [used, refused] = cellsOf('term-start', 'headers');
+    expect(sectionOf('README.md', '## Promises').replaceAll('\n', ' ')).toContain(
+      `${used} of the budget is used, and no call is refused.`,
+    );
+    expect(refused).toBe('0.000 %');
   });
 
   test('lib/README.md has each room in its table, in the order in which they may import', () => {

@@ -7,6 +7,7 @@ const root = resolve(import.meta.dirname, '..');
 const files = {
   operations: 'lib/platform/README.md',
   costs: 'lib/config/README.md',
+  start: 'README.md',
   benchmarks: 'test/README.md',
   'term-start': 'test/README.md',
 };

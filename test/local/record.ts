@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Line, recordingOf } from './recording.ts';
+import { writePart } from '../documents.ts';
+import { type Line, recordingOf, sentenceOf } from './recording.ts';
 
-// `npm run record`: plays `npm start` as on a terminal of this width, and draws what it prints into start.svg.
+// `npm run record`: plays `npm start` as on a terminal of this width, and draws what it prints into start.svg, and says in the README how long it took.
 const columns = 112;
 const asTerminal = `data:text/javascript,process.stdout.isTTY=true;process.stdout.columns=${columns}`;
 const child = spawn(process.execPath, ['--import', asTerminal, join(import.meta.dirname, 'start.ts')], {
@@ -19,5 +20,9 @@ for await (const text of createInterface(child.stdout)) {
   process.stdout.write(`${text}\n`);
 }
 const [status] = await ended;
-if (status === 0) writeFileSync(join(import.meta.dirname, 'start.svg'), recordingOf(lines, columns));
+if (status === 0) {
+  const picture = recordingOf(lines, columns);
+  writeFileSync(join(import.meta.dirname, 'start.svg'), picture);
+  writePart('start', sentenceOf(picture));
+}
 process.exitCode = status ?? 1;

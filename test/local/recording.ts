@@ -54,6 +54,12 @@ ${texts.join('\n')}
 `;
 }
 
+/** What the README says of the run that was recorded. */
+export function sentenceOf(picture: string): string {
+  const [, count, seconds] = /✓ (\d+) of \1 scenarios ended as they must, in ([\d.]+) s/.exec(picture) ?? [];
+  return `It plays ${count} scenarios, and took ${Math.round(Number(seconds))} s when this recording was made:\n`;
+}
+
 /** When each line is shown: as it was printed, but that no wait is long and no line comes too soon. */
 function timesOf(lines: Line[]): number[] {
   let shownMs = 0;
