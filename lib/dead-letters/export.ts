@@ -18,6 +18,8 @@ export type Exported = {
 type ExportOptions = ReadOptions & {
   filter: Filter;
   limit?: number | undefined;
+  /** Why letters are revealed. */
+  reason: string;
   audit: Audit;
 };
 
@@ -27,6 +29,7 @@ export const exportLetters = async (
   {
     filter,
     limit,
+    reason,
     audit,
     write,
     ...options
@@ -35,7 +38,7 @@ export const exportLetters = async (
   },
 ): Promise<Exported> => {
   const { letters, limitReached } = await selectLetters(target, { filter, limit }, options.signal);
-  const { end } = await audit.begin({ command: 'letters export', filter });
+  const { end } = await audit.begin({ command: 'letters export', filter, reason });
   const exported: string[] = [];
   try {
     return await withLetters(target, { ...options, letters }, async (inHand) => {

@@ -11,6 +11,7 @@ const exported = async (office: Office, filter = {}, limit?: number) => {
   const found = await exportLetters(office.target, {
     filter,
     limit,
+    reason: 'a test',
     audit: office.audit,
     signal: never,
     write,
@@ -33,7 +34,9 @@ describe('an export', () => {
     expect(count).toBe(2);
     expect(lines.map((line) => JSON.parse(line).kind)).toEqual(['rejected', 'rejected']);
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
-    expect(office.audited.at(-1)).toMatchObject({ command: 'letters export', counts: { exported: 2 } });
+    expect(office.audited.at(-1)).toMatchObject({
+      ...{ command: 'letters export', reason: 'a test', counts: { exported: 2 } },
+    });
   });
 
   test('ends at its limit', async () => {

@@ -40,7 +40,7 @@ const parkTwo = (office: Office) =>
 test('what is a letter still is left out, and said', async () => {
   const { office, file, relay } = await opened();
   await parkTwo(office);
-  await relay(`letters export --to ${file}`);
+  await relay(`letters export --to ${file} --reason r`);
   const said = await relay(`letters import ${file} --yes`);
   expect(said.err).toContain('2 of 2 letters are letters still, or again, and are left out.');
   expect(said).toMatchObject({ status: 1, out: '0 letters can be imported.\n' });
@@ -50,7 +50,7 @@ test('what is a letter still is left out, and said', async () => {
 test('the others of a file are imported, as they were, into the queue and the lists at once', async () => {
   const { office, file, relay, listedIds } = await opened();
   await parkTwo(office);
-  await relay(`letters export --to ${file}`);
+  await relay(`letters export --to ${file} --reason r`);
   await office.park([{ letterId: 'letter-three' }]);
   await relay('letters discard --id letter-one --reason r --yes');
   expect(await listedIds()).not.toContain('letter-one');
@@ -71,7 +71,7 @@ test('the others of a file are imported, as they were, into the queue and the li
 test('imported twice, a file makes no letter twice, whether they tell their ids or not', async () => {
   const { office, file, relay, listedIds } = await opened();
   await parkTwo(office);
-  await relay(`letters export --to ${file}`);
+  await relay(`letters export --to ${file} --reason r`);
   await relay('letters discard --all --reason r --yes');
   expect(await listedIds()).toEqual([]);
   expect(importedIn((await relay(`letters import ${file} --yes --json`)).out)).toMatchObject({ imported: 2 });
@@ -85,7 +85,7 @@ test('imported twice, a file makes no letter twice, whether they tell their ids 
 test('the same letter twice in a file is imported once', async () => {
   const { office, file, relay } = await opened();
   await parkTwo(office);
-  await relay(`letters export --to ${file}`);
+  await relay(`letters export --to ${file} --reason r`);
   await relay('letters discard --all --reason r --yes');
   writeFileSync(file, readFileSync(file, 'utf8').repeat(2));
   const { err } = await relay(`letters import ${file} --dry-run`);
@@ -98,7 +98,7 @@ test('the same letter twice in a file is imported once', async () => {
 test('what the lists have and the queue has lost is imported', async () => {
   const { office, file, relay, listedIds } = await opened();
   await parkTwo(office);
-  await relay(`letters export --to ${file}`);
+  await relay(`letters export --to ${file} --reason r`);
   await office.take(office.deadLetters.url);
   expect(await listedIds()).toHaveLength(2);
   expect(importedIn((await relay(`letters import ${file} --yes --json`)).out)).toMatchObject({ imported: 2 });
@@ -108,7 +108,7 @@ test('what the lists have and the queue has lost is imported', async () => {
 test('of two who import a file at the same time, each letter comes once', async () => {
   const { office, file, relay } = await opened();
   await office.park(Array.from({ length: 12 }, (_, at) => ({ letterId: `letter-${at}` })));
-  await relay(`letters export --to ${file}`);
+  await relay(`letters export --to ${file} --reason r`);
   await relay('letters discard --all --reason r --yes');
   const both = await Promise.all([1, 2].map(() => relay(`letters import ${file} --yes --json`)));
   const counts = both.map(({ out }) => importedIn(out).imported);
@@ -119,7 +119,7 @@ test('of two who import a file at the same time, each letter comes once', async 
 test('a message that went on and is a letter again is not imported beside it', async () => {
   const { office, file, relay } = await opened();
   await office.park([{ letterId: 'letter-one' }]);
-  await relay(`letters export --to ${file}`);
+  await relay(`letters export --to ${file} --reason r`);
   const working = office.work('grade-push', () => ({ kind: 'rejected' }));
   await relay('letters replay --no-probe --yes --canary-wait 10');
   await working.stop();

@@ -92,7 +92,7 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
   test('is exported and imported, and discarded', async () => {
     const { office, relay, body, deepId } = await opened(levels);
     const file = join(folder, `${deepId}.jsonl`);
-    await relay(`letters export --kind unreadable --to ${file}`);
+    await relay(`letters export --kind unreadable --to ${file} --reason r`);
     expect(JSON.parse(readFileSync(file, 'utf8')).body).toBe(body);
     const { out } = await relay('letters discard --kind unreadable --reason r --yes --json');
     expect(documentIn(out)).toMatchObject({ result: { discarded: 1 } });

@@ -155,6 +155,7 @@ test('a replay, a discard and an export name the letters that they were done to'
     ...{
       ...common,
       filter: { kind: ['invalid'] as const },
+      reason: 'a test',
       write: async (line: string) => void written.push(line),
     },
   });

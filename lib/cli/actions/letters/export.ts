@@ -4,14 +4,14 @@ import { exportLines } from '../../print/changes.ts';
 
 export const act = async (
   context: CommandContext,
-  { to: file, limit }: { to: string; limit?: number },
+  { to: file, reason, limit }: { to: string; reason: string; limit?: number },
 ): Promise<void> => {
   const isPiped = file === '-';
   const { target, filter, audit, terminal, signal, print, withProgress, finish } = isPiped
     ? context.besideData()
     : context;
   const result = await withProgress('Reading letters', (onProgress) => {
-    const options = { filter, limit, signal, onProgress, audit };
+    const options = { filter, reason, limit, signal, onProgress, audit };
     return isPiped
       ? exportLetters(target, { ...options, write: terminal.write })
       : exportToFile(target, { ...options, file });

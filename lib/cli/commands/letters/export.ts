@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { action } from '../../action.ts';
 import type { Cli } from '../../command-context.ts';
-import { addFilterOptions, wholeNumber } from '../../options.ts';
+import { addFilterOptions, reasonText, wholeNumber } from '../../options.ts';
 
 export const addExport = (letters: Command, cli: Cli): void => {
   addFilterOptions(
@@ -10,6 +10,7 @@ export const addExport = (letters: Command, cli: Cli): void => {
       .description('writes letters to a file, whole and unmasked, and leaves them where they are'),
   )
     .requiredOption('--to <file>', 'a new file, which nobody else may read; -: standard output')
+    .requiredOption('--reason <text>', 'why they are revealed, for the audit log', reasonText)
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .addHelpText('after', examples)
     .action(action(cli, () => import('../../actions/letters/export.ts')));
@@ -17,6 +18,6 @@ export const addExport = (letters: Command, cli: Cli): void => {
 
 const examples = `
 Examples:
-  sis-relay letters export --to letters.jsonl
-  sis-relay letters export --kind unknown-source --to unknown.jsonl
-  sis-relay letters export --to - | gzip > letters.jsonl.gz`;
+  sis-relay letters export --to letters.jsonl --reason "kept beyond 14 days"
+  sis-relay letters export --kind unknown-source --to unknown.jsonl --reason "asked the SIS"
+  sis-relay letters export --to - --reason "for the SIS" | gzip > letters.jsonl.gz`;

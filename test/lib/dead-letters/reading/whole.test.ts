@@ -121,7 +121,13 @@ describe('a letter that says where its message lies', () => {
     const address = await parkWhole(office, large);
     const lines: string[] = [];
     const write = async (line: string) => void lines.push(line);
-    await exportLetters(office.target, { filter: {}, audit: office.audit, signal: never, write });
+    await exportLetters(office.target, {
+      filter: {},
+      reason: 'r',
+      audit: office.audit,
+      signal: never,
+      write,
+    });
     const bodies = lines.map((line) => JSON.parse(line).body);
     expect(bodies.sort()).toEqual([small, large].sort());
     await discardLetters(office.target, {
@@ -206,7 +212,7 @@ describe('a letter whose message is not where it should be', () => {
     ).rejects.toThrow(/There is nothing to edit, as its message cannot be fetched/);
     const lines: string[] = [];
     const write = async (line: string) => void lines.push(line);
-    await exportLetters(target, { filter: {}, audit: office.audit, signal: never, write });
+    await exportLetters(target, { filter: {}, reason: 'r', audit: office.audit, signal: never, write });
     expect(lines.map((line) => JSON.parse(line).attributes.whole)).toEqual([
       { type: 'String', text: address },
     ]);
