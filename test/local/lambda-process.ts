@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { transformSync } from 'esbuild';
 
 export type FunctionProcess = ReturnType<typeof startProcess>;
 
@@ -28,7 +28,7 @@ const awsRuntimePath = resolve(import.meta.dirname, 'aws-runtime.ts');
 /** Starts a runtime with this environment and nothing of its own but PATH, HOME, TMPDIR and where compiled code is kept. */
 export function startProcess({ taskRoot, awsRuntime, env, temporary, onLog, onEnd }: ProcessOptions) {
   // Stripping its types in each process would add 30 ms and 17 MB to every cold start.
-  runtime ??= stripTypeScriptTypes(readFileSync(runtimePath, 'utf8'));
+  runtime ??= transformSync(readFileSync(runtimePath, 'utf8'), { loader: 'ts', format: 'esm' }).code;
   const program = awsRuntime ? [awsRuntimePath] : ['--input-type=module', '--eval', runtime];
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const folder = mkdtempSync(join(temporary, 'container-'));
