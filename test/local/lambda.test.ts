@@ -65,6 +65,9 @@ async function isRunning(pid: number) {
   }
 }
 
+/** What the functions of the project do not need in any of their tests. */
+const isLong = { tags: ['long'] };
+
 const pidOf = (lambda: Lambda) => lambda.containers('f')[0]?.pid ?? 0;
 
 describe('a function', () => {
@@ -78,7 +81,7 @@ describe('a function', () => {
     expect(result).not.toHaveProperty('payload.pid', process.pid);
   });
 
-  test('that returns nothing answers null', async () => {
+  test('that returns nothing answers null', isLong, async () => {
     const { invoke } = await lambdaOf(returning('undefined'));
     expect(await invoke()).toEqual({ ok: true, payload: null });
   });
@@ -92,14 +95,14 @@ describe('a function', () => {
     expect(await invoke({ n: 1 })).toEqual({ ok: true, payload: 2 });
   });
 
-  test('is found in its file by a dotted name', async () => {
+  test('is found in its file by a dotted name', isLong, async () => {
     const { invoke } = await lambdaOf('export const api = { v1: async () => "nested" };', {
       handler: 'functions/f.api.v1',
     });
     expect(await invoke()).toEqual({ ok: true, payload: 'nested' });
   });
 
-  test('sees Lambda’s context', async () => {
+  test('sees Lambda’s context', isLong, async () => {
     const { invoke } = await lambdaOf(returning('{ ...context, left: context.getRemainingTimeInMillis() }'), {
       env: { AWS_REGION: 'eu-west-1' },
       memoryMb: 256,
@@ -117,21 +120,25 @@ describe('a function', () => {
     expect(payload.left).toBeLessThanOrEqual(20_000);
   });
 
-  test('sees the environment that it was given, PATH, HOME, a folder for temporary files, where compiled code is kept, and Lambda’s variables', async () => {
-    process.env.ONLY_IN_THE_PARENT = 'leak';
-    const { invoke } = await lambdaOf(returning('process.env'), { env: { QUEUE: 'here' } });
-    const { payload } = (await invoke()) as { payload: Record<string, string> };
-    delete process.env.ONLY_IN_THE_PARENT;
-    expect(payload).toMatchObject({
-      QUEUE: 'here',
-      AWS_LAMBDA_FUNCTION_NAME: 'f',
-      LAMBDA_TASK_ROOT: taskRoot,
-    });
-    const others = Object.keys(payload).filter(
-      (name) => !/^(_HANDLER|_X_AMZN_TRACE_ID|(AWS|LAMBDA)_.*|NODE_COMPILE_CACHE)$/.test(name),
-    );
-    expect(others.toSorted()).toEqual(['HOME', 'PATH', 'QUEUE', 'TMPDIR', 'TZ']);
-  });
+  test(
+    'sees the environment that it was given, PATH, HOME, a folder for temporary files, where compiled code is kept, and Lambda’s variables',
+    isLong,
+    async () => {
+      process.env.ONLY_IN_THE_PARENT = 'leak';
+      const { invoke } = await lambdaOf(returning('process.env'), { env: { QUEUE: 'here' } });
+      const { payload } = (await invoke()) as { payload: Record<string, string> };
+      delete process.env.ONLY_IN_THE_PARENT;
+      expect(payload).toMatchObject({
+        QUEUE: 'here',
+        AWS_LAMBDA_FUNCTION_NAME: 'f',
+        LAMBDA_TASK_ROOT: taskRoot,
+      });
+      const others = Object.keys(payload).filter(
+        (name) => !/^(_HANDLER|_X_AMZN_TRACE_ID|(AWS|LAMBDA)_.*|NODE_COMPILE_CACHE)$/.test(name),
+      );
+      expect(others.toSorted()).toEqual(['HOME', 'PATH', 'QUEUE', 'TMPDIR', 'TZ']);
+    },
+  );
 
   test('has a folder for temporary files until it ends, also when it is killed', async () => {
     const { lambda, invoke } = await lambdaOf(
@@ -164,7 +171,7 @@ describe('a function', () => {
     }
   });
 
-  test('has its last words in the log before its end is known', async () => {
+  test('has its last words in the log before its end is known', isLong, async () => {
     const { invoke, lines } = await lambdaOf(
       `export const handler = async () => {
         for (let i = 0; i < 2000; i += 1) console.log('é'.repeat(100), i);
@@ -177,7 +184,7 @@ describe('a function', () => {
     }
   });
 
-  test('that is not known is refused', async () => {
+  test('that is not known is refused', isLong, async () => {
     const { lambda } = await lambdaOf(returning('1'));
     await expect(lambda.invoke('g', {})).rejects.toThrow('There is no function g, only f');
   });
@@ -194,7 +201,7 @@ describe('a failure', () => {
     expect(lines[0]).toBe('f: TypeError: no such thing');
   });
 
-  test('of an answer that is no JSON is one of the handler', async () => {
+  test('of an answer that is no JSON is one of the handler', isLong, async () => {
     const { invoke } = await lambdaOf(returning('1n'));
     expect(await invoke()).toMatchObject({ ok: false, error: { errorType: 'TypeError' } });
   });
@@ -221,6 +228,7 @@ describe('a failure', () => {
     ],
   ] as const)(
     'of a file that %s is answered, and tried again by the next invocation',
+    isLong,
     async ([, source, errorType, message]) => {
       const { invoke } = await lambdaOf(source);
       for (const _ of [1, 2]) {
@@ -235,12 +243,12 @@ describe('a failure', () => {
   test.for([
     ['functions/none.handler', 'Runtime.ImportModuleError'],
     ['handler', 'Runtime.MalformedHandlerName'],
-  ] as const)('of the handler %s is %s', async ([handler, errorType]) => {
+  ] as const)('of the handler %s is %s', isLong, async ([handler, errorType]) => {
     const { invoke } = await lambdaOf(returning('1'), { handler });
     expect(await invoke()).toMatchObject({ ok: false, error: { errorType } });
   });
 
-  test('of a folder that is missing is answered', async () => {
+  test('of a folder that is missing is answered', isLong, async () => {
     const { invoke } = await lambdaOf(returning('1'), { taskRoot: join(taskRoot, 'none') });
     const errorMessage = expect.stringContaining('ENOENT');
     expect(await invoke()).toEqual({ ok: false, error: { errorType: 'Runtime.ExitError', errorMessage } });
@@ -261,7 +269,7 @@ describe('a failure', () => {
     expect(await isRunning(pid)).toBe(false);
   });
 
-  test('to answer in time ends a process in an endless loop', async () => {
+  test('to answer in time ends a process in an endless loop', isLong, async () => {
     const { invoke } = await lambdaOf(
       'export const handler = async ({ loop }) => { while (loop); return 1; };',
       { timeoutMs: 1_000 },
@@ -295,7 +303,7 @@ describe('a failure', () => {
   test.for([
     ['setTimeout(() => { throw new RangeError("later"); })', 'RangeError'],
     ['Promise.reject(new RangeError("later"))', 'Runtime.UnhandledPromiseRejection'],
-  ] as const)('that nobody catches (%s) is the invocation’s', async ([raise, errorType]) => {
+  ] as const)('that nobody catches (%s) is the invocation’s', isLong, async ([raise, errorType]) => {
     const { invoke } = await lambdaOf(
       `export const handler = () => { ${raise}; return new Promise((end) => setTimeout(end, 1e6)); };`,
     );
@@ -333,7 +341,7 @@ describe('containers', () => {
     };
   }
 
-  test('are kept for the next invocation', async () => {
+  test('are kept for the next invocation', isLong, async () => {
     const { invoke, lambda } = await lambdaOf(counting, { maximumConcurrency: 3 });
     const results = [await invoke(), await invoke(), await invoke()];
     expect(results).toEqual([1, 2, 3].map((n) => ({ ok: true, payload: { n, pid: pidOf(lambda) } })));
@@ -367,7 +375,7 @@ describe('containers', () => {
     expect(pidOf(lambda)).not.toBe(pid);
   });
 
-  test('that are killed idle cost no invocation', async () => {
+  test('that are killed idle cost no invocation', isLong, async () => {
     const { invoke, lambda } = await lambdaOf(counting);
     await invoke();
     const pid = lambda.kill('f');
@@ -376,7 +384,7 @@ describe('containers', () => {
     await eventually(() => isRunning(pid!)).toBe(false);
   });
 
-  test('that are not there cannot be killed', async () => {
+  test('that are not there cannot be killed', isLong, async () => {
     const { lambda } = await lambdaOf(counting);
     expect(lambda.kill('f')).toBeUndefined();
     expect(lambda.containers('f')).toEqual([]);
@@ -401,7 +409,7 @@ describe('containers', () => {
     ]);
   });
 
-  test('that are recycled at work finish first', async () => {
+  test('that are recycled at work finish first', isLong, async () => {
     const gate = await startGate();
     const { invoke, lambda } = await lambdaOf(waiting(gate.url));
     const running = invoke('first');
@@ -418,12 +426,12 @@ describe('containers', () => {
     expect(first).not.toHaveProperty('payload.pid', pidOf(lambda));
   });
 
-  test('keep an invocation that is longer than Node’s keep-alive of 5 seconds', async () => {
+  test('keep an invocation that is longer than Node’s keep-alive of 5 seconds', isLong, async () => {
     const { invoke } = await lambdaOf(
       'export const handler = () => new Promise((end) => setTimeout(end, 6_000, "late"));',
     );
     expect(await invoke()).toEqual({ ok: true, payload: 'late' });
-  }, 20_000);
+  });
 
   test('do nothing between invocations when they are frozen, and go on with the next', async () => {
     const ticking = 'let n = 0; setInterval(() => { n += 1; }, 5); export const handler = async () => n;';
@@ -487,7 +495,7 @@ describe('when the parent is gone', () => {
     // Without an exit of its own: it ends only because nothing is left open.
     ['idle', 'true', 'close'],
     ['working', 'false', 'close'],
-  ] as const)('no process stays (%s, frozen %s, %s)', async ([source, freeze, end]) => {
+  ] as const)('no process stays (%s, frozen %s, %s)', isLong, async ([source, freeze, end]) => {
     const folder = await mkdtemp(join(tmpdir(), 'lambda-parent-'));
     await mkdir(join(folder, 'functions'));
     await writeFile(join(folder, 'functions', `${source}.mjs`), sources[source]);
