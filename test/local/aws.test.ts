@@ -24,13 +24,11 @@ import {
   SetQueueAttributesCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
+import { passingTime } from './passing-time.ts';
 
-// Room for a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 30_000 });
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
-
+const time = passingTime();
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
 let sqs: SQSClient;
 let s3: S3Client;
@@ -110,7 +108,7 @@ describe('the server', () => {
       await poll;
       sqs.destroy();`;
     // The process ends by itself only when nothing is left open.
-    const options = { cwd: import.meta.dirname, timeout: 10_000 };
+    const options = { cwd: import.meta.dirname };
     await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], options);
   });
 });
@@ -200,6 +198,7 @@ describe('a queue', () => {
   ] as const)('answers a long poll as soon as a message %s', async ([, arrive]) => {
     const poll = receive(queue.url, 20);
     await arrive();
+    time.pass(1_000);
     expect((await poll).map(({ Body }) => Body)).toEqual(['late']);
   });
 
@@ -207,7 +206,11 @@ describe('a queue', () => {
     await send('again');
     const [message] = await receive();
     await setVisibility(message!, 1);
-    const [again] = await receive(queue.url, 20);
+    const poll = receive(queue.url, 20);
+    // The poll has begun.
+    expect(await receive()).toEqual([]);
+    time.pass(1_000);
+    const [again] = await poll;
     expect(again?.Attributes?.ApproximateReceiveCount).toBe('2');
   });
 
@@ -330,7 +333,8 @@ describe('a fault', () => {
   test('ends when its time is over, or it is taken away', async () => {
     await fault({ name: name(), forMs: 1_000, type: 'ThrottlingException' });
     expect(await codeOf(send('a'))).toBe('ThrottlingException');
-    await eventually(() => codeOf(send('a'))).toBe('no error');
+    time.pass(1_000);
+    expect(await codeOf(send('a'))).toBe('no error');
     await fault({ name: name(), status: 500 });
     expect(await codeOf(send('a'))).toBe('InternalServiceError');
     await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });

@@ -17,13 +17,23 @@ import { localClient } from './aws.ts';
 import type { Operation, Update } from './durable-execution.ts';
 import { type DurableExecutions, startDurableExecutions } from './durable-executions.ts';
 import type { InvokeResult } from './lambda-runtime-api.ts';
+import { passingTime } from './passing-time.ts';
 
 const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:long';
 const durable = { functionArn, executionTimeoutMs: 60_000 };
+const time = passingTime();
+/** What is said to a callback while it is waited for. */
+let answering: Promise<void> | undefined;
+/** What is waited for much longer, somebody ends. */
+const pause = async (ms: number, signal: AbortSignal): Promise<unknown> => {
+  await answering;
+  return ms > 2_000 ? sleep(ms, undefined, { signal }) : time.pass(ms);
+};
 let engine: DurableExecutions;
 
 beforeEach(async () => {
-  engine = await startDurableExecutions({ pageSize: 3, quotas: { writtenBytes: 1_000_000 } });
+  answering = undefined;
+  engine = await startDurableExecutions({ pageSize: 3, quotas: { writtenBytes: 1_000_000 }, pause });
   const { region, credentials } = localClient(engine.url);
   Object.assign(process.env, {
     AWS_ENDPOINT_URL_LAMBDA: engine.url,
@@ -172,7 +182,6 @@ describe('a callback', () => {
   /** Asks once, and is told the end of it at its next call. */
   const ask = async (options: Update['CallbackOptions'], answer: (callbackId: string) => Promise<void>) => {
     let told: Operation | undefined;
-    let answering: Promise<void> | undefined;
     const result = await engine.run({}, durable, async (payload) => {
       const { InitialExecutionState } = payload as { InitialExecutionState: { Operations: Operation[] } };
       told = InitialExecutionState.Operations.find(({ Id }) => Id === 'asked');
@@ -275,7 +284,7 @@ describe('a callback', () => {
     });
     const begunMs = Date.now();
     const silent = await ask({ TimeoutSeconds: 30, HeartbeatTimeoutSeconds: 1 }, async (id) => {
-      await sleep(600);
+      time.pass(600);
       expect(await callbacks(id, 'heartbeat')).toEqual({ status: 200, name: null });
     });
     expect(silent.told).toMatchObject({

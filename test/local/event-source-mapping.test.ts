@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   ChangeMessageVisibilityCommand,
@@ -10,15 +9,14 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
 import { mapQueue, type QueueMapping } from './event-source-mapping.ts';
 import { type InvokeResult, startLambda } from './lambda.ts';
+import { passingTime } from './passing-time.ts';
 
-// Room for a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 30_000 });
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
-
+const time = passingTime();
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
 let sqs: SQSClient;
 let queue: { url: string; arn: string };
@@ -101,7 +99,7 @@ describe('an event', () => {
         },
       }),
     );
-    await eventually(() => events.length).toBe(1);
+    await expect.poll(() => events.length).toBe(1);
     const lists = { stringListValues: [], binaryListValues: [] };
     expect(events[0]).toEqual({
       Records: [
@@ -133,7 +131,7 @@ describe('an event', () => {
   test('holds at most a batch', async () => {
     await sendAll('1', '2', '3', '4', '5');
     const { events } = map(async () => succeed(), { batchSize: 2 });
-    await eventually(() => bodiesOf(events).flat().length).toBe(5);
+    await expect.poll(() => bodiesOf(events).flat().length).toBe(5);
     expect(events.every(({ Records }) => Records.length <= 2)).toBe(true);
   });
 
@@ -141,7 +139,7 @@ describe('an event', () => {
     const bodies = Array.from({ length: 48 }, (_, at) => `${at}`);
     for (let at = 0; at < bodies.length; at += 10) await sendAll(...bodies.slice(at, at + 10));
     const { events, errors } = map(async () => succeed(), { batchSize: 25 });
-    await eventually(counts).toEqual([0, 0]);
+    await expect.poll(counts).toEqual([0, 0]);
     expect(bodiesOf(events).map((batch) => batch.length)).toEqual([25, 23]);
     expect(new Set(bodiesOf(events).flat())).toEqual(new Set(bodies));
     expect(errors).toEqual([]);
@@ -157,7 +155,7 @@ describe('a batch', () => {
   ] as const)('that is answered with %s is deleted', async ([, answer]) => {
     await sendAll('a', 'b');
     const { events, errors } = map(async () => succeed(answer));
-    await eventually(counts).toEqual([0, 0]);
+    await expect.poll(counts).toEqual([0, 0]);
     expect(bodiesOf(events)).toEqual([['a', 'b']]);
     expect(errors).toEqual([]);
   });
@@ -175,8 +173,10 @@ describe('a batch', () => {
       );
       return succeed({ batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) });
     });
-    await eventually(() => bodiesOf(events)).toEqual([['done', 'wait', 'soon', 'done too'], ['soon']]);
-    await eventually(counts).toEqual([0, 1]);
+    await expect.poll(counts).toEqual([0, 2]);
+    time.pass(1_000);
+    await expect.poll(() => bodiesOf(events)).toEqual([['done', 'wait', 'soon', 'done too'], ['soon']]);
+    await expect.poll(counts).toEqual([0, 1]);
     expect(events[1]?.Records[0]?.attributes.ApproximateReceiveCount).toBe('2');
     expect(errors).toEqual([]);
   });
@@ -193,7 +193,7 @@ describe('a batch', () => {
   ] as const)('that is answered with %s is left as it is, and that is told', async ([, answer, reason]) => {
     await sendAll('a', 'b');
     const { errors } = map(async () => succeed(answer));
-    await eventually(() => errors).toEqual([expect.stringContaining(reason)]);
+    await expect.poll(() => errors).toEqual([expect.stringContaining(reason)]);
     expect(await counts()).toEqual([0, 2]);
   });
 
@@ -201,14 +201,14 @@ describe('a batch', () => {
     await sendAll('a', 'b');
     const error = { errorType: 'Sandbox.Timedout', errorMessage: 'too late' };
     const { errors } = map(async () => ({ ok: false, error }));
-    await eventually(() => errors).toEqual(['the function failed: Sandbox.Timedout: too late']);
+    await expect.poll(() => errors).toEqual(['the function failed: Sandbox.Timedout: too late']);
     expect(await counts()).toEqual([0, 2]);
   });
 
   test('that cannot be brought to the function is left as it is, and that is told', async () => {
     await sendAll('a');
     const { errors } = map(() => Promise.reject(new Error('no such function')));
-    await eventually(() => errors).toEqual(['no such function']);
+    await expect.poll(() => errors).toEqual(['no such function']);
     expect(await counts()).toEqual([0, 1]);
   });
 });
@@ -222,7 +222,7 @@ describe('a deletion', () => {
     await sendAll('a', 'b', 'c');
     await fault({ action: 'DeleteMessageBatch', times: 2, ...effect });
     const { events, errors } = map(async () => succeed());
-    await eventually(counts).toEqual([0, 0]);
+    await expect.poll(counts).toEqual([0, 0]);
     expect(events).toHaveLength(1);
     expect(errors).toEqual([]);
   });
@@ -231,7 +231,7 @@ describe('a deletion', () => {
     await sendAll('gone', 'stays');
     await fault({ action: 'DeleteMessageBatch', failedEntries: 1 });
     const { events, errors } = map(async () => succeed());
-    await eventually(() => errors.length).toBe(1);
+    await expect.poll(() => errors.length).toBe(1);
     const [stays] = events[0]?.Records ?? [];
     expect(errors[0]).toContain(stays?.messageId);
     expect(await counts()).toEqual([0, 1]);
@@ -246,12 +246,12 @@ describe('polling', () => {
       pollers: 3,
     });
     await sendAll('1', '2', '3', '4', '5');
-    await eventually(counts).toEqual([2, 3]);
+    await expect.poll(counts).toEqual([2, 3]);
     releases.shift()?.();
-    await eventually(() => events.length).toBe(4);
+    await expect.poll(() => events.length).toBe(4);
     expect(releases).toHaveLength(3);
     const timer = setInterval(() => releases.shift()?.(), 5);
-    await eventually(counts).toEqual([0, 0]);
+    await expect.poll(counts).toEqual([0, 0]);
     clearInterval(timer);
   });
 
@@ -259,7 +259,7 @@ describe('polling', () => {
     let release = () => {};
     const { events, mapping } = map(() => new Promise((resolve) => (release = () => resolve(succeed()))));
     await sendAll('in flight');
-    await eventually(() => events.length).toBe(1);
+    await expect.poll(() => events.length).toBe(1);
     const order: string[] = [];
     const stopped = mapping.stop().then(() => order.push('stopped'));
     await sendAll('later');
@@ -275,7 +275,7 @@ describe('polling', () => {
     await fault({ action: 'ReceiveMessage', times: 2, status: 500 });
     const { events, errors } = map(async () => succeed());
     await sendAll('at last');
-    await eventually(() => bodiesOf(events)).toEqual([['at last']]);
+    await expect.poll(() => bodiesOf(events)).toEqual([['at last']]);
     expect(errors).toHaveLength(2);
   });
 
@@ -288,13 +288,13 @@ describe('polling', () => {
     };
     map(async () => succeed(), { onError });
     await sqs.send(new DeleteQueueCommand({ QueueUrl: queue.url }));
-    await eventually(() => errors.length).toBeGreaterThan(2);
+    await expect.poll(() => errors.length).toBeGreaterThan(2);
     expect(errors[0]).toContain('does not exist');
     expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(390);
   });
 
   test('brings messages to a function in a process of its own, and its answer decides over each', async () => {
-    const taskRoot = await mkdtemp(join(tmpdir(), 'mapping-'));
+    const taskRoot = temporaryFolder();
     await mkdir(join(taskRoot, 'functions'));
     const source = `export const handler = async ({ Records }) => ({
       batchItemFailures: Records.filter(({ body }) => body === 'fail').map(({ messageId }) => ({ itemIdentifier: messageId })),
@@ -310,10 +310,9 @@ describe('polling', () => {
     const lambda = await startLambda({ functions: { f: configuration } });
     await sendAll('a', 'fail', 'b', 'c');
     const { errors, mapping } = map((event) => lambda.invoke('f', event), { pollers: 2, batchSize: 2 });
-    await eventually(counts).toEqual([0, 1]);
+    await expect.poll(counts).toEqual([0, 1]);
     await mapping.stop();
     await lambda.close();
-    await rm(taskRoot, { recursive: true });
     expect(errors).toEqual([]);
   });
 });

@@ -1,30 +1,27 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { type FunctionConfiguration, type Lambda, startLambda } from './lambda.ts';
 
-// Room for a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 30_000 });
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+const eventually = <T>(look: () => T) => expect.poll(look);
 
 let taskRoot: string;
 const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
-  taskRoot = await mkdtemp(join(tmpdir(), 'lambda-'));
+  taskRoot = temporaryFolder();
   await mkdir(join(taskRoot, 'functions'));
 });
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });
-afterAll(() => rm(taskRoot, { recursive: true }));
 
 /** A function `f` whose file holds this source. */
 async function lambdaOf(
@@ -496,7 +493,7 @@ describe('when the parent is gone', () => {
     ['idle', 'true', 'close'],
     ['working', 'false', 'close'],
   ] as const)('no process stays (%s, frozen %s, %s)', isLong, async ([source, freeze, end]) => {
-    const folder = await mkdtemp(join(tmpdir(), 'lambda-parent-'));
+    const folder = temporaryFolder();
     await mkdir(join(folder, 'functions'));
     await writeFile(join(folder, 'functions', `${source}.mjs`), sources[source]);
     await writeFile(join(folder, 'parent.ts'), parent);
@@ -512,6 +509,5 @@ describe('when the parent is gone', () => {
     if (end === 'SIGKILL' || end === 'SIGINT') child.kill(end);
     await exit;
     await eventually(() => isRunning(pid)).toBe(false);
-    await rm(folder, { recursive: true });
   });
 });

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   CompleteMultipartUploadCommand,
@@ -11,12 +10,11 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { localClient, startQueuesAndFiles } from './aws.ts';
 import type { ObjectNotice } from './object-notices.ts';
 import { startStack } from './stack.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
 let s3: S3Client;
@@ -36,7 +34,7 @@ test('each object that is put, copied or completed is told once, as S3 does', as
   const Bucket = 'files';
   const put = new PutObjectCommand({ Bucket, Key: 'snapshots/night 1+ä.zip', Body: 'four' });
   const { ETag } = await s3.send(put);
-  await vi.waitFor(() => expect(told).toHaveLength(1));
+  await expect.poll(() => told).toHaveLength(1);
   expect(told).toEqual([
     expect.objectContaining({
       ...{ eventVersion: '2.1', eventSource: 'aws:s3', eventName: 'ObjectCreated:Put' },
@@ -61,9 +59,9 @@ test('each object that is put, copied or completed is told once, as S3 does', as
       ...{ Bucket, Key, UploadId, MultipartUpload: { Parts: [{ PartNumber: 1, ETag: uploaded.ETag }] } },
     }),
   );
-  await vi.waitFor(() => expect(told).toHaveLength(2));
+  await expect.poll(() => told).toHaveLength(2);
   await s3.send(new CopyObjectCommand({ Bucket, Key: 'copy.csv', CopySource: `${Bucket}/${Key}` }));
-  await vi.waitFor(() => expect(told).toHaveLength(3));
+  await expect.poll(() => told).toHaveLength(3);
   expect(told.map(({ eventName }) => eventName).slice(1)).toEqual([
     ...['ObjectCreated:CompleteMultipartUpload', 'ObjectCreated:Copy'],
   ]);
@@ -72,7 +70,7 @@ test('each object that is put, copied or completed is told once, as S3 does', as
 
 /** Instead of a function of the project, one that says what it was invoked with. */
 const standIn = async (name: string): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'sis-relay-stand-in-'));
+  const folder = temporaryFolder();
   await mkdir(join(folder, 'functions'));
   const code = 'export const handler = async (event) => console.log(JSON.stringify(event));\n';
   await writeFile(join(folder, 'functions', `${name}.js`), code);
@@ -98,10 +96,7 @@ test('a zip or a table under snapshots/ in the bucket of the stack starts its fu
   ])
     await client.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }));
   const keysTold = () => lines.flatMap((line) => /snapshots?[\w-]*\/[\w.]+/.exec(line)?.[0] ?? []).sort();
-  await vi.waitFor(() => expect(keysTold()).toEqual(['snapshots/b.csv', 'snapshots/night.zip']), {
-    timeout: 20_000,
-  });
+  await expect.poll(keysTold).toEqual(['snapshots/b.csv', 'snapshots/night.zip']);
   client.destroy();
   await stack.close();
-  await rm(taskRoot, { recursive: true });
 });

@@ -1,26 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-
-// Room for a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 30_000 });
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const runtimePath = join(import.meta.dirname, 'runtime.ts');
 let folder: string;
 let stop = async () => {};
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'runtime-'));
+beforeAll(() => {
+  folder = temporaryFolder();
 });
 afterEach(() => stop());
-afterAll(() => rm(folder, { recursive: true }));
 
 /** The runtime as a process, against a Runtime API that keeps what is said to it. */
 async function run(source: string) {
@@ -51,7 +46,7 @@ async function run(source: string) {
     await exit;
   };
   async function invoke(id: string, event: unknown) {
-    await eventually(() => waiting.length).toBe(1);
+    await expect.poll(() => waiting.length).toBe(1);
     waiting
       .shift()
       ?.writeHead(200, {
@@ -66,7 +61,7 @@ async function run(source: string) {
 }
 
 const said = async (calls: unknown[], length = 1) => {
-  await eventually(() => calls.length).toBe(length);
+  await expect.poll(() => calls.length).toBe(length);
   return calls;
 };
 
@@ -115,7 +110,7 @@ test.for(['waits for an invocation', 'is at work'] as const)(
   async (state) => {
     const runtime = await run('export const handler = () => new Promise((end) => setTimeout(end, 1e6));');
     if (state === 'is at work') await runtime.invoke('one', {});
-    else await eventually(() => runtime.waiting.length).toBe(1);
+    else await expect.poll(() => runtime.waiting.length).toBe(1);
     runtime.server.closeAllConnections();
     expect(await runtime.exit).toEqual([1, null]);
   },
