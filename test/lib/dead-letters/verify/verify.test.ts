@@ -1,20 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendAll } from '../../../../lib/aws/batches.ts';
-import { createDynamoDb } from '../../../../lib/aws/dynamodb.ts';
 import { countsOf } from '../../../../lib/dead-letters/reading/queue.ts';
 import type { Verified } from '../../../../lib/dead-letters/verify/verify.ts';
-import { localClient } from '../../../local/aws.ts';
 import { example } from '../../../local/examples.ts';
 import { localOffice } from '../../cli/local-office.ts';
 import { eventBody } from '../../cli/office.ts';
 import { documentIn, typed } from '../../cli/typed.ts';
 
 const office = localOffice({
-  functions: ['submission-upload', 'grade-object-create', 'news-item-create'],
+  inProcess: ['submission-upload', 'grade-object-create', 'news-item-create'],
   // What is not answered is parked at once, and not looked up later by its function.
-  settings: { WAIT_LONGEST_HOURS: '0.0000001', LEDGER_GRACE_SECONDS: '3600' },
+  settings: { WAIT_LONGEST_HOURS: '0.0000001', LEDGER_GRACE_SECONDS: '300' },
 });
 
 const taken = [401, 402, 403, 404, 405, 406];
@@ -32,21 +30,11 @@ const send = async (name: string, bodies: string[]): Promise<void> => {
     bodies.map((body) => ({ body, attributes: {} })),
   );
 };
-/** As if so much time had passed that no call which was sent can act any more. */
-const graceIsOver = async (): Promise<void> => {
-  const { lambda, description } = office.stack();
-  // They remember what they wrote into the ledger.
-  for (const name of ['submission-upload', 'grade-object-create']) await lambda?.recycle(name);
-  const { dynamodb: url, table: TableName } = description;
-  const dynamodb = createDynamoDb(localClient(url));
-  const { Items = [] } = await dynamodb.call('Scan', { TableName });
-  for (const { resource } of Items as { resource: object }[])
-    await dynamodb.call('UpdateItem', {
-      ...{ TableName, Key: { resource } },
-      UpdateExpression: 'SET leaseMs = :past, graceEndsMs = :past',
-      ExpressionAttributeValues: { ':past': { N: String(Date.now()) } },
-    });
-};
+/** The grace period of all calls that were sent is over, for everybody. */
+const noCallCanActAnyMore = () =>
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_000, shouldAdvanceTime: true });
+afterAll(() => void vi.useRealTimers());
+
 const lettersAre = async (count: number): Promise<void> => {
   const { sqs, description } = office.stack();
   while ((await countsOf({ sqs, url: description.deadLetters })).visible < count) await sleep(50);
@@ -114,7 +102,7 @@ test('a call that may still act is not called absent', async () => {
 test('each letter is told apart, with whom it is about and why, and nothing is changed unasked', async () => {
   const { sqs, description } = office.stack();
   const controls = office.controls();
-  await graceIsOver();
+  noCallCanActAnyMore();
   // The same file under another name: it may be this submission, or not.
   await send('submission-upload', [
     submissionOf(ambiguous, {
