@@ -30,7 +30,7 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
   const signal = AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs));
   if (scheduled) await reindex(target, signal);
   const result = await replayLetters(target, options, {
-    audit: createAudit(target, (line) =>
+    audit: createAudit(target, ({ line }) =>
       process.stdout.write(
         `${JSON.stringify({ ...JSON.parse(line), invocationId: context.awsRequestId })}\n`,
       ),

@@ -31,7 +31,7 @@ export type CommandContext = Cli & {
   readonly filter: Filter;
   /** Before letters are read for a change: @throws where the audit log could not be written. */
   checkAudit(): Promise<void>;
-  /** The audit log of the target; its entries are printed to standard error, too. */
+  /** The audit log of the target; the person hears where a change is recorded when it begins. */
   readonly audit: Audit;
   print: Print;
   /** Asks before something is changed; with --yes nobody is asked. @throws RefusedError where there is nobody to ask. */
@@ -68,7 +68,9 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     },
     checkAudit: () => checkAudit(targetOnce()),
     get audit() {
-      return createAudit(targetOnce(), (line) => terminal.err(`${line}\n`));
+      return createAudit(targetOnce(), ({ moment, id, who }) => {
+        if (moment === 'begin') terminal.err(`Recorded as ${id} by ${who}.\n`);
+      });
     },
     agreed: async (question) => {
       if (yes) return true;

@@ -24,7 +24,7 @@ export type ConsoleOptions = {
   signal: AbortSignal;
   /** What went wrong, as the command says it. */
   sentence(error: unknown): string;
-  /** Gets each line of the audit log, and where in the code a defect lies. */
+  /** Gets a sentence on each change, and where in the code a defect lies. */
   say(line: string): void;
 };
 
@@ -67,7 +67,11 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
       for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
     },
   });
-  const audit = readOnly ? refusing : createAudit(target, options.say);
+  const audit = readOnly
+    ? refusing
+    : createAudit(target, ({ moment, command, id, who }) => {
+        if (moment === 'begin') options.say(`${command}: recorded as ${id} by ${who}.`);
+      });
   const name = target.prefix.slice(0, -1);
   const desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs };
   let usedMs = Date.now();

@@ -25,16 +25,25 @@ export type Audit = {
   }>;
 };
 
+/** A line of the audit log that was written: `line` is for a log, the rest for a sentence. */
+export type Recorded = {
+  moment: 'begin' | 'end';
+  id: string;
+  who: string;
+  command: string;
+  line: string;
+};
+
 /** At most so many ids stand in one line: logs take no longer ones. */
 const maxIds = 1_000;
-/** More ids are not printed, only counted; the bucket has them all. */
-const maxIdsSaid = 50;
+/** A log has no more of them, only their count; the bucket has them all. */
+const maxIdsLogged = 50;
 
 /**
- * The audit log: for the begin and the end of each change an object of one line under `audit/` in the bucket, which `say` gets,
- * too. Where there are very many letters, further objects name the rest, as `part` of `parts`.
+ * The audit log: for the begin and the end of each change an object of one line under `audit/` in the bucket, of which `onRecorded`
+ * hears. Where there are very many letters, further objects name the rest, as `part` of `parts`.
  */
-export const createAudit = (target: Target, say: (line: string) => void): Audit => {
+export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => void): Audit => {
   const write = async (
     moment: 'begin' | 'end',
     id: string,
@@ -64,7 +73,9 @@ export const createAudit = (target: Target, say: (line: string) => void): Audit 
       );
     const first = { ...head, ...entry, ...(parts > 1 ? { part: 1, parts } : {}) };
     await put({ ...first, letters: idsIn(1) });
-    say(printableJson({ ...first, letters: (letters?.length ?? 0) <= maxIdsSaid ? letters : undefined }));
+    const logged = (letters?.length ?? 0) <= maxIdsLogged ? letters : undefined;
+    const line = printableJson({ ...first, letters: logged });
+    onRecorded({ moment, id, who: target.who, command: entry.command, line });
   };
   return {
     begin: async (entry) => {

@@ -8,7 +8,7 @@ type Person = {
   onErr?: (piece: string) => void;
   /** To what is asked, in order; after the last there is nobody who could be asked. */
   answers?: string[];
-  edit?: (text: string) => string;
+  edit?: (text: string) => string | Promise<string>;
   signal?: AbortSignal;
   onOut?: (piece: string) => void;
 };

@@ -16,7 +16,7 @@ const { office, attempts, usersOf, grade, ...monday } = mondayOffice(each);
 const sisRelay = async <Document>(line: string, onBegin: () => void = () => {}) => {
   const { status, out } = await typed(`${line} --json --stack ${office.file}`, {
     onErr: (piece) => {
-      if (piece.includes('"audit":"begin"')) onBegin();
+      if (piece.startsWith('Recorded as ')) onBegin();
     },
   });
   return { status, document: documentIn<Document>(out) };

@@ -14,10 +14,10 @@ import { never, type Office, officesForTests } from '../cli/office.ts';
 
 const offices = officesForTests();
 
-test('a change is written down before it begins and when it has ended, in the bucket and aloud', async () => {
+test('a change is written down before it begins and when it has ended, in the bucket and for a log', async () => {
   const office = await offices.open();
   const said: string[] = [];
-  const audit = createAudit(office.target, (line) => said.push(line));
+  const audit = createAudit(office.target, ({ line }) => said.push(line));
   const { end } = await audit.begin({
     command: 'letters replay',
     filter: { kind: ['rejected'] },
@@ -106,7 +106,7 @@ describe('the letters of a change', () => {
   test('are named: those that are meant, and in the end those that it was done to', async () => {
     const office = await offices.open();
     const said: string[] = [];
-    const audit = createAudit(office.target, (line) => said.push(line));
+    const audit = createAudit(office.target, ({ line }) => said.push(line));
     const { end } = await audit.begin({ command: 'letters replay', letters: ['a', 'b', 'c'] });
     await end({ sent: 2 }, ['a', 'c']);
     expect(said.map((line) => JSON.parse(line).letters)).toEqual([
@@ -118,12 +118,12 @@ describe('the letters of a change', () => {
   });
 
   test.each([51, 1_000, 1_001, 2_500])(
-    'are all named in the bucket, and only counted aloud: %i',
+    'are all named in the bucket, and only counted in a log: %i',
     async (count) => {
       const office = await offices.open();
       const said: string[] = [];
       const ids = Array.from({ length: count }, (_, at) => `letter-${at}`);
-      const { end } = await createAudit(office.target, (line) => said.push(line)).begin({
+      const { end } = await createAudit(office.target, ({ line }) => said.push(line)).begin({
         command: 'letters replay',
         filter: { kind: ['rejected'] },
         letters: ids,

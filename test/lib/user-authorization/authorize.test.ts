@@ -32,7 +32,7 @@ const authorize = async ({ target = office.target(), ...given }: Given = {}) => 
   let way: EntryProbe | undefined;
   const stored = await authorizeUser(target, {
     ...{ callback, appSecret: 'service' },
-    audit: createAudit(target, (line) => audited.push(line)),
+    audit: createAudit(target, ({ line }) => audited.push(line)),
     show: (found) => {
       way = found;
     },
