@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { jsonIn } from '../json.ts';
 import { awsClients } from './aws-clients.ts';
@@ -24,9 +24,9 @@ const descriptionSchema = z.looseObject({
   secrets: z.looseObject({ service: z.string(), userPrefix: z.string() }),
 });
 
-/** The deployment that `npm run local` runs on this machine; true: the one of this folder. */
-export const localTarget = (file: string | true) => {
-  const stack = descriptionIn(resolve(file === true ? '.local/stack.json' : file));
+/** The deployment that `npm run local` runs on this machine; true: that of the project in which this folder lies. */
+export const localTarget = (file: string | true, folder = process.cwd()) => {
+  const stack = descriptionIn(resolve(file === true ? stackFileOf(folder) : file));
   const at = (endpoint: string) => ({
     endpoint,
     region: stack.region,
@@ -50,6 +50,15 @@ export const localTarget = (file: string | true) => {
       SECRET_PREFIX: stack.secrets.service.replace(/\/service$/, ''),
     }),
   };
+};
+
+/** In this folder, or in the nearest one above it that has one; not above the project, where it might be anybody's. */
+const stackFileOf = (folder: string): string => {
+  const folders = [folder];
+  for (let last = folder; dirname(last) !== last; last = dirname(last)) folders.push(dirname(last));
+  const project = folders.findIndex((each) => existsSync(join(each, 'package.json')));
+  const files = folders.slice(0, project + 1).map((each) => join(each, '.local/stack.json'));
+  return files.find(existsSync) ?? files.at(-1) ?? join(folder, '.local/stack.json');
 };
 
 const descriptionIn = (file: string) => {

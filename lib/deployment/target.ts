@@ -52,7 +52,7 @@ export type TargetOptions = {
   region?: string | undefined;
   /** Who acts; default: the user of this machine, or the function. */
   as?: string | undefined;
-  /** A file of `npm run local`; true: the one in this folder. */
+  /** A file of `npm run local`; true: that of the project in which this folder lies. */
   local?: string | true | undefined;
   leaseSeconds?: number | undefined;
   /** Reads the stack of the stage for what neither the options nor the environment tell. Default: nothing reads it. */

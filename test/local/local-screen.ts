@@ -44,7 +44,7 @@ export function createLocalScreen(stream: NodeJS.WriteStream = process.stdout) {
         ['all of it', '.local/stack.json, as long as this runs'],
       ]);
       screen.say();
-      screen.heading('Type in another terminal, in this folder');
+      screen.heading('Type in another terminal, in this folder or one below it');
       screen.rows(next);
       screen.say();
       screen.say('Ctrl-C stops it, and all that it holds is gone. Below: what becomes of each message.');
@@ -71,6 +71,7 @@ const next: [string, string][] = [
   ['npx sis-relay publish events/grade-push.json --local --now', 'sends a grade'],
   ['npx sis-relay status --local', 'shows the state of everything'],
   ['npx sis-relay letters groups --local', 'shows what failed, and who must do what'],
+  ['npx sis-relay console --local', 'shows all of it in a browser'],
 ];
 
 /** A line of log without what is there for programs. */
