@@ -4,8 +4,8 @@ import { isPrivate } from '../core/loopback.ts';
 
 /** Tokens are sent in clear, so TLS is required, except for a server on this machine. */
 const tokenUrl = z.url({ protocol: /^https?$/ }).refine((text) => {
-  const url = new URL(text);
-  return isPrivate(url) && url.username === '' && url.password === '';
+  const url = URL.parse(text);
+  return url === null || (isPrivate(url) && url.username === '' && url.password === '');
 }, 'must be https, without a user name and password');
 
 /** Any word that a header can hold. Servers allow more characters than the standard. */

@@ -94,7 +94,7 @@ describe('a move', () => {
   test.each(['NoSuchKey', 'AccessDenied'])(
     'is not told of yet where the object of a source is answered by %s',
     async (name) => {
-      const first = { code: 'MATH-101', ids: [200], was: [100], sinceMs: 2 };
+      const first = { code: 'MATH-102', ids: [200], was: [100], sinceMs: 2 };
       await moved('platform', [first]);
       const s3 = new S3Client({ ...localClient(server.url), forcePathStyle: true });
       s3.middlewareStack.add(
