@@ -3,21 +3,31 @@ import { settingsFrom } from '../../lib/config/settings.ts';
 import { handlerOf } from '../../lib/delivery/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/services.ts';
 import { loadIntegrations } from '../../lib/deployment/integrations.ts';
+import type { Outcome } from '../../lib/failure.ts';
+import { createObserve, type MessageReport } from '../../lib/telemetry/observe.ts';
 import type { Lambda } from './lambda.ts';
 import { type StackDescription, settingsOf } from './stack.ts';
+
+type Hearing = {
+  onLog?: ((functionName: string, line: string) => void) | undefined;
+  /** After the invocation in which a message came to its end. */
+  onEnd?(messageId: string, outcome: Outcome): void;
+};
 
 const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
 
 /**
  * The functions that a queue triggers, in this process, each in one container: for who needs what they do, and not the process
- * that each of them has, which takes a second to start. They log nothing.
+ * that each of them has, which takes a second to start. They log nothing, but to who asks for it.
  */
 export const inThisProcess = (
   description: StackDescription,
   settings: Record<string, string> = {},
+  { onLog, onEnd = () => {} }: Hearing = {},
 ): Lambda => {
   const handlers = new Map<string, ReturnType<typeof handlerOf>>();
   const started: Services[] = [];
+  const level = onLog === undefined ? 'silent' : 'info';
 
   const start = async (name: string) => {
     const integration = (await loadIntegrations()).get(name);
@@ -28,7 +38,22 @@ export const inThisProcess = (
       if (key.startsWith('AWS_')) process.env[key] = value;
     const services = createServices(name, settingsFrom(environment));
     started.push(services);
-    const handler = handlerOf(integration, () => services);
+    const observe = createObserve({
+      ...{ function: name, level, namespace: 'sis-relay' },
+      write: (line) => onLog?.(name, line),
+    });
+    let ended: MessageReport[] = [];
+    const message = (report: MessageReport) => {
+      observe.message(report);
+      if (report.outcome !== 'waiting') ended.push(report);
+    };
+    const handle = handlerOf(integration, () => ({ ...services, observe: { ...observe, message } }));
+    const handler: typeof handle = async (event, given) => {
+      const answer = await handle(event, given);
+      for (const { messageId, outcome } of ended) onEnd(messageId, outcome);
+      ended = [];
+      return answer;
+    };
     handlers.set(name, handler);
     return handler;
   };

@@ -5,9 +5,9 @@ import { afterAll, beforeAll } from 'vitest';
 import { type Target, targetFrom } from '../../../lib/deployment/target.ts';
 import type { Outcome } from '../../../lib/failure.ts';
 import { type Controls, controlsOf } from '../../local/controls.ts';
+import { inThisProcess } from '../../local/in-this-process.ts';
 import { type Stack, type StackOptions, startStack } from '../../local/stack.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
-import { startInProcess } from './in-process.ts';
 import { eventBody } from './office.ts';
 
 type OfficeOptions = StackOptions & {
@@ -20,25 +20,26 @@ export function localOffice({ inProcess, ...options }: OfficeOptions = {}) {
   const folder = temporaryFolder();
   const file = join(folder, 'stack.json');
   let stack: Stack;
-  let functions: Awaited<ReturnType<typeof startInProcess>> | undefined;
+  const ends = new Map<string, PromiseWithResolvers<Outcome>>();
+  const endOf = (messageId: string): PromiseWithResolvers<Outcome> => {
+    const end = ends.get(messageId) ?? Promise.withResolvers<Outcome>();
+    ends.set(messageId, end);
+    return end;
+  };
+  const { onLog } = options;
+  const lambda: StackOptions['lambda'] = (description, settings) =>
+    inThisProcess(description, settings, { onLog, onEnd: (id, outcome) => endOf(id).resolve(outcome) });
   beforeAll(async () => {
-    stack = await startStack({ ...options, ...(inProcess && { functions: false }) });
-    if (inProcess) functions = await startInProcess(stack, inProcess, options);
+    stack = await startStack({ ...options, ...(inProcess && { functions: inProcess, lambda }) });
     writeFileSync(file, JSON.stringify(stack.description));
   });
-  afterAll(async () => {
-    await functions?.close();
-    await stack.close();
-  });
+  afterAll(() => stack.close());
   return {
     folder,
     file,
     stack: () => stack,
     /** What has become of a message of a function in this process. */
-    ended: async (messageId: string): Promise<Outcome> => {
-      if (functions === undefined) throw new Error('No function is in this process');
-      return functions.ended(messageId);
-    },
+    ended: (messageId: string): Promise<Outcome> => endOf(messageId).promise,
     controls: (): Controls => controlsOf(stack.description),
     /** Sends a message to its function; answers SQS' id of it. */
     send: async (name: string, data: object, event: object = {}): Promise<string> => {

@@ -10,8 +10,9 @@ import { localOffice } from '../../cli/local-office.ts';
 import { eventBody, never } from '../../cli/office.ts';
 import { documentIn, typed } from '../../cli/typed.ts';
 
+const functions = ['submission-upload', 'grade-object-create', 'news-item-create'];
 const office = localOffice({
-  inProcess: ['submission-upload', 'grade-object-create', 'news-item-create'],
+  inProcess: functions,
   // What is not answered is parked at once, and not looked up later by its function.
   settings: { WAIT_LONGEST_HOURS: '0.0000001', LEDGER_GRACE_SECONDS: '300' },
 });
@@ -32,8 +33,11 @@ const send = async (name: string, bodies: string[]): Promise<void> => {
   );
 };
 /** The grace period of all calls that were sent is over, for everybody. */
-const noCallCanActAnyMore = () =>
+const noCallCanActAnyMore = async (): Promise<void> => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_000, shouldAdvanceTime: true });
+  // They have kept the clock of their beginning.
+  for (const name of functions) await office.stack().lambda?.recycle(name);
+};
 afterAll(() => void vi.useRealTimers());
 
 const lettersAre = async (count: number): Promise<void> => {
@@ -103,7 +107,7 @@ test('a call that may still act is not called absent', async () => {
 test('each letter is told apart, with whom it is about and why, and nothing is changed unasked', async () => {
   const { sqs, description } = office.stack();
   const controls = office.controls();
-  noCallCanActAnyMore();
+  await noCallCanActAnyMore();
   // The same file under another name: it may be this submission, or not.
   await send('submission-upload', [
     submissionOf(ambiguous, {
