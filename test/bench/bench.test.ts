@@ -26,6 +26,7 @@ describe('the benchmarks, in their smallest form', { tags: ['long'] }, () => {
       'Growth',
       'A connection of its own',
       'The SIS’ ids',
+      'A command',
     ];
     expect(results.sections.map(({ title }) => title)).toEqual(titles);
     expect(printed.map((text) => text.trim().split('\n')[0])).toEqual(titles);
@@ -66,6 +67,11 @@ describe('the benchmarks, in their smallest form', { tags: ['long'] }, () => {
       'within ± 10 %',
       'within ± 10 %',
       'the SIS’ ids add ≤ 30 µs',
+      '`--version` ≤ 250 ms',
+      '`--version` ≤ 4 × an empty Node',
+      '`letters list` ≤ 700 ms',
+      '`letters list` ≤ 20 × an empty Node',
+      '`status` ≤ 700 ms',
     ]);
     for (const { name, measured } of floorsOf(results)) {
       expect(Number.isFinite(measured.median)).toBe(true);
@@ -74,7 +80,7 @@ describe('the benchmarks, in their smallest form', { tags: ['long'] }, () => {
   });
 
   test('test/README.md has a line for each of them', () =>
-    expect(summaryOf(results).match(/\| (holds|\*\*does not hold\*\*) \|$/gm)).toHaveLength(14));
+    expect(summaryOf(results).match(/\| (holds|\*\*does not hold\*\*) \|$/gm)).toHaveLength(19));
 
   test('the picture draws them all', () => {
     const picture = plotOf(results);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { writePart } from '../documents.ts';
 import { optionsOf } from '../options.ts';
 import { measureColdStart } from './cold-start.ts';
+import { measureCommand } from './command.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import type { Section } from './figures.ts';
 import { measureGrowth } from './growth.ts';
@@ -14,22 +15,18 @@ import { floorsOf, loadAverage, markdownOf, type Results, resultsOf, summaryOf, 
 import { full, quick, type Scale } from './scale.ts';
 import { measureUpload } from './upload.ts';
 
-/** Measures everything, and tells each section as it is done. */
-export const bench = async (scale: Scale, print: (text: string) => void): Promise<Results> => {
+/** Measures everything, or what `--only` names, and tells each section as it is done. */
+export const bench = async (
+  scale: Scale,
+  print: (text: string) => void,
+  only: readonly Part[] = parts,
+): Promise<Results> => {
   const environment = await startEnvironment();
   const sections: Section[] = [];
   const loadAverages = [loadAverage()];
-  const measures: ((environment: Environment) => Promise<Section>)[] = [
-    (each) => measureMessages(each, scale.messages),
-    (each) => measureColdStart(each, scale.coldStart),
-    (each) => measureUpload(each, scale.upload),
-    (each) => measureGrowth(each, scale.growth),
-    (each) => measureOwnConnection(each, scale.ownConnection),
-    () => measureLookUps(scale.lookUps),
-  ];
   try {
-    for (const measure of measures) {
-      const section = await measure(environment);
+    for (const part of only) {
+      const section = await measures[part](environment, scale);
       sections.push(section);
       loadAverages.push(loadAverage());
       print(textOf(section));
@@ -40,11 +37,37 @@ export const bench = async (scale: Scale, print: (text: string) => void): Promis
   return resultsOf(sections, loadAverages);
 };
 
-/** `npm run bench`: writes what test/README.md shows; `--quick` only looks. The exit status is 0 exactly if every floor holds. */
+type Measure = (environment: Environment, scale: Scale) => Promise<Section>;
+
+const measures = {
+  messages: (environment, { messages }) => measureMessages(environment, messages),
+  'cold-start': (environment, { coldStart }) => measureColdStart(environment, coldStart),
+  upload: (environment, { upload }) => measureUpload(environment, upload),
+  growth: (environment, { growth }) => measureGrowth(environment, growth),
+  'own-connection': (environment, { ownConnection }) => measureOwnConnection(environment, ownConnection),
+  'look-ups': (_, { lookUps }) => measureLookUps(lookUps),
+  command: (_, scale) => measureCommand(scale.command),
+} satisfies Record<string, Measure>;
+
+type Part = keyof typeof measures;
+const parts = Object.keys(measures) as Part[];
+
+/**
+ * `npm run bench`: writes what test/README.md shows; `--quick` and `--only` only look. The exit status is 0 exactly if every
+ * floor holds.
+ */
 export const command = async (): Promise<void> => {
-  const isQuick = optionsOf({ quick: { type: 'boolean' } }, { usage: 'npm run bench -- --quick' }).quick;
-  const results = await bench(isQuick ? quick : full, console.log);
-  if (!isQuick) {
+  const usage = `npm run bench -- --quick --only ${parts.join('|')}`;
+  const options = { quick: { type: 'boolean' }, only: { type: 'string' } } as const;
+  const { quick: isQuick, only } = optionsOf(options, { usage });
+  const wanted = parts.filter((part) => only === undefined || part === only);
+  if (wanted.length === 0) {
+    console.error(`There is no part ${only}. ${usage}`);
+    process.exitCode = 2;
+    return;
+  }
+  const results = await bench(isQuick ? quick : full, console.log, wanted);
+  if (!isQuick && only === undefined) {
     const folder = join(import.meta.dirname, 'results');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'bench.json'), `${JSON.stringify(results, null, 2)}\n`);

@@ -1,5 +1,6 @@
 import { functionNames } from '../../esbuild.config.ts';
 import type { ColdStartScale } from './cold-start.ts';
+import type { CommandScale } from './command.ts';
 import type { GrowthScale } from './growth.ts';
 import type { LookUpsScale } from './look-ups.ts';
 import type { MessagesScale } from './messages.ts';
@@ -14,6 +15,7 @@ export type Scale = {
   growth: GrowthScale;
   ownConnection: OwnConnectionScale;
   lookUps: LookUpsScale;
+  command: CommandScale;
 };
 
 /** What test/README.md shows: under five minutes on two cores. */
@@ -24,6 +26,7 @@ export const full: Scale = {
   growth: { sizes: [100, 1_000, 10_000, 100_000] },
   ownConnection: { rounds: 8, warmUps: 2, calls: 300 },
   lookUps: { rounds: 9, users: 20_000 },
+  command: { rounds: 10 },
 };
 
 /** A first look, under a minute. */
@@ -34,6 +37,7 @@ export const quick: Scale = {
   growth: { sizes: [100, 1_000, 10_000] },
   ownConnection: { rounds: 3, warmUps: 1, calls: 200 },
   lookUps: { rounds: 5, users: 20_000 },
+  command: { rounds: 5 },
 };
 
 /** As little as runs through all of it. */
@@ -44,4 +48,5 @@ export const tiny: Scale = {
   growth: { sizes: [10, 100] },
   ownConnection: { rounds: 1, warmUps: 0, calls: 3 },
   lookUps: { rounds: 1, users: 100 },
+  command: { rounds: 1 },
 };

@@ -4,7 +4,6 @@ import {
   chmodSync,
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,15 +13,15 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve, sep } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { integrationNames } from '../../../lib/deployment/function-names.ts';
 import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
-const project = mkdtempSync(join(tmpdir(), 'sis-relay-checkout-'));
+const project = temporaryFolder();
 const [kept, temporary] = [join(project, '.cache'), join(project, 'tmp')];
 const statusFile = 'lib/cli/commands/status.ts';
 
@@ -35,7 +34,6 @@ beforeEach(() => {
   rmSync(kept, { recursive: true, force: true });
   mkdirSync(temporary, { recursive: true });
 });
-afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 type Start = { hook?: string; uid?: number };
 const argumentsOf = (line: string, { hook = '' }: Start = {}): string[] => [
