@@ -92,7 +92,7 @@ export const pointerBody = (body: string, whole: string): string =>
   JSON.stringify({
     whole,
     ...(whole === nowhere && {
-      why: 'SQS does not take the message as a letter, and there is no LETTERS_BUCKET to keep it in',
+      why: 'SQS does not accept the message as a letter, and LETTERS_BUCKET, where it would be stored, is not set',
     }),
     bytes: Buffer.byteLength(body),
     id: eventIdIn(body),

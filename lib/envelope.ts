@@ -54,7 +54,10 @@ type Wrapped = { envelope: Envelope; json: unknown } | { problem: string };
 const wrappedIn = (object: Fields): Wrapped | undefined => {
   if (isOfTopic(object)) {
     if (object.Type === 'SubscriptionConfirmation')
-      return { problem: 'asks to confirm a subscription of SNS, which its owner does by its SubscribeURL' };
+      return {
+        problem:
+          'is a request of SNS to confirm a subscription: the topic’s owner confirms it by its SubscribeURL',
+      };
     const read = readJson(object.Message);
     return 'json' in read
       ? { envelope: 'SNS', json: read.json }
@@ -95,7 +98,7 @@ const noticeOf = (entries: Entry[]): Unwrapped => {
   const objects: NamedObject[] = [];
   for (const { name, file, isEncoded } of entries) {
     if (typeof name !== 'string' || !/^(ObjectCreated:|Object Created$)/.test(name))
-      return { problem: 'is a notice of S3 that tells of no new object' };
+      return { problem: 'is a notice of S3 that names no new object' };
     const { bucket, object } = objectIn(file) ?? {};
     const bucketName = objectIn(bucket)?.name;
     const { key, versionId, 'version-id': version = versionId } = objectIn(object) ?? {};

@@ -129,7 +129,7 @@ const messageOf = (error: PlatformError, refused: RefusedCall): string => {
     const whole = [sentAs ?? status, refused.contentType, name].filter(Boolean).join(' ');
     return isForeign(refused)
       ? `Something in front of the platform’s API answered ${error.call}: ${whole}`
-      : `The answer to ${error.call} has none of the API’s forms: ${whole}`;
+      : `The answer to ${error.call} has no form that the API uses: ${whole}`;
   }
   if (error.unexpected) return `The platform answered ${error.call} with ${status}, and ${error.message}`;
   const told = `${status}${name === undefined ? '' : ` ${name}`}${wantedBy(refused)}`;
@@ -207,7 +207,7 @@ const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall
 };
 
 const permissionRemedy = ({ operation: { scope } }: PlatformError): string =>
-  `If it was the platform itself that answered, the signing user's role lacks the permission for this call, or the client registered for sis-relay the scope${scope ? ` ${scope}` : ''}.`;
+  `If the platform itself answered, either the signing user's role lacks the permission for this call, or the client registered for sis-relay lacks the scope${scope ? ` ${scope}` : ''}.`;
 
 /** The message is not the cause: the platform has no such path. */
 const isWrongPath = (refused: RefusedCall): boolean => {
@@ -218,17 +218,17 @@ const isWrongPath = (refused: RefusedCall): boolean => {
 
 const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {
   const path = call.slice(call.indexOf('/'));
-  const slash = path.endsWith('/') ? 'without the slash at its end' : 'with a slash at its end';
-  return `Check the path ${path} on the platform: it may be another one, one ${slash}, or one of another version. PLATFORM_OPERATIONS sets it under “${name}”. Then replay.`;
+  const slash = path.endsWith('/') ? 'no slash at its end' : 'a slash at its end';
+  return `Check the path ${path} on the platform: there it may have another name, ${slash}, or another version. Correct it in PLATFORM_OPERATIONS under “${name}”, then replay.`;
 };
 
 const remedies: Record<FailureKind, string> = {
   invalid: 'Correct the message at its producer and send it again, or edit and replay this letter.',
   rejected: 'Correct what the platform names, in the message or on the platform, then replay.',
   'unexpected-answer':
-    'Check on the platform whether it was done. If it was, discard this letter. Otherwise add this answer to sis-relay, or call a version whose answer it knows, then replay.',
+    'Check on the platform whether it was done. If it was, discard this letter. If not, have this answer added to sis-relay, or use a version of the call whose answer sis-relay knows, then replay.',
   intercepted:
-    'Check what stands between sis-relay and the platform (a proxy, a firewall, a login), and PLATFORM_URL and PLATFORM_API_ROOT in the configuration, then replay.',
+    'Check what is between sis-relay and the platform (a proxy, a firewall, a login), and PLATFORM_URL and PLATFORM_API_ROOT in the configuration, then replay.',
   'missing-scope': 'Grant the named scope to the client registered for sis-relay, then replay.',
   'missing-permission':
     "Give the signing user's role the permission for this call on the platform, then replay.",
@@ -236,20 +236,20 @@ const remedies: Record<FailureKind, string> = {
   uncertain: 'Check on the platform whether it was done. Replay only if it was not, otherwise discard.',
   outdated:
     'Check what the platform holds. Replay this letter only if it is older or missing there, otherwise discard it.',
-  crashed: 'Look for the cause in the function’s log (memory, time, the file named), mend it, then replay.',
-  defect:
-    'This is a bug of sis-relay: report it with the log of this message, deploy the correction, then replay.',
+  crashed: 'Find the cause in the function’s log (memory, time, the file named), fix it, then replay.',
+  defect: 'This is a bug in sis-relay. Report it with the log of this message, deploy the fix, then replay.',
   'ambiguous-id':
-    'Make it one on the platform or in the university’s files, or have the producer give the platform’s id, then replay.',
+    'Make the name unique on the platform or in the university’s files, or have the producer send the platform’s id, then replay.',
   'unknown-id':
-    'Nothing at first: it is looked up again after the next fill of the crosswalk. If it lasts, correct the id in the message, or create on the platform what it names.',
+    'Do nothing at first: the id is looked up again after the next fill of the crosswalk. If it is still unknown then, correct it in the message, or create on the platform what it names.',
   credentials:
-    'Rotate or restore the credential in Secrets Manager; of an OAuth client, see what token-refresh says, and invoke it with {"force":true}. Waiting messages then go on by themselves.',
+    'Rotate or restore the credential in Secrets Manager. For an OAuth client, read what token-refresh reports, and invoke it with {"force":true}. Waiting messages then continue by themselves.',
   'aws-refused':
-    'Have an administrator of the AWS account allow what the function may not do. Waiting messages then go on by themselves.',
-  throttled: 'Nothing, unless it lasts: the platform asked to wait. Lower the concurrency if it comes often.',
+    'Have an administrator of the AWS account give the function the missing permission. Waiting messages then continue by themselves.',
+  throttled:
+    'Do nothing: the platform asked to wait, and the message continues by itself. If this happens often, lower the concurrency.',
   unavailable:
-    'Nothing, unless it lasts: the message goes on by itself when the platform or AWS answers again.',
+    'Do nothing, unless it lasts: the message continues by itself when the platform or AWS answers again.',
 };
 
 const defined = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>

@@ -88,7 +88,7 @@ export const awsTroubleIn = (error: unknown): AwsTrouble | undefined => {
   return {
     kind: 'aws-refused',
     message: `AWS refuses ${action} on ${resource} (${name}): ${who}`,
-    remedy: `${remedy} Waiting messages then go on by themselves.`,
+    remedy: `${remedy} Waiting messages then continue by themselves.`,
   };
 };
 
@@ -126,7 +126,7 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
     };
   if (/NotFound|NonExistent|DoesNotExist|NoSuch/i.test(name))
     return {
-      who: 'whoever deploys sis-relay must create it, or correct its name',
+      who: 'the person who deploys sis-relay must create it, or correct its name',
       remedy: `${resource} does not exist in this account and region: deploy sis-relay again, or correct the name in the function’s settings.`,
     };
   if (
@@ -136,11 +136,11 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
   )
     return {
       who: 'an administrator of the AWS account must allow it',
-      remedy: `Have an administrator of the AWS account let the function’s role do ${action} on ${resource}: deploy sis-relay again where that right was taken away, and look for a policy of the account, of ${resource} or of its key that denies it.`,
+      remedy: `Have an administrator of the AWS account let the function’s role do ${action} on ${resource}. If the role has lost that right, deploy sis-relay again. If it has the right, look for a policy of the account, of ${resource} or of its key that denies it.`,
     };
   return {
-    who: 'whoever maintains sis-relay must look into it',
-    remedy: `AWS does not take this request, now or later: look at ${resource} and at the function’s settings; if they are right, report it with the log of this message.`,
+    who: 'the maintainers of sis-relay must look into it',
+    remedy: `AWS does not accept this request, and waiting will not help. Check ${resource} and the function’s settings. If both are right, report this with the log of this message.`,
   };
 };
 

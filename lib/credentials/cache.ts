@@ -75,7 +75,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       const failure = unreadable(name, actor, error);
       if (failure.kind !== 'unavailable' || known === undefined) throw failure;
       // While Secrets Manager is down, the last value is used. It is read again a little later, not for each message.
-      options.warn('a secret could not be read again: its last value serves', {
+      options.warn('a secret could not be read again: its last value is used', {
         secret: name,
         error: errorName(error),
       });
@@ -129,7 +129,7 @@ const refused = (name: string, { type }: Credential): MessageFailure =>
 
 /** What to do about a secret whose credential the platform refuses. */
 export const remedyOfRefusal = (name: string, type: Credential['type'] | undefined): string =>
-  `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}, which says whether a person must authorize again' : `Put a valid credential into the secret ${name}`}; waiting messages then go on by themselves.`;
+  `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}: it reports whether a person must authorize again' : `Put a valid credential into the secret ${name}`}. Waiting messages then continue by themselves.`;
 
 /** An expired token is not sent: the platform would refuse it. The function token-refresh renews it, or says why it cannot. */
 const noToken = (name: string, credential: Credential): MessageFailure => {
@@ -138,12 +138,12 @@ const noToken = (name: string, credential: Credential): MessageFailure => {
       ? ': a person must authorize again'
       : ' until it is refreshed';
   return new MessageFailure('credentials', `The secret ${name} has no valid access token${why}`, {
-    remedy: `See what token-refresh says of the secret ${name}: authorize again where it asks for that. Waiting messages then go on by themselves.`,
+    remedy: `Read what token-refresh reports about the secret ${name}. If it asks for that, authorize again. Waiting messages then continue by themselves.`,
   });
 };
 
 const parse = (name: string, text: string | undefined): Credential => {
-  const remedy = `Put a credential of the documented shape into the secret ${name}; waiting messages then go on.`;
+  const remedy = `Put a credential with the documented fields into the secret ${name}. Waiting messages then continue.`;
   const read = readJson(text ?? '');
   if ('problem' in read)
     throw new MessageFailure('credentials', `The secret ${name} ${read.problem}`, { remedy });
@@ -168,10 +168,14 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
     );
   // A role that may read only this name is refused while no secret has it: IAM checks first.
   if (isRefusal(error))
-    return new MessageFailure('credentials', `The secret ${name} may not be read: ${errorName(error)}`, {
-      remedy: `Create the secret ${name} where there is none in this region, or let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
-      cause: error,
-    });
+    return new MessageFailure(
+      'credentials',
+      `This function may not read the secret ${name}: ${errorName(error)}`,
+      {
+        remedy: `If this region has no secret ${name}, create it. If it has, let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt). Waiting messages then continue.`,
+        cause: error,
+      },
+    );
   // Without its cause: the SDK's error has the text of an answer that it cannot parse, and so the secret.
   return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
 };

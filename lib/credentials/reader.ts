@@ -29,7 +29,7 @@ export const createSecretReader =
     if (parsed.success) return parsed.data;
     const wrong = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole');
     const message = `The secret ${secret} has missing or wrong fields: ${wrong.join(', ')}`;
-    const remedy = `Put JSON with ${fieldsOf(shape)} into the secret ${secret}; waiting messages then go on.`;
+    const remedy = `Put JSON with ${fieldsOf(shape)} into the secret ${secret}. Waiting messages then continue.`;
     throw new MessageFailure('credentials', message, { remedy });
   };
 
@@ -42,8 +42,12 @@ const unreadable = (secret: string, error: unknown, fields: string): MessageFail
       remedy: `Create the secret ${secret} as JSON with ${fields}, then replay.`,
     });
   if (isRefusal(error))
-    return new MessageFailure('credentials', `The secret ${secret} may not be read: ${errorName(error)}`, {
-      remedy: `Let this function’s role read the secret ${secret} (secretsmanager:GetSecretValue) and use its key (kms:Decrypt); waiting messages then go on.`,
-    });
+    return new MessageFailure(
+      'credentials',
+      `This function may not read the secret ${secret}: ${errorName(error)}`,
+      {
+        remedy: `Let this function’s role read the secret ${secret} (secretsmanager:GetSecretValue) and use its key (kms:Decrypt). Waiting messages then continue.`,
+      },
+    );
   return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
 };

@@ -142,7 +142,8 @@ const onlyOne = (sisId: SisId, ids: readonly number[]): number => {
       `data.${field}${sisId.formerly ? ' or one of its former names' : ''} stands for ${listed(ids)} on the platform`,
       { detail: detailOf(sisId) },
     );
-  const where = field === 'gradeObjectName' ? 'The org unit has no such' : 'The crosswalk does not know this';
+  const where =
+    field === 'gradeObjectName' ? 'The org unit has none with this' : 'The crosswalk does not know this';
   throw new MessageFailure('unknown-id', `${where} data.${field}`, { detail: detailOf(sisId) });
 };
 
@@ -150,7 +151,7 @@ const moved = (sisId: SisId, was: readonly number[], ids: readonly number[]): Me
   new MessageFailure('ambiguous-id', `data.${sisId.field} was ${listed(was)}, and is ${listed(ids)} now`, {
     detail: detailOf(sisId),
     remedy:
-      'Look whether the code has moved to another org unit for good (`sis-relay crosswalk moved`). If so, accept it (`sis-relay crosswalk accept <code>`) and replay; else put it right on the platform.',
+      'Check whether the code has moved to another org unit for good (`sis-relay crosswalk moved`). If so, accept the move (`sis-relay crosswalk accept <code>`) and replay. If not, correct the code on the platform.',
   });
 
 const detailOf = ({ field, value }: SisId): string => `${field} ${value}`;

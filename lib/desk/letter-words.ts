@@ -57,27 +57,30 @@ const wordsWithoutFailure = (
       remedy:
         whole === nowhere
           ? 'Have its producer send it again, then discard this letter. Set LETTERS_BUCKET.'
-          : `Look for ${whole}: is that the --bucket, and may you read there? Once it can be read, replay.`,
+          : `The message is stored as ${whole}. Check that --bucket names that bucket, and that you may read it. Then replay.`,
     };
   if (kind === 'unreadable')
     return {
       error: `its message ${tooDeep}`,
       remedy:
-        'No function takes it. Have its producer send it again, or edit it; export and discard what is not to be mended.',
+        'No function accepts it. Have its producer send it again, or edit it. If it cannot be corrected, export it and discard it.',
     };
   if (kind === 'redriven')
     return {
-      error: 'moved by SQS itself: the function died on it, or never ran',
-      remedy: 'Look for the cause in the function’s log, mend it, then replay.',
+      error: 'moved by SQS itself: the function died while it handled the message, or never ran',
+      remedy: 'Find the cause in the function’s log, fix it, then replay.',
     };
   if (kind === 'unknown-source')
     return {
-      error: source === '' ? 'not written by sis-relay' : 'its queue is not one of this sis-relay',
+      error:
+        source === ''
+          ? 'not written by sis-relay'
+          : 'its queue does not belong to this deployment of sis-relay',
       remedy: 'It cannot be replayed. Export it for its owner, then discard it, and stop its sender.',
     };
   return {
-    error: 'no room for its failure beside the message',
-    remedy: 'Look for the message in the function’s log, mend the cause, then replay.',
+    error: 'the message left no room for the details of its failure',
+    remedy: 'Find the message in the function’s log, fix the cause, then replay.',
   };
 };
 

@@ -85,10 +85,10 @@ describe('an envelope without an event tells why', () => {
     [fourTimes, 'is wrapped in more than 3 envelopes'],
     [
       inTopic('You have chosen to subscribe', { Type: 'SubscriptionConfirmation' }),
-      'asks to confirm a subscription of SNS, which its owner does by its SubscribeURL',
+      'is a request of SNS to confirm a subscription: the topic’s owner confirms it by its SubscribeURL',
     ],
-    [noticeOf({ key: 'a', name: 'ObjectRemoved:Delete' }), 'is a notice of S3 that tells of no new object'],
-    [busNoticeOf({ key: 'a', name: 'Object Deleted' }), 'is a notice of S3 that tells of no new object'],
+    [noticeOf({ key: 'a', name: 'ObjectRemoved:Delete' }), 'is a notice of S3 that names no new object'],
+    [busNoticeOf({ key: 'a', name: 'Object Deleted' }), 'is a notice of S3 that names no new object'],
     [noticeOf({ key: '' }), 'is a notice of S3 that names no bucket and key'],
     [noticeOf({ key: 'a' }).replace('"a"', '"%"'), 'is a notice of S3 that names no bucket and key'],
     [

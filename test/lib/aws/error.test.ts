@@ -169,20 +169,20 @@ describe('what no waiting heals', () => {
   test.each([
     ['AccessDenied', 403, /administrator.* must allow it/],
     ['UnrecognizedClientException', 400, /administrator.* must allow it/],
-    ['ResourceNotFoundException', 400, /whoever deploys sis-relay must create it/],
-    ['QueueDoesNotExist', 400, /whoever deploys sis-relay must create it/],
-    ['AWS.SimpleQueueService.NonExistentQueue', 400, /whoever deploys sis-relay must create it/],
-    ['NoSuchBucket', 404, /whoever deploys sis-relay must create it/],
+    ['ResourceNotFoundException', 400, /the person who deploys sis-relay must create it/],
+    ['QueueDoesNotExist', 400, /the person who deploys sis-relay must create it/],
+    ['AWS.SimpleQueueService.NonExistentQueue', 400, /the person who deploys sis-relay must create it/],
+    ['NoSuchBucket', 404, /the person who deploys sis-relay must create it/],
     ['KMS.DisabledException', 400, /make its key usable/],
     ['KmsAccessDenied', 400, /make its key usable/],
     ['DecryptionFailure', 400, /make its key usable/],
-    ['ValidationException', 400, /whoever maintains sis-relay must look into it/],
-    ['PermanentRedirect', 301, /whoever maintains sis-relay must look into it/],
+    ['ValidationException', 400, /the maintainers of sis-relay must look into it/],
+    ['PermanentRedirect', 301, /the maintainers of sis-relay must look into it/],
   ])('is %s', async (type, status, who) => {
     const { dynamodb } = clientsOf(await refusing(type, status));
     const failure = await failureOfCall(dynamodb.send(new UpdateItemCommand({ TableName, Key: {} })));
     expect(failure).toMatchObject({ kind: 'aws-refused', message: expect.stringMatching(who) });
-    expect(failure.remedy).toMatch(/Waiting messages then go on by themselves\.$/);
+    expect(failure.remedy).toMatch(/Waiting messages then continue by themselves\.$/);
     expect(failure.remedy).toContain(TableName);
   });
 
@@ -234,7 +234,7 @@ describe('what passes', () => {
     expect(await failureOfCall(dynamodb.send(new UpdateItemCommand({ TableName, Key: {} })))).toMatchObject({
       kind: 'unavailable',
       message: `AWS did not answer dynamodb:UpdateItem on the table ${TableName}: ${type}`,
-      remedy: expect.stringMatching(/^Nothing, unless it lasts/),
+      remedy: expect.stringMatching(/^Do nothing, unless it lasts/),
     });
   });
 

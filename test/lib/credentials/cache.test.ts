@@ -164,7 +164,7 @@ describe('while Secrets Manager is down', () => {
     expect(await stand.reads()).toBe(2);
     expect(stand.warnings).toEqual([
       [
-        'a secret could not be read again: its last value serves',
+        'a secret could not be read again: its last value is used',
         { secret: service, error: expect.stringMatching(/^\w+$/) },
       ],
     ]);
@@ -284,8 +284,10 @@ describe('a secret that may not be read', () => {
     const failure = failureOf(await failing(stand.credentials.read(undefined)));
     expect(failure).toMatchObject({
       kind: 'credentials',
-      message: `The secret relay/service may not be read: ${type}`,
-      remedy: expect.stringMatching(/^Create the secret relay\/service where there is none .*, or let /),
+      message: `This function may not read the secret relay/service: ${type}`,
+      remedy: expect.stringMatching(
+        /^If this region has no secret relay\/service, create it\. If it has, let /,
+      ),
     });
   });
 });
