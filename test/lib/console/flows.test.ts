@@ -84,7 +84,8 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     const { gradeValues = [] } = await office.controls().state();
     return gradeValues.filter((row) => row.userId === userId).map(({ pointsNumerator }) => pointsNumerator);
   };
-  test('whoever has the token signs in by typing it', async () => {
+  // Not a test's own, so that any of them can be run alone.
+  beforeAll(async () => {
     const token = new URL(served.url).hash.replace('#token=', '');
     await page.goto(`${served.origin}/letters`);
     await write(page.getByLabel('Token'), token);
@@ -92,6 +93,9 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await page.getByRole('heading', { name: 'Letters' }).waitFor();
     // Before, every page is refused.
     problems.length = 0;
+  });
+  test('whoever has the token signs in by typing it', async () => {
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Letters');
   });
 
   /** By its address, as a colleague sends it. */
