@@ -3,8 +3,9 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { html, said } from '../markup/html.ts';
-import { type Context, type Desk, formOf, render } from './desk.ts';
-import { guard, type Session, safeNext, signIn } from './guard.ts';
+import { addLive, type Context, type Desk, formOf, render } from './desk.ts';
+import { guard, safeNext, signIn } from './guard.ts';
+import { bare } from './page.ts';
 import { addCauses } from './screens/causes.ts';
 import { addDiscard } from './screens/discard.ts';
 import { addEdit } from './screens/edit.ts';
@@ -23,7 +24,6 @@ import { addUncertain } from './screens/uncertain.ts';
 type AppOptions = {
   /** As browsers name it, with the port. */
   host: string;
-  session: Session;
   sentence(error: unknown): string;
   onUse(): void;
 };
@@ -35,12 +35,13 @@ const fileBytes = 20 * 1024 * 1024;
 const titles = { 400: 'That cannot be done', 404: 'Not found', 413: 'Too large', 502: 'It failed' } as const;
 
 /** The console: what a request must be, then its screens. */
-export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, onUse }: AppOptions): Hono => {
+export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: AppOptions): Hono => {
   const app = new Hono();
-  const desk = { ...given, app };
-  app.use(guard({ host, session, readOnly: desk.readOnly, onUse }));
+  const [desk, { session }] = [{ ...given, app }, given];
+  app.use(guard({ ...given, host, onUse }));
   const problem = (context: Context, status: keyof typeof titles, text: string) => {
     context.status(status);
+    if (!session.isSignedIn(context)) return context.html(bare(titles[status], html`${titles[status]}`));
     const content = html`<p class="problem" role="alert">${said(text)}</p>
 <p><a href="/">Overview</a></p>${status === 502 ? html`<p class="quiet">Nothing is lost: letters lie in their queue, and messages go on.</p>` : status === 404 ? '' : html`<p>Go back, correct it, and try again.</p>`}`;
     return render(desk, context, { title: titles[status], content });
@@ -84,6 +85,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, session, sentence, o
     ...[addEdit, addUncertain, addPublish, addSnapshots, addReconcile, addTrace, addLog, addRuns],
   ])
     add(desk);
+  addLive(desk, '/live', async () => ({ version: 0, part: () => html`` }));
 
   app.notFound((context) => problem(context, 404, 'There is no such screen.'));
   app.onError((error, context) => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -35,9 +36,7 @@ export type Console = {
   ended: Promise<'interrupted' | 'unused'>;
 };
 
-/** It answers on this machine alone. */
-const address = '127.0.0.1';
-/** So long, open pages get what became of their runs when the console ends. */
+/** So long, open pages ask what became of their runs when the console ends. */
 const lastNewsMs = 500;
 
 /** Serves the desk to browsers on this machine, with the rights of whoever started it. @throws RefusedError where the port is taken. */
@@ -53,10 +52,10 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   const integrations = await loadIntegrations();
-  const server = createServer();
-  const port = await listening(server, options.port);
-  const host = `${address}:${port}`;
-  const session = createSession(port);
+  const { servers, port } = await listening(options.port);
+  // What whoever had the port before left in the browser is of another origin. A secret: at other ports of it browsers show the cookie.
+  const host = `${randomBytes(16).toString('hex')}.localhost:${port}`;
+  const session = createSession();
   const lists = createLists(target, signal);
   const functions = [...integrations.keys()];
   const readStatus = () => statusOf(target, { functions, signal, lists: listsOf(lists) });
@@ -73,16 +72,16 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
         if (moment === 'begin') options.say(`${command}: recorded as ${id} by ${who}.`);
       });
   const name = target.prefix.slice(0, -1);
-  const desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs };
+  const desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs, session };
   let usedMs = Date.now();
   const app = createApp(desk, {
-    ...{ host, session, sentence },
+    ...{ host, sentence },
     onUse: () => {
       usedMs = Date.now();
     },
   });
   const errorHandler = () => new Response('This is no request of a browser.', { status: 400, headers });
-  server.on('request', getRequestListener(app.fetch, { errorHandler }));
+  for (const server of servers) server.on('request', getRequestListener(app.fetch, { errorHandler }));
 
   // The first screen need not wait for what takes long.
   lists.letters.get().catch(() => {});
@@ -91,11 +90,11 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     const end = async (why: 'interrupted' | 'unused'): Promise<void> => {
       clearInterval(timer);
       ending.abort();
-      server.removeAllListeners('request');
-      server.close(() => resolve(why));
+      // Until then nobody else gets the port.
       await runs.over();
       await setTimeout(lastNewsMs);
-      server.closeAllConnections();
+      for (const server of servers) server.close().closeAllConnections();
+      resolve(why);
     };
     const look = (): void => {
       if (runs.isBusy()) usedMs = Date.now();
@@ -114,13 +113,26 @@ const refusing: Audit = {
   },
 };
 
-const listening = async (server: Server, asked: number): Promise<number> => {
-  server.listen(asked, address);
-  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error;
-    throw new RefusedError(`Port ${asked} is taken, maybe by another console: give --port.`);
-  });
-  return (server.address() as AddressInfo).port;
+/** Browsers look at both for a name under localhost, and give the token to whoever answers. @throws RefusedError where one is taken. */
+const listening = async (asked: number): Promise<{ servers: Server[]; port: number }> => {
+  const servers: Server[] = [];
+  let port = asked;
+  for (const address of ['127.0.0.1', '::1']) {
+    const server = createServer().listen(port, address);
+    const refusal = await once(server, 'listening').then(
+      () => servers.push(server) && undefined,
+      ({ code }: NodeJS.ErrnoException) => code,
+    );
+    if (refusal === undefined) ({ port } = server.address() as AddressInfo);
+    // Where there is no IPv6, nobody else has its address either.
+    else if (refusal !== 'EADDRNOTAVAIL' && refusal !== 'EAFNOSUPPORT') {
+      for (const each of servers) each.close();
+      throw new RefusedError(
+        `Port ${port} is not free (${refusal}), maybe another console has it: give --port.`,
+      );
+    }
+  }
+  return { servers, port };
 };
 
 /** What the status tells of letters and of what waits, from what is kept. */

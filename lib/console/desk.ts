@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono';
+import { stream } from 'hono/streaming';
 import type { Kept } from '../aws/kept.ts';
 import type { Status } from '../connection/status.ts';
 import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
@@ -8,6 +9,7 @@ import { UsageError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Html } from '../markup/html.ts';
+import type { Session } from './guard.ts';
 import type { Lists } from './lists.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
@@ -19,6 +21,7 @@ export type Desk = {
   /** Of the deployment, as in `sis-relay-prod`. */
   name: string;
   readOnly: boolean;
+  session: Session;
   integrations: Integrations;
   /** Refuses to begin anything where the console is read-only. */
   audit: Audit;
@@ -32,10 +35,10 @@ export type { Context };
 
 /** Answers a whole page. */
 export const render = (
-  { name, target: { who }, readOnly }: Desk,
+  { name, target: { who }, readOnly, session: { proof } }: Desk,
   context: Context,
   { title, content }: { title: string; content: Html },
-) => context.html(page({ title, path: context.req.path, name, who, readOnly }, content));
+) => context.html(page({ title, path: context.req.path, name, who, readOnly, proof }, content));
 
 type Title = string | ((context: Context) => string);
 type Content = (query: URLSearchParams, context: Context) => Html | Promise<Html>;
@@ -46,6 +49,26 @@ export const addScreen = (desk: Desk, [path, titled]: [path: string, Title], con
     const title = typeof titled === 'string' ? titled : titled(context);
     const { searchParams } = new URL(context.req.url);
     return render(desk, context, { title, content: await content(searchParams, context) });
+  });
+
+type Shown = { version: number; part(): Html };
+
+/** Between two looks; the longer where looking fails. */
+const [restMs, troubleMs] = [250, 3_000];
+
+/** What renews itself in a page: a stream says no more than that there is news, and by its end that the console is gone. */
+export const addLive = ({ app }: Desk, path: string, look: (context: Context) => Promise<Shown>): void =>
+  void app.get(path, async (context) => {
+    if (context.req.query('part')) return context.html((await look(context)).part());
+    return stream(context, async (out) => {
+      // At once: browsers ask again by themselves for an answer that has not begun.
+      await out.write('\n');
+      for (let told: number | undefined; !out.aborted; await out.sleep(told === -1 ? troubleMs : restMs)) {
+        const { version } = await look(context).catch(() => ({ version: -1 }));
+        if (told !== undefined && told !== version) await out.write('\n');
+        told = version;
+      }
+    });
   });
 
 type Begin = (form: URLSearchParams, context: Context) => Run | Promise<Run>;

@@ -2,31 +2,34 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { type Html, html } from '../markup/html.ts';
+import type { Desk } from './desk.ts';
 import { bare } from './page.ts';
 
 /** Who may come in: whoever has the token of the printed address, once; then the browser that showed it. */
 export type Session = {
   token: string;
+  /** Pages and answers have it, and no request does: whoever takes the port later does not learn it. */
+  proof: string;
   /** Signs this browser in. False: it is not the token, or it was used before. */
   exchange(context: Context, token: string): boolean;
   isSignedIn(context: Context): boolean;
 };
 
-/** Cookies do not know ports, so that each console has a name of its own. */
-export const createSession = (port: number): Session => {
-  const name = `sis-relay-console-${port}`;
-  const token = randomBytes(32).toString('base64url');
-  const key = randomBytes(32).toString('base64url');
+const cookie = 'sis-relay-console';
+const secret = (): string => randomBytes(32).toString('base64url');
+
+export const createSession = (): Session => {
+  const [token, key, proof] = [secret(), secret(), secret()];
   let isUsed = false;
   return {
-    token,
+    ...{ token, proof },
     exchange: (context, given) => {
       if (isUsed || !isSame(given, token)) return false;
       isUsed = true;
-      setCookie(context, name, key, { httpOnly: true, sameSite: 'Strict', path: '/' });
+      setCookie(context, cookie, key, { httpOnly: true, sameSite: 'Strict', path: '/' });
       return true;
     },
-    isSignedIn: (context) => isSame(getCookie(context, name) ?? '', key),
+    isSignedIn: (context) => isSame(getCookie(context, cookie) ?? '', key),
   };
 };
 
@@ -38,7 +41,7 @@ const isSame = (given: string, wanted: string): boolean => timingSafeEqual(diges
 /** Of every answer. */
 export const headers = {
   'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; worker-src 'none'; child-src 'none'; frame-src 'none'; manifest-src 'none'; object-src 'none'",
   'X-Frame-Options': 'DENY',
   'X-Content-Type-Options': 'nosniff',
   // With `no-referrer`, browsers send forms with `Origin: null`. No other site gets one.
@@ -50,46 +53,48 @@ export const headers = {
 };
 
 /** What a page needs before anybody has signed in, none of which tells anything. */
-export const publicPaths = new Set(['/console.css', '/console.js', '/icon.svg', '/session']);
+const publicRoutes = new Set(['GET /console.css', 'GET /console.js', 'GET /icon.svg', 'POST /session']);
 
 /** They change nothing but what a screen shows. */
 const harmlessPosts = /^\/(session|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
 
-type GuardOptions = { host: string; session: Session; readOnly: boolean; onUse(): void };
+type GuardOptions = Pick<Desk, 'session' | 'readOnly' | 'signal'> & { host: string; onUse(): void };
+
+const isLive = ({ req }: Context): boolean => req.path.endsWith('/live');
 
 /**
  * Refuses what the operator's own browser would not send from these pages: DNS rebinding by the exact `Host`; forms and scripts of other
  * sites by `Origin` and `Sec-Fetch-Site`, on every change, whatever its content type; everybody else by the cookie.
  */
-export const guard = ({ host, session, readOnly, onUse }: GuardOptions): MiddlewareHandler => {
-  const problemWith = (context: Context): { status: 401 | 403 | 405 | 415 | 421; page: Html } | undefined => {
+export const guard = ({ host, session, readOnly, signal, onUse }: GuardOptions): MiddlewareHandler => {
+  const problemWith = (context: Context) => {
     const { method, path } = context.req;
     const isRead = method === 'GET';
     const from = context.req.header('sec-fetch-site');
     if (context.req.header('host') !== host || new URL(context.req.url).host !== host)
-      return refused(421, `This console answers to http://${host} alone.`);
+      return refused(421, `This is another address: put ${pathOf(context)} behind the one that was printed.`);
     if (!isRead && method !== 'POST') return refused(405, `There is nothing to ${method} here.`);
     if (isRead && from !== undefined && !['same-origin', 'none'].includes(from))
-      return { status: 403, page: bare('From elsewhere', elsewhere(context.req.url)) };
+      return { status: 403 as const, page: elsewhere(pathOf(context)) };
     if (!isRead && (context.req.header('origin') !== `http://${host}` || from !== 'same-origin'))
       return refused(403, 'A change must come from a page of this console, in a browser of today.');
     if (!isRead && !/^(application\/x-www-form-urlencoded|multipart\/form-data)(;|$)/.test(typeOf(context)))
       return refused(415, 'A change must be a form.');
-    if (publicPaths.has(path)) return undefined;
-    if (!session.isSignedIn(context)) return { status: 401, page: signIn(pathOf(context)) };
+    if (publicRoutes.has(`${method} ${path}`)) return undefined;
+    if (!session.isSignedIn(context)) return { status: 401 as const, page: signIn(pathOf(context)) };
     if (!isRead && readOnly && !harmlessPosts.test(path))
       return refused(403, 'This console was started with --read-only.');
     return undefined;
   };
   return async (context, next) => {
-    const problem = problemWith(context);
+    const isOver = signal.aborted && !isLive(context);
+    const problem = isOver ? refused(503, 'This console ends.') : problemWith(context);
+    const isOurs = problem === undefined && session.isSignedIn(context);
+    if (isOurs && !isLive(context)) onUse();
     if (problem) context.res = await context.html(problem.page, problem.status);
-    else {
-      if (session.isSignedIn(context) && !context.req.path.endsWith('/live')) onUse();
-      await next();
-    }
-    // Last: a stream sets some of them itself.
-    for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
+    else await next();
+    const all = { ...headers, ...(isOurs && { 'Console-Proof': session.proof }) };
+    for (const [name, value] of Object.entries(all)) context.res.headers.set(name, value);
   };
 };
 
@@ -102,18 +107,15 @@ const pathOf = (context: Context): string => {
 
 const refused = <Status extends number>(status: Status, why: string) => ({
   status,
-  page: bare(
-    'Refused',
-    html`<main><h1>Refused</h1><p>${why}</p><p><a href="/">To the console</a></p></main>`,
-  ),
+  page: bare('Refused', html`<main><h1>Refused</h1><p>${why}</p></main>`),
 });
 
-/** A colleague's link: the browser sends the cookie only when this page is left by its own link. */
-const elsewhere = (url: string): Html => {
-  const { pathname, search } = new URL(url);
-  return html`<main><h1>You come from another site</h1>
-<p><a href="${`/${pathname.replace(/^\/+/, '')}${search}`}">Open this screen of the console</a></p></main>`;
-};
+/** The browser sends the cookie only when this page is left by its own link. */
+const elsewhere = (path: string): Html =>
+  bare(
+    'From elsewhere',
+    html`<main><h1>You come from another site</h1><p><a href="${path}">Open this screen of the console</a></p></main>`,
+  );
 
 /** The script sends the form, where the address has a token. */
 export const signIn = (next: string, problem = ''): Html =>

@@ -14,10 +14,10 @@ const screens = [
   'Runs',
 ];
 
-export type Frame = { title: string; path: string; name: string; who: string; readOnly: boolean };
+export type Frame = Record<'title' | 'path' | 'name' | 'who' | 'proof', string> & { readOnly: boolean };
 
 /** A whole page. Its title names the screen alone: titles stay in the browser's history. */
-export const page = ({ title, path, name, who, readOnly }: Frame, content: Html): Html =>
+export const page = ({ title, path, name, who, readOnly, proof }: Frame, content: Html): Html =>
   bare(
     `${title} · ${name}`,
     html`<header class="head"><a class="skip" href="#main">To the content</a>
@@ -25,11 +25,12 @@ export const page = ({ title, path, name, who, readOnly }: Frame, content: Html)
 <nav aria-label="Screens"><ul>${screens.map((screen, at) => tab(screen, { to: at === 0 ? '/' : `/${screen.toLowerCase()}`, path }))}</ul></nav></header>
 <main id="main" tabindex="-1"><h1>${title}</h1>${content}</main>
 <footer><p>You are ${who}; every change is written to the audit log. The console ends by itself when it is not used.</p></footer>`,
+    proof,
   );
 
 /** Without the head, for whoever has not signed in. */
-export const bare = (title: string, body: Html): Html => html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+export const bare = (title: string, body: Html, proof = ''): Html => html`<!doctype html>
+<html lang="en" data-proof="${proof}"><head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="/console.css"><link rel="icon" href="/icon.svg"><script type="module" src="/console.js"></script></head>
 <body>${body}</body></html>`;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { EventEmitter } from 'node:events';
 import type { Html } from '../markup/html.ts';
 
 /** What an operator answered: the fields of the question's form. */
@@ -26,6 +25,7 @@ export type Run = {
   ended: 'done' | 'failed' | undefined;
   problem: string | undefined;
   stopped: boolean;
+  version: number;
 };
 
 /** What a verb tells while it works. */
@@ -48,15 +48,14 @@ type RunsOptions = { signal: AbortSignal; sentence(error: unknown): string; onEn
 
 export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
   const runs = new Map<string, Run & { abort: AbortController; over: Promise<void> }>();
-  const changes = new EventEmitter().setMaxListeners(0);
 
   const begin = (title: string, work: (at: Work) => Promise<void>): Run => {
     const abort = new AbortController();
     const run: Run = {
-      ...{ id: newId(), title, startedMs: Date.now(), parts: new Map() },
+      ...{ id: newId(), title, startedMs: Date.now(), parts: new Map(), version: 0 },
       ...{ progress: undefined, question: undefined, ended: undefined, problem: undefined, stopped: false },
     };
-    const tell = (news: Partial<Run>): void => void changes.emit(Object.assign(run, news).id);
+    const tell = (news: Partial<Run>): void => void Object.assign(run, { ...news, version: run.version + 1 });
     const at: Work = {
       signal: AbortSignal.any([signal, abort.signal]),
       show: (title, content) => tell({ parts: run.parts.set(title, content) }),
@@ -97,13 +96,11 @@ export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
       const run = runs.get(id);
       if (run === undefined || run.ended) return;
       run.stopped = true;
-      changes.emit(id);
+      run.version += 1;
       run.abort.abort();
     },
     /** A run that asks may wait for ever. */
     isBusy: (): boolean => [...runs.values()].some(({ ended, question }) => !ended && !question),
     over: async (): Promise<void> => void (await Promise.all([...runs.values()].map(({ over }) => over))),
-    /** Emits the id of a run at each change. */
-    changes,
   };
 };

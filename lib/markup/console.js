@@ -49,58 +49,109 @@ const replaceContent = (element, markup) => {
   begin(element);
 };
 
-/** The page itself says what is wrong; where it does not come, the console has ended. */
-const tellTrouble = async (element) => {
-  // Told once: to ask again and again would count as use, and the console would not end by itself.
-  if (document.querySelector('.lost')) return;
-  const answer = await fetch(location.href).catch(() => undefined);
-  const page = new DOMParser().parseFromString((await answer?.text()) ?? '', 'text/html');
-  if (answer?.ok || document.querySelector('.lost')) return;
-  const text =
-    page.querySelector('[role=alert]')?.textContent ??
-    'The console does not answer: start it again, then open the address that it prints.';
-  const told = document.createElement('p');
-  Object.assign(told, { className: 'problem lost', role: 'alert', textContent: text });
-  element.before(told);
+/** At the top of the page; an empty text takes it away. */
+const tell = (text) => {
+  const told = document.querySelector('.lost') ?? document.createElement('p');
+  if (told.textContent !== text)
+    Object.assign(told, { className: 'problem lost', role: 'alert', textContent: text });
+  if (text === '') told.remove();
+  else if (!told.isConnected) document.querySelector('main').prepend(told);
 };
 
-/** Only a page that is seen is told news: a browser has six connections for all of them. */
+const partOf = (markup) => {
+  const page = new DOMParser().parseFromString(markup, 'text/html');
+  return page.querySelector('#part') ?? page.querySelector('[role=alert]');
+};
+
+/** The console's pages and answers have it, and no request does: whoever takes the port later cannot know it. */
+const { proof } = document.documentElement.dataset;
+/** False: it is not known whether the port is still the console's, so that nothing that somebody clicks or sends leaves this page. */
+let isThere = true;
+let isLost = false;
+for (const name of ['click', 'auxclick', 'submit'])
+  addEventListener(name, (event) => isThere || event.preventDefault(), { capture: true });
+
+const lose = () => {
+  isLost = true;
+  isThere = false;
+  tell(
+    'This page has lost its console, so its links and buttons do nothing. If the console still runs, reload the page; otherwise close it, start the console again, and open the address that it prints.',
+  );
+};
+
+/** @throws where nobody answers, or somebody else than the console. */
+const fetchProven = async (path, signal) => {
+  const answer = await fetch(path, { signal, redirect: 'error' });
+  if (answer.headers.get('console-proof') !== proof) throw new Error(`${path}: this is not the console`);
+  return answer;
+};
+
+/** Undefined: the page has lost its console, and never asks again. */
+const ask = async (path, signal) => {
+  if (isLost) return undefined;
+  try {
+    const answer = await fetchProven(path, signal);
+    const told = { ok: answer.ok, text: await answer.text() };
+    return isLost ? undefined : told;
+  } catch {
+    if (!signal?.aborted) lose();
+    return undefined;
+  }
+};
+
+const renew = async (element, signal) => {
+  const told = await ask(`${element.dataset.live}?part=yes`, signal);
+  if (told === undefined) return;
+  tell(told.ok ? '' : (partOf(told.text)?.textContent ?? 'The console cannot show this now.'));
+  if (told.ok) replaceContent(element, told.text);
+};
+
+/** The console is there for as long as this stream goes on. */
+const follow = async (element, signal) => {
+  if (isLost) return;
+  try {
+    const reader = (await fetchProven(element?.dataset.live ?? '/live', signal)).body.getReader();
+    isThere = !(isLost || signal.aborted);
+    let renewed = Promise.resolve();
+    for (let news = await reader.read(); !news.done; news = await reader.read())
+      if (element) renewed = renewed.then(() => renew(element, signal));
+  } catch {
+    // It is over, whatever the reason.
+  }
+  if (!signal.aborted) lose();
+};
+
+/** Only a page that is in sight follows: a browser has six connections for all of them. */
 const live = (element) => {
-  let source;
-  let isOver = false;
-  element.tabIndex = -1;
-  const leave = () => {
-    source?.close();
-    source = undefined;
-  };
-  const follow = () => {
+  let leaving;
+  const look = () => {
     if (document.hidden) leave();
-    if (document.hidden || source || isOver) return;
-    source = new EventSource(element.dataset.live);
-    source.addEventListener('message', ({ data }) => {
-      document.querySelector('.lost')?.remove();
-      replaceContent(element, data);
-    });
-    source.addEventListener('end', () => {
-      isOver = true;
-      leave();
-    });
-    source.addEventListener('error', () => tellTrouble(element));
+    else if (!leaving) {
+      leaving = new AbortController();
+      follow(element, leaving.signal);
+    }
   };
-  follow();
-  document.addEventListener('visibilitychange', follow);
-  element.addEventListener('focusout', ({ relatedTarget }) => {
-    if (held.has(element) && !element.contains(relatedTarget)) replaceContent(element, held.get(element));
-  });
+  const leave = () => {
+    leaving?.abort();
+    leaving = undefined;
+    isThere = false;
+  };
+  if (element) {
+    element.tabIndex = -1;
+    element.addEventListener('focusout', ({ relatedTarget }) => {
+      if (held.has(element) && !element.contains(relatedTarget)) replaceContent(element, held.get(element));
+    });
+  }
+  document.addEventListener('visibilitychange', look);
   addEventListener('pagehide', leave);
-  addEventListener('pageshow', follow);
+  addEventListener('pageshow', look);
+  look();
 };
 
 const load = async (element) => {
   element.setAttribute('aria-busy', 'true');
-  const answer = await fetch(element.dataset.load, { credentials: 'same-origin' });
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const part = page.querySelector('#part') ?? page.querySelector('[role=alert]');
+  const told = await ask(element.dataset.load);
+  const part = told && partOf(told.text);
   if (part) element.replaceWith(part);
   else element.removeAttribute('aria-busy');
 };
@@ -126,8 +177,8 @@ const select = (form) => {
 };
 
 const begin = (element) => {
-  for (const each of element.querySelectorAll('[data-live]')) live(each);
   for (const each of element.querySelectorAll('[data-load]')) load(each);
   for (const each of element.querySelectorAll('[data-selection]')) select(each);
 };
 begin(document);
+if (proof) live(document.querySelector('[data-live]'));

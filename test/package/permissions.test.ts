@@ -360,7 +360,7 @@ const scheduled: Record<string, () => Promise<void>> = {
       return { function: name, key: ['ID'], data: fixed(data) };
     });
     await putObject('snapshot-settings.json', JSON.stringify({ roles, functions: queued }));
-    await putObject('snapshot-mappings/all.json', JSON.stringify({ messages: await Promise.all(messages) }));
+    await putObject('snapshot-mapping.json', JSON.stringify({ messages: await Promise.all(messages) }));
     await putObject('snapshots/all.csv', 'ID,NOTE\n1,\n');
     expect(await invoke('snapshot-import', { key: 'snapshots/all.csv' })).toMatchObject({
       ...{ outcome: 'accepted', message: `${queued.length} events were sent.` },

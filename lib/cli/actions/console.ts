@@ -17,7 +17,7 @@ export const act = async (
   });
   terminal.out(isJson ? `${printableJson({ url })}\n` : `The console is at ${url}\n`);
   terminal.err(
-    `The address lets one browser in, once. ${open ? '' : 'Open it, then use that browser. '}Ctrl-C ends the console.\n`,
+    'The address lets one browser in, once: Chrome, Edge or Firefox. (Safari does not find it.) Ctrl-C ends the console.\n',
   );
   const opened = open && !isJson ? await openInBrowser(url) : undefined;
   const why = await ended;

@@ -30,5 +30,5 @@ Examples:
   sis-relay console --local --read-only
   sis-relay console --local --port 0 --no-open --json
 
-Every screen has an address of its own, which a colleague with a console of the same stage can open, too.
+Every screen has a path of its own: a colleague opens it behind the address of their own console of the same stage.
 It answers to this machine alone, and ends with Ctrl-C or when nobody uses it.`;

@@ -1,4 +1,3 @@
-import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import { createKept } from '../../aws/kept.ts';
 import type { Status } from '../../connection/status.ts';
 import { readAuditLog } from '../../deployment/audit-log.ts';
@@ -17,36 +16,25 @@ import { lastComparisonNote } from '../../wording/reconcile.ts';
 import { waitingSnapshotText } from '../../wording/snapshots.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../wording/status.ts';
 import { nextOfGroup, waitText, wakePlanNotes, wokenNotes } from '../../wording/waiting.ts';
-import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
+import { addLive, addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import { clock, origin } from './cells.ts';
 
-const liveMs = 5_000;
 const dayMs = 24 * 3_600_000;
 
 export const addOverview = (desk: Desk): void => {
-  const { app, target, audit, integrations, runs, lists } = desk;
-  const content = async (): Promise<Html> => {
+  const { target, audit, integrations, runs, lists } = desk;
+  const look = async () => {
     const { value, atMs } = await desk.status.get();
-    return html`${overview(value, desk)}<p class="quiet">As of ${clock(atMs)}.</p>`;
+    const part = () => html`${overview(value, desk)}<p class="quiet">As of ${clock(atMs)}.</p>`;
+    return { version: atMs, part };
   };
   addScreen(
     desk,
     ['/', 'Overview'],
-    async () => html`<div data-live="/live">${await content()}</div>
+    async () => html`<div data-live="/overview/live">${(await look()).part()}</div>
 <section><h2>The last day</h2>${later('/trends', 'Letters by hour, and what was put right')}</section>`,
   );
-  const tellNews = async (stream: SSEStreamingApi): Promise<void> => {
-    for (let before = ''; !stream.aborted && !desk.signal.aborted; await stream.sleep(liveMs)) {
-      const now = String(await content());
-      if (now !== before) await stream.writeSSE({ data: now });
-      before = now;
-    }
-  };
-  app.get('/live', (context) =>
-    streamSSE(context, tellNews, async () => {
-      // The page asks anew what is wrong, and tells it.
-    }),
-  );
+  addLive(desk, '/overview/live', look);
 
   const readDeeds = () => readAuditLog(target, { sinceMs: Date.now() - dayMs, signal: desk.signal });
   const deeds = createKept(readDeeds, { freshMs: 60_000 });

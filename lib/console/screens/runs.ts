@@ -1,18 +1,14 @@
-import { streamSSE } from 'hono/streaming';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import { hiddenFields } from '../../markup/forms.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { numberOf } from '../../wording/amounts.ts';
-import { addScreen, addVerb, type Context, type Desk } from '../desk.ts';
+import { addLive, addScreen, addVerb, type Context, type Desk } from '../desk.ts';
 import type { Run } from '../runs.ts';
 import { clock } from './cells.ts';
 
-/** Between two looks at what a run tells, in milliseconds. */
-const restMs = 250;
-
 export const addRuns = (desk: Desk): void => {
-  const { app, runs } = desk;
+  const { runs } = desk;
   const runOf = (context: Context): Run => {
     const run = runs.get(context.req.param('id') ?? '');
     if (run === undefined)
@@ -37,28 +33,9 @@ export const addRuns = (desk: Desk): void => {
     const again = html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
     return html`${run.ended || run.question ? '' : again}<div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`;
   });
-  app.get('/runs/:id/live', (context) => {
+  addLive(desk, '/runs/:id/live', async (context) => {
     const run = runOf(context);
-    return streamSSE(context, async (stream) => {
-      let changed = Promise.withResolvers<void>();
-      const onChange = (): void => changed.resolve();
-      runs.changes.on(run.id, onChange);
-      stream.onAbort(onChange);
-      try {
-        // Also while the console ends: whoever looks sees what became of the run.
-        while (!stream.aborted) {
-          await stream.writeSSE({ data: String(await contentOf(run)) });
-          if (run.ended) break;
-          await changed.promise;
-          changed = Promise.withResolvers();
-          // What comes meanwhile is shown at once with it, or wakes the next turn.
-          await stream.sleep(restMs);
-        }
-        await stream.writeSSE({ event: 'end', data: '' });
-      } finally {
-        runs.changes.off(run.id, onChange);
-      }
-    });
+    return { version: run.version, part: () => contentOf(run) };
   });
 
   addVerb(desk, '/runs/:id/answer', (form, context) => {

@@ -26,10 +26,9 @@ export const send = (port: number, { method = 'GET', path = '/', headers = {}, b
         ...{ host: '127.0.0.1', port, method, path, setHost: false, agent: false },
         headers: { ...length, ...headers },
       },
-      async (answer) => {
-        answer.on('error', reject);
+      (answer) => {
         const { statusCode: status = 0, headers: told } = answer;
-        resolve({ status, headers: told, text: await text(answer) });
+        text(answer).then((whole) => resolve({ status, headers: told, text: whole }), reject);
       },
     );
     sent.on('error', reject);
@@ -60,7 +59,7 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
     ...{ sentence: (error) => String(error), say: (line) => said.push(line) },
     ...options,
   });
-  const { host, port: portText, hash } = new URL(url);
+  const { host, hostname, port: portText, hash } = new URL(url);
   const port = Number(portText);
   const token = hash.slice('#token='.length);
   const origin = `http://${host}`;
@@ -74,23 +73,32 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
   const signedIn = await exchange(token);
   const setCookie = signedIn.headers['set-cookie'] ?? [];
   const [cookie = ''] = setCookie[0]?.split(';') ?? [];
+  const get = (path: string) =>
+    send(port, { path, headers: { host, cookie, 'sec-fetch-site': 'same-origin' } });
+  const [, proof = ''] = /data-proof="([^"]+)"/.exec((await get('/runs')).text) ?? [];
   return {
-    ...{ port, host, origin, token, cookie, setCookie, signedIn, said, exchange, ended },
+    ...{
+      port,
+      host,
+      hostname,
+      origin,
+      token,
+      cookie,
+      proof,
+      setCookie,
+      signedIn,
+      said,
+      exchange,
+      ended,
+      get,
+    },
     /** What the browser sends along with a form of these pages. */
     own: { ...from, ...typed, cookie },
-    get: (path: string) => send(port, { path, headers: { host, cookie, 'sec-fetch-site': 'same-origin' } }),
     post: (path: string, form: Record<string, string> | string = {}) =>
       send(port, {
         ...{ method: 'POST', path, headers: { ...from, ...typed, cookie } },
         body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
       }),
-    /** The beginning of a live stream. */
-    live: (path: string) =>
-      sendRaw(
-        port,
-        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\nSec-Fetch-Site: same-origin\r\n\r\n`,
-        (told) => /\ndata: [\s\S]*\n\n/.test(told),
-      ),
     close: async () => {
       ending.abort();
       await ended;

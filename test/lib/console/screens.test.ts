@@ -413,7 +413,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       }
       await open.locator('.lost').waitFor({ state: 'detached' });
       await own.stop();
-      await open.getByText('The console does not answer: start it again').waitFor();
+      await open.getByText('This page has lost its console').waitFor();
       await open.context().close();
       await gates.shut();
     });
