@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { DeleteMessageBatchCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Context } from 'aws-lambda';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { handler } from '../../functions/change-poll.ts';
 import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
 import { createPlace } from '../../lib/change-poll/place.ts';
 import { refusedKeyOf } from '../../lib/change-poll/services.ts';
@@ -14,6 +16,7 @@ import { mapping, registration, startChanges } from '../lib/change-poll/changes.
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
+import { inThisProcess } from '../local/in-this-process.ts';
 import { type Stack, settingsOf, startStack } from '../local/stack.ts';
 
 let stack: Stack;
@@ -27,11 +30,10 @@ const settings = () => ({
 
 beforeAll(async () => {
   changes = await startChanges();
-  stack = await startStack({
-    functions: ['enrollment-create'],
-    settings: settings(),
-    onLog: (_, line) => lines.push(line),
-  });
+  stack = await startStack({ functions: ['enrollment-create'], lambda: inThisProcess });
+  const environment = { ...settingsOf(stack.description, 'change-poll'), ...settings() };
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
   s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   const secret = { header: 'Authorization', value: 'Bearer of-the-sis' };
   await controlsOf(stack.description).secret('sis-relay/local/changes', secret);
@@ -39,6 +41,8 @@ beforeAll(async () => {
   await s3.send(new PutObjectCommand({ Bucket: bucket(), Key: 'change-poll/mapping.json', Body }));
 });
 afterAll(async () => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   s3?.destroy();
   await Promise.all([stack?.close(), changes?.close()]);
 });
@@ -55,22 +59,23 @@ const refused = async (id: string) => {
   return JSON.parse((await (await s3.send(get)).Body?.transformToString()) ?? '');
 };
 
+const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
+
 test('a change of the SIS reaches the platform, and is not sent again', async () => {
   const published = new Date().toISOString();
   changes.has([registration(1, { published }), registration(2, { content: { status: 'registered' } })]);
-  const invoke = async () => stack.lambda?.invoke('change-poll', await eventOf('change-poll'));
-  expect(await invoke()).toMatchObject({
-    ok: true,
-    payload: { outcome: 'done', pages: 1, sent: 1, skipped: 0, refused: 1 },
+  const scheduled = await eventOf('change-poll');
+  expect(await handler(scheduled, context)).toEqual({
+    ...{ outcome: 'done', pages: 1, sent: 1, skipped: 0, refused: 1 },
   });
-  const enrolled = async () => (await controlsOf(stack.description).state()).enrollments;
   await expect
-    .poll(enrolled, { timeout: 20_000 })
+    .poll(async () => (await controlsOf(stack.description).state()).enrollments)
     .toContainEqual(expect.objectContaining({ orgUnitId: 2001, userId: 303, roleId: 110 }));
   expect(await refused('2')).toMatchObject({ notice: { id: '2' } });
   expect(changes.asked[0]?.headers.authorization).toBe('Bearer of-the-sis');
-  expect(await invoke()).toMatchObject({ ok: true, payload: { outcome: 'done', pages: 0 } });
-  expect(lines.filter((line) => line.includes('change-poll') && line.includes('of-the-sis'))).toEqual([]);
+  expect(await handler(scheduled, context)).toMatchObject({ outcome: 'done', pages: 0 });
+  expect(lines.join('')).toContain('change-poll');
+  expect(lines.join('')).not.toContain('of-the-sis');
 });
 
 test.each([
@@ -84,12 +89,10 @@ test.each([
 });
 
 test('without an address it does nothing', async () => {
-  const idle = await startStack({ functions: [] });
-  expect(await idle.lambda?.invoke('change-poll', {})).toMatchObject({
-    ok: true,
-    payload: { outcome: 'off' },
-  });
-  await idle.close();
+  vi.stubEnv('CHANGES_URL', '');
+  vi.resetModules();
+  const { handler: another } = await import('../../functions/change-poll.ts');
+  expect(await another({}, context)).toMatchObject({ outcome: 'off' });
 });
 
 describe('the last id', () => {
