@@ -16,6 +16,8 @@ import {
 } from '../../../lib/reconcile/record.ts';
 import { localClient } from '../../local/aws.ts';
 import { type Controls, controlsOf } from '../../local/controls.ts';
+import { inThisProcess } from '../../local/in-this-process.ts';
+import { passingTime } from '../../local/passing-time.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../local/stack.ts';
 import { enrollment, entriesOfSis, result, zipOf } from '../snapshots/sis.ts';
 
@@ -23,6 +25,7 @@ const short = {
   ...{ ATTEMPT_TIMEOUT_MS: '1500', RESERVE_MS: '500', LEDGER_GRACE_SECONDS: '1' },
   ...{ WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1' },
 };
+const time = passingTime();
 let stack: Stack;
 let controls: Controls;
 let s3: S3Client;
@@ -31,7 +34,7 @@ let ledger: LedgerTable;
 beforeAll(async () => {
   stack = await startStack({
     functions: ['grade-push', 'enrollment-create', 'enrollment-remove'],
-    settings: short,
+    ...{ lambda: inThisProcess, settings: short, durable: { pause: async (ms) => time.pass(ms) } },
     // The test imports itself.
     notified: { function: '', prefix: '', suffixes: [] },
   });
@@ -55,7 +58,6 @@ const textAt = async (Key: string): Promise<string> => {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket: stack.description.bucket, Key }));
   return (await Body?.transformToString()) ?? '';
 };
-const patiently = { timeout: 40_000, interval: 200 };
 
 const [lena, liam, nora] = ['lena.learner', 'liam.learner', 'nora.newcomer'] as const;
 
@@ -93,8 +95,8 @@ const dropSnapshot = async (): Promise<void> => {
     ),
   );
   await execute('snapshot-import', importSnapshot, { key: 'snapshots/export.zip' });
-  await expect.poll(grades, patiently).toEqual({ 301: 8.5, 302: 7, 303: 6 });
-  await expect.poll(members, patiently).toContain(303);
+  await expect.poll(grades).toEqual({ 301: 8.5, 302: 7, 303: 6 });
+  await expect.poll(members).toContain(303);
 };
 
 const grades = async (): Promise<Record<number, unknown>> => {
@@ -150,9 +152,9 @@ test('what a restore of the platform lost is there again, and nothing that is ne
   await dropSnapshot();
   // After the snapshot, a person leaves, and grades change.
   await say('enrollment-remove', { orgUnitId: 2001, userId: 302 });
-  await expect.poll(members, patiently).not.toContain(302);
+  await expect.poll(members).not.toContain(302);
   await say('grade-push', { orgUnitId: 2001, gradeObjectId: 5001, userId: 303, grade: numeric(2) });
-  await expect.poll(async () => (await grades())[303], patiently).toBe(2);
+  await expect.poll(async () => (await grades())[303]).toBe(2);
 
   // The platform comes back as it was before.
   await controls.reset();
@@ -170,7 +172,7 @@ test('what a restore of the platform lost is there again, and nothing that is ne
   ];
   // Then the SIS says something of one of them.
   await say('grade-push', { orgUnitId: 2001, gradeObjectId: 5001, userId: 302, grade: numeric(9) });
-  await expect.poll(async () => (await grades())[302], patiently).toBe(9);
+  await expect.poll(async () => (await grades())[302]).toBe(9);
 
   const id = '20261124T080000Z-0a1b2c3d';
   await put(resendKey(id), JSON.stringify({ by: 'kim', atMs: Date.now(), why: 'a restore', findings }));
@@ -181,9 +183,9 @@ test('what a restore of the platform lost is there again, and nothing that is ne
     ...{ [enrollmentOf(302)]: 'sent', [enrollmentOf(303)]: 'sent' },
   };
   expect(await outcomesOf(id)).toEqual(outcomes);
-  await expect.poll(grades, patiently).toEqual({ 301: 8.5, 302: 9, 303: 1 });
-  await expect.poll(members, patiently).toEqual(expect.arrayContaining([301, 303]));
-  await expect.poll(members, patiently).not.toContain(302);
+  await expect.poll(grades).toEqual({ 301: 8.5, 302: 9, 303: 1 });
+  await expect.poll(members).toEqual(expect.arrayContaining([301, 303]));
+  await expect.poll(members).not.toContain(302);
   expect((await textAt(resendListKey(id))).trimEnd().split('\n').slice(1)).toEqual([
     expect.stringMatching(
       /^"older","grade","2001","303","5001","[^"]+Z","BIO-101","nora\.newcomer","","Midterm"$/,
@@ -193,7 +195,7 @@ test('what a restore of the platform lost is there again, and nothing that is ne
   // Once more, after their functions have had them.
   await resend(id);
   expect(await outcomesOf(id)).toEqual(outcomes);
-  await expect.poll(waiting, patiently).toEqual([0, 0, 0]);
+  await expect.poll(waiting).toEqual([0, 0, 0]);
   const writes = (await controls.requests()).filter(({ method }) => method !== 'GET');
   expect(writes.map(({ method, path }) => `${method} ${path.replace(/^.*?\d\.\d+/, '')}`).sort()).toEqual([
     expect.stringMatching(/^DELETE .*302/),
@@ -206,8 +208,8 @@ test('what a restore of the platform lost is there again, and nothing that is ne
   });
   // What the SIS says later is newer than what was sent again.
   await say('grade-push', { orgUnitId: 2001, gradeObjectId: 5001, userId: 301, grade: numeric(10) });
-  await expect.poll(async () => (await grades())[301], patiently).toBe(10);
-}, 120_000);
+  await expect.poll(async () => (await grades())[301]).toBe(10);
+});
 
 const numeric = (points: number) => ({ type: 'numeric', points });
 
