@@ -82,7 +82,7 @@ describe('the token entry path', () => {
     expect(failureOf(error)).toMatchObject({
       kind: 'intercepted',
       remedy: expect.stringMatching(
-        /a proxy, a firewall, a login.*\/enrollments\/ .*without the slash.*“create-enrollment”/,
+        /a proxy, a firewall, a login.*\/enrollments\/ .*no slash at its end.*“create-enrollment”/,
       ),
     });
     expect(await local.requests()).toHaveLength(1);
