@@ -11,3 +11,6 @@ export const otherKinds = ['redriven', 'no-details', 'unknown-source', 'unreadab
 export type LetterKind = FailureKind | (typeof otherKinds)[number];
 
 export const letterKinds: LetterKind[] = [...(Object.keys(dispositions) as FailureKind[]), ...otherKinds];
+
+/** From so many replays on, a letter is marked. */
+export const replayedOften = 5;

@@ -100,6 +100,3 @@ export const withoutIds = (text: string): string =>
     .replace(/(?<!\bas in )\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
     .replace(/(?:\/[\w-]+){0,8}\/(lp|le)\/\d+\.\d+(?=\/)/g, '/$1')
     .replace(/(?<=\/|#|\b(?:user|folder|unit|object|topic|module|link) )\d+(?![\d.])/g, '<id>');
-
-/** From so many replays on, a letter is marked. */
-export const replayedOften = 5;

@@ -3,7 +3,7 @@ import type { LetterFacts } from '../dead-letters/reading/list.ts';
 import type { Found } from '../dead-letters/reading/records.ts';
 import type { LetterDetails } from '../dead-letters/reading/show.ts';
 import type { PlannedGroup } from '../dead-letters/replay/plan.ts';
-import { replayedOften } from '../desk/letter-words.ts';
+import { replayedOften } from '../desk/letter-kinds.ts';
 import { plain } from '../redaction/printable.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import { type Note, noteIf } from './notes.ts';

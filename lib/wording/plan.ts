@@ -2,7 +2,7 @@ import type { ConnectionReport } from '../connection/check.ts';
 import type { Plan, PlannedGroup } from '../dead-letters/replay/plan.ts';
 import type { ReplayResult } from '../dead-letters/replay/replay.ts';
 import type { Canary, ReplayCounts, RunOptions } from '../dead-letters/replay/run.ts';
-import { replayedOften } from '../desk/letter-words.ts';
+import { replayedOften } from '../desk/letter-kinds.ts';
 import { plain } from '../redaction/printable.ts';
 import { countOf, durationOf, numberOf } from './amounts.ts';
 import { type Note, noteIf, type Tone } from './notes.ts';

@@ -1,5 +1,5 @@
 import type { LetterDetails } from '../../dead-letters/reading/show.ts';
-import { replayedOften } from '../../desk/letter-words.ts';
+import { replayedOften } from '../../desk/letter-kinds.ts';
 import { plain } from '../../redaction/printable.ts';
 import { ageOf } from '../../wording/amounts.ts';
 import { whatHappened } from '../../wording/letters.ts';

@@ -3,7 +3,7 @@ import type { Listed } from '../../dead-letters/reading/list.ts';
 import type { Found } from '../../dead-letters/reading/records.ts';
 import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import type { Target } from '../../deployment/target.ts';
-import { replayedOften } from '../../desk/letter-words.ts';
+import { replayedOften } from '../../desk/letter-kinds.ts';
 import { plain } from '../../redaction/printable.ts';
 import { ageOf, countOf, numberOf } from '../../wording/amounts.ts';
 import {

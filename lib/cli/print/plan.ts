@@ -2,7 +2,7 @@ import type { ConnectionReport } from '../../connection/check.ts';
 import type { Plan } from '../../dead-letters/replay/plan.ts';
 import type { ReplayResult } from '../../dead-letters/replay/replay.ts';
 import type { Canary, CauseCounts, ReplayCounts } from '../../dead-letters/replay/run.ts';
-import { replayedOften } from '../../desk/letter-words.ts';
+import { replayedOften } from '../../desk/letter-kinds.ts';
 import { plain } from '../../redaction/printable.ts';
 import { numberOf } from '../../wording/amounts.ts';
 import { causeText, matchText } from '../../wording/letters.ts';

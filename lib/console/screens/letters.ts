@@ -1,8 +1,7 @@
 import type { Filter } from '../../dead-letters/reading/filter.ts';
 import type { Snapshot } from '../../dead-letters/reading/snapshot.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
-import { letterKinds } from '../../desk/letter-kinds.ts';
-import { replayedOften } from '../../desk/letter-words.ts';
+import { letterKinds, replayedOften } from '../../desk/letter-kinds.ts';
 import type { LetterRecord } from '../../desk/record.ts';
 import { choice, hiddenFields, textField } from '../../markup/forms.ts';
 import { type Html, href, html, said } from '../../markup/html.ts';

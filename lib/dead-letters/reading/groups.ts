@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { replayedOften, withoutIds } from '../../desk/letter-words.ts';
+import { replayedOften } from '../../desk/letter-kinds.ts';
+import { withoutIds } from '../../desk/letter-words.ts';
 import type { DeskRecord } from '../../desk/record.ts';
 import { createCauses } from './causes.ts';
 import type { ListCounts } from './queue.ts';

@@ -1,4 +1,4 @@
-import { replayedOften } from '../../desk/letter-words.ts';
+import { replayedOften } from '../../desk/letter-kinds.ts';
 import { needsDecision } from '../../failure.ts';
 import type { Selected, Selection } from '../reading/selection.ts';
 import type { Preflight } from './preflight.ts';
