@@ -25,7 +25,7 @@ const topic = z
   .refine((given) => (given.url === undefined) !== (given.file === undefined), 'must have either url or file')
   .refine((given) => given.fileUrl === undefined || given.file !== undefined, {
     path: ['fileUrl'],
-    error: 'must stand beside a file',
+    error: 'must be given together with a file',
   });
 const added = z
   .strictObject({ action: z.literal('add'), orgUnitId: platformId, moduleId: platformId, topic })
@@ -47,8 +47,8 @@ const data = z.discriminatedUnion('action', [
 const fileUrlOf = async (platform: Platform, orgUnitId: number, fileName: string): Promise<string> => {
   const { Code: code } = await requireOrgUnit(platform, orgUnitId);
   if (code) return content.fileUrl({ orgUnitId, code }, fileName);
-  throw new MessageFailure('rejected', `The platform tells no code of org unit ${orgUnitId}`, {
-    remedy: `A new file is kept under it: set data.topic.fileUrl to /content/enforced/${orgUnitId}-<code>/<file>, then replay.`,
+  throw new MessageFailure('rejected', `The platform shows no code for org unit ${orgUnitId}`, {
+    remedy: `The place of a new file contains the code. Set data.topic.fileUrl to /content/enforced/${orgUnitId}-<code>/<file>, then replay.`,
   });
 };
 

@@ -15,9 +15,9 @@ type Enrollment = z.infer<typeof data>;
 
 const stillThere = (error: unknown): MessageFailure => {
   const { kind, message, remedy, ...refusal } = failureOf(error);
-  return new MessageFailure('rejected', `${message}, and shows the user in the classlist`, {
+  return new MessageFailure('rejected', `${message}, but the classlist shows the user`, {
     remedy:
-      'Compare the path and version of delete-enrollment with what the platform has (PLATFORM_OPERATIONS overrides them), then replay.',
+      'Check whether the platform has the path and version of delete-enrollment that sis-relay uses. Correct them in PLATFORM_OPERATIONS, then replay.',
     refusal,
   });
 };

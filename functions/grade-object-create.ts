@@ -20,8 +20,8 @@ const refused = (message: string, remedy: string) => new MessageFailure('rejecte
 
 const isTakenBy = (gradeObjectId: number, { folderId }: Data) =>
   refused(
-    `Grade object ${gradeObjectId} is the grade item of dropbox folder ${folderId} already`,
-    'Take it from that folder on the platform, or name another folder, then replay.',
+    `Grade object ${gradeObjectId} is already linked to dropbox folder ${folderId}`,
+    'Remove it from that folder on the platform, or name another folder, then replay.',
   );
 
 /** What exists already: the folder's grade item, and grade objects with the same name. */
@@ -64,7 +64,7 @@ export const integration: Integration<Data> = {
     const { ids, linkedId, item, isTaken } = await findGradeObject(data, context.platform);
     if (isTaken)
       throw refused(
-        `Org unit ${data.orgUnitId} has a grade object of this name with another type, other points or another folder`,
+        `Org unit ${data.orgUnitId} already has a grade object with this name, but with another type, other points or another folder`,
         'Rename one of the two, or correct the message, then replay.',
       );
     if (linkedId && linkedId !== item?.Id) throw isTakenBy(linkedId, data);

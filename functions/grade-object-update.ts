@@ -28,8 +28,8 @@ export const integration: Integration<Data> = {
     const shown = await grades.requireGradeObject(platform, given);
     if (shown.GradeType !== gradeType)
       throw refused(
-        `Grade object ${gradeObjectId} is of another type than data.type, and the platform changes no type`,
-        'Correct data.type or data.gradeObjectId, then replay; for another type, create another grade object.',
+        `Grade object ${gradeObjectId} has another type than data.type, and the platform does not change types`,
+        'Correct data.type or data.gradeObjectId, then replay. If you need another type, create another grade object.',
       );
     const changes = Object.fromEntries(
       Object.entries(given.changes).filter(([setting]) => fields.includes(fieldOf(given, setting))),
@@ -37,14 +37,14 @@ export const integration: Integration<Data> = {
     const { settings, notShown } = grades.changedSettings(shown, changes);
     if (notShown.length > 0)
       throw refused(
-        `The platform does not tell ${notShown.join(', ')} of grade object ${gradeObjectId}, which an update would reset`,
-        'Give these settings in data, too, then replay.',
+        `The platform does not show ${notShown.join(', ')} of grade object ${gradeObjectId}, so an update would reset it`,
+        'Add these settings to data, then replay.',
       );
     const { AssociatedTool } = await grades.replaceGradeObject(platform, given, settings);
     // Whether an update keeps what is linked is not known.
     if (shown.AssociatedTool && AssociatedTool === null)
       throw refused(
-        `Grade object ${gradeObjectId} was updated, and the platform has taken it from the activity that it was linked to`,
+        `Grade object ${gradeObjectId} was updated, but the platform removed its link to an activity`,
         'Link it to that activity again on the platform, then discard the letter.',
       );
   },

@@ -26,7 +26,7 @@ const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
   grades.readGrade(platform, ids, grade.value.GradeObjectType);
 
 const notShown = (what: string, remedy: string) =>
-  new MessageFailure('rejected', `The platform does not tell ${what} of this grade`, { remedy });
+  new MessageFailure('rejected', `The platform does not show ${what} of this grade`, { remedy });
 
 /** 17 of 20 points are no 17 of 100. The list of a minute ago may be older than a change of the maximum: what differs is looked up anew. */
 const checkMaximum = async (
@@ -42,11 +42,11 @@ const checkMaximum = async (
   throw new MessageFailure(
     'rejected',
     typeof now === 'number'
-      ? `The points are out of ${outOf}, and the grade object has ${now}`
-      : `The points are out of ${outOf}, and the platform tells no maximum of the grade object`,
+      ? `The points are out of ${outOf}, but the maximum of the grade object is ${now}`
+      : `The points are out of ${outOf}, but the platform shows no maximum of the grade object`,
     {
       remedy:
-        'Make both the same: the maximum of the grade object on the platform, or the points and data.grade.outOf in the message. Then replay.',
+        'Make the two maximums equal: correct the grade object on the platform, or the points and data.grade.outOf in the message. Then replay.',
     },
   );
 };
@@ -77,12 +77,12 @@ export const integration: Integration<Data> = {
     if (privateComments === undefined)
       throw notShown(
         'the private comment',
-        'A new grade would wipe it out: set data.privateComments ("" for none) and replay, and have the producer send it with each grade.',
+        'A new grade would delete it. Set data.privateComments ("" for none) and replay, and have the producer send it with each grade.',
       );
     if (grade === undefined)
       throw notShown(
         'the newer value',
-        'The comments of this message came after a newer grade and cannot be added without it: add them by hand, then discard this letter; or replay it when the platform tells the grade.',
+        'A newer grade came before the comments of this message, and they cannot be added without that grade. Add them by hand and discard this letter, or replay it when the platform shows the grade.',
       );
     const value = { grade, comments, privateComments };
     await unlessSeen(grades.setGradeValue(context.platform, given, value), async () => {

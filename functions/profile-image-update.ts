@@ -20,7 +20,7 @@ export const integration: Integration<z.infer<typeof data>> = {
     updateProfileImage(platform, userId, async () => {
       const image = await sniffImage(await openFile(file.uri, limits.profileImageBytes));
       if (!image)
-        throw new MessageFailure('invalid', 'data.file: is not a PNG, JPEG or GIF image by its bytes');
+        throw new MessageFailure('invalid', 'data.file: its content is not a PNG, JPEG or GIF image');
       return { ...image, fileName: `profile-image.${image.contentType.replace('image/', '')}` };
     }),
 };

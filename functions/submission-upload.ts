@@ -33,7 +33,7 @@ export const integration: Integration<Data> = {
       throw new MessageFailure(
         'missing-credential',
         `The secret for user ${userId} holds the credential of ${/^\d{1,16}$/.test(Identifier) ? `user ${Identifier}` : 'somebody else'}: nothing was sent`,
-        { remedy: `Put the credential of user ${userId} itself into that secret, then replay.` },
+        { remedy: `Put the credential of user ${userId} into that secret, then replay.` },
       );
     const openFiles = () => opened(submission, context);
     await submissions.uploadMySubmission(context.platform, submission, { comment, openFiles });

@@ -48,7 +48,7 @@ export const sisIdsIn = (data: unknown): Given => {
     if (first === undefined || (first === platformField && second === undefined)) continue;
     const value = fields[first];
     const problem =
-      second === undefined ? problemOf(value) : `is given beside ${second}: give one of them alone`;
+      second === undefined ? problemOf(value) : `is given together with ${second}: give only one of them`;
     if (problem !== undefined) problems.push([first, problem]);
     else sisIds.push({ field: first, platformField, value: value as string });
   }
@@ -75,7 +75,7 @@ const maxLength = 256;
 const problemOf = (value: unknown): string | undefined => {
   if (typeof value !== 'string') return 'must be text';
   if (value.length > maxLength) return `must be at most ${maxLength} characters`;
-  if (!/^\S(.*\S)?$/u.test(value)) return 'must be one line that neither begins nor ends with a space';
+  if (!/^\S(.*\S)?$/u.test(value)) return 'must be one line, without a space at its beginning or end';
   return value.isWellFormed() ? undefined : 'must be well-formed Unicode';
 };
 
@@ -98,7 +98,7 @@ const textFor = (platformField: string): JsonSchema => ({
   type: 'string',
   minLength: 1,
   maxLength,
-  description: `In place of ${platformField}: what the SIS and the platform call the same.`,
+  description: `In place of ${platformField}: the name that the SIS and the platform share.`,
 });
 
 const formerNames = {

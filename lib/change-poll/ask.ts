@@ -37,11 +37,14 @@ export const ask = async (
       headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'sis-relay' },
     });
     if (statusCode >= 300 && statusCode < 400)
-      throw failure(`${name} answered with a redirect (${statusCode}), and none is followed`, addressRemedy);
+      throw failure(
+        `${name} answered with a redirect (${statusCode}), and sis-relay follows none`,
+        addressRemedy,
+      );
     const encoding = told['content-encoding'] ?? 'identity';
     if (encoding !== 'identity')
       throw failure(
-        `${name} answered in the encoding ${String(encoding).slice(0, 40)}, which nobody asked for`,
+        `${name} answered in the encoding ${String(encoding).slice(0, 40)}, which sis-relay did not ask for`,
       );
     return { status: statusCode, text: await textOf(body, maxBytes, name) };
   } catch (error) {
@@ -67,7 +70,7 @@ const textOf = async (body: AsyncIterable<Uint8Array>, maxBytes: number, name: s
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
   } catch {
-    throw failure(`${name} answered with what is not UTF-8`);
+    throw failure(`${name} gave an answer that is not UTF-8`);
   }
 };
 
@@ -76,5 +79,5 @@ const addressRemedy = 'Set CHANGES_URL to the address that the redirect leads to
 /** Of whoever answers: told with each run, until it is put right. */
 export const failure = (
   message: string,
-  remedy = 'Ask whoever runs the source of changes.',
+  remedy = 'Ask the people who run the source of changes.',
 ): MessageFailure => new MessageFailure('unexpected-answer', message, { remedy });

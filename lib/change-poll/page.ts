@@ -31,12 +31,13 @@ export const noticesIn = (
   return read.json.map((each: unknown, at) => {
     const parsed = noticeSchema.safeParse(each);
     if (!parsed.success)
-      throw failure(`Notice ${at + 1} of the page has no id: text, or a whole number without loss`);
+      throw failure(`Notice ${at + 1} of the page has no usable id: it must be text or a safe whole number`);
     const { id } = parsed.data;
-    if (seen.has(id))
-      throw failure(`The ids of the page repeat: notice ${at + 1} has one that was there before`);
+    if (seen.has(id)) throw failure(`The page repeats an id: notice ${at + 1} has the id of an earlier one`);
     if (last !== undefined && isBefore(id, last))
-      throw failure(`The ids of the page go back: that of notice ${at + 1} is less than the one before it`);
+      throw failure(
+        `The ids of the page are not in order: that of notice ${at + 1} is lower than the one before`,
+      );
     seen.add(id);
     last = id;
     return parsed.data;

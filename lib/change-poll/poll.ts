@@ -59,7 +59,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
       await sendPage(notices, { ...parts, mapping, integrations, summary, signal });
       if (!(await place.move(last, end, signal))) {
         summary.outcome = 'overtaken';
-        observe.info('another run has gone on with the changes meanwhile');
+        observe.info('another run has read these changes meanwhile');
         break;
       }
       last = end;
@@ -71,7 +71,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
   } catch (error) {
     const { kind, message, remedy } = failureOf(error);
     observe.error(
-      'the changes cannot be read on: the last id stays',
+      'no further changes can be read: the last id stays',
       { reason: `${message}. ${remedy}`, kind },
       error,
     );
@@ -92,13 +92,15 @@ const mappingOf = async (
 ): Promise<Mapping> => {
   const text = await readMappingFile(signal);
   const read =
-    text === undefined ? { problems: ['it is not there, or not readable'] } : readMapping(text, integrations);
+    text === undefined
+      ? { problems: ['it does not exist, or the function may not read it'] }
+      : readMapping(text, integrations);
   if ('mapping' in read) return read.mapping;
   throw new MessageFailure(
     'rejected',
     `The mapping ${mappingFile}: ${read.problems.slice(0, 5).join('; ')}`,
     {
-      remedy: `Put a mapping to ${mappingFile} of the stage’s bucket.`,
+      remedy: `Put a mapping as ${mappingFile} into the stage’s bucket.`,
     },
   );
 };
@@ -129,7 +131,7 @@ const sendPage = async (notices: Notice[], page: Page): Promise<void> => {
   for (const [name, messages] of queues) await page.send(name, messages, signal);
   for (const [notice, problem] of refused) {
     await page.keepRefused(notice.id, JSON.stringify({ problem, notice }), signal);
-    observe.warn('a notice of a change makes no message, and is kept under change-poll/refused', {
+    observe.warn('a change notice could not become a message: it is stored under change-poll/refused', {
       eventId: notice.id,
       reason: `${resourceOf(notice)}: ${problem}`,
     });

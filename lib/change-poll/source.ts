@@ -46,7 +46,7 @@ export const createSource = (
     if (tokenUrl === undefined || apiKey === undefined || isPlain || !headerText.test(apiKey))
       throw new MessageFailure(
         'credentials',
-        `The secret ${secretName} of changes has missing or wrong fields`,
+        `The secret ${secretName} for the source of changes has missing or wrong fields`,
         {
           remedy:
             'Put {"header": "Authorization", "value": "Bearer …"} into it, or {"tokenUrl": "https://…", "apiKey": "…"}.',
@@ -56,13 +56,13 @@ export const createSource = (
       { method: 'POST', url: new URL(tokenUrl), headers: { authorization: `Bearer ${apiKey}` } },
       { ...options, maxBytes: 65_536, signal },
     );
-    if (answer.status >= 500) throw silence('the address of tokens', answer.status);
+    if (answer.status >= 500) throw silence('the token address of the source of changes', answer.status);
     const token = tokenIn(answer.text);
     if (answer.status !== 200 || token === undefined)
       throw new MessageFailure(
         'credentials',
-        `The address of tokens of changes gave no token (${answer.status})`,
-        { remedy: `Look at the key in the secret ${secretName}: is it still valid?` },
+        `The token address of the source of changes gave no token (${answer.status})`,
+        { remedy: `Check whether the key in the secret ${secretName} is still valid.` },
       );
     return { authorization: `Bearer ${token}` };
   };
@@ -85,20 +85,16 @@ export const createSource = (
       }
       if (answer.status === 401 || answer.status === 403) {
         headers = undefined;
-        throw new MessageFailure(
-          'credentials',
-          `The source of changes refuses what signs in (${answer.status})`,
-          {
-            remedy: `Put a key that is valid into the secret ${secretName ?? 'that CHANGES_SECRET names'}.`,
-          },
-        );
+        throw new MessageFailure('credentials', `The source of changes refuses our key (${answer.status})`, {
+          remedy: `Put a valid key into the secret ${secretName ?? 'that CHANGES_SECRET names'}.`,
+        });
       }
       if (answer.status >= 500 || answer.status === 408 || answer.status === 429)
         throw silence('the source of changes', answer.status);
       if (answer.status !== 200)
         throw failure(
           `The source of changes answered with ${answer.status}`,
-          'Look at CHANGES_URL and at the names of its parameters.',
+          'Check CHANGES_URL and the names of its parameters.',
         );
       return answer.text;
     },

@@ -22,7 +22,7 @@ const platformUrl = z
   .refine(isPrivate, 'must be https: only a platform on this machine may be called without TLS')
   .refine(
     ({ origin, href }) => href === `${origin}/`,
-    'must be scheme, host and port alone; a path belongs in PLATFORM_API_ROOT',
+    'must have only scheme, host and port: put a path into PLATFORM_API_ROOT',
   )
   .transform(({ origin }) => origin);
 
@@ -67,7 +67,7 @@ const settingsSchema = z.object({
   PACE_CONTAINERS: count.default(34),
   SECRET_PREFIX: z
     .string()
-    .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must be letters, digits and /_+=.@- alone, and not end in /'),
+    .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must have only letters, digits and /_+=.@-, and not end in /'),
   SECRET_TTL_SECONDS: count.default(300),
   QUEUE_URL: z.url(),
   DEAD_LETTER_QUEUE_URL: z.url(),
@@ -103,7 +103,7 @@ const settingsSchema = z.object({
   WAIT_UNKNOWN_ID_HOURS: z.coerce.number().positive().default(3),
   METRIC_NAMESPACE: z
     .string()
-    .regex(/^(?!AWS\/)[\w./-]+$/, 'must be letters, digits and _./- alone, and not begin with AWS/')
+    .regex(/^(?!AWS\/)[\w./-]+$/, 'must have only letters, digits and _./-, and not begin with AWS/')
     .default('sis-relay'),
   REFRESH_TOKEN_DAYS: z.coerce.number().positive().optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -138,7 +138,7 @@ const changesUrl = z
   .refine((text) => {
     const { username, password, hash } = new URL(text);
     return username + password + hash === '';
-  }, 'must have no user, password or fragment: the secret has what signs in');
+  }, 'must have no user, password or fragment: put a key into the secret');
 
 /** What change-poll reads. Without CHANGES_URL it does nothing. */
 const pollSettingsSchema = settingsSchema

@@ -38,7 +38,7 @@ export type Changes =
 /** A smaller difference of clocks is no problem: the platform accepts timestamps that are minutes off. */
 const muchSkewSeconds = 60;
 const fewDays = 7;
-const versionsElsewhere = 'Look whether the platform lists its versions elsewhere.';
+const versionsElsewhere = 'Check whether the platform lists its versions at another path.';
 
 /** All platform operations that the check calls. */
 export const connectionOperations = [getVersions, getWhoAmI];
@@ -109,18 +109,23 @@ const changesOf = async (
 export const minuteOf = (instant: string): string => `${instant.slice(0, 16).replace('T', ' ')} UTC`;
 
 const refusedSince = (since: string): string =>
-  `The platform refuses the service's credential for changes since ${minuteOf(since)}`;
+  `Since ${minuteOf(since)}, the platform refuses the service's credential for changes`;
 
 const changeProblems = (
   { changes, credentialAccepted }: Pick<ConnectionReport, 'changes' | 'credentialAccepted'>,
   remedy: string,
 ): ConnectionReport['problems'] => {
   if (changes?.refused === 'unknown')
-    return [{ what: `Whether changes are refused is not known: ${changes.why}`, remedy: changes.remedy }];
+    return [
+      {
+        what: `It is not known whether the platform refuses changes: ${changes.why}`,
+        remedy: changes.remedy,
+      },
+    ];
   // A credential that is refused for reading, too, is reported already.
   if (changes?.refused !== 'yes' || credentialAccepted === false) return [];
   const { since, last, function: name } = changes;
-  const reading = credentialAccepted ? '; it answers reading' : '';
+  const reading = credentialAccepted ? '; it accepts the credential for reading' : '';
   return [{ what: `${refusedSince(since)}, last at ${minuteOf(last)} in ${name}${reading}`, remedy }];
 };
 
@@ -135,9 +140,9 @@ const misspelt = async ({ site }: Connection): Promise<ConnectionReport['problem
   const { operations } = await import('../platform/resources/operations.ts');
   const unknown = overridden.filter((each) => !operations.some(({ name }) => name === each));
   if (unknown.length === 0) return [];
-  const what = `PLATFORM_OPERATIONS names what is no operation: ${unknown.join(', ')}`;
+  const what = `PLATFORM_OPERATIONS names unknown operations: ${unknown.join(', ')}`;
   const remedy =
-    'Write the name as in the table of lib/platform/README.md. Until then the setting has no effect.';
+    'Use the names in the table of lib/platform/README.md. Until then this setting has no effect.';
   return [{ what, remedy }];
 };
 
@@ -166,7 +171,8 @@ const problemsOf = (
       ? [
           {
             what: `The platform's clock is ${skewOf(clockSkewSeconds)} ours`,
-            remedy: 'Nothing: the functions learn it from the platform. Tell whoever keeps that clock.',
+            remedy:
+              'Do nothing here: the functions adjust to the platform’s clock. Tell the people who run the platform.',
           },
         ]
       : []),

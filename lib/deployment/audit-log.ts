@@ -82,7 +82,8 @@ export const readAuditLog = async (
 /** The bucket of the audit log and of archives. @throws RefusedError where it is not known. */
 export const bucketOf = async (target: Pick<Target, 'bucket'>): Promise<string> => {
   const bucket = await target.bucket();
-  if (bucket === undefined) throw new RefusedError('no bucket is given: --bucket, or SIS_RELAY_BUCKET');
+  if (bucket === undefined)
+    throw new RefusedError('No bucket is known. Give --bucket, or set SIS_RELAY_BUCKET.');
   return bucket;
 };
 

@@ -63,7 +63,7 @@ const stackFileOf = (folder: string): string => {
 
 const descriptionIn = (file: string) => {
   const json = jsonIn(textIn(file));
-  if (json === undefined) throw new UsageError(`${file} is not readable as JSON.`);
+  if (json === undefined) throw new UsageError(`${file} is not JSON.`);
   const parsed = descriptionSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
@@ -76,7 +76,7 @@ const textIn = (file: string): string => {
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (isMissing)
-      throw new RefusedError(`There is no ${file}: start \`npm run local\` first, in another terminal.`);
+      throw new RefusedError(`There is no ${file}. Start \`npm run local\` first, in another terminal.`);
     throw new UsageError(`${file} cannot be read.`);
   }
 };

@@ -154,7 +154,7 @@ const targetOnAws = (options: TargetOptions) => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)
         throw new RefusedError(
-          `There is no queue ${prefix}${suffix} in ${await placeOf(clients, options)}: look at --stage, --region and --profile.`,
+          `There is no queue ${prefix}${suffix} in ${await placeOf(clients, options)}. Check --stage, --region and --profile.`,
         );
       return found;
     }),
@@ -183,7 +183,7 @@ const outputsOf = async (
   const { outputs, why } = await readStack(name, clientOptions);
   if (why !== undefined)
     warn?.(
-      `Bucket and platform are not known, as ${why}: give --bucket, or set SIS_RELAY_BUCKET; and set PLATFORM_URL.`,
+      `The bucket and the platform’s address are not known: ${why}. Give --bucket or set SIS_RELAY_BUCKET, and set PLATFORM_URL.`,
     );
   return outputs;
 };
@@ -212,11 +212,11 @@ const prefixOf = (stage: string | undefined, url: string | undefined): string =>
   const name = url?.split('/').at(-1);
   if (name === undefined)
     throw new UsageError(
-      'Which sis-relay? Give --stage, as in --stage prod, or set SIS_RELAY_STAGE; or --local for the one of npm run local.',
+      'Which deployment? Give --stage, as in --stage prod, or set SIS_RELAY_STAGE. For the local stack of npm run local, give --local.',
     );
   if (!name.endsWith(suffix))
     throw new UsageError(
-      `${name} is not called as in sis-relay-prod-${suffix}: give --stage too, to find the other queues.`,
+      `The name ${name} is not like sis-relay-prod-${suffix}, so the other queues cannot be found. Give --stage, too.`,
     );
   return name.slice(0, -suffix.length);
 };

@@ -54,8 +54,8 @@ const openHttps: typeof import('./https.ts').openHttpsFile = async (...given) =>
   (await import('./https.ts')).openHttpsFile(...given);
 
 const tooLarge = (name: string, bytes: number, maximumBytes: number): MessageFailure =>
-  new MessageFailure('invalid', `${name} has ${bytes} bytes, and at most ${maximumBytes} are taken`, {
-    remedy: 'Make the file smaller and send the message again, or raise the limit and replay.',
+  new MessageFailure('invalid', `${name} has ${bytes} bytes; the limit is ${maximumBytes}`, {
+    remedy: 'Make the file smaller and send the message again. Or raise the limit and replay.',
   });
 
 /** An object that S3 itself has named. */
@@ -128,12 +128,16 @@ const s3Failure = (name: string, error: unknown): MessageFailure => {
   const status = $metadata?.httpStatusCode;
   // S3 answers 403 for a missing object where the caller may not list the bucket.
   if (status === 403 || status === 404)
-    return new MessageFailure('invalid', `${name}: not there, or not readable (S3 answered ${status})`, {
-      remedy: 'Put the file there, or let the function’s role read it (s3:GetObject), then replay.',
-    });
+    return new MessageFailure(
+      'invalid',
+      `${name}: does not exist, or may not be read (S3 answered ${status})`,
+      {
+        remedy: 'Put the file there, or let the function’s role read it (s3:GetObject), then replay.',
+      },
+    );
   if (status === 301)
     return new MessageFailure('invalid', `${name}: the bucket is in another region`, {
-      remedy: 'Copy the file into a bucket of the function’s region and name that one in the message.',
+      remedy: 'Copy the file into a bucket in the function’s region, and name it in the message.',
     });
   if (status === 412) return new MessageFailure('unavailable', `${name}: changed while it was being read`);
   const trouble = awsTroubleIn(error);

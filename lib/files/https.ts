@@ -58,7 +58,7 @@ export const openHttpsFile = async (
     finish: async () => {
       void client.destroy();
       if ((await disconnected).message === 'bad response')
-        throw new MessageFailure('unavailable', `${name}: more bytes came than its Content-Length announced`);
+        throw new MessageFailure('unavailable', `${name}: more bytes came than its Content-Length says`);
     },
   };
 };
@@ -104,7 +104,8 @@ const refuseInternal = (addresses: string[], hostname: string, options: AddressR
     if (range === 'unicast' || (range === 'loopback' && options.allowLoopback)) continue;
     if (options.allowPrivate && ['private', 'uniqueLocal'].includes(range)) continue;
     throw new MessageFailure('invalid', `The host ${hostname} has an address that is not public (${range})`, {
-      remedy: 'Put the file on a host with public addresses only, or into S3, and send the message again.',
+      remedy:
+        'Put the file on a host that has only public addresses, or into S3, and send the message again.',
     });
   }
 };
@@ -126,7 +127,7 @@ const sizeOf = (name: string, { statusCode, headers }: Dispatcher.ResponseData):
         'Put the file into S3, or on a server that sends it unchanged with its Content-Length; then replay.',
     });
   if (encoding !== 'identity')
-    throw invalid('the server sends the file with a Content-Encoding, so not its own bytes');
+    throw invalid('the server sends the file encoded (Content-Encoding), not as it is');
   const length = headers['content-length'];
   if (typeof length !== 'string' || !/^\d{1,15}$/.test(length))
     throw invalid('the server does not say how long the file is (no Content-Length)');
@@ -137,16 +138,17 @@ const refusal = (name: string, status: number): MessageFailure => {
   if (status >= 300 && status < 400)
     return new MessageFailure(
       'invalid',
-      `${name}: answered with a redirect (${status}), and none is followed`,
+      `${name}: answered with a redirect (${status}), and sis-relay follows none`,
       {
-        remedy: 'Name the address that the redirect leads to, on a listed host, and send the message again.',
+        remedy:
+          'Name the address that the redirect leads to. Its host must be listed. Then send the message again.',
       },
     );
   if (status >= 500 || status === 408 || status === 429)
     return new MessageFailure('unavailable', `${name}: answered with ${status}`);
   return new MessageFailure('invalid', `${name}: answered with ${status} instead of the file`, {
     remedy:
-      'Make the file readable at this address (a signed address may have expired), or name another, then replay.',
+      'Make the file readable at this address, or name another (a signed address may have expired). Then replay.',
   });
 };
 

@@ -46,7 +46,7 @@ async function* exactly(source: FileSource, reading: Reading): AsyncGenerator<Ui
     for await (const piece of pieces(await source.body(), reading)) {
       missing -= piece.byteLength;
       if (missing < 0)
-        throw new MessageFailure('unavailable', `${name}: more bytes came than were announced`);
+        throw new MessageFailure('unavailable', `${name}: more bytes came than its length says`);
       yield piece;
       collectPieces(piece.byteLength);
     }
@@ -55,9 +55,13 @@ async function* exactly(source: FileSource, reading: Reading): AsyncGenerator<Ui
     isWhole = true;
   } catch (error) {
     if (error instanceof MessageFailure) throw error;
-    throw new MessageFailure('unavailable', `${name}: cut off while it was read (${errorCode(error)})`, {
-      cause: error,
-    });
+    throw new MessageFailure(
+      'unavailable',
+      `${name}: the connection broke while the file was read (${errorCode(error)})`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     if (!isWhole) reading.abandon();
   }

@@ -48,10 +48,10 @@ const locateObject = (uri: string): FileLocation | string => {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) return 'The uri names no valid S3 bucket';
   if (key === '') return `The uri names no key in the bucket ${bucket}`;
   if (!key.isWellFormed() || Buffer.byteLength(key) > 1024)
-    return `The uri's key in the bucket ${bucket} is not a key: at most 1,024 bytes of UTF-8`;
+    return `The uri's key in the bucket ${bucket} is not valid: a key has at most 1,024 bytes of UTF-8`;
   // In a path-style request, such a segment could lead into another bucket.
   if (key.split('/').some((segment) => segment === '.' || segment === '..'))
-    return `The uri's key in the bucket ${bucket} has a segment of periods only, which names no object`;
+    return `The uri's key in the bucket ${bucket} has a segment that consists only of periods`;
   return { scheme: 's3', bucket, key, name: fileName(`s3://${bucket}/${key}`) };
 };
 
@@ -60,8 +60,8 @@ const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | st
   if (!url) return 'The uri is neither s3://bucket/key nor a URL';
   const plain = url.protocol === 'http:' && (rules?.allowLoopback ?? true) && isLoopback(url);
   if (url.protocol !== 'https:' && !plain)
-    return `The uri's scheme is ${storable(url.protocol)} and files are taken from s3:// and https:// alone`;
-  if (url.username || url.password) return `The uri holds a user name or a password for ${url.host}`;
+    return `The uri's scheme is ${storable(url.protocol)}, but only s3:// and https:// are allowed`;
+  if (url.username || url.password) return `The uri contains a user name or a password for ${url.host}`;
   if (rules && !rules.hosts.some((host) => matches(url.host, listedHost(host))))
     return `The uri's host ${url.host} is not on the list of file hosts`;
   return { scheme: 'https', url, name: fileName(`${url.origin}${url.pathname}`) };

@@ -8,7 +8,7 @@ const may = z.exactOptional;
 const name = z
   .string()
   .max(128, 'must be at most 128 characters')
-  .regex(/^\S(.*\S)?$/, 'must be one line that neither begins nor ends with a space')
+  .regex(/^\S(.*\S)?$/, 'must be one line, without a space at its beginning or end')
   .regex(/^[^/"*<>+=|,%]*$/, 'must hold none of / " * < > + = | , %');
 
 const positive = z.number().positive('must be more than 0');

@@ -18,8 +18,7 @@ type GivenGrade = {
   outOf?: number | undefined;
 };
 
-const outOf =
-  'What the points are out of. It is no part of the grade: where the grade object has another maximum, nothing is sent.';
+const outOf = 'The maximum of the points. If the grade object has another maximum, nothing is sent.';
 
 /** A grade as a message gives it, by its type, converted to the platform's form. 0 is a grade, null is not. */
 export const grade = z.discriminatedUnion(

@@ -95,8 +95,8 @@ describe('a new topic', () => {
     });
     const topic = { title: 'Notes', file: fileOf(await notesUri()) };
     expect(parked(await relay.deliver({ ...module, topic }))).toMatchObject({
-      ...{ requests: ['GET 200'], kind: 'rejected', message: 'The platform tells no code of org unit 2001' },
-      remedy: expect.stringContaining('set data.topic.fileUrl to /content/enforced/2001-<code>/<file>'),
+      ...{ requests: ['GET 200'], kind: 'rejected', message: 'The platform shows no code for org unit 2001' },
+      remedy: expect.stringContaining('Set data.topic.fileUrl to /content/enforced/2001-<code>/<file>'),
     });
     expect(await added()).toEqual([]);
   });
@@ -227,7 +227,7 @@ describe('what is no topic is parked, and nothing is sent', () => {
     [
       'a file’s place without a file',
       { ...module, topic: { title, url: '/a', fileUrl: '/content/enforced/2001-BIO-101/a.txt' } },
-      /data\.topic\.fileUrl: must stand beside a file/,
+      /data\.topic\.fileUrl: must be given together with a file/,
     ],
     ['both', { ...module, topic: { title, url: '/a', file } }, /data\.topic: must have either url or file/],
     ...[
@@ -265,7 +265,7 @@ describe('what is no topic is parked, and nothing is sent', () => {
 
   test('a file that is not there', async () => {
     const topic = { title, file, fileUrl: '/content/enforced/2001-BIO-101/a.txt' };
-    const message = expect.stringMatching(/none\.txt\S*: not there, or not readable/);
+    const message = expect.stringMatching(/none\.txt\S*: does not exist, or may not be read/);
     const failure = parked(await relay.deliver({ ...module, topic }));
     expect(failure).toMatchObject({ requests: [], kind: 'invalid', message });
     expect(await added()).toEqual([]);

@@ -108,7 +108,7 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
       requests: ['DELETE 404', 'GET 200'],
       ...{ kind: 'rejected', status: 404, title: 'Not Found', detail: 'No such version' },
       operation: 'DELETE /svc/api/lp/1.49/enrollments/orgUnits/2001/users/302',
-      message: expect.stringContaining('and shows the user in the classlist'),
+      message: expect.stringContaining('but the classlist shows the user'),
       remedy: expect.stringContaining('version of delete-enrollment'),
     });
     expect(await rowsOf(enrolled)).toHaveLength(1);

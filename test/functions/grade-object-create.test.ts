@@ -139,7 +139,7 @@ describe('a grade object', () => {
       requests: ['GET 200', 'GET 200'],
       kind: 'rejected',
       message:
-        'Org unit 2001 has a grade object of this name with another type, other points or another folder',
+        'Org unit 2001 already has a grade object with this name, but with another type, other points or another folder',
       remedy: expect.stringContaining('Rename one of the two, or correct the message'),
     });
     expect(await items()).toHaveLength(1);
@@ -163,7 +163,7 @@ describe('a grade object', () => {
     expect(parked(await relay.deliver(linked))).toMatchObject({
       requests: ['GET 200', 'GET 200'],
       kind: 'rejected',
-      message: 'Grade object 5001 is the grade item of dropbox folder 7001 already',
+      message: 'Grade object 5001 is already linked to dropbox folder 7001',
     });
     expect(await items()).toEqual([]);
   });
@@ -186,7 +186,7 @@ describe('two messages at once', () => {
     expect(all).toHaveLength(1);
     const [{ gradeObjectId } = {}] = all;
     expect(await folder()).toMatchObject({ gradeItemId: gradeObjectId });
-    const message = `Grade object ${gradeObjectId} is the grade item of dropbox folder 7001 already`;
+    const message = `Grade object ${gradeObjectId} is already linked to dropbox folder 7001`;
     expect(letters).toMatchObject([{ failure: { kind: 'rejected', message } }]);
   });
 });
@@ -251,7 +251,7 @@ describe('one that dies in the middle leaves one grade object, and it is linked'
     await relay.controls().fault({ status: 200, body }, link);
     expect(parked(await relay.deliver(linked))).toMatchObject({
       kind: 'unexpected-answer',
-      message: expect.stringContaining('another GradeItemId than was asked for'),
+      message: expect.stringContaining('another GradeItemId than requested'),
     });
     expect((await folder())?.gradeItemId ?? null).toBeNull();
     await relay.controls().fault({ status: 200, body, when: 'after' }, link);
@@ -321,12 +321,8 @@ describe('what is no grade object is parked, and nothing is sent', () => {
   test.each([
     ['no name', { name: undefined }, /data\.name: is missing/],
     ['an empty name', { name: '' }, /data\.name: must be one line/],
-    [
-      'a blank name',
-      { name: '  ' },
-      /data\.name: must be one line that neither begins nor ends with a space/,
-    ],
-    ['a name with spaces around it', { name: ' Field report' }, /neither begins nor ends with a space/],
+    ['a blank name', { name: '  ' }, /data\.name: must be one line, without a space at its beginning or end/],
+    ['a name with spaces around it', { name: ' Field report' }, /without a space at its beginning or end/],
     ['a name of two lines', { name: 'Field\nreport' }, /data\.name: must be one line/],
     ['a name of 129 characters', { name: 'x'.repeat(129) }, /data\.name: must be at most 128 characters/],
     ...[...'/"*<>+=|,%'].map((sign): [string, object, RegExp] => [

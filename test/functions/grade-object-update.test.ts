@@ -135,7 +135,7 @@ describe('what is refused is parked, and nothing is changed', () => {
       { type: 'pass-fail', maxPoints: 30 },
       {
         requests: ['GET 200'],
-        message: 'Grade object 5900 is of another type than data.type, and the platform changes no type',
+        message: 'Grade object 5900 has another type than data.type, and the platform does not change types',
         remedy: expect.stringMatching(/^Correct data\.type or data\.gradeObjectId, then replay/),
       },
     ],
@@ -167,7 +167,7 @@ describe('what is refused is parked, and nothing is changed', () => {
     expect(parked(await relay.deliver(update))).toMatchObject({
       ...{ requests: ['GET 200'], kind: 'rejected' },
       message:
-        'The platform does not tell CategoryId, GradeSchemeId of grade object 5900, which an update would reset',
+        'The platform does not show CategoryId, GradeSchemeId of grade object 5900, so an update would reset it',
     });
     expect(await held()).toEqual(before);
     const whole = { ...update, categoryId: null, gradeSchemeId: null };

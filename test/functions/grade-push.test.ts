@@ -99,7 +99,7 @@ describe('what a grade does not give, it does not supersede:', () => {
       ...{
         kind: 'rejected',
         requests: ['GET 200'],
-        message: 'The platform does not tell the newer value of this grade',
+        message: 'The platform does not show the newer value of this grade',
       },
     });
     expect(await values()).toMatchObject([{ pointsNumerator: 8, comments: comment('') }]);
@@ -221,7 +221,7 @@ describe('the platform replaces a whole value, so', () => {
     expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
       requests: ['GET 200'],
       kind: 'rejected',
-      remedy: expect.stringContaining('set data.privateComments'),
+      remedy: expect.stringContaining('Set data.privateComments'),
     });
     expect(await values()).toMatchObject([{ pointsNumerator: 1 }]);
     const given = { ...ids, grade: numeric(5), privateComments: '' };
@@ -436,7 +436,7 @@ describe('what the platform refuses is parked after one request', () => {
     [
       'a 200 about another learner',
       { status: 200, body: { UserId: 302, PointsNumerator: 8.5 } },
-      { kind: 'unexpected-answer', detail: expect.stringContaining('another UserId than was asked for') },
+      { kind: 'unexpected-answer', detail: expect.stringContaining('another UserId than requested') },
     ],
     [
       'plain text',

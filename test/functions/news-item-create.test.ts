@@ -187,7 +187,7 @@ describe('what is no news item is parked, and nothing is sent', () => {
 
   test('an attachment that is not there', async () => {
     const failure = parked(await relay.deliver({ ...item, attachments: [attachment(uri)] }));
-    const message = expect.stringMatching(/none\.pdf\S*: not there, or not readable/);
+    const message = expect.stringMatching(/none\.pdf\S*: does not exist, or may not be read/);
     expect(failure).toMatchObject({ requests: [], kind: 'invalid', message });
     expect(await news()).toEqual([]);
   });

@@ -49,7 +49,7 @@ describe('an image is told by its bytes, whatever the message says it is', () =>
     expect(parked(await relay.deliver(image(uri)))).toMatchObject({
       requests: [],
       kind: 'invalid',
-      message: 'data.file: is not a PNG, JPEG or GIF image by its bytes',
+      message: 'data.file: its content is not a PNG, JPEG or GIF image',
     });
     expect(await images()).toEqual([]);
   });
@@ -68,8 +68,8 @@ describe('the size of an image', () => {
     expect(parked(await relay.deliver(image(uri)))).toMatchObject({
       requests: [],
       kind: 'invalid',
-      message: expect.stringMatching(/too large\.png.* has 5242881 bytes, and at most 5242880 are taken/),
-      remedy: expect.stringMatching(/Make the file smaller .* or raise the limit/),
+      message: expect.stringMatching(/too large\.png.* has 5242881 bytes; the limit is 5242880/),
+      remedy: expect.stringMatching(/Make the file smaller .* Or raise the limit/),
     });
     expect(await images()).toEqual([]);
   });
@@ -123,13 +123,13 @@ describe('what names no file that can be had is parked, and nothing is sent', ()
     [
       'a key that is not there',
       's3://sis-relay-uploads/none.png',
-      /not there, or not readable/,
+      /does not exist, or may not be read/,
       /Put the file there/,
     ],
     [
       'a bucket that is not there',
       's3://sis-relay-none/a.png',
-      /not there, or not readable/,
+      /does not exist, or may not be read/,
       /Put the file there/,
     ],
     [
@@ -151,7 +151,7 @@ describe('what names no file that can be had is parked, and nothing is sent', ()
     [
       'a climb into another bucket',
       's3://sis-relay-uploads/../other/a.png',
-      /periods only/,
+      /only of periods/,
       /Correct the message/,
     ],
     ['a path', '/images/a.png', /neither s3:\/\/bucket\/key nor a URL/, /Correct the message/],

@@ -186,7 +186,7 @@ describe('a submission is never handed in under another name', () => {
       requests: ['GET 200'],
       kind: 'missing-credential',
       message: 'The secret for user 312 holds the credential of user 301: nothing was sent',
-      remedy: expect.stringContaining('Put the credential of user 312 itself into that secret'),
+      remedy: expect.stringContaining('Put the credential of user 312 into that secret'),
     });
     expect(await submissions()).toEqual([]);
   });
@@ -289,7 +289,7 @@ describe('a submission whose upload was answered with a success is looked for, a
     expect(parked(delivery)).toMatchObject({
       requests: ['GET 200', 'POST 200', 'GET 200', 'GET 200'],
       kind: 'uncertain',
-      message: expect.stringContaining('answered with a success, and does not show it'),
+      message: expect.stringContaining('answered with a success, but does not show it'),
       remedy: expect.stringContaining('Replay only if there is none'),
     });
     expect(await submissions()).toEqual([]);
@@ -386,7 +386,7 @@ describe('what names no file that can be had is parked, and nothing is uploaded'
     [
       'a missing object',
       () => 's3://sis-relay-uploads/none.pdf',
-      /none\.pdf.* not there, or not readable/,
+      /none\.pdf.* does not exist, or may not be read/,
       /Put the file there/,
     ],
     [

@@ -487,7 +487,7 @@ describe('what a failure tells', () => {
     for (const failure of failures)
       expect(failure).toMatchObject({
         message: expect.stringMatching(
-          /^The platform answered (GET|POST) \S+ with 200, and the answer lacks what it must carry: Id$/,
+          /^The platform answered (GET|POST) \S+ with 200, and the answer lacks required fields: Id$/,
         ),
         ...{ status: 200, title: 'Unexpected Answer' },
         detail: 'came: { Id: null, Name: string }; expected: { Id: number, … }',

@@ -811,25 +811,25 @@ describe('a message that gives ids of the SIS', () => {
   test.each([
     [
       { orgUnitId: 1, orgUnitCode: 'A', userId: 2 },
-      'data.orgUnitId: is given beside orgUnitCode: give one of them alone',
+      'data.orgUnitId: is given together with orgUnitCode: give only one of them',
     ],
     [
       { orgUnitId: 1, userName: 'a', orgDefinedId: 'b' },
-      'data.userName: is given beside orgDefinedId: give one of them alone',
+      'data.userName: is given together with orgDefinedId: give only one of them',
     ],
     [{ orgUnitId: 1, userName: 7 }, 'data.userName: must be text'],
     [{ orgUnitId: 1, userName: null }, 'data.userName: must be text'],
     [
       { orgUnitId: 1, userName: '' },
-      'data.userName: must be one line that neither begins nor ends with a space',
+      'data.userName: must be one line, without a space at its beginning or end',
     ],
     [
       { orgUnitId: 1, userName: 'a ' },
-      'data.userName: must be one line that neither begins nor ends with a space',
+      'data.userName: must be one line, without a space at its beginning or end',
     ],
     [
       { orgUnitId: 1, userName: 'a\nb' },
-      'data.userName: must be one line that neither begins nor ends with a space',
+      'data.userName: must be one line, without a space at its beginning or end',
     ],
     [{ orgUnitId: 1, userName: '\ud800' }, 'data.userName: must be well-formed Unicode'],
     [{ orgUnitId: 1, userName: 'x'.repeat(257) }, 'data.userName: must be at most 256 characters'],

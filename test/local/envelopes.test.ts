@@ -140,13 +140,13 @@ describe('a file of events', () => {
     [
       'that is not there',
       async () => ({ key: inFolder() }),
-      /not there, or not readable \(S3 answered 404\)/,
+      /does not exist, or may not be read \(S3 answered 404\)/,
       'invalid',
     ],
     [
       'that leads elsewhere',
       async () => ({ key: 'events/enrollment-create/../../other/key' }),
-      /segment of periods only/,
+      /segment that consists only of periods/,
       'invalid',
     ],
     [
@@ -166,7 +166,7 @@ describe('a file of events', () => {
         await relay.putFile(key, Buffer.alloc(5_000_001, ' '));
         return { key };
       },
-      /has 5000001 bytes, and at most 5000000 are taken/,
+      /has 5000001 bytes; the limit is 5000000/,
       'invalid',
     ],
     [

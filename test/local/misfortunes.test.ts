@@ -132,7 +132,7 @@ const withoutLedger: Scenario[] = [
       await controls.fault({ status: 503 }, { method: 'GET', path: 'folders/7440' });
     },
     outcomes: ['parked'],
-    letter: { kind: 'uncertain', says: /what is there could not be read/ },
+    letter: { kind: 'uncertain', says: /the submissions there could not be read/ },
     requests: { path: /whoami$|folders\/7440/, userId: 440, are: ['GET 200', 'POST 200', 'GET 503'] },
     holds: { table: 'submissions', where: { userId: 440 }, rows: [{ folderId: 7440 }] },
   },

@@ -449,7 +449,7 @@ const misfortunes: Scenario[] = [
     outcomes: ['parked'],
     letter: {
       ...{ kind: 'unexpected-answer', status: 200 },
-      says: /in words that are no known error.*It was noted.*Check on the platform whether it was done/,
+      says: /in words that match no known error.*It was noted.*Check on the platform whether it was done/,
     },
     requests: { path: /values\/417$/, are: ['PUT 200', 'GET 404'] },
     holds: held('gradeValues', { userId: 417 }),
@@ -517,7 +517,7 @@ const misfortunes: Scenario[] = [
     function: 'profile-image-update',
     bodies: [event('profile-image-update', imageOf(413, 'essay.pdf'))],
     outcomes: ['parked'],
-    letter: { kind: 'invalid', says: /data\.file: is not a PNG, JPEG or GIF/ },
+    letter: { kind: 'invalid', says: /data\.file: its content is not a PNG, JPEG or GIF/ },
     requests: { path: /user\/413\/image/, are: [] },
     holds: held('profileImages', { userId: 413 }),
   },

@@ -169,7 +169,7 @@ test('settings that no function would take are not packaged', { tags: ['long'] }
     'package',
     '--param=platformUrl=https://platform.university.edu/site',
   ]);
-  await expect(packaging).rejects.toThrow('PLATFORM_URL: must be scheme, host and port alone');
+  await expect(packaging).rejects.toThrow('PLATFORM_URL: must have only scheme, host and port');
 });
 
 describe('a mistake is noticed:', () => {

@@ -58,4 +58,4 @@ const keyIn = (privateKey: NonNullable<OAuthCredential['privateKey']>): KeyObjec
 };
 
 const unusableKey = (): TokenError =>
-  new TokenError('the privateKey is not readable as an RSA or P-256 key, in PEM or as a JWK', 'correct');
+  new TokenError('the privateKey is not an RSA or P-256 key in PEM or JWK form', 'correct');

@@ -55,7 +55,7 @@ export const oauthCredential = z
     if (credential.grant === 'refresh_token' && !credential.refreshToken)
       problem('refreshToken', 'is missing: a person must authorize');
     if (!credential.clientSecret === !credential.privateKey)
-      problem('clientSecret', 'there must be either this or a privateKey');
+      problem('clientSecret', 'give either this or a privateKey');
     if (credential.privateKey && !credential.keyId) problem('keyId', 'is missing');
   });
 

@@ -29,10 +29,10 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   const { answer: declared } = asked.operation;
   const text = answer.text.trim();
   const flaw = (message: string, came?: string) => unexpected(asked, answer, { message, came });
-  if (answer.isTooLong) throw flaw('is longer than is ever read');
+  if (answer.isTooLong) throw flaw('is too long');
   const done = (result: unknown): Result => {
     if (doneStatuses.has(answer.status)) return result as Result;
-    throw flaw(`is ${answer.status}, which does not say that it is done`);
+    throw flaw(`is ${answer.status}, which does not confirm that the change was made`);
   };
   if (text === '' && declared === 'acknowledged') return done(undefined);
   if (isFileAnswer(declared)) throw noFile(asked, answer);
@@ -45,14 +45,14 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   if (likeness === 'certain' || isWords(value)) throw refusal(asked, answer);
   const wanted = wantedBy(asked);
   const other = otherThan(wanted, value);
-  if (other !== undefined) throw flaw(`is about another ${other} than was asked for`);
+  if (other !== undefined) throw flaw(`is about another ${other} than requested`);
   const parsed = declared === 'acknowledged' ? undefined : declared.safeParse(respelled(declared, value));
   if (parsed?.success) return done(parsed.data);
   if (likeness === 'likely') throw refusal(asked, answer);
   if (parsed === undefined && isHarmless(wanted, value)) return done(undefined);
   const lacking = parsed?.error.issues.slice(0, 20).map(({ path }) => path.join('.') || 'the whole');
   throw flaw(
-    lacking ? `lacks what it must carry: ${lacking.join(', ')}` : 'is none that is known',
+    lacking ? `lacks required fields: ${lacking.join(', ')}` : 'has an unknown form',
     shapeOf(value),
   );
 };
@@ -65,7 +65,7 @@ const isWords = (value: unknown): boolean => typeof value === 'string' && value.
 
 /** A success that is not the file it should be. */
 const noFile = (asked: Asked<unknown>, answer: Answer): PlatformError => {
-  const { contentType = 'what names no type', form } = refusedCallOf(asked, answer);
+  const { contentType = 'no content type', form } = refusedCallOf(asked, answer);
   const isSaid = /^(error|fault|page)$/.test(form ?? '') || (form === 'text' && contentType === 'text/plain');
   if (isSaid) return refusal(asked, answer);
   return unexpected(asked, answer, { message: `is ${answer.status} with ${contentType}` });
@@ -83,7 +83,7 @@ const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   const refused = refusedCallOf(asked, answer);
   const unexpected = isSuccess(refused.status) && (refused.form === 'text' || refused.form === 'json');
   const message = unexpected
-    ? 'the answer is in words that are no known error'
+    ? 'the answer is in words that match no known error'
     : `answered with ${answer.status}`;
   return new PlatformError({ operation, call, refused, sent: true, unexpected, message });
 };

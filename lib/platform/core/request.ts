@@ -75,7 +75,7 @@ const followed = (
       ...about,
       sent: false,
       unexpected: true,
-      message: 'its next page lies outside the API: not followed',
+      message: 'the address of its next page is outside the API, so it was not followed',
     });
   return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isSignature.test(name)) };
 };

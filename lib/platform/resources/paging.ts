@@ -90,7 +90,7 @@ export async function* pagesOf<Item>(
     yield { items, following };
     if (isCircle) {
       const call = `${operation.method} ${operation.path}`;
-      const message = 'its pages lead in a circle';
+      const message = 'its pages repeat';
       throw new PlatformError({ operation, call, sent: true, unexpected: true, message });
     }
     seen.add(place);

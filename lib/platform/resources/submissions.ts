@@ -65,14 +65,14 @@ export const uploadMySubmission = async (
     call: `${method} ${path}`,
     sent: true,
     acceptedUnverified: true,
-    message: `answered with a success, and ${found === 'absent' ? 'does not show the files' : found}`,
+    message: `answered with a success, but ${found === 'absent' ? 'does not show the files' : found}`,
   });
 };
 
 const whyUnread = (error: unknown): string => {
   const why = error instanceof PlatformError ? `: ${error.call} ${error.message}` : '';
   const required = error instanceof PlatformError && error.refused?.required;
-  return `what is there could not be read${why}${required ? `, it requires ${required}` : ''}`;
+  return `the submissions there could not be read${why}${required ? `, it requires ${required}` : ''}`;
 };
 
 /** The platform accepts clocks that differ by 300 s, so this is the uncertainty where its clock is not known. */

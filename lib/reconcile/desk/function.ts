@@ -6,7 +6,7 @@ import type { Target } from '../../deployment/target.ts';
 
 const functionOf = async ({ prefix, lambdaOptions }: Target) => {
   if (lambdaOptions === undefined)
-    throw new RefusedError('This stack is of an older version: end it, and start `npm run local` again.');
+    throw new RefusedError('The local stack has an older version. Stop it, and start `npm run local` again.');
   const { LambdaClient, InvokeCommand, ListDurableExecutionsByFunctionCommand } = await import(
     '@aws-sdk/client-lambda'
   );

@@ -111,7 +111,7 @@ const answer = async (
   decision: Decision,
 ): Promise<boolean> => {
   if (lambdaOptions === undefined)
-    throw new RefusedError('This stack is of an older version: end it, and start `npm run local` again.');
+    throw new RefusedError('The local stack has an older version. Stop it, and start `npm run local` again.');
   const { LambdaClient, SendDurableExecutionCallbackSuccessCommand } = await import('@aws-sdk/client-lambda');
   const lambda = awsClient(LambdaClient, lambdaOptions);
   const Result = Buffer.from(JSON.stringify(decision));

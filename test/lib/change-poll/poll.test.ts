@@ -157,7 +157,7 @@ describe('the last id stays, and why is told, where', () => {
     [
       'a page is a login',
       (_, response) => void response.writeHead(302, { location: '/login' }).end(),
-      /answered with a redirect \(302\), and none is followed/,
+      /answered with a redirect \(302\), and sis-relay follows none/,
     ],
     [
       'a page is too large',
@@ -179,16 +179,16 @@ describe('the last id stays, and why is told, where', () => {
       /in the encoding gzip/,
     ],
     ['a page is not UTF-8', (_, response) => void response.end(Buffer.from([0x22, 0xff, 0x22])), /not UTF-8/],
-    ['a notice has no id', json([registration(11), {}]), /Notice 2 of the page has no id/],
+    ['a notice has no id', json([registration(11), {}]), /Notice 2 of the page has no usable id/],
     [
       'an id is larger than a number holds',
       (_, response) => void response.end('[{"id":9007199254740993}]'),
-      /has no id: text, or a whole number without loss/,
+      /has no usable id: it must be text or a safe whole number/,
     ],
-    ['ids go back', json([registration(12), registration(11)]), /The ids of the page go back/],
-    ['ids go back behind the last one', json([registration(9)]), /The ids of the page go back/],
-    ['ids repeat', json([registration('b'), registration('b')]), /The ids of the page repeat/],
-    ['a page comes again', json([registration(10)]), /The ids of the page repeat/],
+    ['ids go back', json([registration(12), registration(11)]), /The ids of the page are not in order/],
+    ['ids go back behind the last one', json([registration(9)]), /The ids of the page are not in order/],
+    ['ids repeat', json([registration('b'), registration('b')]), /The page repeats an id/],
+    ['a page comes again', json([registration(10)]), /The page repeats an id/],
     [
       'a page has many more than were asked for',
       json(Array.from({ length: 31 }, (_, at) => registration(at + 11))),
@@ -223,7 +223,7 @@ describe('the last id stays, and why is told, where', () => {
   });
 
   test.each([
-    ['there is no mapping', undefined, /mapping\.json: it is not there/],
+    ['there is no mapping', undefined, /mapping\.json: it does not exist/],
     [
       'the mapping is wrong',
       '{"messages":[{"function":"nothing","data":{}}]}',
@@ -274,7 +274,7 @@ describe('what signs in', () => {
     ]);
   });
   test.each<[string, object, RegExp]>([
-    ['is refused', { header: 'X-API-Key', value: 'key-of-secret' }, /refuses what signs in \(401\)/],
+    ['is refused', { header: 'X-API-Key', value: 'key-of-secret' }, /refuses our key \(401\)/],
     ['has wrong fields', { header: 'X-API-Key' }, /has missing or wrong fields/],
     [
       'would break its header',

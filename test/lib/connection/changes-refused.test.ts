@@ -116,7 +116,7 @@ describe('a key of the service that is refused for changes, and answered when it
       problems: [
         {
           what: expect.stringMatching(
-            /refuses the service's credential for changes since .* UTC, last at .* UTC in grade-push; it answers reading$/,
+            /^Since .* UTC, the platform refuses the service's credential for changes, last at .* UTC in grade-push; it accepts the credential for reading$/,
           ),
           remedy: expect.stringContaining('Put a valid credential into the secret sis-relay/local/service'),
         },

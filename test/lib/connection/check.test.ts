@@ -53,7 +53,7 @@ describe('the connection', () => {
   test('says which override has no effect, as it names no operation', async () => {
     const PLATFORM_OPERATIONS = '{"set-grade-valu":{"version":"1.9"},"set-grade-value":{"version":"1.9"}}';
     expect((await check({ PLATFORM_OPERATIONS })).problems).toMatchObject([
-      { what: 'PLATFORM_OPERATIONS names what is no operation: set-grade-valu' },
+      { what: 'PLATFORM_OPERATIONS names unknown operations: set-grade-valu' },
     ]);
   });
 

@@ -163,7 +163,7 @@ describe('points', () => {
   test('go to no other: the letter names both', async () => {
     const failure = parked(await relay.deliver({ ...graded, grade: { ...numeric, outOf: 100 } }));
     expect(failure).toMatchObject({ kind: 'rejected', attempts: 1 });
-    expect(failure.message).toContain('out of 100, and the grade object has 10');
+    expect(failure.message).toContain('out of 100, but the maximum of the grade object is 10');
     expect(failure.requests.filter((request) => request.startsWith('PUT'))).toEqual([]);
     const passing = { ...graded, gradeObjectId: 5002, grade: { type: 'pass-fail', pass: true, outOf: 1 } };
     expect(parked(await relay.deliver(passing))).toMatchObject({ kind: 'invalid' });

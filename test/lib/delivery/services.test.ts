@@ -93,9 +93,9 @@ describe('the settings of a function', () => {
     ['PLATFORM_URL', 'ftp://platform.example.edu', 'must be as in https://'],
     ['PLATFORM_URL', 'http://platform.example.edu', 'must be https: only a platform on this machine'],
     ['PLATFORM_URL', 'http://127.0.0.1.example.edu', 'must be https: only a platform on this machine'],
-    ['PLATFORM_URL', 'https://platform.example.edu/svc/api', 'a path belongs in PLATFORM_API_ROOT'],
-    ['PLATFORM_URL', 'https://platform.example.edu?x=1', 'must be scheme, host and port alone'],
-    ['PLATFORM_URL', 'https://user:password@platform.example.edu', 'must be scheme, host and port alone'],
+    ['PLATFORM_URL', 'https://platform.example.edu/svc/api', 'put a path into PLATFORM_API_ROOT'],
+    ['PLATFORM_URL', 'https://platform.example.edu?x=1', 'must have only scheme, host and port'],
+    ['PLATFORM_URL', 'https://user:password@platform.example.edu', 'must have only scheme, host and port'],
     ['PLATFORM_API_ROOT', 'svc/api', 'must be as in /svc/api'],
     ['PLATFORM_API_ROOT', '/svc/api/', 'must be as in /svc/api'],
     ['PLATFORM_API_ROOT', '/svc/../api', 'must be as in /svc/api'],
@@ -243,7 +243,7 @@ describe('the services of a function', () => {
         .subarray(1, 4)
         .toString(),
     ).toBe('PNG');
-    await expect(files.open(uri, { maximumBytes: 10, signal })).rejects.toThrow('at most 10');
+    await expect(files.open(uri, { maximumBytes: 10, signal })).rejects.toThrow('the limit is 10');
 
     const letter = { body: 'b', source: 'arn:x', failure: null, replays: 0, attributes: {} };
     await queues.park(letter);

@@ -43,6 +43,6 @@ test.each([
 ])('a folder %s has none of a folder above', (_, folder, expected) => {
   const file = join(root, expected, '.local/stack.json');
   expect(() => localTarget(true, join(root, folder))).toThrow(
-    `There is no ${file}: start \`npm run local\` first, in another terminal.`,
+    `There is no ${file}. Start \`npm run local\` first, in another terminal.`,
   );
 });

@@ -265,7 +265,7 @@ describe('one sentence tells', () => {
     const { status: exit, err, out } = await command('pause grade-psh --reason any');
     expect([exit, out]).toEqual([2, '']);
     expect(err.replace(/\s+/g, ' ')).toMatch(
-      /^There is no function with a queue called grade-psh\. There are: .*grade-push.*, user-attributes-update $/,
+      /^No function with a queue has the name grade-psh\. There are: .*grade-push.*, user-attributes-update $/,
     );
   });
 
@@ -279,7 +279,7 @@ describe('one sentence tells', () => {
     const { status: exit, err } = await command('pause submission-upload --reason any');
     expect(exit).toBe(1);
     expect(err.replace(/\s+/g, ' ')).toBe(
-      'Nothing brings messages to sis-relay-local-submission-upload in this account and region: look at --stage, --region and --profile. ',
+      'No event-source mapping brings messages to sis-relay-local-submission-upload in this account and region. Check --stage, --region and --profile. ',
     );
   });
 
@@ -305,7 +305,7 @@ describe('one sentence tells', () => {
     const { status: exit, err } = await typed(`pause grade-push --reason any --stack ${file}`);
     expect([exit, err]).toEqual([
       1,
-      'This stack is of an older version: end it, and start `npm run local` again.\n',
+      'The local stack has an older version. Stop it, and start `npm run local` again.\n',
     ]);
   });
 });

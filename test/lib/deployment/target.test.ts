@@ -46,7 +46,7 @@ describe('a stage', () => {
   test('that there is not is told by the queue that is missing', async () => {
     onTheServer();
     await expect(targetFrom({ stage: 'prdo' }).deadLetterQueueUrl()).rejects.toThrow(
-      'There is no queue sis-relay-prdo-dead-letters in the region us-east-1, in the account of your credentials: look at --stage, --region and --profile.',
+      'There is no queue sis-relay-prdo-dead-letters in the region us-east-1, in the account of your credentials. Check --stage, --region and --profile.',
     );
     await expect(targetFrom({ stage: 'prdo', region: 'eu-west-1' }).deadLetterQueueUrl()).rejects.toThrow(
       'in the region eu-west-1,',
@@ -77,10 +77,10 @@ describe('a stage', () => {
   });
 
   test.each([
-    [{}, /^Which sis-relay\? Give --stage/],
+    [{}, /^Which deployment\? Give --stage/],
     [
       { deadLetters: 'https://sqs/1/letters' },
-      /letters is not called as in sis-relay-prod-dead-letters: give --stage too/,
+      /letters is not like sis-relay-prod-dead-letters, so the other queues cannot be found\. Give --stage, too/,
     ],
   ])('cannot be guessed from %j', (options, reason) => {
     setEnvironment({ SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' });
@@ -149,7 +149,7 @@ describe('the stack of a stage', () => {
     [
       'is not there',
       undefined,
-      'there is no stack sis-relay-dev in this account and region (look at --stage, --region and --profile)',
+      'there is no stack sis-relay-dev in this account and region (check --stage, --region and --profile)',
     ],
     ['may not be read', 'AccessDenied', 'the stack sis-relay-dev cannot be read (AccessDenied)'],
   ])('that %s leaves them unknown, and is told in one sentence', async (_, refusal, why) => {
@@ -158,7 +158,7 @@ describe('the stack of a stage', () => {
     expect(await target.bucket()).toBeUndefined();
     expect(await target.platform()).toBeUndefined();
     expect(warned).toEqual([
-      `Bucket and platform are not known, as ${why}: give --bucket, or set SIS_RELAY_BUCKET; and set PLATFORM_URL.`,
+      `The bucket and the platform’s address are not known: ${why}. Give --bucket or set SIS_RELAY_BUCKET, and set PLATFORM_URL.`,
     ]);
   });
 
@@ -180,7 +180,9 @@ describe('the stack of a stage', () => {
     const reveal = `letters show ${id} --reveal --stage ${stage}`;
     expect(await typed(reveal)).toMatchObject({
       ...{ status: 1, out: '' },
-      err: expect.stringMatching(/^Bucket and platform are not known, [\s\S]*Nothing is changed or revealed/),
+      err: expect.stringMatching(
+        /^The bucket and the platform’s address are not known: [\s\S]*Nothing was changed or revealed/,
+      ),
     });
     const named = await startStackServer({ [`sis-relay-${stage}`]: { FilesBucket: office.bucket } });
     setEnvironment({ AWS_ENDPOINT_URL_CLOUDFORMATION: named.url });
@@ -206,10 +208,10 @@ describe('the local sis-relay', () => {
 
   test('that is not up, or not described, is told so', () => {
     expect(() => targetFrom({ local: join(local.folder, 'none.json') })).toThrow(
-      /start `npm run local` first/,
+      /Start `npm run local` first/,
     );
     for (const [name, content, reason] of [
-      ['broken.json', '{', /not readable as JSON/],
+      ['broken.json', '{', /broken\.json is not JSON/],
       ['other.json', '{"sqs":"http://x"}', /is not what `npm run local` writes: platform/],
     ] as const) {
       writeFileSync(join(local.folder, name), content);

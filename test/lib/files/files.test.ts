@@ -56,10 +56,10 @@ describe('a uri', () => {
     ['s3://user@bucket/key', /no valid S3 bucket/],
     ['s3://bucket:443/key', /no valid S3 bucket/],
     ['s3://arn:aws:s3:us-east-1:1:accesspoint/x', /no valid S3 bucket/],
-    ['s3://bucket/../other/key', /periods only/],
-    ['s3://bucket/a/./b', /periods only/],
-    ['s3://bucket/\ud800', /not a key/],
-    [`s3://bucket/${'ü'.repeat(513)}`, /not a key/],
+    ['s3://bucket/../other/key', /only of periods/],
+    ['s3://bucket/a/./b', /only of periods/],
+    ['s3://bucket/\ud800', /is not valid/],
+    [`s3://bucket/${'ü'.repeat(513)}`, /is not valid/],
   ])('%j names no object', (uri, problem) => {
     expect(fileUriProblem(uri, rules)).toMatch(problem);
   });
@@ -188,7 +188,7 @@ describe('a file in S3', () => {
     await expect(filesWith({ s3 }).open(uri, limits)).rejects.toMatchObject({
       name: 'MessageFailure',
       kind: 'invalid',
-      message: expect.stringContaining(`‹${uri}›: not there`),
+      message: expect.stringContaining(`‹${uri}›: does not exist`),
       remedy: expect.stringContaining('s3:GetObject'),
     });
   });
@@ -199,7 +199,7 @@ describe('a file in S3', () => {
       filesWith({ s3 }).open('s3://files/large', { ...limits, maximumBytes: 10 }),
     ).rejects.toMatchObject({
       kind: 'invalid',
-      message: '‹s3://files/large› has 11 bytes, and at most 10 are taken',
+      message: '‹s3://files/large› has 11 bytes; the limit is 10',
     });
     await put('large', 'x'.repeat(10));
     expect((await filesWith({ s3 }).open('s3://files/large', { ...limits, maximumBytes: 10 })).bytes).toBe(
@@ -290,7 +290,7 @@ describe('a file in S3', () => {
     const file = await filesWith({ s3, timeoutMs: 400 }).open('s3://files/key', limits);
     await expect(bytesOf(file)).rejects.toMatchObject({
       kind: 'unavailable',
-      message: expect.stringContaining('‹s3://files/key›: cut off while it was read'),
+      message: expect.stringContaining('‹s3://files/key›: the connection broke while the file was read'),
     });
   });
 
@@ -377,7 +377,7 @@ describe('a file on a web server', () => {
   });
 
   test.each([
-    [301, 'invalid', /redirect \(301\), and none is followed/],
+    [301, 'invalid', /redirect \(301\), and sis-relay follows none/],
     [302, 'invalid', /redirect/],
     [307, 'invalid', /redirect/],
     [304, 'invalid', /redirect/],
@@ -440,12 +440,12 @@ describe('a file on a web server', () => {
       filesWith({ hosts: [host] }).open(`http://${host}/a?b`, { ...limits, maximumBytes: 10 }),
     ).rejects.toMatchObject({
       kind: 'invalid',
-      message: `‹http://${host}/a› has 11 bytes, and at most 10 are taken`,
+      message: `‹http://${host}/a› has 11 bytes; the limit is 10`,
     });
   });
 
   test.each([
-    ['shorter', 'hello', /cut off/],
+    ['shorter', 'hello', /the connection broke/],
     ['longer', 'hello, world', /more bytes came/],
   ])('that is %s than its Content-Length breaks the stream', async (_case, body, message) => {
     const host = await serveRaw((socket) =>

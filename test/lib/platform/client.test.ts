@@ -436,15 +436,15 @@ describe('a success that is none', () => {
   test.each([
     ['nothing', '', 'the answer carries nothing'],
     ['nothing but a mark of its encoding', '\ufeff', 'the answer carries nothing'],
-    ['null', 'null', 'the answer lacks what it must carry: the whole'],
-    ['another shape', '{"Name":"x"}', 'the answer lacks what it must carry: Id'],
-    ['another type', '{"Id":[1]}', 'the answer lacks what it must carry: Id'],
+    ['null', 'null', 'the answer lacks required fields: the whole'],
+    ['another shape', '{"Name":"x"}', 'the answer lacks required fields: Id'],
+    ['another type', '{"Id":[1]}', 'the answer lacks required fields: Id'],
     [
       'an id with more digits than a number has',
       '{"Id":"12345678901234567890"}',
       'the answer is about another Id',
     ],
-    ['another id than was asked for', '{"Id":2}', 'the answer is about another Id than was asked for'],
+    ['another id than was asked for', '{"Id":2}', 'the answer is about another Id than requested'],
     ['nothing but levels', '['.repeat(5_000) + ']'.repeat(5_000), 'the answer is nested too deep'],
   ])('is no answer to a call that reads it: %s', async (_, body, message) => {
     const { url, requests } = await answering(() => ({ body }));
@@ -527,7 +527,7 @@ describe('a success that is none', () => {
     const { url } = await answering(() => ({ body }));
     const input = { path, json: { Name: 'x', Score: 7.5 } };
     const error = await errorOf(clientAt(url).platform.call(operations.repeatable, input));
-    expect(error).toMatchObject({ unexpected: true, message: 'the answer is none that is known' });
+    expect(error).toMatchObject({ unexpected: true, message: 'the answer has an unknown form' });
   });
 
   test.each([202, 206])('is one that does not say that it is done: %i', async (status) => {
@@ -555,7 +555,7 @@ describe('a success that is none', () => {
     const error = await errorOf(clientAt(url).platform.call(operations.repeatable, input));
     expect(error).toMatchObject({
       unexpected: true,
-      message: `the answer is about another ${name} than was asked for`,
+      message: `the answer is about another ${name} than requested`,
     });
   });
 
@@ -878,7 +878,7 @@ describe('how an answer is checked', () => {
     [
       'words',
       { text: 'x', headers: typed('text/plain; charset=utf-8') },
-      'the answer is in words that are no known error',
+      'the answer is in words that match no known error',
       true,
     ],
     ['another file', { text: 'a,b', headers: typed('text/csv') }, 'the answer is 200 with text/csv', true],
@@ -888,8 +888,8 @@ describe('how an answer is checked', () => {
       'the answer is 200 with text/plain',
       true,
     ],
-    ['what names no type', { text: 'a' }, 'the answer is 200 with what names no type', true],
-    ['nothing', { status: 201 }, 'the answer is 201 with what names no type', true],
+    ['no content type', { text: 'a' }, 'the answer is 200 with no content type', true],
+    ['nothing', { status: 201 }, 'the answer is 201 with no content type', true],
   ])('for a file, %s is none', (_, answered, message, unexpected) => {
     const flaw = flawOf(csv, {}, answered);
     expect(flaw).toMatchObject({ message, unexpected, sent: true });
@@ -904,14 +904,14 @@ describe('how an answer is checked', () => {
 
   test.each<[string, Answered, string]>([
     ['of another status', { status: 404, text: '{"Id":1}' }, 'answered with 404'],
-    ['too long', { text: '{"Id":1}', isTooLong: true }, 'the answer is longer than is ever read'],
+    ['too long', { text: '{"Id":1}', isTooLong: true }, 'the answer is too long'],
     ['half', { text: '{"Id":1' }, 'cut off before the answer was complete'],
     ['too deep', { text: `${'['.repeat(65)}${']'.repeat(65)}` }, 'the answer is nested too deep'],
-    ['in words', { text: 'x' }, 'the answer is in words that are no known error'],
-    ['in words, as JSON', { text: '"x"' }, 'the answer is in words that are no known error'],
+    ['in words', { text: 'x' }, 'the answer is in words that match no known error'],
+    ['in words, as JSON', { text: '"x"' }, 'the answer is in words that match no known error'],
     ['an error', { text: '{"Errors":[],"status":400}' }, 'answered with 200'],
     ['likely an error', { text: '{"message":"x","Id":1}' }, 'answered with 200'],
-    ['no acknowledgement', { text: '{"x":1}' }, 'the answer is none that is known'],
+    ['no acknowledgement', { text: '{"x":1}' }, 'the answer has an unknown form'],
     ['blanks', { text: ' \n' }, 'done'],
     ['blanks, as JSON', { text: '"  "' }, 'done'],
   ])('that is %s', (_, answered, told) => {
@@ -935,7 +935,7 @@ describe('how an answer is checked', () => {
       expect(done).toEqual([200, 201, 203, 204, 205]);
     }
     expect(said(flawOf(set, {}, { status: 202 }))).toBe(
-      'the answer is 202, which does not say that it is done',
+      'the answer is 202, which does not confirm that the change was made',
     );
   });
 
@@ -943,18 +943,18 @@ describe('how an answer is checked', () => {
     const fields = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`F${at}`, z.number()]));
     const lists = reading({ ...operations.read, answer: z.looseObject(fields) });
     const named = said(flawOf(lists, {}, { text: '{}' }));
-    expect(named).toMatch(/^the answer lacks what it must carry: F0, F1, .*, F19$/);
+    expect(named).toMatch(/^the answer lacks required fields: F0, F1, .*, F19$/);
     const deep = reading({
       ...operations.read,
       answer: z.object({ A: z.array(z.object({ B: z.number() })) }),
     });
     const flaw = flawOf(deep, {}, { text: '{"A":[{"B":"x"}]}' });
     expect(flaw).toMatchObject({
-      message: 'the answer lacks what it must carry: A.0.B',
+      message: 'the answer lacks required fields: A.0.B',
       unexpected: true,
       refused: { status: 200, detail: expect.stringMatching(/^came: \{ A: .*; expected: \{ A: /) },
     });
-    expect(said(flawOf(deep, {}, { text: '7' }))).toBe('the answer lacks what it must carry: the whole');
+    expect(said(flawOf(deep, {}, { text: '7' }))).toBe('the answer lacks required fields: the whole');
   });
 
   test('tells of a shape no more than 2,000 characters, and of a success what would acknowledge', () => {
@@ -989,7 +989,7 @@ describe('how an answer is checked', () => {
   });
 
   const named = { ...operations.repeatable, repeats: { Identifier: 'id' } };
-  const other = (name: string) => `the answer is about another ${name} than was asked for`;
+  const other = (name: string) => `the answer is about another ${name} than requested`;
   test.each<[string, AskedCall<unknown>['input'], string, string]>([
     ['the path', { path }, '{"Id":2}', other('Id')],
     ['the path, as another name', { path }, '{"IDENTIFIER":"2"}', other('IDENTIFIER')],
@@ -1020,7 +1020,7 @@ describe('how an answer is checked', () => {
     expect(said(flawOf(named, input, { text }))).toBe(told);
   });
 
-  const unknown = 'the answer is none that is known';
+  const unknown = 'the answer has an unknown form';
   test.each([
     ['7', 'done'],
     ['true', 'done'],

@@ -287,7 +287,7 @@ describe('a private key', () => {
     const error = await errorOf(credentialOf({ tokenUrl: url, privateKey: key, keyId: 'k' }));
     expect(error).toMatchObject({
       cure: 'correct',
-      message: expect.stringContaining('the privateKey is not readable'),
+      message: expect.stringContaining('the privateKey is not an RSA or P-256 key'),
     });
     expect(requests).toEqual([]);
   });

@@ -197,7 +197,7 @@ describe('what goes wrong', () => {
 
   test.each([
     ['audio/x; from="/things?x_c=Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012"', 'audio/x'],
-    ['Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'what names no type'],
+    ['Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'no content type'],
     ['text/Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'text'],
     ['video/mp4', 'video/mp4'],
   ])('is told by a type alone, as its header may repeat the request: %s', async (type, told) => {

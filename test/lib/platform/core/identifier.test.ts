@@ -9,7 +9,7 @@ const saying = async (body: string) => {
   const { url } = await answering(() => ({ body }));
   return clientAt(url).platform;
 };
-const isNone = { message: 'the answer lacks what it must carry: Identifier', unexpected: true };
+const isNone = { message: 'the answer lacks required fields: Identifier', unexpected: true };
 
 describe('an id that the platform gives', () => {
   test.each([
@@ -34,5 +34,5 @@ test('a bookmark that lost digits is not followed: items would be left out or co
     '{"PagingInfo":{"Bookmark":9007199254740993,"HasMoreItems":true},"Items":[]}',
   );
   const error = await errorOf(collected(listOrgUnits(platform)));
-  expect(error.message).toBe('the answer lacks what it must carry: bookmark');
+  expect(error.message).toBe('the answer lacks required fields: bookmark');
 });

@@ -50,7 +50,7 @@ describe('the comments of a grade value', () => {
     async (found) => {
       const { url } = await answering(() => ({ body: JSON.stringify(found) }));
       const asked = readComments(url);
-      await expect(asked).rejects.toThrow(/lacks what it must carry|answered with 200/);
+      await expect(asked).rejects.toThrow(/lacks required fields|answered with 200/);
     },
   );
 

@@ -165,7 +165,7 @@ describe('a list that would not end', () => {
     ],
   ])('is given up at %s', async (_, bodies) => {
     const { things, requests } = await pages(...bodies);
-    expect((await errorOf(collected(things()))).message).toBe('its pages lead in a circle');
+    expect((await errorOf(collected(things()))).message).toBe('its pages repeat');
     expect(requests).toHaveLength(bodies.length);
   });
 
@@ -199,7 +199,10 @@ describe('an address of the next page', () => {
   ])('%s is not followed, and no proof goes there', async (_, next) => {
     const { things, requests } = await pages(linked([1], next), []);
     const error = await errorOf(collected(things()));
-    expect(error).toMatchObject({ message: 'its next page lies outside the API: not followed', sent: false });
+    expect(error).toMatchObject({
+      message: 'the address of its next page is outside the API, so it was not followed',
+      sent: false,
+    });
     expect(error.message + error.call).not.toContain('evil');
     expect(requests).toHaveLength(1);
   });
@@ -226,8 +229,6 @@ describe('a page that is none', () => {
     ],
   ])('%s: names the field', async (_, body, field) => {
     const { things } = await pages(body);
-    expect((await errorOf(collected(things()))).message).toBe(
-      `the answer lacks what it must carry: ${field}`,
-    );
+    expect((await errorOf(collected(things()))).message).toBe(`the answer lacks required fields: ${field}`);
   });
 });

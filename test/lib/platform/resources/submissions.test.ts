@@ -51,7 +51,7 @@ describe('a submission is looked for', () => {
     ['a submission without its date', [{ Files }]],
     ['a submission without its files', [{ SubmissionDate: now }]],
   ])('and %s tells nothing', async (_, list) => {
-    expect((await errorOf(lookedUpIn(list))).message).toContain('the answer lacks what it must carry');
+    expect((await errorOf(lookedUpIn(list))).message).toContain('the answer lacks required fields');
   });
 });
 
@@ -67,7 +67,7 @@ describe('a submission that was taken', () => {
   };
 
   test.each<[string, RegExp, { status?: number; body: string }]>([
-    ['is not shown', /answered with a success, and does not show the files$/, { body: '[]' }],
+    ['is not shown', /answered with a success, but does not show the files$/, { body: '[]' }],
     [
       'cannot be read for want of a scope',
       /could not be read: GET \S+ answered with 403, it requires dropbox:folders:read$/,
