@@ -289,7 +289,7 @@ describe('a submission whose upload was answered with a success is looked for, a
     expect(parked(delivery)).toMatchObject({
       requests: ['GET 200', 'POST 200', 'GET 200', 'GET 200'],
       kind: 'uncertain',
-      message: expect.stringContaining('answered with a success, but does not show it'),
+      message: expect.stringContaining('answered with a success, but does not show the files'),
       remedy: expect.stringContaining('Replay only if there is none'),
     });
     expect(await submissions()).toEqual([]);

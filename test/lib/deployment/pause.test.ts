@@ -292,7 +292,7 @@ describe('one sentence tells', () => {
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const elsewhere = { ...target, lambdaOptions: { ...target.lambdaOptions, endpoint } };
     await expect(pauseFunctions(elsewhere, asked)).rejects.toThrow(
-      /^Nothing brings messages to sis-relay-local/,
+      /^No event-source mapping brings messages to sis-relay-local/,
     );
     server.close();
     server.closeAllConnections();

@@ -465,7 +465,7 @@ describe('a table with columns of its own', () => {
         },
         {
           line: 3,
-          problem: expect.stringMatching(/^LOGIN: must be one line .* \(data\.userName\)$/),
+          problem: expect.stringMatching(/^LOGIN: must be one line, .* \(data\.userName\)$/),
         },
         { line: 3, problem: expect.stringMatching(/^LOGIN: must be one line/) },
       ],

@@ -129,7 +129,7 @@ describe('a message is sent only when its function would take it', () => {
     const office = await offices.open();
     const [id = ''] = await office.park([{}]);
     const broken = { ...office, target: { ...office.target, bucket: async () => undefined } };
-    await expect(edit(broken, id)).rejects.toThrow('give --bucket');
+    await expect(edit(broken, id)).rejects.toThrow('Give --bucket');
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 
