@@ -45,7 +45,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   // Where in the code a defect lies is for the terminal: pages are shown around.
   const sentence = (error: unknown): string => {
     const whole = options.sentence(error);
-    const told = whole.replace(/\s{4,}at .*/s, '');
+    const told = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
     if (told !== whole) options.say(whole);
     return told;
   };

@@ -68,7 +68,7 @@ export const unknownColumns = (header: string[], columns: Columns): string[] =>
   header.filter((name) => columnOf(name, columns) === undefined && !envelopeColumns.includes(name));
 
 export const columnOf = (name: string, columns: Columns): Column | undefined =>
-  columns.get(inFirst(name)) ?? columns.get(inFirst(name).replace(/[^.]+$/, '*'));
+  columns.get(inFirst(name)) ?? columns.get(inFirst(name).replace(/(?<![^.])[^.]+$/, '*'));
 
 /** `files.3.uri` is of the same kind as `files.0.uri`. */
 const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');
@@ -96,7 +96,7 @@ export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: obje
 };
 
 /** `1.2E+05` is no number here: a spreadsheet that writes one has lost digits. */
-const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/;
+const decimal = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/;
 
 /** A cell that cannot be read as the wanted type stays text; the schema then says what is wrong. */
 export const typed = (text: string, types: Set<string> = new Set()): unknown => {

@@ -2,7 +2,7 @@
 export const fileName = (name: string): string => `‹${storable(name).replaceAll('›', '>')}›`;
 
 /** A text without the names of files, also where it was cut within one. */
-export const withoutFileNames = (text: string): string => text.replace(/‹[^›]*(?:›|$)/g, 'a file');
+export const withoutFileNames = (text: string): string => text.replace(/‹[^›]*›?/g, 'a file');
 
 /** SQS refuses a letter with such characters in an attribute, and a terminal obeys some of them. */
 export const storable = (text: string): string =>

@@ -167,7 +167,7 @@ const findWrapped = (name: string | undefined, literal: string, search: Search):
     const { changes, fields } = find(bytes, { ...search, mask: inLatin1(search.mask) });
     const code = /[-_]/.test(text) ? 'base64url' : 'base64';
     const encoded = Buffer.from(changed(bytes, changes), 'latin1').toString(code);
-    const by = text.trimEnd().endsWith('=') ? encoded : encoded.replace(/=+$/, '');
+    const by = text.trimEnd().endsWith('=') ? encoded : encoded.replace(/(?<!=)=+$/, '');
     return { fields, changes: changes.length === 0 ? [] : [{ from: 1, to: literal.length - 1, by }] };
   }
   if (!isWorthIt(text)) return none;

@@ -39,7 +39,7 @@ const patterns: [RegExp, string][] = [
 const suspect = /[?=:%]|eyJ|(?:bearer|basic)[\s+]/i;
 
 /** An address without query and fragment. */
-export const withoutQuery = (address: string): string => address.replace(/[?#].*$/s, '');
+export const withoutQuery = (address: string): string => address.replace(/[?#].*/s, '');
 
 /** A text without what looks like a secret. It is cut to a length only afterwards, so that no secret is cut and then missed. */
 export const withoutSecrets = (text: string, maxLength: number): string => {

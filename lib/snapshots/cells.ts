@@ -13,7 +13,7 @@ export const hasControl = (text: string): boolean => control.test(text);
 export const hasControlInText = (text: string): boolean => controlInText.test(text);
 
 /** `1.2E+05` is no number here: a spreadsheet that writes one has lost digits. */
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)$/;
+const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)$/;
 
 export const numberIn = (text: string): number | undefined =>
   decimal.test(text) && text.length <= 30 ? Number(text) : undefined;

@@ -80,7 +80,7 @@ export const isClosed = ({ status, location }: EntryAnswer): boolean =>
 
 const isErrorPage = (path: string): boolean => /\/error\/\d{3}\b/.test(path);
 
-const withoutQuery = (address: string): string => address.replace(/[?#].*$/s, '');
+const withoutQuery = (address: string): string => address.replace(/[?#].*/s, '');
 
 const errorPage = [
   'The platform sent the user to its error page and does not say why. What is known to cause it:',

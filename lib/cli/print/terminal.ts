@@ -65,9 +65,12 @@ export const guarded = (terminal: Terminal): Terminal => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one.
 const colour = /\u001B\[\d+m/g;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one.
+const pieces = /(\n|\u001B\[\d+m)/;
+
 const guardedText = (text: string, colours: ReadonlySet<string> = new Set()): string =>
   text
-    .split(new RegExp(`(\n|${colour.source})`))
+    .split(pieces)
     .map((piece) => (piece === '\n' || colours.has(piece) ? piece : plain(piece)))
     .join('');
 

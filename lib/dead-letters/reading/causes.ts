@@ -15,7 +15,7 @@ const tokensOf = (text: string): string[] =>
     .filter(Boolean)
     .map((token) => (!isCode.test(token) && varies.test(token) ? variable : token));
 
-const quoted = /"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|‹([^›]*)›|(?<!\w)'([^']*)'(?!\w)/g;
+const quoted = /"([^"]*)"|“([^“”]*)”|„([^„“”]*)[“”]|‹([^‹›]*)›|(?<!\w)'([^']*)'(?!\w)/g;
 const varies = /@|^\W*https?:|\d|^<[\w-]+>\W*$/;
 /** As in `ERR-1001`: what tells errors apart, and no id. */
 const isCode = /^\W*[A-Z]{2,}[-_]\d{2,5}\W*$/;

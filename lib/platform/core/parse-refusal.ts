@@ -66,8 +66,8 @@ const jsonWords = (text: string): Words => {
   const read = readJson(text);
   if ('flaw' in read) {
     const start = text.slice(0, maxErrorBytes);
-    const type = anchorOf(fieldIn(start, 'type'));
-    const title = fieldIn(start, 'title') ?? 'Unreadable JSON';
+    const type = anchorOf(fieldIn(start, /"type"\s*:\s*"([^"\\]+)"/));
+    const title = fieldIn(start, /"title"\s*:\s*"([^"\\]+)"/) ?? 'Unreadable JSON';
     return { form: type === undefined ? 'text' : 'error', type, title, detail: start };
   }
   const { json } = read;
@@ -83,8 +83,7 @@ export const isKnownError = (answer: RawAnswer): boolean => {
 };
 
 /** A field of JSON that is cut off. */
-const fieldIn = (json: string, field: string): string | undefined =>
-  new RegExp(`"${field}"\\s*:\\s*"([^"\\\\]+)"`).exec(json)?.[1];
+const fieldIn = (json: string, field: RegExp): string | undefined => field.exec(json)?.[1];
 
 const htmlWords = (html: string): Words => {
   let title = '';
@@ -104,7 +103,8 @@ const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim();
  * counts only if something follows it: at the end of a text that is cut off, it may be half a name.
  */
 const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
-  const named = (pattern: RegExp): string | undefined => pattern.exec(text)?.[1]?.replace(/[.:]+$/, '');
+  const named = (pattern: RegExp): string | undefined =>
+    pattern.exec(text)?.[1]?.replace(/(?<![.:])[.:]+$/, '');
   if (/insufficient scope|no scopes? defined/i.test(text))
     return {
       missing: 'scope',

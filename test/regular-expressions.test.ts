@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { analyse } from 'scslre';
+import { describe, expect, test } from 'vitest';
+import { withoutFields } from '../lib/redaction/letter-body.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const sources = ['lib', 'functions'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.[tj]s$/.test(name))
+    .map((name) => join(folder, name).replaceAll('\\', '/')),
+);
+
+type Node = { regex?: { pattern: string; flags: string }; callee?: { name?: string } };
+
+/** The regular expressions that a file spells out, and how often it makes one of text. */
+const expressionsIn = (file: string): { spelled: RegExp[]; made: number } => {
+  const found = { spelled: [] as RegExp[], made: 0 };
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || value instanceof RegExp) return;
+    const { regex, callee } = value as Node;
+    if (regex) found.spelled.push(new RegExp(regex.pattern, regex.flags));
+    if (callee?.name === 'RegExp') found.made += 1;
+    for (const each of Object.values(value)) visit(each);
+  };
+  visit(parseSync(file, readFileSync(join(root, file), 'utf8')).program);
+  return found;
+};
+
+/** Those whose time grows faster than the text that they are given. */
+const slowIn = (expressions: readonly RegExp[]): string[] =>
+  expressions
+    .filter(({ source, flags }) => analyse({ source, flags }).reports.length > 0)
+    .map((each) => String(each));
+
+/** Every regular expression that is made of text meanwhile. */
+const madeBy = async (work: () => unknown): Promise<RegExp[]> => {
+  const made: RegExp[] = [];
+  const own = globalThis.RegExp;
+  globalThis.RegExp = class extends own {
+    constructor(pattern: RegExp | string, flags?: string) {
+      super(pattern, flags);
+      made.push(new own(pattern, flags));
+    }
+  } as RegExpConstructor;
+  try {
+    await work();
+  } finally {
+    globalThis.RegExp = own;
+  }
+  return made;
+};
+
+/** As a file makes them when it is loaded: not the copy that other tests have loaded already. */
+const anew = (file: string) => () => import(/* @vite-ignore */ `../${file}?anew`);
+
+describe('a regular expression takes time in proportion to its text', () => {
+  const all = sources.map((file) => ({ file, ...expressionsIn(file) }));
+
+  test.each([
+    ['one that begins anew at each character', /[^.]+$/],
+    ['one whose parts take the same characters', /^(\d+\.?\d*|\.\d+)$/],
+    ['one that is exponential', /^(a+)*b$/],
+  ])('which %s does not', (_, expression) => {
+    expect(slowIn([expression])).toEqual([String(expression)]);
+  });
+
+  test('as all do that are spelled out', () => {
+    expect(all.flatMap(({ spelled }) => spelled).length).toBeGreaterThan(300);
+    expect(
+      all.flatMap(({ file, spelled }) => slowIn(spelled).map((expression) => `${file}: ${expression}`)),
+    ).toEqual([]);
+  });
+
+  const makers: Record<string, () => unknown> = {
+    'lib/redaction/escapes.ts': anew('lib/redaction/escapes.ts'),
+    'lib/redaction/secrets.ts': anew('lib/redaction/secrets.ts'),
+    'lib/redaction/vocabulary.ts': anew('lib/redaction/vocabulary.ts'),
+    'lib/redaction/letter-body.ts': () => withoutFields('no JSON', ['key', 'plainSecret']),
+    'lib/platform/core/request.ts': anew('lib/platform/core/request.ts'),
+  };
+  test('as all do that are made of text', async () => {
+    expect(all.flatMap(({ file, made }) => (made > 0 ? [file] : [])).sort()).toEqual(
+      Object.keys(makers).sort(),
+    );
+    for (const make of Object.values(makers)) {
+      const made = await madeBy(make);
+      expect(made.length).toBeGreaterThan(0);
+      expect(slowIn(made)).toEqual([]);
+    }
+  });
+
+  /** `analyse` does not see all, such as `(a|a)*b`. */
+  test('as what they are given is repeated', { tags: ['long'], timeout: 600_000 }, async () => {
+    const made = (await Promise.all(Object.values(makers).map(madeBy))).flat();
+    const each = [...all.flatMap(({ spelled }) => spelled), ...made];
+    expect(pumpedSlowly([/^(a|a)*b$/, /^\d+\d+$/])).toEqual([/^(a|a)*b$/, /^\d+\d+$/].map(String));
+    expect(pumpedSlowly(each)).toEqual([]);
+  });
+});
+
+/** Each of these, and each pair of them, is repeated; with the characters that an expression itself spells out. */
+const signs = [...' \t\na1.-_"\'‹›“”%\\<>&=/:,{}[]()#?@*é', 'at ', '&amp;', '%25', 'key'];
+
+/** Those that take more than twice as much longer as their text is longer, or very long for a short one. */
+const pumpedSlowly = (expressions: readonly RegExp[]): string[] =>
+  expressions.flatMap((expression) => {
+    const own = [...new Set(expression.source.match(/[\p{L}\p{N}]/gu))].slice(0, 12);
+    const all = [...new Set([...signs, ...own])];
+    const texts = [...all, ...all.flatMap((one) => all.map((other) => one + other))];
+    return texts.some((text) => isSlow(expression, text)) ? [String(expression)] : [];
+  });
+
+const isSlow = (expression: RegExp, text: string): boolean => {
+  // The exponential ones first, which would never end with more.
+  if (computedMs(expression, text.repeat(24 / text.length)) > 50) return true;
+  const [few, many] = [4_000, 16_000];
+  if (computedMs(expression, text.repeat(many / text.length)) < 5) return false;
+  const least = (length: number): number =>
+    Math.min(...Array.from({ length: 3 }, () => computedMs(expression, text.repeat(length / text.length))));
+  return least(many) > 5 && least(many) > 2 * (many / few) * least(few);
+};
+
+const computedMs = (expression: RegExp, text: string): number => {
+  expression.lastIndex = 0;
+  const before = process.threadCpuUsage();
+  `${text}\u0001`.replace(expression, '');
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+};
