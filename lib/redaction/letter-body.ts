@@ -14,11 +14,12 @@ export type Masked = { body: string; fields: string[] };
  */
 export const withoutFields = (body: string, names: readonly string[] = [], isTaken = false): Masked => {
   if (names.length === 0) return { body, fields: [] };
-  const found = find(body, { names, mask: ellipsis, isTaken });
+  const search = { names, mask: ellipsis, isTaken, level: 0 };
+  const found = find(body, search);
   const masked = changed(body, found.changes);
   const fits = Buffer.byteLength(masked) <= Math.max(Buffer.byteLength(body), maxBytes - maxStory);
   return {
-    body: fits ? masked : changed(body, find(body, { names, mask: nothing, isTaken }).changes),
+    body: fits ? masked : changed(body, find(body, { ...search, mask: nothing }).changes),
     fields: [...found.fields].slice(0, maxFields),
   };
 };
@@ -32,10 +33,16 @@ const longestField = 40;
 /** What replaces a value: within the quotation marks of a string, any other value of JSON, and in a body that is not JSON. */
 type Mask = { text: string; other: string; unread: string };
 const ellipsis: Mask = { text: '…', other: '"…"', unread: '"…"' };
+/** The same within bytes that were read as Latin-1. */
+const ellipsisInBytes: Mask = { text: latin1('…'), other: latin1('"…"'), unread: latin1('"…"') };
 /** Never longer than the value itself, however often that is escaped. */
 const nothing: Mask = { text: '', other: '0', unread: '' };
 
-type Search = { names: readonly string[]; mask: Mask; isTaken: boolean };
+/** `level`: of texts within texts. */
+type Search = { names: readonly string[]; mask: Mask; isTaken: boolean; level: number };
+
+/** Text that holds text is read no deeper: what is deeper is removed whole. Four are more than services wrap around a message. */
+const maxLevels = 16;
 
 /** A part of a text, and its replacement. */
 type Change = { from: number; to: number; by: string };
@@ -156,22 +163,33 @@ const findWrapped = (name: string | undefined, literal: string, search: Search):
   const isDeclared = /^data_?base64$/i.test(name ?? '');
   const isWrapper = name !== undefined && wrappers.test(name);
   if (search.isTaken && !isWrapper && !isDeclared) return none;
-  const isWorthIt = (inner: string): boolean =>
-    isWrapper
-      ? /^\s*["[{<]/.test(inner)
-      : /^\s*["[{]/.test(inner) && /["\]}]$/.test(inner.trimEnd().slice(-1)) && isJson(inner);
-  if (isDeclared || /^[\w+/\s-]{8,}={0,2}$/.test(text.trimEnd())) {
-    // Latin-1 keeps each byte: it need not be UTF-8.
-    const bytes = Buffer.from(text, 'base64').toString('latin1');
-    if (!isDeclared && !isWorthIt(bytes)) return none;
-    const { changes, fields } = find(bytes, { ...search, mask: inLatin1(search.mask) });
-    const code = /[-_]/.test(text) ? 'base64url' : 'base64';
-    const encoded = Buffer.from(changed(bytes, changes), 'latin1').toString(code);
-    const by = text.trimEnd().endsWith('=') ? encoded : encoded.replace(/(?<!=)=+$/, '');
-    return { fields, changes: changes.length === 0 ? [] : [{ from: 1, to: literal.length - 1, by }] };
-  }
-  if (!isWorthIt(text)) return none;
-  const { changes, fields } = find(text, search);
+  const isBase64 = isDeclared || /^[\w+/\s-]{8,}={0,2}$/.test(text.trimEnd());
+  // Latin-1 keeps each byte: it need not be UTF-8.
+  const held = isBase64 ? Buffer.from(text, 'base64').toString('latin1') : text;
+  if (!isDeclared && !isWorthIt(held, isWrapper)) return none;
+  const inner = { ...search, level: search.level + 1 };
+  if (inner.level > maxLevels)
+    return {
+      fields: new Set([(name ?? 'text').slice(0, longestField)]),
+      changes: [{ from: 1, to: literal.length - 1, by: search.mask.text }],
+    };
+  return isBase64 ? findInBase64(held, { text, literal, inner }) : findInText(held, { literal, inner });
+};
+
+const findInBase64 = (
+  bytes: string,
+  { text, literal, inner }: { text: string; literal: string; inner: Search },
+): Found => {
+  const mask = inner.mask === nothing ? nothing : ellipsisInBytes;
+  const { changes, fields } = find(bytes, { ...inner, mask });
+  const code = /[-_]/.test(text) ? 'base64url' : 'base64';
+  const encoded = Buffer.from(changed(bytes, changes), 'latin1').toString(code);
+  const by = text.trimEnd().endsWith('=') ? encoded : encoded.replace(/(?<!=)=+$/, '');
+  return { fields, changes: changes.length === 0 ? [] : [{ from: 1, to: literal.length - 1, by }] };
+};
+
+const findInText = (text: string, { literal, inner }: { literal: string; inner: Search }): Found => {
+  const { changes, fields } = find(text, inner);
   const places = changes.length === 0 ? [] : placesIn(literal);
   return {
     fields,
@@ -183,10 +201,14 @@ const findWrapped = (name: string | undefined, literal: string, search: Search):
   };
 };
 
-const inLatin1 = ({ text, other, unread }: Mask): Mask => {
-  const bytesOf = (each: string) => Buffer.from(each).toString('latin1');
-  return { text: bytesOf(text), other: bytesOf(other), unread: bytesOf(unread) };
-};
+const isWorthIt = (text: string, isWrapper: boolean): boolean =>
+  isWrapper
+    ? /^\s*["[{<]/.test(text)
+    : /^\s*["[{]/.test(text) && /["\]}]$/.test(text.trimEnd().slice(-1)) && isJson(text);
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}
 
 /** The place of each character in the literal, and of the end. */
 const placesIn = (literal: string): number[] => {

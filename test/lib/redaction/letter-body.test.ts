@@ -263,6 +263,40 @@ describe('what is left of a body', () => {
   });
 });
 
+describe('text within text', () => {
+  const wrappedInBase64 = (inner: string, levels: number): string =>
+    Array.from({ length: levels }).reduce<string>(
+      (text) => JSON.stringify({ data_base64: base64(text) }),
+      inner,
+    );
+  const unwrappedFrom = (body: string, levels: number): string =>
+    Array.from({ length: levels }).reduce<string>(
+      (text) => Buffer.from(JSON.parse(text).data_base64, 'base64').toString(),
+      body,
+    );
+
+  test.each([2, 5, 12])('in base64 is replaced by the same sign %i levels deep', (levels) => {
+    const body = wrappedInBase64('{"key":"k","a":1}', levels);
+    const masked = withoutFields(body, names);
+    expect(masked.fields).toEqual(['key']);
+    expect(unwrappedFrom(masked.body, levels)).toBe('{"key":"…","a":1}');
+  });
+
+  test('that nobody nests so deep is removed whole, however often it is repeated', () => {
+    for (const levels of [17, 30]) {
+      const masked = withoutFields(wrappedInBase64('{"key":"k"}', levels), names);
+      expect(masked.fields).toEqual(['data_base64']);
+      expect(masked.body.length).toBeLessThan(10_000);
+      expect(unwrappedFrom(masked.body, 16)).toBe('{"data_base64":"…"}');
+    }
+    const json = Array.from({ length: 17 }).reduce<string>(
+      (text) => JSON.stringify({ a: text }),
+      '{"key":"k"}',
+    );
+    expect(withoutFields(json, names).fields).toEqual(['a']);
+  });
+});
+
 describe('a secret is removed from an envelope, and all else stays to the byte', () => {
   const event = { specversion: '1.0', data: { linkId: 7, plainSecret: 'a "secret"' } };
   const text = JSON.stringify(event, null, 1);
