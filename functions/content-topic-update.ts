@@ -4,18 +4,21 @@ import { MessageFailure } from '../lib/failure.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
 import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
+import { line, maxUrlLength, time } from '../lib/message-fields/text.ts';
 import type { Platform } from '../lib/platform/client.ts';
 import { capitalised } from '../lib/platform/core/capitalised.ts';
 import * as content from '../lib/platform/resources/content.ts';
 import { getOrgUnit, requireOrgUnit } from '../lib/platform/resources/org-units.ts';
 
 const may = z.exactOptional;
-const time = z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' });
 // What lies behind other schemes could run in the page of whoever follows the link.
-const url = z.string().regex(/^(https?:\/\/[^\s/]|\/)\S*$/i, 'must begin with https://, http:// or /');
+const url = z
+  .string()
+  .max(maxUrlLength, 'must be at most 8,192 characters')
+  .regex(/^(https?:\/\/[^\s/]|\/)\S*$/i, 'must begin with https://, http:// or /');
 const topic = z
   .strictObject({
-    ...{ title: z.string().regex(/\S/, 'must not be empty'), shortTitle: may(z.string()) },
+    ...{ title: line.regex(/\S/, 'must not be empty'), shortTitle: may(line) },
     ...{ isHidden: may(z.boolean()), isLocked: may(z.boolean()) },
     ...{ startDate: may(time), endDate: may(time), dueDate: may(time) },
     ...{ url: may(url), file: may(namedFile) },

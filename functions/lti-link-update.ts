@@ -2,21 +2,28 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/delivery/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
+import { line, maxUrlLength, pages } from '../lib/message-fields/text.ts';
 import { capitalised } from '../lib/platform/core/capitalised.ts';
 import { type LtiLink, putLtiLink, sendFlags, updateLtiLink } from '../lib/platform/resources/lti-links.ts';
 
 const flag = z.string().regex(/^(?!send[A-Z])[a-z][A-Za-z0-9]{0,63}$/);
+const maxFlags = 100;
 const sendNames = sendFlags.map((name) => name.replace(/^Send./, (start) => start.slice(4).toLowerCase()));
 const data = z.strictObject({
   linkId: platformId,
-  title: z.string().regex(/\S/, 'must not be empty'),
-  url: z.url({ protocol: /^https?$/, error: 'must begin with https:// or http://' }),
-  description: z.string().nullable(),
+  title: line.regex(/\S/, 'must not be empty'),
+  url: z
+    .url({ protocol: /^https?$/, error: 'must begin with https:// or http://' })
+    .max(maxUrlLength, 'must be at most 8,192 characters'),
+  description: pages.nullable(),
   isVisible: z.boolean(),
   signMessage: z.boolean(),
   signWithTc: z.boolean(),
   useToolProviderSecuritySettings: z.boolean(),
-  customParameters: z.array(z.strictObject({ name: z.string().min(1), value: z.string() })).nullable(),
+  customParameters: z
+    .array(z.strictObject({ name: line.min(1), value: pages }))
+    .max(1_000, 'must name at most 1,000 parameters')
+    .nullable(),
   /**
    * What the tool is told, as in `{userId: true, userEmail: false}`: the platform calls it SendUserId, SendUserEmail. Those that
    * are named after the platform's vendor come with the rest, under the names that the site has for them.
@@ -30,7 +37,8 @@ const data = z.strictObject({
         if (!Object.hasOwn(flags, name))
           context.addIssue({ code: 'custom', path: [name], message: 'is missing: must be true or false' });
     })
-    .meta({ required: sendNames }),
+    .refine((flags) => Object.keys(flags).length <= maxFlags, `must name at most ${maxFlags} of them`)
+    .meta({ required: sendNames, maxProperties: maxFlags }),
 });
 
 /** What is not for messages, which queues and letters keep in clear: it lies in the secret of the link. */

@@ -3,14 +3,14 @@ import { handlerOf } from '../lib/delivery/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
 import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
+import { largeText, line, time } from '../lib/message-fields/text.ts';
 import { createNewsItem, postNewsItem } from '../lib/platform/resources/news.ts';
 
-const time = z.iso.datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' });
 const data = z
   .strictObject({
     orgUnitId: platformId,
-    title: z.string().regex(/\S/, 'must not be empty'),
-    body: z.strictObject({ text: z.string(), html: z.string().nullable().default(null) }),
+    title: line.regex(/\S/, 'must not be empty'),
+    body: z.strictObject({ text: largeText, html: largeText.nullable().default(null) }),
     startDate: time,
     endDate: time.nullable().default(null),
     isGlobal: z.boolean().default(false),

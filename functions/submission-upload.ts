@@ -4,12 +4,13 @@ import { MessageFailure } from '../lib/failure.ts';
 import type { Integration, IntegrationContext } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
 import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
+import { pages } from '../lib/message-fields/text.ts';
 import * as submissions from '../lib/platform/resources/submissions.ts';
 import { getWhoAmI, whoAmI } from '../lib/platform/resources/users.ts';
 
 const ids = { orgUnitId: platformId, folderId: platformId, userId: platformId };
 const files = z.array(namedFile).min(1, 'must name at least one file').max(20, 'must name at most 20 files');
-const data = z.strictObject({ ...ids, files, comment: z.string().default('') });
+const data = z.strictObject({ ...ids, files, comment: pages.default('') });
 
 type Data = z.infer<typeof data>;
 

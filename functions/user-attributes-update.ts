@@ -2,23 +2,28 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/delivery/handler.ts';
 import type { Integration } from '../lib/integration.ts';
 import { identityOf, platformId } from '../lib/message.ts';
+import { line, pages } from '../lib/message-fields/text.ts';
 import { capitalised } from '../lib/platform/core/capitalised.ts';
 import { createDemographicsField, postDemographicsField } from '../lib/platform/resources/demographics.ts';
 import { putUserAttributes, updateUserAttributes } from '../lib/platform/resources/user-attributes.ts';
 import { id, privacy } from '../lib/redaction/privacy.ts';
 
 const may = z.exactOptional;
-const text = z.string().regex(/\S/, 'must not be empty');
+const text = line.regex(/\S/, 'must not be empty');
 const attributeId = text.clone().register(privacy, id);
-const attribute = z.strictObject({ attributeId, value: z.array(z.string()) });
+const attribute = z.strictObject({
+  attributeId,
+  value: z.array(pages).max(1_000, 'must have at most 1,000 values'),
+});
 const attributes = z
   .array(attribute)
+  .max(1_000, 'must name at most 1,000 attributes')
   .refine((all) => new Set(all.map(({ attributeId }) => attributeId)).size === all.length, {
     error: 'must name each attribute once',
   });
 const field = z.strictObject({
   name: text,
-  description: z.string(),
+  description: pages,
   dataTypeId: z.guid('must be a GUID as in 6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01').register(privacy, id),
 });
 const data = z

@@ -1,4 +1,4 @@
-import { readJson } from './json.ts';
+import { readMessageJson } from './json.ts';
 
 /** A file in a bucket, which may hold events. */
 export type NamedObject = { bucket: string; key: string; versionId: string | undefined };
@@ -39,7 +39,7 @@ export const unwrapped = (json: unknown): Unwrapped => {
 
 /** The event's JSON; undefined where a text is no JSON, or holds no event. */
 export const eventIn = (body: string): unknown => {
-  const read = readJson(body);
+  const read = readMessageJson(body);
   const held = 'json' in read ? unwrapped(read.json) : read;
   return 'event' in held ? held.event : undefined;
 };
@@ -58,7 +58,7 @@ const wrappedIn = (object: Fields): Wrapped | undefined => {
         problem:
           'is a request of SNS to confirm a subscription: the topic’s owner confirms it by its SubscribeURL',
       };
-    const read = readJson(object.Message);
+    const read = readMessageJson(object.Message);
     return 'json' in read
       ? { envelope: 'SNS', json: read.json }
       : { problem: `is a notification of SNS whose Message ${read.problem}` };

@@ -6,8 +6,19 @@ const maxLevels = 64;
 
 export const tooDeep = `is nested deeper than ${maxLevels} levels`;
 
+/**
+ * A message has no more. The largest that makes sense, of a user's attributes, has some thousands; from so many small ones as SQS carries,
+ * zod would make 1 GB of problems.
+ */
+const maxValues = 10_000;
+/** Elements of one list, fields of one object. */
+const maxWidth = 1_000;
+
+export const tooMany = `has more than ${maxValues.toLocaleString('en-US')} values`;
+const tooWide = `has a list or an object of more than ${maxWidth.toLocaleString('en-US')}`;
+
 /** `cut off`: it begins as JSON and ends before its end. */
-type Flaw = 'cut off' | 'too deep' | 'not JSON';
+type Flaw = 'cut off' | 'too deep' | 'too many' | 'not JSON';
 type Reading = { json: unknown } | { flaw: Flaw; problem: string };
 
 /** The JSON that a text of others is, or why it is not read; in time and memory that grow with its length alone. */
@@ -16,6 +27,15 @@ export const readJson = (text: string): Reading => {
   if (isTooDeep(text)) return { flaw: 'too deep', problem: tooDeep };
   const parsed = parse(text);
   return parsed ?? { flaw: nestingOf(text).isOpen ? 'cut off' : 'not JSON', problem: 'is not JSON' };
+};
+
+/** The same of a message, which is read only where it is small enough in each way: what others write there is as large as SQS takes. */
+export const readMessageJson = (text: string): Reading => {
+  if (!isTooDeep(text) && hasTooManyValues(text)) return { flaw: 'too many', problem: tooMany };
+  const read = readJson(text);
+  // What is shorter has no room for so many.
+  if ('problem' in read || text.length <= 2 * maxWidth || !isTooWide(read.json)) return read;
+  return { flaw: 'too many', problem: tooWide };
 };
 
 /** The same; undefined where it is not read. */
@@ -27,8 +47,32 @@ export const jsonIn = (text: string): unknown => {
 /** Whether a text is JSON, however deep. */
 export const isJson = (text: string): boolean => parse(text) !== undefined;
 
-/** JSON of any depth, of which only what lies on top is to be looked at; undefined where it is none. */
-export const shallowJsonIn = (text: string): unknown => parse(text)?.json;
+/** The string that a JSON literal is; undefined where it is none. */
+export const stringIn = (literal: string): string | undefined => {
+  const json = parse(literal)?.json;
+  return typeof json === 'string' ? json : undefined;
+};
+
+/** The text of a field on top of an object, however much else the object holds; undefined where there is none. */
+export const topTextIn = (text: string, field: string): string | undefined => {
+  let depth = 0;
+  let found: string | undefined;
+  for (let at = text.search(/\S/); at >= 0 && at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === codes.quote) {
+      const end = endOfString(text, at);
+      const isField = depth === 1 && text.slice(at, end) === `"${field}"`;
+      const value = isField ? /\s*:\s*(?=")/y : undefined;
+      if (value) value.lastIndex = end;
+      if (value?.test(text))
+        found = stringIn(text.slice(value.lastIndex, endOfString(text, value.lastIndex)));
+      at = end - 1;
+    } else if (code === codes.open[0] || code === codes.open[1]) depth += 1;
+    else if (code === codes.close[0] || code === codes.close[1]) depth -= 1;
+    if (depth === 0) return found;
+  }
+  return found;
+};
 
 /**
  * A name of an object that is written with an escape, as it is written. Node 24 may take such a name for another one that it has
@@ -65,7 +109,26 @@ const countOf = (bracket: string, text: string): number => {
   return count;
 };
 
-const codes = { quote: 34, open: [91, 123], close: [93, 125] };
+/** Whether a text, be it JSON or not, holds more than any message: lists, objects and what follows after a comma. It costs nothing where there is no room for so many, as in every usual message. */
+export const hasTooManyValues = (text: string): boolean => {
+  if (text.length <= maxValues) return false;
+  let count = 0;
+  for (let at = 0; at < text.length && count <= maxValues; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === codes.quote) at = endOfString(text, at) - 1;
+    else if (code === codes.comma || code === codes.open[0] || code === codes.open[1]) count += 1;
+  }
+  return count > maxValues;
+};
+
+/** No deeper than `maxLevels`. */
+const isTooWide = (json: unknown): boolean => {
+  if (typeof json !== 'object' || json === null) return false;
+  const inner: unknown[] = Array.isArray(json) ? json : Object.values(json);
+  return inner.length > maxWidth || inner.some(isTooWide);
+};
+
+const codes = { quote: 34, comma: 44, open: [91, 123], close: [93, 125] };
 
 /** How deep a text nests, and whether something in it that was opened is not closed. */
 const nestingOf = (text: string): { deepest: number; isOpen: boolean } => {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type NamedObject, unwrapped } from './envelope.ts';
 import { MessageFailure } from './failure.ts';
-import { readJson, shallowJsonIn } from './json.ts';
+import { readMessageJson, topTextIn } from './json.ts';
 import { fieldName } from './redaction/hidden.ts';
 import { id, privacy } from './redaction/privacy.ts';
 import { type PlatformIds, type SisId, sisIdsIn, withPlatformIds } from './sis-ids.ts';
@@ -81,6 +81,7 @@ const envelope = z.looseObject({
   type: z.string(),
   time: z.iso
     .datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' })
+    .max(64, 'must be at most 64 characters')
     .describe('When it happened: of two messages about the same thing, the later one holds.'),
   // CloudEvents lets a producer write an attribute that it leaves out as null.
   sequence: z
@@ -91,6 +92,7 @@ const envelope = z.looseObject({
   // Without a flag for the case of letters, which the contract's schemas cannot carry.
   datacontenttype: z
     .string()
+    .max(255)
     .regex(/^[\w.-]+\/([\w.+-]+\+)?[jJ][sS][oO][nN][ \t]*(;|$)/, 'must be application/json')
     .nullish()
     .describe('Of JSON, if it is given.'),
@@ -147,7 +149,7 @@ export class FileNotice extends MessageFailure {
  * @throws MessageFailure of kind `invalid`, naming each field and never its value; `FileNotice` of such a one.
  */
 export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: number): Draft<Data> => {
-  const read = readJson(body);
+  const read = readMessageJson(body);
   if ('problem' in read) throw invalid([`the body ${read.problem}`]);
   const held = unwrapped(read.json);
   if ('problem' in held) throw invalid([`the body ${held.problem}`]);
@@ -204,12 +206,14 @@ export const parseMessage = <Data>(body: string, integration: Kind<Data>, nowMs:
 const identified = z.object({ id: eventId });
 
 /** The id of a message that may be anything; undefined where it has none that is usable. */
-export const eventIdIn = (body: string): string | undefined =>
-  identified.safeParse(eventOf(shallowJsonIn(body))).data?.id;
-
-const eventOf = (json: unknown): unknown => {
-  const held = unwrapped(json);
-  return 'event' in held ? held.event : undefined;
+export const eventIdIn = (body: string): string | undefined => {
+  const read = readMessageJson(body);
+  if ('flaw' in read) {
+    const isReadable = read.flaw === 'too deep' || read.flaw === 'too many';
+    return isReadable ? eventId.safeParse(topTextIn(body, 'id')).data : undefined;
+  }
+  const held = unwrapped(read.json);
+  return 'event' in held ? identified.safeParse(held.event).data?.id : undefined;
 };
 
 const invalid = (problems: string[]): MessageFailure =>
@@ -229,14 +233,21 @@ const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): string[] 
   // Of a message of another kind, its data say nothing.
   const isOfAnother = issues.some(({ path, input }) => path[0] === 'type' && input !== undefined);
   const told = isOfAnother ? issues.filter(({ path }) => path[0] !== 'data') : issues;
-  const problems = told.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `${fieldOf(named([...issue.path, key]))}: is not a known field`);
-    const missing = issue.input === undefined ? 'is missing: ' : '';
-    return [`${fieldOf(named(issue.path))}: ${missing}${sentenceOf(issue.message)}`];
-  });
-  const more = problems.length - maxProblems;
-  return more > 0 ? [...problems.slice(0, maxProblems), `and ${more} more`] : problems;
+  const problems: string[] = [];
+  let count = 0;
+  for (const issue of told) {
+    const keys = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [key]) : [[]];
+    count += keys.length;
+    // What is not told is not made either.
+    for (const key of keys.slice(0, maxProblems - problems.length))
+      problems.push(`${fieldOf(named([...issue.path, ...key]))}: ${sentenceFor(issue)}`);
+  }
+  return count > maxProblems ? [...problems, `and ${count - maxProblems} more`] : problems;
+};
+
+const sentenceFor = (issue: z.core.$ZodIssue): string => {
+  if (issue.code === 'unrecognized_keys') return 'is not a known field';
+  return `${issue.input === undefined ? 'is missing: ' : ''}${sentenceOf(issue.message)}`;
 };
 
 /** A field by the names on the way to it, as in `data.files[0].uri`. */

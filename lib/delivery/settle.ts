@@ -48,16 +48,20 @@ export const settle = async <Data>(
   return settlement;
 };
 
+const withheldRemedy =
+  'Find its producer by the id and the size that this letter tells, have the message sent again in the form that the contract describes, then discard this letter: it cannot be replayed. If the message contained a secret, rotate that.';
+
 const letterFor = (
   { name, forbidden }: { name: string; forbidden?: readonly string[] },
   { record, delivery }: Received,
   { failure, isValid, lastMs }: { failure: Failure; isValid: boolean; lastMs: number },
 ): DeadLetter => {
-  const { body, fields } = withoutFields(record.body, forbidden, isValid);
-  const remedy =
+  const { body, fields, isWithheld } = withoutFields(record.body, forbidden, isValid);
+  const masked =
     fields.length === 0
       ? failure.remedy
       : `Rotate the secret that it contained (${fields.join(', ')}): its queue held it in clear text, and this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
+  const remedy = isWithheld ? withheldRemedy : masked;
   return {
     body,
     letterId: record.messageId,

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { platformId } from '../message.ts';
 import { capitalised } from '../platform/core/capitalised.ts';
 import { textContent } from '../platform/core/rich-text.ts';
+import { pages } from './text.ts';
 
 const may = z.exactOptional;
 
@@ -12,7 +13,7 @@ const name = z
   .regex(/^[^/"*<>+=|,%]*$/, 'must hold none of / " * < > + = | , %');
 
 const positive = z.number().positive('must be more than 0');
-const description = z.string().transform(textContent);
+const description = pages.transform(textContent);
 const flag = z.boolean();
 const common = {
   orgUnitId: platformId,

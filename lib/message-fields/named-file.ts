@@ -2,11 +2,12 @@ import * as z from 'zod';
 import { fileUriProblem } from '../files/uri.ts';
 import type { IntegrationContext } from '../integration.ts';
 import { mediaType, type UploadedFile } from '../platform/core/multipart.ts';
+import { maxUrlLength } from './text.ts';
 
 /** Where a file lies: `s3://bucket/key`, or `https://`. The function's settings say which hosts are allowed. */
 export const fileUri = z
   .string()
-  .max(8_192, { error: 'must be at most 8,192 characters', abort: true })
+  .max(maxUrlLength, { error: 'must be at most 8,192 characters', abort: true })
   .check((context) => {
     const problem = fileUriProblem(context.value);
     if (problem) context.issues.push({ code: 'custom', message: problem, input: context.value });

@@ -1,8 +1,11 @@
 import { maxBytes } from '../aws/sqs-limits.ts';
-import { endOfString, isJson, shallowJsonIn } from '../json.ts';
+import { endOfString, hasTooManyValues, isJson, stringIn, topTextIn } from '../json.ts';
 
-/** A body that may be kept, and the names of the fields whose values were removed from it. */
-export type Masked = { body: string; fields: string[] };
+/**
+ * A body that may be kept, and the names of the fields whose values were removed from it. `isWithheld`: none of it is kept but what it
+ * was.
+ */
+export type Masked = { body: string; fields: string[]; isWithheld?: true };
 
 /**
  * Removes the values of these fields from a message's body, at any depth, and however the names are written: `plain_secret` is
@@ -11,9 +14,11 @@ export type Masked = { body: string; fields: string[] };
  * `isTaken`: the message was valid. Then only fields are searched, as its texts and its pairs of name and value are its own,
  * and a replay needs them as they are.
  * Not found are names and values in another encoding than JSON, such as compressed ones, and in lists (`["key", "value"]`).
+ * What no function reads, as it is too large for that, is not searched but left out whole.
  */
 export const withoutFields = (body: string, names: readonly string[] = [], isTaken = false): Masked => {
   if (names.length === 0) return { body, fields: [] };
+  if (hasTooManyValues(body)) return { body: withheldBody(body), fields: [], isWithheld: true };
   const search = { names, mask: ellipsis, isTaken, level: 0 };
   const found = find(body, search);
   const masked = changed(body, found.changes);
@@ -23,6 +28,18 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
     fields: [...found.fields].slice(0, maxFields),
   };
 };
+
+/** What the letter of a message tells in the place of the message. */
+export const withheldBody = (body: string): string => {
+  const id = topTextIn(body, 'id');
+  return JSON.stringify({
+    withheld: 'The message may hold a secret, and is too large to look for it',
+    bytes: Buffer.byteLength(body),
+    ...(id !== undefined && id.length <= maxIdLength && { id: id.toWellFormed() }),
+  });
+};
+
+const maxIdLength = 256;
 
 /** Reserved for the failure, which the letter holds beside the body. */
 const maxStory = 16_384;
@@ -41,7 +58,10 @@ const nothing: Mask = { text: '', other: '0', unread: '' };
 /** `level`: of texts within texts. */
 type Search = { names: readonly string[]; mask: Mask; isTaken: boolean; level: number };
 
-/** Text that holds text is read no deeper: what is deeper is removed whole. Four are more than services wrap around a message. */
+/**
+ * Text that holds text is read no deeper: what is deeper is removed whole, as is what is too large. Four are more than services wrap around
+ * a message.
+ */
 const maxLevels = 16;
 
 /** A part of a text, and its replacement. */
@@ -168,7 +188,7 @@ const findWrapped = (name: string | undefined, literal: string, search: Search):
   const held = isBase64 ? Buffer.from(text, 'base64').toString('latin1') : text;
   if (!isDeclared && !isWorthIt(held, isWrapper)) return none;
   const inner = { ...search, level: search.level + 1 };
-  if (inner.level > maxLevels)
+  if (inner.level > maxLevels || hasTooManyValues(held))
     return {
       fields: new Set([(name ?? 'text').slice(0, longestField)]),
       changes: [{ from: 1, to: literal.length - 1, by: search.mask.text }],
@@ -224,7 +244,7 @@ const placesIn = (literal: string): number[] => {
 /** Undefined where it is not a string, such as one that is cut off. */
 const textIn = (literal: string): string | undefined => {
   if (!literal.includes('\\') && literal.length > 1 && literal.endsWith('"')) return literal.slice(1, -1);
-  return shallowJsonIn(literal) as string | undefined;
+  return stringIn(literal);
 };
 
 const afterSpace = (text: string, from: number): number => {

@@ -157,6 +157,36 @@ describe('the key and the secret of a link', () => {
     return JSON.stringify({ ...message, data: { ...message.data, [name]: told } });
   };
 
+  test('are left out with the whole of a message that is too large to look for them: its letter tells its id and size', async () => {
+    const body = relay.event({ ...update, keys: Array.from({ length: 6_000 }, () => ({ key: told })) });
+    const { letters, requests } = await relay.deliverBody(body);
+    expect([letters.length, requests]).toEqual([1, []]);
+    const [letter] = letters;
+    expect(JSON.parse(letter?.body ?? '')).toEqual({
+      withheld: expect.stringContaining('too large to look for it'),
+      ...{ bytes: body.length, id: JSON.parse(body).id },
+    });
+    expect(letter?.failure).toMatchObject({
+      kind: 'invalid',
+      message: 'The message is not valid: the body has more than 10,000 values',
+      remedy: expect.stringMatching(/^Find its producer by the id .* cannot be replayed/),
+    });
+    expect(JSON.stringify(letter)).not.toContain('everybody');
+  });
+
+  test('are looked for in a message of 38 KB that is wrapped in base64 thirty times, in no more than that', async () => {
+    let wrapped = JSON.stringify({ key: told });
+    while (wrapped.length < 36_000)
+      wrapped = JSON.stringify({ data_base64: Buffer.from(wrapped).toString('base64') });
+    const { data, ...envelope } = JSON.parse(relay.event(update));
+    const body = JSON.stringify({ ...envelope, ...JSON.parse(wrapped), data: { ...data, title: '' } });
+    const { letters } = await relay.deliverBody(body);
+    expect(letters).toHaveLength(1);
+    expect(letters[0]?.failure?.message).toContain('data.title: must not be empty');
+    expect(letters[0]?.body.length).toBeLessThan(body.length);
+    expect(JSON.stringify(letters[0])).not.toContain(Buffer.from(told).toString('base64').slice(4, 20));
+  });
+
   test('is in no line of the log', async () => {
     await relay.controls().fault({ status: 400, body: proof.plainSecret });
     await relay.deliver(update);

@@ -325,6 +325,54 @@ describe('a body', () => {
     });
   });
 
+  describe('of many values', () => {
+    const many = 'the body has more than 10,000 values';
+    const wide = 'the body has a list or an object of more than 1,000';
+    const fill = (count: number, each: (at: number) => string) =>
+      Array.from({ length: count }, (_, at) => each(at)).join();
+
+    test.each<[string, string, string]>([
+      ['344,000 empty objects', `[${fill(344_000, () => '{}')}]`, many],
+      ['as many empty lists', `[${fill(344_000, () => '[]')}]`, many],
+      ['half a million numbers', `[${fill(500_000, () => '0')}]`, many],
+      ['100,000 fields', `{${fill(100_000, (at) => `"${at}":0`)}}`, many],
+      ['100,000 fields that nothing closes', `{${fill(100_000, (at) => `"${at}":0`)}`, many],
+      ['11 lists of 1,000', `[${fill(11, () => `[${fill(1_000, () => '0')}]`)}]`, many],
+      ['one list of 1,001', `[${fill(1_001, () => '0')}]`, wide],
+      ['one object of 1,001 within', `[[{${fill(1_001, (at) => `"${at}":0`)}}]]`, wide],
+    ])('is refused for that alone: %s', (_, inner, problem) => {
+      const extended = JSON.stringify(eventOf(enrollmentCreate, enrollment, { extension: '@' }));
+      expect(problems(enrollmentCreate, extended.replace('"@"', inner))).toBe(problem);
+      const inTopic = JSON.stringify({
+        ...{ Type: 'Notification', MessageId: 'm', TopicArn: 't' },
+        Message: extended.replace('"@"', inner),
+      });
+      expect(problems(enrollmentCreate, inTopic)).toMatch(
+        /^the body is a notification of SNS whose Message has (more than 10,000|a list or an object)/,
+      );
+    });
+
+    test('is taken up to that, and texts may hold as many commas as they like', () => {
+      expect(enrollmentProblems({ extension: Array.from({ length: 9 }, () => Array(1_000).fill(0)) })).toBe(
+        'taken',
+      );
+      expect(enrollmentProblems({ extension: ['[{,'.repeat(100_000)] })).toBe('taken');
+    });
+
+    test.each([
+      ['too many values', `[${fill(20_000, () => '[]')}]`],
+      ['too deep', `${'['.repeat(20_000)}${']'.repeat(20_000)}`],
+    ])('still tells its id: %s', (_, inner) => {
+      const event = (fields: string) => `{"data":{"id":"no"},"x":${inner},${fields}}`;
+      expect(eventIdIn(event('"id" : "a\\"b"'))).toBe('a"b');
+      expect(eventIdIn(event('"id":"a","id":"b"'))).toBe('b');
+      expect(eventIdIn(event('"id":7'))).toBeUndefined();
+      expect(eventIdIn(event('"ids":"a"'))).toBeUndefined();
+      expect(eventIdIn(event(`"id":"${'i'.repeat(257)}"`))).toBeUndefined();
+      expect(eventIdIn(`[${inner},{"id":"a"}]`)).toBeUndefined();
+    });
+  });
+
   test('of 1 MiB is judged like any other', () => {
     const much = 'x'.repeat(1024 ** 2 - 400);
     expect(enrollmentProblems({ extension: much })).toBe('taken');
@@ -564,10 +612,10 @@ describe('a refusal', () => {
   });
 
   test('names ten fields and counts the others', () => {
-    const names = Array.from({ length: 5_000 }, (_, at) => [`field${at}`, at]);
+    const names = Array.from({ length: 900 }, (_, at) => [`field${at}`, at]);
     const told = enrollmentProblems({ data: { ...enrollment, ...Object.fromEntries(names) } });
     expect(told).toMatch(
-      /^data\.field0: is not a known field; .*data\.field9: is not a known field; and 4990 more$/,
+      /^data\.field0: is not a known field; .*data\.field9: is not a known field; and 890 more$/,
     );
   });
 

@@ -85,7 +85,7 @@ function asyncApi(all: Awaited<ReturnType<typeof contracts>>): Json {
       messages: byName(({ type, example }) => ({
         name: type,
         description:
-          'A CloudEvents event as the body of an SQS message, nested at most 64 levels deep; or a notification of SNS or an event of EventBridge that holds it.',
+          'A CloudEvents event as the body of an SQS message, of at most 10,000 values that are nested at most 64 levels deep; or a notification of SNS or an event of EventBridge that holds it.',
         contentType: 'application/cloudevents+json',
         headers: { $ref: '#/components/schemas/attributes' },
         payload: { $ref: `./${schemaFile(type)}` },

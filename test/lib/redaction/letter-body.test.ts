@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
+import { maxMessageBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
 import { withoutFields } from '../../../lib/redaction/letter-body.ts';
 import { anyCharacter } from '../../any-character.ts';
 import { inTopic, onBus } from '../../envelopes.ts';
@@ -184,22 +184,20 @@ describe('what is left of a body', () => {
 
   test('is taken by SQS where it was taken before, however many values are gone', () => {
     const pairs = (count: number, pair: string) => `[${Array.from({ length: count }, () => pair).join(',')}]`;
-    const numbers = pairs(103_000, '{"key":1}');
-    const wrapped = JSON.stringify({ data: numbers.slice(0, 700_000) });
-    const bodies = [
-      numbers,
-      pairs(86_000, '{"key":"k"}'),
-      pairs(93_000, '{"key":{}}'),
-      wrapped,
-      `${numbers},`,
-    ];
-    for (const body of bodies) {
-      expect(problemOf(body)).toBeUndefined();
-      const masked = withoutFields(body, names);
-      expect(masked.fields).toEqual(['key']);
-      expect(problemOf(masked.body)).toBeUndefined();
-      expect(Buffer.byteLength(masked.body)).toBeLessThanOrEqual(maxBytes - 16_384);
-      expect(masked.body).not.toMatch(/:\\?"k/);
+    const filler = (bytes: number) => `"${'x'.repeat(bytes)}"`;
+    for (const pair of ['{"key":1}', '{"key":"k"}', '{"key":[]}']) {
+      const keys = pairs(pair === '{"key":[]}' ? 3_200 : 4_800, pair);
+      const body = `[${keys},${filler(maxMessageBytes - 10 - keys.length)}]`;
+      const quoted = JSON.stringify({ data: keys });
+      const wrapped = `${quoted.slice(0, -1)},"b":${filler(maxMessageBytes - 20 - quoted.length)}}`;
+      for (const each of [body, wrapped, `${body},`]) {
+        expect(problemOf(each)).toBeUndefined();
+        const masked = withoutFields(each, names);
+        expect(masked.fields).toEqual(['key']);
+        expect(problemOf(masked.body)).toBeUndefined();
+        expect(Buffer.byteLength(masked.body)).toBeLessThanOrEqual(maxMessageBytes);
+        expect(masked.body).not.toMatch(/:\\?"k/);
+      }
     }
   });
 
@@ -208,11 +206,37 @@ describe('what is left of a body', () => {
     expect(withoutFields(body, names).body).toBe(body.replace('"k"', '"…"'));
   });
 
-  test.each([10_000, 100_000])('is found %i levels deep', (levels) => {
-    const body = `${'{"a":['.repeat(levels)}{"key":${'['.repeat(1_000)}"k"${']'.repeat(1_000)}}${']}'.repeat(levels)}`;
+  test.each([20, 2_000])('is found %i levels deep', (levels) => {
+    const within = 1_000;
+    const body = `${'{"a":['.repeat(levels)}{"key":${'['.repeat(within)}"k"${']'.repeat(within)}}${']}'.repeat(levels)}`;
     expect(withoutFields(body, names).body).toBe(
       `${'{"a":['.repeat(levels)}{"key":"…"}${']}'.repeat(levels)}`,
     );
+  });
+
+  test.each([
+    ['is nested as often', '['.repeat(11_000)],
+    ['has too many values', `[${'{"key":"k"},'.repeat(6_000)}1]`],
+    ['has too many, and is cut off', `[${'{"key":"k"},'.repeat(6_000)}`],
+  ])('is its size and its id, where it %s', (_, inner) => {
+    const body = `{"id":"event-1","a":${inner}}`;
+    const masked = withoutFields(body, names);
+    expect(masked).toMatchObject({ fields: [], isWithheld: true });
+    expect(JSON.parse(masked.body)).toEqual({
+      withheld: 'The message may hold a secret, and is too large to look for it',
+      ...{ bytes: body.length, id: 'event-1' },
+    });
+    expect(withoutFields(body)).toEqual({ body, fields: [] });
+  });
+
+  test('is without a text that is too large to look into', () => {
+    const inner = `[${'{"key":"k"},'.repeat(6_000)}1]`;
+    for (const field of ['data', 'a'])
+      expect(withoutFields(JSON.stringify({ [field]: inner, b: 1 }), names)).toEqual({
+        body: JSON.stringify({ [field]: '…', b: 1 }),
+        fields: [field],
+      });
+    expect(withoutFields(JSON.stringify({ a: base64(inner) }), names).body).toBe('{"a":"…"}');
   });
 
   test('tells of some of the names that it was spelled by, in short', () => {

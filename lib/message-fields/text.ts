@@ -1,0 +1,23 @@
+import * as z from 'zod';
+
+// No limit of the platform is known: these are far above what it shows, and bound what one message can cost.
+
+const atMost = (most: number) => (error?: z.core.$ZodStringParams) =>
+  z.string(error).max(most, `must be at most ${most.toLocaleString('en-US')} characters`);
+
+/** A title, a name, an id. */
+export const lineWith = atMost(2_000);
+/** Some pages, such as a description. */
+export const pagesWith = atMost(100_000);
+
+export const line = lineWith();
+export const pages = pagesWith();
+/** As much as its queue takes, such as a news item with its pictures within. */
+export const largeText = atMost(1_000_000)();
+
+/** It has fractions of a second at most. */
+export const time = z.iso
+  .datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' })
+  .max(64, 'must be at most 64 characters');
+
+export const maxUrlLength = 8_192;
