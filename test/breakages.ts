@@ -79,7 +79,7 @@ const breakages: Breakage[] = [
     chaos: true,
     file: 'lib/ledger/rules.ts',
     code: 'if (freeMs > nowMs)',
-    by: 'if (freeMs > nowMs && isOwn && !isOwn)',
+    by: 'if (freeMs > nowMs && nowMs < 0)',
   },
   {
     title: 'a message that has come back does not say so before it waits for its turn',
@@ -91,8 +91,8 @@ const breakages: Breakage[] = [
     title: 'versions are compared the wrong way',
     chaos: true,
     file: 'lib/ledger/rules.ts',
-    code: 'Buffer.compare(Buffer.from(version), Buffer.from(entry.version))',
-    by: 'Buffer.compare(Buffer.from(entry.version), Buffer.from(version))',
+    code: 'Buffer.compare(Buffer.from(state.version), Buffer.from(known.entry.version))',
+    by: 'Buffer.compare(Buffer.from(known.entry.version), Buffer.from(state.version))',
   },
   {
     title: 'a success is written down before the call',
@@ -187,8 +187,8 @@ const breakages: Breakage[] = [
   {
     title: 'a newer message supersedes before it is known to be done',
     file: 'lib/ledger/rules.ts',
-    code: 'if (doneMs > nowMs)',
-    by: 'if (doneMs > nowMs && toSend === given)',
+    code: 'if (newerDoneMs > nowMs)',
+    by: 'if (newerDoneMs > nowMs && nowMs < 0)',
   },
   {
     title: 'a second copy of a message is sent again',
@@ -199,8 +199,8 @@ const breakages: Breakage[] = [
   {
     title: 'a second copy is gone while the first may still be undone',
     file: 'lib/ledger/rules.ts',
-    code: 'if (toSend.length === 0 && isOwn && goneMs > nowMs)',
-    by: 'if (toSend.length === 0 && isOwn && goneMs > nowMs && toSend === given)',
+    code: 'if (isLast(known) && endsMs > context.nowMs)',
+    by: 'if (isLast(known) && endsMs > context.nowMs && endsMs < 0)',
   },
   {
     title: 'what a message does not give is superseded by it',

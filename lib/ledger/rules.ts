@@ -66,77 +66,107 @@ export const isTooOld = (timeMs: number, nowMs: number): boolean =>
 export const isOutdated = ({ timeMs, decidedMs }: Entry, nowMs: number): boolean =>
   decidedMs === undefined && isTooOld(timeMs, nowMs);
 
+/** What a message meets: all that is known of its resource. */
+type Known = { item: Item; entry: Entry; context: Context };
+
+/** How a field of the resource stands to the message in hand. */
+type Standing =
+  /** Nothing of it is in the way: nothing is known, an older message is, or a person has overruled a newer one. */
+  | 'free'
+  /** It is this message's, which was not done: whoever has it in hand goes on. */
+  | 'unfinished'
+  /** Another SQS message of the same event has claimed it: it was done, comes back, or became a letter. */
+  | 'elsewhere'
+  | 'done'
+  /** A newer message has claimed it. */
+  | 'newer';
+
+type Given = { field: string; state: Field | undefined; standing: Standing };
+
 /**
  * Which fields of a message may be sent, by what is known of its resource: a field that a newer message has set is superseded,
  * one that the same message has set is a duplicate.
  */
 export const judge = (item: Item, entry: Entry, context: Context): Judgement => {
+  const known: Known = { item, entry, context };
   const { nowMs } = context;
-  const given = entry.fields.map((field) => ({ field, state: item.fields[field] }));
-  const orderOf = ({ version }: Field): number =>
-    Buffer.compare(Buffer.from(version), Buffer.from(entry.version));
-  // A person has looked at what the platform holds, after the grace period of all that the newer message sent.
-  const isDecided = ({ outcome, claimedMs }: Field): boolean =>
-    (outcome === 'unknown' || outcome === 'undone') &&
-    (entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1);
-  const isOpen = (state: Field | undefined): boolean => {
-    if (state === undefined || orderOf(state) < 0) return true;
-    return orderOf(state) > 0 ? isDecided(state) : isOwnBusiness(state, entry, context);
-  };
-  const unfinished = given.filter(({ state }) => state && orderOf(state) === 0 && state.outcome !== 'done');
-  const open = given.filter(({ state }) => isOpen(state));
-  // All fields that are not done are sent together: two copies of the message must not send one part each.
-  const toSend =
-    open.length === 0 ? [] : given.filter((each) => open.includes(each) || unfinished.includes(each));
-  const newer = given.flatMap(({ state }) => (state && orderOf(state) > 0 && !isOpen(state) ? [state] : []));
+  const given = entry.fields.map((field): Given => {
+    const state = item.fields[field];
+    return { field, state, standing: standingOf(state, known) };
+  });
   // Only what was done supersedes: until that is known of a newer message, the older one waits.
-  const doneMs = Math.max(0, ...newer.map((state) => presumedDoneMs(state, context)));
-  if (doneMs > nowMs) return waitFor(doneMs, 'newer', { item, entry, context });
-  const isOwn = item.fields[item.last]?.version === entry.version;
-  // Another SQS message of it is at work, which may end as undone: until that is known, this one must stay.
-  const goneMs = Math.max(
-    item.leaseMs,
-    ...unfinished.map(({ state }) => (state ? abandonedMs(state, entry, context) : 0)),
+  const newerDoneMs = Math.max(
+    0,
+    ...having(given, 'newer').map(({ state }) => presumedDoneMs(state, context)),
   );
-  if (toSend.length === 0 && isOwn && goneMs > nowMs)
-    return waitFor(goneMs, 'busy', { item, entry, context });
-  if (toSend.length === 0 && newer.length === given.length) return { kind: 'superseded' };
-  if (toSend.length === 0) {
-    const other = given.find(
-      ({ state }) => state && orderOf(state) === 0 && state.messageId !== entry.messageId,
-    );
-    return { kind: 'duplicate', of: other?.state?.messageId };
-  }
+  if (newerDoneMs > nowMs) return waitFor(newerDoneMs, 'newer', known);
+  if (having(given, 'free', 'unfinished').length === 0) return nothingToSend(given, known);
+
+  // All fields that are not done are sent together: two copies of the message must not send one part each.
+  const toSend = having(given, 'free', 'unfinished', 'elsewhere');
   if (isOutdated(entry, nowMs) && toSend.some(({ state }) => state === undefined))
     return { kind: 'outdated' };
-
-  // The same call does no harm beside one that may still act; one of another message could be overtaken by it.
-  const freeMs = isOwn && entry.repeatable ? item.leaseMs : item.graceEndsMs;
-  if (freeMs > nowMs) return waitFor(freeMs, 'busy', { item, entry, context });
+  const freeMs = busyUntilMs(known);
+  if (freeMs > nowMs) return waitFor(freeMs, 'busy', known);
   const fields = toSend.map(({ field }) => field);
-  const before = unfinished[0]?.state;
-  return before === undefined
+  const [before] = having(toSend, 'unfinished', 'elsewhere');
+  return before?.state === undefined
     ? { kind: 'send', fields, inherited: {} }
-    : judgeAgain(before, { item, entry, context, fields });
+    : judgeAgain(before.state, fields, known);
 };
 
-/**
- * Whether a field that the same message has claimed is still to be done. A claim of another SQS message of the same event is that
- * one's business: it was done, comes back, or became a letter.
- */
-const isOwnBusiness = (state: Field, entry: Entry, context: Context): boolean =>
-  state.outcome !== 'done' &&
-  (isReplayOf(state, entry) ||
+const having = (given: readonly Given[], ...standings: Standing[]): Given[] =>
+  given.filter(({ standing }) => standings.includes(standing));
+
+const standingOf = (state: Field | undefined, known: Known): Standing => {
+  if (state === undefined) return 'free';
+  const order = Buffer.compare(Buffer.from(state.version), Buffer.from(known.entry.version));
+  if (order === 0) return ownStanding(state, known);
+  return order > 0 && !isOverruled(state, known) ? 'newer' : 'free';
+};
+
+/** Of a field that the same message has claimed. */
+const ownStanding = (state: Field, { entry, context }: Known): Standing => {
+  if (state.outcome === 'done') return 'done';
+  const isOwn =
+    isReplayOf(state, entry) ||
     state.messageId === entry.messageId ||
-    (isUnended(state, entry) && abandonedMs(state, entry, context) <= context.nowMs));
+    (isUnended(state, entry) && abandonedMs(state, entry, context) <= context.nowMs);
+  return isOwn ? 'unfinished' : 'elsewhere';
+};
+
+/** A person has looked at what the platform holds, after the grace period of all that the newer message sent. */
+const isOverruled = ({ outcome, claimedMs }: Field, { item, entry }: Known): boolean =>
+  (outcome === 'unknown' || outcome === 'undone') &&
+  (entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1);
+
+/** The message has made the last claim. */
+const isLast = ({ item, entry }: Known): boolean => item.fields[item.last]?.version === entry.version;
+
+const nothingToSend = (given: readonly Given[], known: Known): Judgement => {
+  const { item, entry, context } = known;
+  // Another SQS message of it is at work, which may end as undone: until that is known, this one must stay.
+  const endsMs = Math.max(
+    item.leaseMs,
+    ...having(given, 'elsewhere').map(({ state }) => abandonedMs(state, entry, context)),
+  );
+  if (isLast(known) && endsMs > context.nowMs) return waitFor(endsMs, 'busy', known);
+  if (having(given, 'newer').length === given.length) return { kind: 'superseded' };
+  const other = having(given, 'done', 'elsewhere').find(({ state }) => state?.messageId !== entry.messageId);
+  return { kind: 'duplicate', of: other?.state?.messageId };
+};
+
+/** The same call does no harm beside one that may still act; one of another message could be overtaken by it. */
+const busyUntilMs = (known: Known): number =>
+  isLast(known) && known.entry.repeatable ? known.item.leaseMs : known.item.graceEndsMs;
 
 /** A success that is not repeatable is always written down: such a claim without an ending has died. */
 const isUnended = ({ outcome }: Field, { repeatable }: Entry): boolean =>
   outcome === 'claimed' && !repeatable;
 
 /** When the SQS message of a claim that died counts as gone, as its queue would have shown it again; 0: it may be done. */
-const abandonedMs = (state: Field, entry: Entry, { hiddenMs }: Context): number =>
-  isUnended(state, entry) ? state.claimedMs + hiddenMs : 0;
+const abandonedMs = (state: Field | undefined, entry: Entry, { hiddenMs }: Context): number =>
+  state && isUnended(state, entry) ? state.claimedMs + hiddenMs : 0;
 
 const isReplayOf = (state: Field, entry: Entry): boolean => entry.replays > state.replays;
 
@@ -150,12 +180,10 @@ export const lapsedFields = (item: Item, { fields, version, messageId }: Entry, 
       });
 
 /** When a claim is presumed done, unless its message comes back before. */
-const presumedDoneMs = ({ outcome, claimedMs }: Field, { hiddenMs }: Context): number => {
-  if (outcome === 'done') return 0;
-  return outcome === 'claimed' ? claimedMs + hiddenMs : Number.POSITIVE_INFINITY;
+const presumedDoneMs = (state: Field | undefined, { hiddenMs }: Context): number => {
+  if (state === undefined || state.outcome === 'done') return 0;
+  return state.outcome === 'claimed' ? state.claimedMs + hiddenMs : Number.POSITIVE_INFINITY;
 };
-
-type Known = { item: Item; entry: Entry; context: Context };
 
 /** A newer message without an outcome waits itself, for as long at most, or is a letter that waits for somebody. */
 const askAgainSeconds = 1_800;
@@ -186,10 +214,7 @@ const rivalIn = ({ fields, last }: Item, entry: Entry): Rival | undefined => {
 };
 
 /** Of a message that has been claimed before, and is not known to be done. */
-const judgeAgain = (
-  state: Field,
-  { item, entry, context, fields }: Known & { fields: string[] },
-): Judgement => {
+const judgeAgain = (state: Field, fields: string[], { item, entry, context }: Known): Judgement => {
   const { attemptedMs, outcome } = state;
   const isReplay = isReplayOf(state, entry);
   const died = outcome === 'claimed' && !isReplay;
