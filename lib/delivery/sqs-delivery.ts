@@ -15,7 +15,7 @@ export type Delivery = {
   startedMs: number;
   /** How often SQS has handed it out, this time included. */
   attempts: number;
-  /** How often it was replayed from the dead-letter queue. */
+  /** How often it was sent back from the dead-letter queue. */
   replays: number;
 };
 
@@ -25,8 +25,18 @@ export const deliveryOf = (record: SQSRecord, nowMs: number): Delivery => ({
   firstMs: timeIn(record.attributes?.ApproximateFirstReceiveTimestamp) || nowMs,
   startedMs: nowMs,
   attempts: attemptsOf(record),
-  replays: replaysIn(record.messageAttributes?.replays?.stringValue),
+  replays: toldReplays(record) + (isRedriven(record) ? 1 : 0),
 });
+
+const toldReplays = ({ messageAttributes }: SQSRecord): number =>
+  replaysIn(messageAttributes?.replays?.stringValue);
+
+/**
+ * Whether it is a letter that somebody has sent back by SQS' own redrive: what our replays take off it is still beside it. It counts
+ * as a replay, and its producer could say as much; nothing else that it tells is believed.
+ */
+const isRedriven = ({ messageAttributes }: SQSRecord): boolean =>
+  messageAttributes?.letterId !== undefined || messageAttributes?.failure !== undefined;
 
 /** Replays are many, and late already. */
 export const priorityOf = (
@@ -51,13 +61,12 @@ const timeIn = (told: unknown): number => new Date(numberIn(told)).getTime();
 
 /**
  * Whether whoever replays it has looked for what it should have done, and found nothing: the letters of that kind say so. A
- * producer's attribute of that name does not, without a replay; nor does a letter that somebody sent back by SQS' own redrive,
- * without a look at what it says: its failure is still beside it.
+ * producer's attribute of that name does not, without a replay; nor does a letter that came back without a look at what it says.
  */
-export const isDecided = ({ messageAttributes }: SQSRecord): boolean =>
-  needsDecision(messageAttributes?.kind?.stringValue) &&
-  replaysIn(messageAttributes.replays?.stringValue) > 0 &&
-  messageAttributes?.failure === undefined;
+export const isDecided = (record: SQSRecord): boolean =>
+  needsDecision(record.messageAttributes?.kind?.stringValue) &&
+  toldReplays(record) > 0 &&
+  !isRedriven(record);
 
 /** Of an object not even a number can be asked without an error, if it has a `toString` of its own. */
 const numberIn = (told: unknown): number =>

@@ -56,6 +56,11 @@ const turns = {
     reason: 'What another attempt on the same resource has sent may still act: it waits for that to be over',
     remedy: undefined,
   },
+  copy: {
+    kind: 'unavailable',
+    reason: 'Another copy of this message left no outcome, and may come back: it waits for that one',
+    remedy: undefined,
+  },
   newer: {
     kind: 'uncertain',
     reason: 'A newer message about the same resource has no outcome yet: only what was done supersedes',
@@ -82,7 +87,7 @@ export const waitForTurn = (
   const isOver = why === 'pace' ? isOld(delivery) : !isPatient(delivery, limits);
   if (isOver && delivery.attempts > patientReceipts)
     return afterFailure({ failure: failureOf(noTurn(why)) }, delivery, limits);
-  if (mayEndEarlier)
+  if (mayEndEarlier || why === 'copy')
     return { outcome: 'waiting', seconds: Math.min(seconds, backoff(delivery, limits)), reason, turn: why };
   // The outcome of the newer message may be known at any time.
   const asked = why === 'newer' ? Math.min(seconds, limits.backoff.maximumSeconds) : seconds;

@@ -207,7 +207,8 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     const fields = lapsedFields(known.item, entry, nowMs());
     const crashes = 1 + (known.item.fields[fields[0] ?? '']?.crashes ?? 0);
     if (fields.length === 0) return true;
-    const next = withOutcome({ item: known.item, fields }, 'unknown', { crashes });
+    // As of now: that its queue shows it says that it goes on, which another copy of it waits for.
+    const next = withOutcome({ item: known.item, fields }, 'unknown', { crashes, claimedMs: nowMs() });
     return replace(entry.resource, known, { ...next, claimId: randomUUID() });
   };
 

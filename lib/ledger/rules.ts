@@ -32,8 +32,11 @@ export type Judgement =
   /** The function died on this message or beside it: ask again when nothing else of the batch is under way. */
   | { kind: 'isolate' };
 
-/** `busy`: for the resource. `newer`: to know whether a newer message, which would supersede this one, was done. */
-type Waiting = 'busy' | 'newer';
+/**
+ * `busy`: for the resource. `newer`: to know whether a newer message, which would supersede this one, was done. `copy`: for another SQS
+ * message of the same event, which left no outcome and may come back.
+ */
+type Waiting = 'busy' | 'newer' | 'copy';
 
 /** The claim in the way: if the platform shows all that it was to change, dated since then, it was done. */
 export type Rival = { claimedMs: number; digests: Record<string, string> };
@@ -75,7 +78,7 @@ type Standing =
   | 'free'
   /** It is this message's, which was not done: whoever has it in hand goes on. */
   | 'unfinished'
-  /** Another SQS message of the same event has claimed it: it was done, comes back, or became a letter. */
+  /** Another SQS message of the same event has claimed it: it was done, or comes back. */
   | 'elsewhere'
   | 'done'
   /** A newer message has claimed it. */
@@ -131,7 +134,9 @@ const ownStanding = (state: Field, { entry, context }: Known): Standing => {
   const isOwn =
     isReplayOf(state, entry) ||
     state.messageId === entry.messageId ||
-    (isUnended(state, entry) && abandonedMs(state, entry, context) <= context.nowMs);
+    // Nothing of it had an effect.
+    state.outcome === 'undone' ||
+    (isOpen(state, entry) && goneMs(state, entry, context) <= context.nowMs);
   return isOwn ? 'unfinished' : 'elsewhere';
 };
 
@@ -146,11 +151,11 @@ const isLast = ({ item, entry }: Known): boolean => item.fields[item.last]?.vers
 const nothingToSend = (given: readonly Given[], known: Known): Judgement => {
   const { item, entry, context } = known;
   // Another SQS message of it is at work, which may end as undone: until that is known, this one must stay.
-  const endsMs = Math.max(
-    item.leaseMs,
-    ...having(given, 'elsewhere').map(({ state }) => abandonedMs(state, entry, context)),
-  );
-  if (isLast(known) && endsMs > context.nowMs) return waitFor(endsMs, 'busy', known);
+  const endsMs = isLast(known) ? item.leaseMs : 0;
+  if (endsMs > context.nowMs) return waitFor(endsMs, 'busy', known);
+  const elsewhere = having(given, 'elsewhere');
+  const othersGoneMs = Math.max(0, ...elsewhere.map(({ state }) => goneMs(state, entry, context)));
+  if (othersGoneMs > context.nowMs) return waitFor(othersGoneMs, 'copy', known);
   if (having(given, 'newer').length === given.length) return { kind: 'superseded' };
   const other = having(given, 'done', 'elsewhere').find(({ state }) => state?.messageId !== entry.messageId);
   return { kind: 'duplicate', of: other?.state?.messageId };
@@ -160,13 +165,16 @@ const nothingToSend = (given: readonly Given[], known: Known): Judgement => {
 const busyUntilMs = (known: Known): number =>
   isLast(known) && known.entry.repeatable ? known.item.leaseMs : known.item.graceEndsMs;
 
-/** A success that is not repeatable is always written down: such a claim without an ending has died. */
-const isUnended = ({ outcome }: Field, { repeatable }: Entry): boolean =>
-  outcome === 'claimed' && !repeatable;
+/**
+ * Whether it is certain that a claim of the same message was not seen to be done: its outcome is unknown, or it has died, as a success
+ * that is not repeatable is always written down. That is no duplicate, whoever brings the message once more.
+ */
+const isOpen = ({ outcome }: Field, { repeatable }: Entry): boolean =>
+  outcome === 'unknown' || (outcome === 'claimed' && !repeatable);
 
-/** When the SQS message of a claim that died counts as gone, as its queue would have shown it again; 0: it may be done. */
-const abandonedMs = (state: Field | undefined, entry: Entry, { hiddenMs }: Context): number =>
-  state && isUnended(state, entry) ? state.claimedMs + hiddenMs : 0;
+/** When the SQS message of such a claim counts as a letter or gone, as its queue would have shown it again; 0: it may be done. */
+const goneMs = (state: Field | undefined, entry: Entry, { hiddenMs }: Context): number =>
+  state && isOpen(state, entry) ? state.claimedMs + hiddenMs : 0;
 
 const isReplayOf = (state: Field, entry: Entry): boolean => entry.replays > state.replays;
 

@@ -197,8 +197,12 @@ export async function live(history: History): Promise<Life> {
     }
   };
 
-  /** A second copy of a message that was done must not undo what a person has changed since. */
+  /**
+   * A second copy of a message that was done must not undo what a person has changed since. What SQS hands out again counts as not
+   * done: it is sent again, by whichever copy.
+   */
   const judgeUndone = ({ thing, message, askedMs, copies }: (typeof platform.acts)[number]) => {
+    if (handedOutTwice.has(message)) return;
     for (const { copy, atMs } of dones) {
       if (copy.message !== message || atMs >= askedMs) continue;
       const changed = platform.changes.some(

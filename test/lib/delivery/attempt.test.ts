@@ -1,7 +1,7 @@
 import type { Context, SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { DeadLetter } from '../../../lib/dead-letter.ts';
+import { type DeadLetter, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import type { BackoffLimits } from '../../../lib/delivery/backoff.ts';
 import { handlerOf } from '../../../lib/delivery/handler.ts';
 import type { Services } from '../../../lib/delivery/services.ts';
@@ -178,6 +178,7 @@ const recordOf = (say: string, { replays = 0, kind = '', ...envelope }: Record<s
   ({
     messageId: `sqs ${say} ${replays}`,
     receiptHandle: say,
+    eventSourceARN: 'arn:aws:sqs:eu-west-1:1:try-out',
     body: JSON.stringify({
       specversion: '1.0',
       id: say,
@@ -875,6 +876,97 @@ describe('a message that must not be sent twice and left no outcome', () => {
       expect(each).toBe('look since 1970-01-01T00:00:00.000Z');
     for (const { failure } of letters)
       expect(failure?.message).toMatch(/: the platform answered with a success, and does not show it$/);
+  });
+});
+
+describe('a letter of which nobody knows whether it was done', () => {
+  const operation = { ...putThing, repeatable: false };
+  const unanswered = async (_: string, context: IntegrationContext) => {
+    act(context);
+    throw new PlatformError({ operation, call: 'POST /things', message: 'failed', sent: true });
+  };
+  const once = { repeatable: false };
+  const lookingIn = (found: 'found' | 'absent' | 'unclear'): Partial<Integration<Data>> => ({
+    ...once,
+    verify: { subject: () => 'it', look: async () => found },
+  });
+  const runs = () => story.filter((each) => each === 'run a').length;
+
+  /** As SQS' own redrive sends it back: under an id of its own, with all that the letter has beside its body. */
+  const redriven = (times: number) => {
+    const letter = letters.at(-1);
+    if (letter === undefined) throw new Error('There is no letter.');
+    const { MessageBody, MessageAttributes } = sqsMessageOf(letter);
+    const messageAttributes = Object.fromEntries(
+      Object.entries(MessageAttributes).map(([name, { DataType, StringValue }]) => [
+        name,
+        { dataType: DataType, stringValue: StringValue },
+      ]),
+    );
+    return Object.assign(recordOf('a'), {
+      ...{ messageId: `redriven ${times}`, body: MessageBody, messageAttributes },
+    });
+  };
+  /** As the SIS sends it once more. */
+  const sentAgain = (times: number) => Object.assign(recordOf('a'), { messageId: `sent again ${times}` });
+
+  describe.each([
+    ['is sent back by SQS’ own redrive', redriven, 0],
+    ['was discarded, and whose event the SIS sends again', sentAgain, hiddenMs],
+  ])('and which %s', (_, comeAgain, afterMs) => {
+    const toLetter = async (more: Partial<Integration<Data>>) => {
+      await container(unanswered, more)(recordOf('a'));
+      nowMs += 61 * second;
+      if (letters.length === 0) await container(unanswered, more)(received(30, 24 * hour));
+      expect([letters.length, runs()]).toEqual([1, outcomes().length]);
+      nowMs += afterMs;
+      [story, reports] = [[], []];
+    };
+
+    test('is a letter again where nobody can look for it, however often it comes', async () => {
+      await toLetter(once);
+      for (const times of [1, 2, 3]) {
+        await container(well, once)(comeAgain(times));
+        nowMs += afterMs;
+      }
+      expect(outcomes()).toEqual(Array(3).fill('parked uncertain'));
+      expect([letters.length, runs()]).toEqual([4, 0]);
+    });
+
+    test.each([
+      ['is seen to be done', 'found', 0],
+      ['is sent, as it is not there', 'absent', 1],
+    ] as const)('%s, once', async (_what, found, sent) => {
+      const more = { ...once, verify: { subject: () => 'it', look: async () => found } };
+      await toLetter(once);
+      await container(well, more)(comeAgain(1));
+      await container(well, more)(comeAgain(2));
+      expect(outcomes()).toEqual(['done', 'duplicate']);
+      expect(runs()).toBe(sent);
+    });
+
+    test('is sent again, once, where that does no harm', async () => {
+      await toLetter({});
+      await container()(comeAgain(1));
+      nowMs += 3 * hour;
+      await container()(comeAgain(2));
+      expect([outcomes(), runs()]).toEqual([['done', 'duplicate'], 1]);
+    });
+  });
+
+  test('is waited for by what the SIS sends again as long as the first may come back, and is not sent beside it', async () => {
+    const more = lookingIn('absent');
+    await container(unanswered, more)(recordOf('a'));
+    nowMs += 30 * second;
+    await container(well, more)(sentAgain(1));
+    nowMs += 31 * second;
+    await container(well, more)(recordOf('a'));
+    await container(well, more)(sentAgain(1));
+    expect(outcomes()).toEqual(['waiting uncertain', 'waiting', 'done', 'duplicate']);
+    expect([reports[1]?.reason, runs()]).toEqual([
+      'Another copy of this message left no outcome, and may come back: it waits for that one',
+      2,
+    ]);
   });
 });
 

@@ -91,30 +91,31 @@ describe('whose turn a message takes', () => {
   });
 });
 
+const letter: DeadLetter & { failure: object } = {
+  ...{
+    body: '{}',
+    source: 'arn:aws:sqs:eu-west-1:1:sis-relay-submission-upload',
+    replays: 0,
+    attributes: {},
+  },
+  failure: {
+    ...{ kind: 'uncertain', message: 'm', remedy: 'r', function: 'submission-upload', attempts: 1 },
+    ...{ firstAt: '2026-06-01T12:00:00Z', lastAt: '2026-06-01T12:00:00Z' },
+  },
+};
+const withAttributes = (
+  given: Record<string, { DataType?: string | undefined; StringValue?: string | undefined }>,
+) =>
+  recordOf({
+    messageAttributes: Object.fromEntries(
+      Object.entries(given).map(([name, { DataType = '', StringValue: stringValue }]) => [
+        name,
+        attribute(DataType, { stringValue }),
+      ]),
+    ),
+  });
+
 describe('that a person has looked and found nothing', () => {
-  const letter: DeadLetter & { failure: object } = {
-    ...{
-      body: '{}',
-      source: 'arn:aws:sqs:eu-west-1:1:sis-relay-submission-upload',
-      replays: 0,
-      attributes: {},
-    },
-    failure: {
-      ...{ kind: 'uncertain', message: 'm', remedy: 'r', function: 'submission-upload', attempts: 1 },
-      ...{ firstAt: '2026-06-01T12:00:00Z', lastAt: '2026-06-01T12:00:00Z' },
-    },
-  };
-  const withAttributes = (
-    given: Record<string, { DataType?: string | undefined; StringValue?: string | undefined }>,
-  ) =>
-    recordOf({
-      messageAttributes: Object.fromEntries(
-        Object.entries(given).map(([name, { DataType = '', StringValue: stringValue }]) => [
-          name,
-          attribute(DataType, { stringValue }),
-        ]),
-      ),
-    });
   const uncertain = { DataType: 'String', StringValue: 'uncertain' };
 
   test('is said by the replay of a letter that asks for it', () => {
@@ -138,6 +139,27 @@ describe('that a person has looked and found nothing', () => {
     ],
     ['an event made by hand', recordOf({ messageAttributes: undefined })],
   ])('is not said by %s', (_, record) => expect(isDecided(record)).toBe(false));
+});
+
+describe('a letter that SQS’ own redrive has sent back', () => {
+  const redriven = (more: Partial<DeadLetter> = {}, without: string[] = []) => {
+    const { MessageAttributes } = sqsMessageOf({ ...letter, replays: 2, ...more });
+    const kept = Object.entries(MessageAttributes).filter(([name]) => !without.includes(name));
+    return withAttributes(Object.fromEntries(kept));
+  };
+  const cases: [string, SQSRecord][] = [
+    ['with what it tells', redriven({ letterId: 'm' })],
+    ['of whose failure nothing fitted beside its body', redriven({ letterId: 'm' }, ['failure'])],
+    ['without the id of its message', redriven()],
+  ];
+
+  test.each(cases)('%s is a replay more: a person wants it done', (_, record) => {
+    expect(deliveryOf(record, 0).replays).toBe(3);
+  });
+
+  test.each(cases)('%s decides nothing: nobody had to read it', (_, record) => {
+    expect(isDecided(record)).toBe(false);
+  });
 });
 
 describe('the attributes of a record', () => {

@@ -146,20 +146,44 @@ describe('what becomes of message 2, by what is known of its resource', () => {
       copy,
       'duplicate',
     ],
-    ['it left no outcome, as another SQS message', itemOf('2', 'unknown', { ago: 60 }), copy, 'duplicate'],
-    ['it was undone, as another SQS message', itemOf('2', 'undone'), copy, 'duplicate'],
+    ['it was undone, as another SQS message', itemOf('2', 'undone'), copy, 'send'],
+    [
+      'it left no outcome, as another SQS message, which may come back',
+      itemOf('2', 'unknown', { ago: 3_419 }),
+      copy,
+      'copy 1',
+    ],
+    [
+      'the same, and that one is a letter, or gone: nobody knows of a duplicate',
+      itemOf('2', 'unknown', { ago: 3_420 }),
+      copy,
+      'send',
+    ],
     [
       'the same of what must not be sent twice',
-      itemOf('2', 'unknown', { ago: 60 }),
+      itemOf('2', 'unknown', { ago: 3_420 }),
       { ...once, ...copy },
-      'duplicate',
+      'look',
     ],
+    [
+      'the same, and the platform has said that it succeeded',
+      itemOf('2', 'unknown', { ago: 3_420, acceptedMs: nowMs }),
+      { ...once, ...copy },
+      'look',
+    ],
+    [
+      'the same, and the function died on the other one three times: it does not die a fourth time',
+      itemOf('2', 'unknown', { ago: 3_420, crashes: 3 }),
+      copy,
+      'crashed',
+    ],
+    ['it left no outcome, and its letter is replayed', itemOf('2', 'unknown', { ago: 1 }), replay, 'send'],
 
     [
       'it was claimed by another SQS message, must not be sent twice, and that one may come back',
       itemOf('2', 'claimed', { ago: 3_419 }),
       { ...once, ...copy },
-      'busy 1',
+      'copy 1',
     ],
     [
       'the same, and that one is gone',
@@ -259,6 +283,17 @@ describe('what an attempt takes over from those before it', () => {
       acceptedUnverified: !expected,
     });
   });
+});
+
+test('another copy waits for the first also where others have claimed their part of the resource since', () => {
+  const item = itemOf('2', 'unknown', { ago: 60 });
+  const since = {
+    ...item,
+    last: 'other',
+    fields: { ...item.fields, other: fieldOf('9', { outcome: 'done' }) },
+  };
+  expect(told(judged(since, entryOf('2', copy)))).toBe('copy 3360');
+  expect(told(judged(since, entryOf('2', { ...once, ...copy })))).toBe('copy 3360');
 });
 
 describe('fields of one resource', () => {
