@@ -91,8 +91,8 @@ const breakages: Breakage[] = [
     title: 'versions are compared the wrong way',
     chaos: true,
     file: 'lib/ledger/rules.ts',
-    code: 'Buffer.compare(Buffer.from(state.version), Buffer.from(known.entry.version))',
-    by: 'Buffer.compare(Buffer.from(known.entry.version), Buffer.from(state.version))',
+    code: 'Buffer.compare(Buffer.from(version), Buffer.from(other)) > 0',
+    by: 'Buffer.compare(Buffer.from(version), Buffer.from(other)) < 0',
   },
   {
     title: 'a success is written down before the call',

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { errorName } from '../aws/error.ts';
+import { identityDigest, isSameMessage, remembering, thingIn } from './identity.ts';
 import { memoryDays } from './memory.ts';
 import {
   type Entry,
+  isLater,
   isOutdated,
   type Judgement,
   judge,
@@ -76,11 +78,15 @@ const nothingKnown = (claimId: string): Item => ({
   graceEndsMs: 0,
   last: '',
   fields: {},
+  seen: {},
 });
 
 /** Whether a success needs no write: sent again it does no harm, and it ends no series of crashes. */
 const isSilent = ({ entry, item }: Claim): boolean =>
   entry.repeatable && item.fields[item.last]?.crashes === 0;
+
+/** What a claim makes of what is known; `inherited`: what it takes over from earlier attempts of the message. */
+type Claiming = { options: ClaimOptions; before: Item; version: string; inherited: Partial<Field> };
 
 /** What is known of a resource, and the claim that stands in the table. `partial`: only the claim's own fields are known. */
 type Known = { item: Item; claimId: string; partial?: true };
@@ -108,11 +114,11 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   const claimed = (
     entry: Entry,
     fields: readonly string[],
-    { options, before, inherited }: { options: ClaimOptions; before: Item; inherited: Partial<Field> },
+    { options, before, version, inherited }: Claiming,
   ): Item => {
     // Strictly later than the attempt that it repeats: rules.ts tells a repeated claim by that.
     const claimedMs = Math.max(nowMs(), (inherited.attemptedMs ?? 0) + 1);
-    const { version, messageId, replays, digests } = entry;
+    const { messageId, replays, digests } = entry;
     const own = fields.map((field): [string, Field] => {
       const digest = digests[field];
       const repeats = digest === before.fields[field]?.digest && { repeats: true as const };
@@ -126,12 +132,31 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
       ];
     });
     return {
-      claimId: randomUUID(),
+      claimId: newClaimId(),
       leaseMs: claimedMs + options.leaseMs,
       graceEndsMs: claimedMs + options.leaseMs + graceMs,
       last: fields[0] ?? '',
       fields: { ...before.fields, ...Object.fromEntries(own) },
+      seen: seenWith(entry, fields, { before, version }),
     };
+  };
+
+  /** What must not be sent twice has a field of its own by which it is remembered. */
+  const seenWith = (
+    { repeatable }: Entry,
+    fields: readonly string[],
+    { before, version }: Pick<Claiming, 'before' | 'version'>,
+  ): Item['seen'] => {
+    const [field] = fields;
+    if (!repeatable || field === undefined) return before.seen;
+    // Where a person has put an older message over a newer one, nobody knows which of those before are older than it.
+    const isOverruling = fields.some((each) => {
+      const state = before.fields[each];
+      return state && !isSameMessage(state.version, version) && isLater(state.version, version);
+    });
+    const thing = thingIn(field);
+    const earlier = isOverruling ? [] : before.seen[thing];
+    return { ...before.seen, [thing]: remembering(identityDigest(version), earlier) };
   };
 
   const verdictOn = async (entry: Entry, options: ClaimOptions): Promise<Verdict> => {
@@ -144,14 +169,19 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
       if (verdict.kind !== 'wait') return verdict;
     }
     const mustBeKnown = isOutdated(entry, nowMs());
-    const item = claimed(entry, fields, { options, before: nothingKnown(''), inherited: {} });
+    const { version } = entry;
+    const item = claimed(entry, fields, { options, before: nothingKnown(''), version, inherited: {} });
     const proposed: Claim = { entry, fields, item, before: undone({ item, fields }) };
     const { won, item: found } = await orUndo(proposed, () => table.claim(resource, item, { mustBeKnown }), {
       partial: true,
     });
     if (won) {
       const before = found ?? nothingKnown(item.claimId);
-      const now = { ...item, fields: { ...before.fields, ...item.fields } };
+      const now = {
+        ...item,
+        fields: { ...before.fields, ...item.fields },
+        seen: seenWith(entry, fields, { before, version }),
+      };
       return { kind: 'send', claim: { entry, fields, item: now, before } };
     }
     // A write whose answer got lost is sent again: then the first write is in the way of the second.
@@ -170,7 +200,8 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   const knownOf = (found: Item, last: Known | undefined): Known => {
     if (last?.claimId !== found.claimId) return { item: found, claimId: found.claimId };
     if (!last.partial) return last;
-    return { ...last, item: { ...last.item, fields: { ...found.fields, ...last.item.fields } } };
+    const { seen } = found;
+    return { ...last, item: { ...last.item, fields: { ...found.fields, ...last.item.fields }, seen } };
   };
 
   /** Applies the rules, and replaces the claim that is known, unless another container was quicker. */
@@ -187,12 +218,12 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
       return rival ? { ...wait, rival: { ...rival, known } } : wait;
     }
     if (judgement.kind !== 'send') return judgement;
-    const { fields, inherited, unresolved } = judgement;
-    const item = claimed(entry, fields, { options, before: known.item, inherited });
+    const { fields, version, inherited, unresolved } = judgement;
+    const item = claimed(entry, fields, { options, before: known.item, version, inherited });
     // An earlier attempt of the same message that left no outcome stays unknown, however this one ends.
     const again = fields.filter((field) => {
       const state = known.item.fields[field];
-      return state?.version === entry.version && state.outcome === 'claimed';
+      return state?.outcome === 'claimed' && isSameMessage(state.version, entry.version);
     });
     const { crashes = 0 } = inherited;
     const before = withOutcome({ item: known.item, fields: again }, 'unknown', { crashes });
@@ -209,7 +240,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     if (fields.length === 0) return true;
     // As of now: that its queue shows it says that it goes on, which another copy of it waits for.
     const next = withOutcome({ item: known.item, fields }, 'unknown', { crashes, claimedMs: nowMs() });
-    return replace(entry.resource, known, { ...next, claimId: randomUUID() });
+    return replace(entry.resource, known, { ...next, claimId: newClaimId() });
   };
 
   const replace = (resource: string, { item, claimId }: Known, next: Item): Promise<boolean> =>
@@ -247,13 +278,16 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     const accepted = ending === 'accepted-unverified' && { acceptedMs: nowMs() };
     const more = { ...accepted, ...(refusal !== undefined && { refusal }) };
     const ended = withOutcome(claim, ending === 'accepted-unverified' ? 'unknown' : ending, more);
-    return { ...ended, fields: remembered(ended.fields), leaseMs: 0, graceEndsMs };
+    return { ...remembered(ended), leaseMs: 0, graceEndsMs };
   };
 
   /** Without those too old to matter: each claim keeps the whole item from expiring, so it would grow for ever. */
-  const remembered = (fields: Item['fields']): Item['fields'] => {
+  const remembered = (item: Item): Item => {
     const sinceMs = nowMs() - memoryDays * 24 * 3_600_000;
-    return Object.fromEntries(Object.entries(fields).filter(([, { claimedMs }]) => claimedMs > sinceMs));
+    const fields = Object.entries(item.fields).filter(([, { claimedMs }]) => claimedMs > sinceMs);
+    const things = new Set(fields.map(([field]) => thingIn(field)));
+    const seen = Object.entries(item.seen).filter(([thing]) => things.has(thing));
+    return { ...item, fields: Object.fromEntries(fields), seen: Object.fromEntries(seen) };
   };
 
   const put = ({ entry, item }: Claim, next: Item, more: { partial?: true } = {}): Promise<boolean> =>
@@ -311,6 +345,10 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
 };
 
 const overtaken = { kind: 'wait', seconds: 1, why: 'busy' } as const;
+
+/** Of 70 bits, in 12 characters: each item has one, and a write is paid for by the KiB. */
+const newClaimId = (): string =>
+  Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url', 7);
 
 /** What to return to after a claim whose answer got lost: nothing acts any more; what stood in these fields is not known. */
 const undone = (claim: { item: Item; fields: readonly string[] }): Item => ({

@@ -1,3 +1,4 @@
+import { identityDigest, isSameMessage, thingIn } from './identity.ts';
 import { outdatedAfterDays } from './memory.ts';
 import type { Field, Item } from './table.ts';
 
@@ -7,7 +8,7 @@ export type Entry = {
   resource: string;
   /** What of it the message gives: each field is ordered by itself, so that nobody supersedes what it does not give. */
   fields: readonly string[];
-  /** The same only for the same message; sorts as the SIS ordered its messages, where they are repeatable. */
+  /** Tells the message and, where it is repeatable, when it happened: by it they sort as the SIS ordered them. */
   version: string;
   /** When the SIS says that it happened. */
   timeMs: number;
@@ -22,8 +23,14 @@ export type Entry = {
 };
 
 export type Judgement =
-  /** These fields may be sent: what their claim takes over from earlier attempts of the message. */
-  | { kind: 'send'; fields: string[]; inherited: Partial<Field>; unresolved?: Unresolved }
+  /** These fields may be sent, as this version: what their claim takes over from earlier attempts of the message. */
+  | {
+      kind: 'send';
+      fields: string[];
+      version: string;
+      inherited: Partial<Field>;
+      unresolved?: Unresolved;
+    }
   | { kind: 'superseded' | 'outdated' | 'crashed' }
   /** `of`: SQS' id of the message that was done, or has claimed what this one wants; undefined: it was this one. */
   | { kind: 'duplicate'; of: string | undefined }
@@ -70,7 +77,28 @@ export const isOutdated = ({ timeMs, decidedMs }: Entry, nowMs: number): boolean
   decidedMs === undefined && isTooOld(timeMs, nowMs);
 
 /** What a message meets: all that is known of its resource. */
-type Known = { item: Item; entry: Entry; context: Context };
+type Known = {
+  item: Item;
+  entry: Entry;
+  context: Context;
+  /** With the time that it gave first: whichever it gives when it comes again, it is no newer. */
+  version: string;
+  /** It was seen before all that is known of the fields. */
+  isSeen: boolean;
+};
+
+const knownOf = (item: Item, entry: Entry, context: Context): Known => {
+  const own = Object.values(item.fields).find((state) => isOf(state, entry));
+  const seen = item.seen[thingIn(entry.fields[0] ?? '')] ?? [];
+  return {
+    ...{ item, entry, context },
+    version: own?.version ?? entry.version,
+    isSeen: own === undefined && seen.includes(identityDigest(entry.version)),
+  };
+};
+
+/** Whether the message itself, whichever time it gives, has made the claim. */
+const isOf = (state: Field, { version }: Entry): boolean => isSameMessage(state.version, version);
 
 /** How a field of the resource stands to the message in hand. */
 type Standing =
@@ -91,7 +119,7 @@ type Given = { field: string; state: Field | undefined; standing: Standing };
  * one that the same message has set is a duplicate.
  */
 export const judge = (item: Item, entry: Entry, context: Context): Judgement => {
-  const known: Known = { item, entry, context };
+  const known = knownOf(item, entry, context);
   const { nowMs } = context;
   const given = entry.fields.map((field): Given => {
     const state = item.fields[field];
@@ -114,7 +142,7 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
   const fields = toSend.map(({ field }) => field);
   const [before] = having(toSend, 'unfinished', 'elsewhere');
   return before?.state === undefined
-    ? { kind: 'send', fields, inherited: {} }
+    ? { kind: 'send', fields, version: known.version, inherited: {} }
     : judgeAgain(before.state, fields, known);
 };
 
@@ -123,10 +151,14 @@ const having = (given: readonly Given[], ...standings: Standing[]): Given[] =>
 
 const standingOf = (state: Field | undefined, known: Known): Standing => {
   if (state === undefined) return 'free';
-  const order = Buffer.compare(Buffer.from(state.version), Buffer.from(known.entry.version));
-  if (order === 0) return ownStanding(state, known);
-  return order > 0 && !isOverruled(state, known) ? 'newer' : 'free';
+  if (isOf(state, known.entry)) return ownStanding(state, known);
+  const isNewer = known.isSeen || isLater(state.version, known.version);
+  return isNewer && !isOverruled(state, known) ? 'newer' : 'free';
 };
+
+/** As DynamoDB compares texts. */
+export const isLater = (version: string, other: string): boolean =>
+  Buffer.compare(Buffer.from(version), Buffer.from(other)) > 0;
 
 /** Of a field that the same message has claimed. */
 const ownStanding = (state: Field, { entry, context }: Known): Standing => {
@@ -146,7 +178,10 @@ const isOverruled = ({ outcome, claimedMs }: Field, { item, entry }: Known): boo
   (entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1);
 
 /** The message has made the last claim. */
-const isLast = ({ item, entry }: Known): boolean => item.fields[item.last]?.version === entry.version;
+const isLast = ({ item, entry }: Known): boolean => {
+  const last = item.fields[item.last];
+  return last !== undefined && isOf(last, entry);
+};
 
 const nothingToSend = (given: readonly Given[], known: Known): Judgement => {
   const { item, entry, context } = known;
@@ -179,12 +214,12 @@ const goneMs = (state: Field | undefined, entry: Entry, { hiddenMs }: Context): 
 const isReplayOf = (state: Field, entry: Entry): boolean => entry.replays > state.replays;
 
 /** The fields of a message that was claimed by this very SQS message, and has come back: its attempt has died. */
-export const lapsedFields = (item: Item, { fields, version, messageId }: Entry, nowMs: number): string[] =>
+export const lapsedFields = (item: Item, entry: Entry, nowMs: number): string[] =>
   item.leaseMs > nowMs
     ? []
-    : fields.filter((field) => {
+    : entry.fields.filter((field) => {
         const state = item.fields[field];
-        return state?.version === version && state.messageId === messageId && state.outcome === 'claimed';
+        return state?.outcome === 'claimed' && isOf(state, entry) && state.messageId === entry.messageId;
       });
 
 /** When a claim is presumed done, unless its message comes back before. */
@@ -210,7 +245,7 @@ const rivalIn = ({ fields, last }: Item, entry: Entry): Rival | undefined => {
   const claim = fields[last];
   if (claim === undefined || claim.outcome !== 'claimed' || claim.attemptedMs !== claim.claimedMs)
     return undefined;
-  if (claim.version === entry.version) return undefined;
+  if (isOf(claim, entry)) return undefined;
   const own = Object.entries(fields).filter(
     ([, { version, claimedMs }]) => version === claim.version && claimedMs === claim.claimedMs,
   );
@@ -222,7 +257,8 @@ const rivalIn = ({ fields, last }: Item, entry: Entry): Rival | undefined => {
 };
 
 /** Of a message that has been claimed before, and is not known to be done. */
-const judgeAgain = (state: Field, fields: string[], { item, entry, context }: Known): Judgement => {
+const judgeAgain = (state: Field, fields: string[], known: Known): Judgement => {
+  const { item, entry, context, version } = known;
   const { attemptedMs, outcome } = state;
   const isReplay = isReplayOf(state, entry);
   const died = outcome === 'claimed' && !isReplay;
@@ -234,7 +270,7 @@ const judgeAgain = (state: Field, fields: string[], { item, entry, context }: Kn
   const acceptedMs = decided ? 0 : state.acceptedMs;
   const { refusal } = state;
   const inherited = { attemptedMs, acceptedMs, crashes, refusal };
-  if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, inherited };
+  if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, version, inherited };
   const unresolved = { sinceMs: attemptedMs, acceptedUnverified: acceptedMs > 0, decided, refusal };
-  return { kind: 'send', fields, inherited, unresolved };
+  return { kind: 'send', fields, version, inherited, unresolved };
 };

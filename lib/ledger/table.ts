@@ -7,6 +7,7 @@ import {
   unlessRefused,
   whatWasThere,
 } from '../aws/dynamodb.ts';
+import { rememberedMessages } from './identity.ts';
 import { memoryDays } from './memory.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
@@ -52,14 +53,20 @@ export type Item = {
   /** One of the fields that the claim took. */
   last: string;
   fields: Record<string, Field>;
+  /**
+   * By thing of the resource, digests of the last messages that have claimed something of it and were not seen to be undone, the last
+   * one first. What time such a message gives when it comes again makes it no newer.
+   */
+  seen: Record<string, readonly string[]>;
 };
 
 /** The ledger's table. Each write is conditional, and every one of them can be sent twice without harm. */
 export type LedgerTable = {
   read(resource: string): Promise<Item | undefined>;
   /**
-   * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more. Tells
-   * what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is known is not free.
+   * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more, and the
+   * message itself not seen before. Tells what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is
+   * known is not free.
    */
   claim(
     resource: string,
@@ -68,7 +75,7 @@ export type LedgerTable = {
   ): Promise<{ won: boolean; item: Item | undefined }>;
   /**
    * Puts an item in the place of the claim that is expected there; false: it is there no longer. `partial`: there may be more
-   * fields than these, which stay.
+   * fields than these, which stay, as do the messages that were seen.
    */
   replace(resource: string, change: Change): Promise<boolean>;
 };
@@ -85,12 +92,22 @@ const lockNames = ['claimId', 'leaseMs', 'graceEndsMs', 'last'] as const;
 /** Each field has two attributes: its version, for conditions, and the rest as JSON. */
 const versionName = (field: string): string => `v_${field}`;
 const stateName = (field: string): string => `s_${field}`;
+/** Each message that was seen has an attribute, so that one write can move all of them on without knowing them. */
+const seenName = (at: number, thing: string): string => (thing === '' ? `i${at}` : `i${at}_${thing}`);
+const readSeenName = /^i(\d)(?:_(.+))?$/s;
+/** In place of a message where there is none yet to be moved on. */
+const nobody = '-';
 
 /** The table in DynamoDB: its partition key is `resource`, its time to live is in `expires`. */
 export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions): LedgerTable => {
   const nowSeconds = () => Math.floor(nowMs() / 1000);
 
-  type Write = { item: Item; condition: string; given: Record<string, string | number> };
+  type Write = {
+    item: Item;
+    condition: string;
+    given: Record<string, string | number>;
+    seen?: Seen | undefined;
+  };
 
   const writtenOf = (item: Item) => [
     ...attributesOf(item),
@@ -102,8 +119,8 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     return values;
   };
 
-  /** Leaves fields that it does not write as they are. */
-  const update = (resource: string, { item, condition, given }: Write, more: object = {}) => {
+  /** Leaves what it does not write as it is. `seen`: a message more, behind which the others move on. */
+  const update = (resource: string, { item, condition, given, seen }: Write, more: object = {}) => {
     const names: Record<string, string> = {};
     const values = valuesOf(given);
     const settings: string[] = [];
@@ -113,6 +130,12 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
       names[`#${at}`] = name;
       values[`:${at}`] = attribute(value);
       settings.push(`#${at} = :${at}`);
+    }
+    if (seen) {
+      Object.assign(names, seenNames(seen.thing));
+      Object.assign(values, { ':seen': attribute(seen.digest), ':nobody': attribute(nobody) });
+      // DynamoDB evaluates each of these against the item as it was before the update.
+      settings.push('#seen0 = :seen', ...movingOn);
     }
     return dynamodb.call('UpdateItem', {
       TableName: table,
@@ -125,9 +148,12 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     });
   };
 
-  /** The whole item: an expression that names each of its fields may be of 4 KB at most, so of some 160 fields. */
+  /** The whole item, with all that was seen: an expression that names each of its fields may be of 4 KB at most, so of some 160 fields. */
   const put = (resource: string, { item, condition, given }: Write) => {
-    const written = writtenOf(item).map(([name, value]) => [name, attribute(value)]);
+    const seen = Object.entries(item.seen).flatMap(([thing, digests]) =>
+      digests.map((digest, at) => [seenName(at, thing), digest] as const),
+    );
+    const written = [...writtenOf(item), ...seen].map(([name, value]) => [name, attribute(value)]);
     return dynamodb.call('PutItem', {
       TableName: table,
       Item: { ...Object.fromEntries(written), resource: { S: resource } },
@@ -154,12 +180,13 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
       const isFree = fields.map((_, at) =>
         mustBeKnown ? isOlder(at) : `(attribute_not_exists(#${versionAt(at)}) OR ${isOlder(at)})`,
       );
-      const overOlder = `graceEndsMs <= :nowMs AND ${isFree.join(' AND ')}`;
+      const seen = seenFirst(item);
+      const overOlder = ['graceEndsMs <= :nowMs', ...isFree, ...(seen ? [isUnseen] : [])].join(' AND ');
       const condition = mustBeKnown
         ? `expires >= :now AND ${overOlder}`
         : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`;
       const given = { now: nowSeconds(), nowMs: nowMs() };
-      const write = () => update(resource, { item, condition, given }, tellingWhatWasThere);
+      const write = () => update(resource, { item, condition, given, seen }, tellingWhatWasThere);
       const { done: won, before } = await whatWasThere(write);
       return { won, item: known(before) };
     },
@@ -173,6 +200,20 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     },
   };
 };
+
+/** A message, and what of the resource it is about. */
+type Seen = { thing: string; digest: string };
+
+const seenFirst = ({ seen }: Item): Seen | undefined =>
+  Object.entries(seen).flatMap(([thing, [digest]]) => (digest === undefined ? [] : { thing, digest }))[0];
+
+/** Names of the seen messages' attributes in an expression. */
+const seenKeys = Array.from({ length: rememberedMessages }, (_, at) => `#seen${at}`);
+const isUnseen = `NOT (${seenKeys.map((key) => `${key} = :seen`).join(' OR ')})`;
+const movingOn = seenKeys.slice(1).map((key, at) => `${key} = if_not_exists(${seenKeys[at]}, :nobody)`);
+
+const seenNames = (thing: string): Record<string, string> =>
+  Object.fromEntries(seenKeys.map((key, at) => [key, seenName(at, thing)]));
 
 const attributesOf = (item: Item): (readonly [string, string | number])[] => [
   ...lockNames.map((name) => [name, item[name]] as const),
@@ -203,4 +244,16 @@ export const itemIn = (raw: Attributes): Item => ({
         return [field, { ...state, version: version.S ?? '' }];
       }),
   ),
+  seen: seenIn(raw),
 });
+
+const seenIn = (raw: Attributes): Item['seen'] => {
+  const seen: Item['seen'] = {};
+  // Their numbers sort them.
+  for (const name of Object.keys(raw).sort()) {
+    const [, at, thing = ''] = readSeenName.exec(name) ?? [];
+    const digest = raw[name]?.S ?? nobody;
+    if (at !== undefined && digest !== nobody) seen[thing] = [...(seen[thing] ?? []), digest];
+  }
+  return seen;
+};

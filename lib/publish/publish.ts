@@ -165,7 +165,7 @@ const check = (
   let eventId = '';
   try {
     const { id, source, time } = draftOf(body, integration, Date.now());
-    const name = `${source}\n${id}\n${time}`;
+    const name = `${integration.name}\n${source}\n${id}`;
     const first = seen.get(name);
     if (first !== undefined)
       return { problem: `id: is that of line ${first} too, so that one of them would be lost` };

@@ -52,6 +52,20 @@ describe('a grade', () => {
     await relay.deliver({ ...message, grade: numeric(0) });
     expect(await values()).toMatchObject([{ pointsNumerator: 0, writes: 2 }]);
   });
+
+  test('that is sent once more with a new time puts no old points over corrected ones, in any container', async () => {
+    const again = () =>
+      relay.event({ ...message, grade: numeric(5) }, { id: 'the second row of grades.csv' });
+    await relay.deliverBody(again());
+    await relay.deliver({ ...message, grade: numeric(7) });
+    expect(await relay.deliverBody(again())).toMatchObject({ outcomes: ['superseded'], requests: [] });
+    relay.inAnotherContainer();
+    expect(await relay.deliverBody(again())).toMatchObject({
+      outcomes: ['superseded'],
+      requests: ['GET 200'],
+    });
+    expect(await values()).toMatchObject([{ pointsNumerator: 7, writes: 2 }]);
+  });
 });
 
 describe('what a grade does not give, it does not supersede:', () => {

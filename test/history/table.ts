@@ -1,3 +1,4 @@
+import { rememberedMessages } from '../../lib/ledger/identity.ts';
 import type { Change, Item, LedgerTable } from '../../lib/ledger/table.ts';
 
 /** What the ledger's table does, at once and in memory. */
@@ -23,10 +24,13 @@ export function createTableModel(nowMs: () => number): TableModel {
   };
   const put = (resource: string, item: Item) =>
     void rows.set(resource, { item, expiresMs: nowMs() + keptMs });
-  /** Fields that are not written stay. */
-  const update = (resource: string, item: Item) => {
-    const fields = { ...rows.get(resource)?.item.fields, ...item.fields };
-    put(resource, { ...item, fields });
+  /** Fields that are not written stay; a message more is seen where there is one. */
+  const update = (resource: string, { seen: more, ...item }: Item) => {
+    const before = rows.get(resource)?.item;
+    const seen = { ...before?.seen };
+    for (const [thing, digests] of Object.entries(more))
+      seen[thing] = [...digests, ...(seen[thing] ?? [])].slice(0, rememberedMessages);
+    put(resource, { ...item, fields: { ...before?.fields, ...item.fields }, seen });
   };
   return {
     read: known,
@@ -36,17 +40,21 @@ export function createTableModel(nowMs: () => number): TableModel {
         const state = there?.fields[field];
         return state === undefined ? !mustBeKnown : isBefore(state.version, version);
       };
+      const isSeen = Object.entries(item.seen).some(([thing, digests]) =>
+        digests.some((digest) => there?.seen[thing]?.includes(digest)),
+      );
       const won =
         there === undefined
           ? !mustBeKnown
-          : there.graceEndsMs <= nowMs() && Object.entries(item.fields).every(isFree);
+          : there.graceEndsMs <= nowMs() && !isSeen && Object.entries(item.fields).every(isFree);
       if (won) update(resource, item);
       return { won, item: there };
     },
     replace(resource, { expected, next, partial }) {
       const there = rows.get(resource)?.item.claimId;
       const holds = there === expected.claimId || there === next.claimId;
-      if (holds) (partial ? update : put)(resource, next);
+      if (holds && partial) update(resource, { ...next, seen: {} });
+      if (holds && !partial) put(resource, next);
       return holds;
     },
   };

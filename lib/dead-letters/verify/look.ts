@@ -7,6 +7,7 @@ import type { LetterRecord } from '../../desk/record.ts';
 import { type FailureKind, failureOf } from '../../failure.ts';
 import type { Files } from '../../files/files.ts';
 import type { Integration, IntegrationContext } from '../../integration.ts';
+import { isSameMessage } from '../../ledger/identity.ts';
 import type { Unresolved } from '../../ledger/ledger.ts';
 import type { Item, LedgerTable } from '../../ledger/table.ts';
 import { draftOf, type Message } from '../../message.ts';
@@ -57,7 +58,7 @@ export const lookAgain = async (
     const item = await parts.ledger?.read(resource);
     const state = fields
       .flatMap((field) => item?.fields[field] ?? [])
-      .find((each) => each.version === version);
+      .find((each) => isSameMessage(each.version, version));
     if (state?.outcome === 'done') return { found: 'found', why: 'the ledger knows that it was done' };
     const unresolved: Unresolved = state
       ? {

@@ -1129,7 +1129,8 @@ describe('a resource', () => {
   test('may be shared by two integrations, of which the newer message holds, in both directions', async () => {
     const resource = () => 'try-out/shared';
     const [create, remove] = ['try-out', 'try-in'].map((name) => container(well, { name, resource }));
-    const at = (time: string, name: string) => recordOf(name, { time, type: `sis.${name}.v1` });
+    const at = (time: string, name: string, id = time) =>
+      recordOf(name, { id, time, type: `sis.${name}.v1` });
     await create!(at('2026-03-01T10:00:00Z', 'try-out'));
     nowMs += hiddenMs;
     await remove!(at('2026-03-01T11:00:00Z', 'try-in'));

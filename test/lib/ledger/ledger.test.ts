@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { timeouts } from '../../../lib/aws/clients.ts';
 import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
+import { rememberedMessages } from '../../../lib/ledger/identity.ts';
 import {
   createLedger,
   type Ending,
@@ -589,12 +590,14 @@ describe('the order of messages', () => {
   const at = (time: string, more: { sequence?: string; id?: string; source?: string } = {}) =>
     versionOf({ id: 'a', source: '/sis', sequence: undefined, data: {}, time, ...more }, 'try-out');
   const noon = '2026-03-01T12:00:00Z';
+  /** Of another message, which sorts before all others where only the id tells. */
+  const other = (time: string, more: { sequence?: string } = {}) => at(time, { id: '0', ...more });
 
   test.each([
-    ['time', at(noon), at('2026-03-01T12:00:00.001Z')],
-    ['time, whatever its zone', at('2026-03-01T14:00:00+02:00'), at('2026-03-01T12:00:01Z')],
-    ['time, to more than a millisecond', at('2026-03-01T12:00:00.0001Z'), at('2026-03-01T12:00:00.0002Z')],
-    ['sequence where the times are equal', at(noon, { sequence: '9' }), at(noon, { sequence: '10' })],
+    ['time', at(noon), other('2026-03-01T12:00:00.001Z')],
+    ['time, whatever its zone', at('2026-03-01T14:00:00+02:00'), other('2026-03-01T12:00:01Z')],
+    ['time, to more than a millisecond', at('2026-03-01T12:00:00.0001Z'), other('2026-03-01T12:00:00.0002Z')],
+    ['sequence where the times are equal', at(noon, { sequence: '9' }), other(noon, { sequence: '10' })],
     ['having a sequence at all', at(noon, { id: 'b' }), at(noon, { sequence: '1' })],
     ['id where nothing else tells', at(noon, { id: 'a' }), at(noon, { id: 'b' })],
     ['source at last', at(noon, { source: '/a' }), at(noon, { source: '/b' })],
@@ -610,6 +613,107 @@ describe('the order of messages', () => {
     expect(await told(here, repeatable(older))).toBe('superseded');
     pass(hiddenMs);
     expect(await told(container(), repeatable(older))).toBe('superseded');
+  });
+
+  describe('of a message that comes again with another time', () => {
+    const [one, two] = ['2026-03-01T13:00:00Z', '2026-03-01T14:00:00Z'];
+    const first = () => repeatable(at(noon));
+    const again = (time = two, more: Partial<Entry> = {}) =>
+      repeatable(at(time), { messageId: 'again', ...more });
+
+    test.each<[string, (there: Ledger) => Promise<unknown>, Partial<Entry>, string]>([
+      ['is a duplicate where it was done', (there) => attempt(there, first(), 'done'), {}, 'duplicate'],
+      [
+        'is superseded where something newer was done since',
+        async (there) => {
+          await attempt(there, first(), 'done');
+          await attempt(there, repeatable(other(one)), 'done');
+        },
+        {},
+        'superseded',
+      ],
+      [
+        'is superseded where its outcome was unknown before that, also when its letter is replayed',
+        async (there) => {
+          await attempt(there, first(), 'unknown');
+          pass(settled);
+          await attempt(there, repeatable(other(one)), 'done');
+        },
+        { replays: 1 },
+        'superseded',
+      ],
+      [
+        'waits where nobody knows whether something newer was done since',
+        async (there) => {
+          await attempt(there, first(), 'done');
+          await attempt(there, repeatable(other(one)), 'unknown');
+        },
+        {},
+        'newer 1800',
+      ],
+      ['is sent where it was undone', (there) => attempt(there, first(), 'undone'), {}, 'send'],
+      [
+        'is sent where it was undone and something newer was done since',
+        async (there) => {
+          await attempt(there, first(), 'undone');
+          await attempt(there, repeatable(other(one)), 'done');
+        },
+        {},
+        'send',
+      ],
+    ])('%s', async (_, prepare, more, expected) => {
+      for (const isHere of [true, false]) {
+        resource += isHere;
+        const here = container();
+        await prepare(here);
+        pass(hiddenMs);
+        expect(await told(isHere ? here : container(), again(two, more))).toBe(expected);
+      }
+    });
+
+    test('is that of its first one: what is newer than that is sent', async () => {
+      await attempt(container(), first(), 'unknown');
+      pass(settled);
+      await attempt(container(), again(two, { replays: 1 }), 'done');
+      pass(settled);
+      expect(await told(container(), repeatable(other(one)))).toBe('send');
+    });
+
+    test('stays known until so many others have come after it', async () => {
+      await attempt(container(), first(), 'done');
+      for (let later = 1; later < rememberedMessages; later += 1) {
+        pass(settled);
+        await attempt(container(), repeatable(at(one, { id: `${later}` })), 'done');
+      }
+      pass(hiddenMs);
+      expect(await told(container(), again())).toBe('superseded');
+      await attempt(container(), repeatable(at(one, { id: 'one too many' })), 'done');
+      pass(hiddenMs);
+      expect(await told(container(), again())).toBe('send');
+    });
+
+    test('is of the newest where a person had an older one put over it, and it is replayed all the same', async () => {
+      await attempt(container(), again(two), 'unknown');
+      pass(settled);
+      await attempt(container(), repeatable(other(one), { replays: 1, decidedMs: nowMs }), 'done');
+      pass(settled);
+      expect(await told(container(), again(two, { replays: 1 }))).toBe('send');
+    });
+
+    test('is known of each thing of the resource by itself', async () => {
+      const of = (thing: number, version: string) =>
+        repeatable(version, { fields: [`object/${thing}/Name`], messageId: 'again' });
+      await attempt(container(), of(1, at(noon)), 'done');
+      for (let later = 0; later < rememberedMessages; later += 1) {
+        pass(settled);
+        await attempt(container(), of(2, at(one, { id: `${later}` })), 'done');
+      }
+      pass(settled);
+      await attempt(container(), of(1, other(one)), 'done');
+      pass(hiddenMs);
+      expect(await told(container(), of(1, at(two)))).toBe('superseded');
+      expect(await told(container(), of(3, at(two)))).toBe('send');
+    });
   });
 
   test('is forgotten after five weeks, longer than any message and its letter live', async () => {

@@ -29,11 +29,12 @@ const itemOf = (
     leaseMs: isOpen ? claimedMs + leaseMs : 0,
     graceEndsMs: isOpen ? claimedMs + leaseMs + graceMs : actsMs,
     last: 'whole',
+    seen: {},
     fields: { whole: fieldOf(version, { claimedMs, attemptedMs: claimedMs, outcome, ...more }) },
   };
 };
 
-const nothing: Item = { claimId: '', leaseMs: 0, graceEndsMs: 0, last: '', fields: {} };
+const nothing: Item = { claimId: '', leaseMs: 0, graceEndsMs: 0, last: '', fields: {}, seen: {} };
 
 const entryOf = (version: string, more: Partial<Entry> = {}): Entry => ({
   ...{ resource: 'try-out/1', fields: ['whole'], version, timeMs: nowMs - day, messageId: `sqs ${version}` },
@@ -299,7 +300,7 @@ test('another copy waits for the first also where others have claimed their part
 describe('fields of one resource', () => {
   const both = { fields: ['grade', 'comments'] };
   const item = (grade: Field | undefined, comments: Field | undefined, more: Partial<Item> = {}): Item => ({
-    ...{ claimId: 'claim', leaseMs: 0, graceEndsMs: 0, last: 'grade' },
+    ...{ claimId: 'claim', leaseMs: 0, graceEndsMs: 0, last: 'grade', seen: {} },
     fields: { ...(grade && { grade }), ...(comments && { comments }) },
     ...more,
   });

@@ -9,6 +9,7 @@ import { entryOf } from '../../../lib/delivery/ledger-entry.ts';
 import { deliveryOf } from '../../../lib/delivery/sqs-delivery.ts';
 import type { Integration } from '../../../lib/integration.ts';
 import { digestBy } from '../../../lib/ledger/digest.ts';
+import { rememberedMessages } from '../../../lib/ledger/identity.ts';
 import { createLedger } from '../../../lib/ledger/ledger.ts';
 import { createLedgerTable } from '../../../lib/ledger/table.ts';
 import { parseMessage } from '../../../lib/message.ts';
@@ -91,8 +92,11 @@ describe('an item of the ledger is within one write unit', () => {
     );
   });
 
-  test('of a grade that repeats what was sent before', async () => {
-    expect(await bytesAfter(wholeGrade, wholeGrade)).toBeLessThanOrEqual(writeUnit);
+  test('of a grade that repeats what was sent before, and before that, so that no more messages are remembered', async () => {
+    const messages = Array.from({ length: rememberedMessages }, () => wholeGrade);
+    const bytes = await bytesAfter(...messages);
+    expect(bytes).toBeLessThanOrEqual(writeUnit);
+    expect(await bytesAfter(...messages, wholeGrade)).toBe(bytes);
   });
 
   test.each([

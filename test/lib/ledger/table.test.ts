@@ -42,6 +42,7 @@ const itemOf = (version: string, more: Partial<Item> = {}): Item => ({
   graceEndsMs: nowMs + 120_000,
   last: 'whole',
   fields: { whole: fieldOf(version) },
+  seen: {},
   ...more,
 });
 
@@ -270,6 +271,53 @@ describe('an item', () => {
   });
 });
 
+describe('messages that were seen', () => {
+  const seeing = (version: string, digest: string, thing = '') =>
+    itemOf(version, { claimId: `claim of ${digest}`, graceEndsMs: 0, seen: { [thing]: [digest] } });
+
+  test('are moved on by each claim, which knows none of them, and are six at most', async () => {
+    for (let version = 1; version <= 7; version += 1)
+      expect((await claim(seeing(`${version}`, `digest ${version}`))).won).toBe(true);
+    const { seen } = (await table.read(resource)) ?? {};
+    expect(seen).toEqual({ '': [7, 6, 5, 4, 3, 2].map((version) => `digest ${version}`) });
+  });
+
+  test('are claimed by no time that they give, and stay as they are', async () => {
+    for (const digest of ['a', 'b', 'c']) await claim(seeing(`1 ${digest}`, digest));
+    const before = await table.read(resource);
+    for (const digest of ['a', 'b', 'c'])
+      expect(await claim(seeing('2', digest))).toEqual({ won: false, item: before });
+    expect(await table.read(resource)).toEqual(before);
+  });
+
+  test('are of each thing by itself, whatever it is called', async () => {
+    await claim(seeing('1', 'a', 'object/1'));
+    await claim(seeing('2', 'a', 'object/2'));
+    await claim(seeing('3', 'b', '_i0\n'));
+    expect((await table.read(resource))?.seen).toEqual({
+      'object/1': ['a'],
+      'object/2': ['a'],
+      '_i0\n': ['b'],
+    });
+  });
+
+  test('are replaced with the whole item, and left by a part of it', async () => {
+    const [first, second] = [seeing('1', 'a'), seeing('2', 'b')];
+    await claim(first);
+    const partial = { ...second, seen: {} };
+    await table.replace(resource, { expected: first, next: partial, partial: true });
+    expect((await table.read(resource))?.seen).toEqual({ '': ['a'] });
+    await replace(partial, { ...second, seen: { '': ['c', 'd'] } });
+    expect((await table.read(resource))?.seen).toEqual({ '': ['c', 'd'] });
+  });
+
+  test('are none of an item that was written before there were any', async () => {
+    await claim(itemOf('1', { graceEndsMs: 0 }));
+    expect((await claim(seeing('2', 'a'))).item).toEqual(itemOf('1', { graceEndsMs: 0 }));
+    expect((await table.read(resource))?.seen).toEqual({ '': ['a'] });
+  });
+});
+
 type Step = {
   ms: number;
   claim: boolean;
@@ -279,6 +327,7 @@ type Step = {
   expected: number;
   claimId: number;
   graceEndsMs: number;
+  seen: Item['seen'];
 };
 
 describe('the model of the table, on which the histories are lived', () => {
@@ -294,6 +343,7 @@ describe('the model of the table, on which the histories are lived', () => {
     expected: fc.nat({ max: 4 }),
     claimId: fc.nat({ max: 4 }),
     graceEndsMs: fc.constantFrom(0, 0, 1, 60_000),
+    seen: fc.constantFrom({}, { '': ['a'] }, { '': ['b'] }, { '': ['c'] }, { 'object/1': ['a'] }),
   });
 
   test('answers whatever is asked of it as the emulator does', async () => {
@@ -303,12 +353,13 @@ describe('the model of the table, on which the histories are lived', () => {
         resources += 1;
         const real = `try-out/${resources}`;
         const model = createTableModel(() => nowMs);
-        for (const { ms, graceEndsMs, ...given } of steps) {
+        for (const { ms, graceEndsMs, seen, ...given } of steps) {
           nowMs += ms;
           const fields = Object.fromEntries(
             Object.entries(given.fields).map(([field, each]) => [field, fieldOf(each)]),
           );
-          const item = itemOf('', { claimId: `${given.claimId}`, graceEndsMs: nowMs + graceEndsMs, fields });
+          const claimId = `${given.claimId}`;
+          const item = itemOf('', { claimId, graceEndsMs: nowMs + graceEndsMs, fields, seen });
           const { mustBeKnown, partial } = given;
           const change = { expected: itemOf('', { claimId: `${given.expected}` }), next: item, partial };
           if (given.claim)

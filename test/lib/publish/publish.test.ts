@@ -344,10 +344,14 @@ describe('nothing is sent', () => {
     expect(await sentTo(office)).toEqual([]);
   });
 
-  test('where two messages have one name: one of them would be lost', async () => {
+  test.each([
+    ['', {}],
+    [', also at different times', { time: '2026-03-02T10:00:00Z' }],
+  ])('where two messages have one name%s: one of them would be lost', async (_, more) => {
     const office = await offices.open();
     const body = eventBody();
-    const { problems } = await publish(office, fileOf(`${body}\n${body}`, '.jsonl'));
+    const other = JSON.stringify({ ...JSON.parse(body), ...more });
+    const { problems } = await publish(office, fileOf(`${body}\n${other}`, '.jsonl'));
     expect(problems).toEqual([
       { line: 2, problem: 'id: is that of line 1 too, so that one of them would be lost' },
     ]);
