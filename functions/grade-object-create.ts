@@ -78,6 +78,8 @@ export const integration: Integration<Data> = {
   },
   verify: {
     subject: ({ orgUnitId }) => `a grade object of this message's name in org unit ${orgUnitId}`,
+    // Those by which it is found, of any grade object of the org unit.
+    isHiddenBy: (field) => /\/(Name|MaxPoints|ScoreDenominator)$/.test(field),
     look: async (data, context) =>
       (await findGradeObject(data, context.platform)).isWhole ? 'found' : 'absent',
   },

@@ -76,6 +76,8 @@ export type FileSizeLimits = { fileBytes: number; profileImageBytes: number };
 export type Verification<Data> = {
   /** What a person would look for, as in `a submission of user 7 in folder 8`. */
   subject(data: Data): string;
+  /** Whether a later change of this field of the resource may hide the effect: then that it is absent proves nothing. */
+  isHiddenBy?(field: string): boolean;
   /** Looks on the platform for the effect of an attempt that began at `sinceMs` on our clock. */
   look?(
     data: Data,

@@ -61,6 +61,12 @@ const turns = {
     reason: 'Another copy of this message left no outcome, and may come back: it waits for that one',
     remedy: undefined,
   },
+  look: {
+    kind: 'unavailable',
+    reason:
+      'Whether something was created on the same resource is to be looked up before anything there is changed',
+    remedy: undefined,
+  },
   newer: {
     kind: 'uncertain',
     reason: 'A newer message about the same resource has no outcome yet: only what was done supersedes',
@@ -87,7 +93,7 @@ export const waitForTurn = (
   const isOver = why === 'pace' ? isOld(delivery) : !isPatient(delivery, limits);
   if (isOver && delivery.attempts > patientReceipts)
     return afterFailure({ failure: failureOf(noTurn(why)) }, delivery, limits);
-  if (mayEndEarlier || why === 'copy')
+  if (mayEndEarlier || why === 'copy' || why === 'look')
     return { outcome: 'waiting', seconds: Math.min(seconds, backoff(delivery, limits)), reason, turn: why };
   // The outcome of the newer message may be known at any time.
   const asked = why === 'newer' ? Math.min(seconds, limits.backoff.maximumSeconds) : seconds;

@@ -23,11 +23,13 @@ export const wasDone = async <Data>(
     const sinceMs = acceptedUnverified ? 0 : unresolved.sinceMs;
     const found = (await verify?.look?.(data, { ...context, sinceMs })) ?? 'unclear';
     if (found === 'found' || (acceptedUnverified && found === 'unclear')) return true;
-    if (found === 'absent' && !acceptedUnverified) return false;
-    if (verify?.look)
-      why = acceptedUnverified
-        ? 'the platform answered with a success, and does not show it'
-        : 'something is there that may be its effect';
+    const isHidden = unresolved.changedSince.some((field) => verify?.isHiddenBy?.(field));
+    if (found === 'absent' && !acceptedUnverified && !isHidden) return false;
+    if (acceptedUnverified && verify?.look)
+      why = 'the platform answered with a success, and does not show it';
+    else if (found === 'absent')
+      why = 'it is not there as it was sent, and may be what was changed there since';
+    else if (verify?.look) why = 'something is there that may be its effect';
   } catch (error) {
     const failure = failureOf(error);
     if (dispositions[failure.kind] === 'wait') {

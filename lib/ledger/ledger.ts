@@ -4,6 +4,7 @@ import { identityDigest, isSameMessage, remembering, thingIn } from './identity.
 import { memoryDays } from './memory.ts';
 import {
   type Entry,
+  heldUntilMs,
   isLater,
   isOutdated,
   type Judgement,
@@ -76,6 +77,7 @@ const nothingKnown = (claimId: string): Item => ({
   claimId,
   leaseMs: 0,
   graceEndsMs: 0,
+  heldMs: 0,
   last: '',
   fields: {},
   seen: {},
@@ -128,18 +130,24 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
           ...{ version, messageId, replays, outcome: 'claimed', claimedMs, attemptedMs: claimedMs },
           ...{ acceptedMs: 0, crashes: 0, ...inherited },
           ...(digest !== undefined && { digest, ...repeats }),
+          ...(!entry.repeatable && { once: true }),
         },
       ];
     });
-    return {
+    return held({
       claimId: newClaimId(),
       leaseMs: claimedMs + options.leaseMs,
       graceEndsMs: claimedMs + options.leaseMs + graceMs,
       last: fields[0] ?? '',
       fields: { ...before.fields, ...Object.fromEntries(own) },
       seen: seenWith(entry, fields, { before, version }),
-    };
+    });
   };
+
+  const held = (item: Omit<Item, 'heldMs'>): Item => ({
+    ...item,
+    heldMs: heldUntilMs(item.fields, hiddenMs),
+  });
 
   /** What must not be sent twice has a field of its own by which it is remembered. */
   const seenWith = (
@@ -244,7 +252,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   };
 
   const replace = (resource: string, { item, claimId }: Known, next: Item): Promise<boolean> =>
-    table.replace(resource, { expected: { ...item, claimId }, next });
+    table.replace(resource, { expected: { ...item, claimId }, next: held(next) });
 
   /** A write that failed may have had its effect: a claim that it left behind would count as a crash. */
   const orUndo = async <Answer>(
@@ -291,7 +299,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   };
 
   const put = ({ entry, item }: Claim, next: Item, more: { partial?: true } = {}): Promise<boolean> =>
-    table.replace(entry.resource, { expected: item, next, ...more });
+    table.replace(entry.resource, { expected: item, next: held(next), ...more });
 
   /** Writes how a claim ended; false: it could not be written. */
   const tell = async (claim: Claim, next: Item): Promise<boolean> => {

@@ -34,30 +34,43 @@ export type Judgement =
   | { kind: 'superseded' | 'outdated' | 'crashed' }
   /** `of`: SQS' id of the message that was done, or has claimed what this one wants; undefined: it was this one. */
   | { kind: 'duplicate'; of: string | undefined }
-  /** Another attempt on this resource is under way, or what it sent may still act. */
+  /** Another attempt on this resource is under way, what it sent may still act, or is to be looked for. */
   | { kind: 'wait'; seconds: number; why: Waiting; rival?: Rival }
   /** The function died on this message or beside it: ask again when nothing else of the batch is under way. */
   | { kind: 'isolate' };
 
 /**
  * `busy`: for the resource. `newer`: to know whether a newer message, which would supersede this one, was done. `copy`: for another SQS
- * message of the same event, which left no outcome and may come back.
+ * message of the same event, which left no outcome and may come back. `look`: until it was looked for what this one may hide.
  */
-type Waiting = 'busy' | 'newer' | 'copy';
+type Waiting = 'busy' | 'newer' | 'copy' | 'look';
 
 /** The claim in the way: if the platform shows all that it was to change, dated since then, it was done. */
 export type Rival = { claimedMs: number; digests: Record<string, string> };
 
 /**
  * An earlier attempt of a message that is not repeatable has left no outcome; `acceptedUnverified`: the platform answered with a success;
- * `decided`: a person says that it had no effect; `refusal`: what the platform said, as JSON.
+ * `decided`: a person says that it had no effect; `refusal`: what the platform said, as JSON; `changedSince`: these fields of the resource
+ * were claimed since by what changes them.
  */
 export type Unresolved = {
   sinceMs: number;
   acceptedUnverified: boolean;
   decided: boolean;
   refusal: string | undefined;
+  changedSince: readonly string[];
 };
+
+/** Of the last claim of a message that must not be sent twice, and that nobody has decided on. */
+export const unresolvedOf = (
+  { attemptedMs, acceptedMs, refusal, version }: Field,
+  { fields }: Item,
+): Unresolved => ({
+  ...{ sinceMs: attemptedMs, acceptedUnverified: acceptedMs > 0, decided: false, refusal },
+  changedSince: Object.entries(fields).flatMap(([field, other]) =>
+    !other.once && !isSameMessage(other.version, version) && other.claimedMs > attemptedMs ? field : [],
+  ),
+});
 
 type Context = {
   nowMs: number;
@@ -139,6 +152,8 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
     return { kind: 'outdated' };
   const freeMs = busyUntilMs(known);
   if (freeMs > nowMs) return waitFor(freeMs, 'busy', known);
+  const lookedMs = entry.repeatable ? heldUntilMs(item.fields, context.hiddenMs) : 0;
+  if (lookedMs > nowMs) return waitFor(lookedMs, 'look', known);
   const fields = toSend.map(({ field }) => field);
   const [before] = having(toSend, 'unfinished', 'elsewhere');
   return before?.state === undefined
@@ -199,6 +214,18 @@ const nothingToSend = (given: readonly Given[], known: Known): Judgement => {
 /** The same call does no harm beside one that may still act; one of another message could be overtaken by it. */
 const busyUntilMs = (known: Known): number =>
   isLast(known) && known.entry.repeatable ? known.item.leaseMs : known.item.graceEndsMs;
+
+/**
+ * Until when it is looked for what was created here, and left no outcome. Whatever is changed before may hide it, as another name does:
+ * it would be created again. After that its message is a letter, or gone.
+ */
+export const heldUntilMs = (fields: Item['fields'], hiddenMs: number): number =>
+  Math.max(
+    0,
+    ...Object.values(fields).map(({ once, outcome, claimedMs }) =>
+      once && (outcome === 'claimed' || outcome === 'unknown') ? claimedMs + hiddenMs : 0,
+    ),
+  );
 
 /**
  * Whether it is certain that a claim of the same message was not seen to be done: its outcome is unknown, or it has died, as a success
@@ -268,9 +295,8 @@ const judgeAgain = (state: Field, fields: string[], known: Known): Judgement => 
   const decided = isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs;
   // Whoever has looked knows more than the platform's success told.
   const acceptedMs = decided ? 0 : state.acceptedMs;
-  const { refusal } = state;
-  const inherited = { attemptedMs, acceptedMs, crashes, refusal };
+  const inherited = { attemptedMs, acceptedMs, crashes, refusal: state.refusal };
   if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, version, inherited };
-  const unresolved = { sinceMs: attemptedMs, acceptedUnverified: acceptedMs > 0, decided, refusal };
+  const unresolved = { ...unresolvedOf({ ...state, acceptedMs }, item), decided };
   return { kind: 'send', fields, version, inherited, unresolved };
 };

@@ -33,6 +33,8 @@ const writtenSchema = z.object({
   digest: z.string().optional(),
   /** The claim before it was to set the same value: to see that value proves nothing. */
   repeats: z.literal(true).optional(),
+  /** It must not be done twice, so what was done is looked for where its attempt left no outcome. */
+  once: z.literal(true).optional(),
 });
 const stateSchema = writtenSchema.transform((state) => ({
   ...state,
@@ -50,6 +52,8 @@ export type Item = {
   leaseMs: number;
   /** Until when something that was sent may still act. */
   graceEndsMs: number;
+  /** Until when no claim that holds nothing itself is won without a look at the fields: it may hide what is looked for. */
+  heldMs: number;
   /** One of the fields that the claim took. */
   last: string;
   fields: Record<string, Field>;
@@ -64,8 +68,8 @@ export type Item = {
 export type LedgerTable = {
   read(resource: string): Promise<Item | undefined>;
   /**
-   * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more, and the
-   * message itself not seen before. Tells what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is
+   * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more, the message
+   * itself not seen before, and nothing held. Tells what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is
    * known is not free.
    */
   claim(
@@ -75,7 +79,7 @@ export type LedgerTable = {
   ): Promise<{ won: boolean; item: Item | undefined }>;
   /**
    * Puts an item in the place of the claim that is expected there; false: it is there no longer. `partial`: there may be more
-   * fields than these, which stay, as do the messages that were seen.
+   * fields than these, which stay, as do the messages that were seen, and what is held.
    */
   replace(resource: string, change: Change): Promise<boolean>;
 };
@@ -89,6 +93,8 @@ export type LedgerTableOptions = {
 };
 
 const lockNames = ['claimId', 'leaseMs', 'graceEndsMs', 'last'] as const;
+/** It is written only where it is not 0: few resources have one. */
+const heldName = 'heldMs';
 /** Each field has two attributes: its version, for conditions, and the rest as JSON. */
 const versionName = (field: string): string => `v_${field}`;
 const stateName = (field: string): string => `s_${field}`;
@@ -181,7 +187,12 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
         mustBeKnown ? isOlder(at) : `(attribute_not_exists(#${versionAt(at)}) OR ${isOlder(at)})`,
       );
       const seen = seenFirst(item);
-      const overOlder = ['graceEndsMs <= :nowMs', ...isFree, ...(seen ? [isUnseen] : [])].join(' AND ');
+      const overOlder = [
+        'graceEndsMs <= :nowMs',
+        ...(item.heldMs > 0 ? [] : [`NOT ${heldName} > :nowMs`]),
+        ...isFree,
+        ...(seen ? [isUnseen] : []),
+      ].join(' AND ');
       const condition = mustBeKnown
         ? `expires >= :now AND ${overOlder}`
         : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`;
@@ -221,6 +232,7 @@ const attributesOf = (item: Item): (readonly [string, string | number])[] => [
     [versionName(field), version] as const,
     [stateName(field), JSON.stringify(withoutDefaults(state))] as const,
   ]),
+  ...(item.heldMs > 0 ? [[heldName, item.heldMs] as const] : []),
 ];
 
 /** A write is paid for by the KiB, which the three fields of a grade would fill. */
@@ -234,6 +246,7 @@ export const itemIn = (raw: Attributes): Item => ({
   claimId: raw.claimId?.S ?? '',
   leaseMs: Number(raw.leaseMs?.N ?? 0),
   graceEndsMs: Number(raw.graceEndsMs?.N ?? 0),
+  heldMs: Number(raw[heldName]?.N ?? 0),
   last: raw.last?.S ?? '',
   fields: Object.fromEntries(
     Object.entries(raw)

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/grade-object-create.ts';
+import { integration as update } from '../../functions/grade-object-update.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
-const relay = functionForTests(integration);
+const relay = functionForTests(integration, () => ({}), [update]);
 const item = { orgUnitId: 2001, name: 'Field report', type: 'numeric', maxPoints: 20 };
 const linked = { ...item, folderId: 7001 };
 const items = async (name = item.name) =>
@@ -274,6 +275,23 @@ describe('one that dies in the middle leaves one grade object, and it is linked'
     });
     expect(await items()).toEqual(made);
     expect(await folder()).toMatchObject({ gradeItemId: made[0]?.gradeObjectId });
+  });
+
+  test('it was created, and is renamed before anybody has looked: the rename waits for that, and there is one', async () => {
+    await relay.controls().fault({ reset: 'after' }, { method: 'POST', path: 'grades/$' });
+    const creating = relay.deliver(item);
+    await expect.poll(() => items(), { timeout: 30_000 }).toHaveLength(1);
+    const [{ gradeObjectId } = {}] = await items();
+    const data = { orgUnitId: 2001, gradeObjectId, type: 'numeric', name: 'Field report (group 1)' };
+    const renaming = relay.deliverBody(relay.event(data, { type: 'sis.grade-object-update.v1' }));
+    const ends = [(await creating).outcomes.at(-1), (await renaming).outcomes.at(-1)];
+    expect(ends).toEqual(['done', 'done']);
+    const all = await relay.rows('gradeObjects');
+    expect(all.filter(({ name }) => String(name).startsWith(item.name))).toMatchObject([
+      { gradeObjectId, name: 'Field report (group 1)' },
+    ]);
+    const posts = (await relay.requests()).filter(({ method }) => method === 'POST');
+    expect(posts).toHaveLength(1);
   });
 });
 

@@ -27,10 +27,11 @@ export function createTableModel(nowMs: () => number): TableModel {
   /** Fields that are not written stay; a message more is seen where there is one. */
   const update = (resource: string, { seen: more, ...item }: Item) => {
     const before = rows.get(resource)?.item;
+    const heldMs = item.heldMs || (before?.heldMs ?? 0);
     const seen = { ...before?.seen };
     for (const [thing, digests] of Object.entries(more))
       seen[thing] = [...digests, ...(seen[thing] ?? [])].slice(0, rememberedMessages);
-    put(resource, { ...item, fields: { ...before?.fields, ...item.fields }, seen });
+    put(resource, { ...item, heldMs, fields: { ...before?.fields, ...item.fields }, seen });
   };
   return {
     read: known,
@@ -46,7 +47,10 @@ export function createTableModel(nowMs: () => number): TableModel {
       const won =
         there === undefined
           ? !mustBeKnown
-          : there.graceEndsMs <= nowMs() && !isSeen && Object.entries(item.fields).every(isFree);
+          : there.graceEndsMs <= nowMs() &&
+            (item.heldMs > 0 || there.heldMs <= nowMs()) &&
+            !isSeen &&
+            Object.entries(item.fields).every(isFree);
       if (won) update(resource, item);
       return { won, item: there };
     },

@@ -8,7 +8,7 @@ import { type FailureKind, failureOf } from '../../failure.ts';
 import type { Files } from '../../files/files.ts';
 import type { Integration, IntegrationContext } from '../../integration.ts';
 import { isSameMessage } from '../../ledger/identity.ts';
-import type { Unresolved } from '../../ledger/ledger.ts';
+import { type Unresolved, unresolvedOf } from '../../ledger/rules.ts';
 import type { Item, LedgerTable } from '../../ledger/table.ts';
 import { draftOf, type Message } from '../../message.ts';
 import { listGradeObjects } from '../../platform/resources/grade-objects.ts';
@@ -60,14 +60,7 @@ export const lookAgain = async (
       .flatMap((field) => item?.fields[field] ?? [])
       .find((each) => isSameMessage(each.version, version));
     if (state?.outcome === 'done') return { found: 'found', why: 'the ledger knows that it was done' };
-    const unresolved: Unresolved = state
-      ? {
-          sinceMs: state.attemptedMs,
-          acceptedUnverified: state.acceptedMs > 0,
-          decided: false,
-          refusal: state.refusal,
-        }
-      : toldBy(doubt);
+    const unresolved = item && state ? unresolvedOf(state, item) : toldBy(doubt);
     const quietMs = quietFrom(doubt, item, parts.connection);
     // What is not there now may still come, so the time counts from before the look.
     const isEarly = Date.now() < quietMs;
@@ -93,6 +86,7 @@ const toldBy = ({ failure, attributes }: Doubt): Unresolved => {
     acceptedUnverified: /answered with a success/.test(failure?.message ?? ''),
     decided: false,
     refusal: undefined,
+    changedSince: [],
   };
 };
 

@@ -879,6 +879,72 @@ describe('a message that must not be sent twice and left no outcome', () => {
   });
 });
 
+describe('what was created without an answer, on a resource of which others change something', () => {
+  const unanswered = async (_: string, context: IntegrationContext) => {
+    act(context);
+    const operation = { ...putThing, repeatable: false };
+    throw new PlatformError({ operation, call: 'POST /things', message: 'failed', sent: true });
+  };
+  const resource = () => 'try-out/shared';
+  const creating: Partial<Integration<Data>> = {
+    ...{ resource, repeatable: false, fields: ({ say }) => [`created/${say}`] },
+    verify: {
+      subject: () => 'it',
+      isHiddenBy: (field) => field.endsWith('/Name'),
+      look: async () => 'absent',
+    },
+  };
+  const changing = (setting: string): Partial<Integration<Data>> => ({
+    ...{ resource, fields: ({ say }) => [`object/${say}/${setting}`] },
+  });
+  const runs = () => story.filter((each) => each.startsWith('run'));
+
+  test('is looked for before anything is changed there: the change waits, and says for what', async () => {
+    await container(unanswered, creating)(recordOf('a'));
+    nowMs += 60 * second;
+    await container(well, changing('Name'))(recordOf('b'));
+    expect(reports.at(-1)).toMatchObject({
+      outcome: 'waiting',
+      reason:
+        'Whether something was created on the same resource is to be looked up before anything there is changed',
+    });
+    nowMs += second;
+    await container(well, { ...creating, verify: { subject: () => 'it', look: async () => 'found' } })(
+      recordOf('a'),
+    );
+    await container(well, changing('Name'))(recordOf('b'));
+    expect(outcomes()).toEqual(['waiting uncertain', 'waiting', 'done', 'done']);
+    expect(runs()).toEqual(['run a', 'run b']);
+  });
+
+  test.each([
+    ['may be what was changed since: that is for a person', 'Name', 'parked uncertain', ['run a', 'run b']],
+    ['is not what was changed since: it is created', 'Points', 'done', ['run a', 'run b', 'run a']],
+  ])('and which nobody has looked for in time %s', async (_, setting, outcome, ran) => {
+    await container(unanswered, creating)(recordOf('a'));
+    nowMs += hiddenMs;
+    await container(well, changing(setting))(recordOf('b'));
+    nowMs += 120 * second;
+    await container(well, creating)(recordOf('a'));
+    expect(outcomes()).toEqual(['waiting uncertain', 'done', outcome]);
+    expect(runs()).toEqual(ran);
+    if (outcome === 'done') return;
+    expect(letters[0]?.failure?.message).toMatch(
+      /left no outcome .*: it is not there as it was sent, and may be what was changed there since$/,
+    );
+    await container(well, creating)(recordOf('a', { replays: 1, kind: 'uncertain' }));
+    expect(outcomes().at(-1)).toBe('done');
+    expect(runs()).toEqual([...ran, 'run a']);
+  });
+
+  test('keeps nobody from creating something else', async () => {
+    await container(unanswered, creating)(recordOf('a'));
+    nowMs += 60 * second;
+    await container(well, creating)(recordOf('b'));
+    expect(outcomes()).toEqual(['waiting uncertain', 'done']);
+  });
+});
+
 describe('a letter of which nobody knows whether it was done', () => {
   const operation = { ...putThing, repeatable: false };
   const unanswered = async (_: string, context: IntegrationContext) => {

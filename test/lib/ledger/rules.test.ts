@@ -29,12 +29,14 @@ const itemOf = (
     leaseMs: isOpen ? claimedMs + leaseMs : 0,
     graceEndsMs: isOpen ? claimedMs + leaseMs + graceMs : actsMs,
     last: 'whole',
-    seen: {},
+    ...{ heldMs: 0, seen: {} },
     fields: { whole: fieldOf(version, { claimedMs, attemptedMs: claimedMs, outcome, ...more }) },
   };
 };
 
-const nothing: Item = { claimId: '', leaseMs: 0, graceEndsMs: 0, last: '', fields: {}, seen: {} };
+const nothing: Item = {
+  ...{ claimId: '', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: '', fields: {}, seen: {} },
+};
 
 const entryOf = (version: string, more: Partial<Entry> = {}): Entry => ({
   ...{ resource: 'try-out/1', fields: ['whole'], version, timeMs: nowMs - day, messageId: `sqs ${version}` },
@@ -269,7 +271,7 @@ describe('what an attempt takes over from those before it', () => {
       ...{ attemptedMs: nowMs - day, acceptedMs: 0, crashes: 2, refusal, unresolved: undefined },
     });
     expect(inherited(itemOf('2', 'unknown', { ...since, refusal }), once).unresolved).toEqual({
-      ...{ sinceMs: nowMs - day, acceptedUnverified: false, decided: false, refusal },
+      ...{ sinceMs: nowMs - day, acceptedUnverified: false, decided: false, refusal, changedSince: [] },
     });
   });
 
@@ -283,6 +285,47 @@ describe('what an attempt takes over from those before it', () => {
       decided: expected,
       acceptedUnverified: !expected,
     });
+  });
+});
+
+describe('what was created and left no outcome', () => {
+  /** Message 1, so long ago, on the resource of which message 2 changes another field. */
+  const created = (outcome: Field['outcome'], ago: number): Item => {
+    const { fields, ...item } = itemOf('1', outcome, { ago, once: true });
+    return { ...item, last: 'created', fields: { created: fields.whole as Field } };
+  };
+
+  test.each<Row>([
+    ['is looked for before anything is changed there', created('unknown', 60), {}, 'look 3360'],
+    ['as long as its message may come back', created('unknown', 3_419), {}, 'look 1'],
+    ['and no longer', created('unknown', 3_420), {}, 'send'],
+    ['also where its attempt has died', created('claimed', 110), {}, 'look 3310'],
+    ['not where it was done', created('done', 60), {}, 'send'],
+    ['nor where it was undone', created('undone', 60), {}, 'send'],
+    ['nor before something else is created', created('unknown', 60), once, 'send'],
+  ])('%s', (_, item, message, expected) => {
+    expect(told(judged(item, entryOf('2', message)))).toBe(expected);
+  });
+
+  const changedSince = (other: Partial<Field>) => {
+    const { fields, ...item } = created('unknown', 3_600);
+    const object = fieldOf('9', { outcome: 'done', ...other });
+    const judgement = judged(
+      { ...item, fields: { ...fields, 'object/7/Name': object } },
+      {
+        ...entryOf('1', once),
+        fields: ['created'],
+      },
+    );
+    return judgement.kind === 'send' ? judgement.unresolved?.changedSince : judgement.kind;
+  };
+
+  test.each<[string, Partial<Field>, string[]]>([
+    ['what was changed since', {}, ['object/7/Name']],
+    ['nothing that was changed before', { claimedMs: nowMs - 3_601 * second }, []],
+    ['nothing that was created since', { once: true }, []],
+  ])('tells whoever looks for it %s', (_, other, expected) => {
+    expect(changedSince(other)).toEqual(expected);
   });
 });
 
@@ -300,7 +343,7 @@ test('another copy waits for the first also where others have claimed their part
 describe('fields of one resource', () => {
   const both = { fields: ['grade', 'comments'] };
   const item = (grade: Field | undefined, comments: Field | undefined, more: Partial<Item> = {}): Item => ({
-    ...{ claimId: 'claim', leaseMs: 0, graceEndsMs: 0, last: 'grade', seen: {} },
+    ...{ claimId: 'claim', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: 'grade', seen: {} },
     fields: { ...(grade && { grade }), ...(comments && { comments }) },
     ...more,
   });

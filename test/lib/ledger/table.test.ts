@@ -42,7 +42,7 @@ const itemOf = (version: string, more: Partial<Item> = {}): Item => ({
   graceEndsMs: nowMs + 120_000,
   last: 'whole',
   fields: { whole: fieldOf(version) },
-  seen: {},
+  ...{ heldMs: 0, seen: {} },
   ...more,
 });
 
@@ -318,6 +318,36 @@ describe('messages that were seen', () => {
   });
 });
 
+describe('what is held', () => {
+  const held = itemOf('1', { graceEndsMs: 0, heldMs: start + 60_000 });
+
+  test('is claimed by nothing that holds nothing itself, until that is over', async () => {
+    await claim(held);
+    const other = itemOf('2', { graceEndsMs: 0 });
+    nowMs = start + 59_999;
+    expect(await claim(other)).toEqual({ won: false, item: held });
+    nowMs += 1;
+    expect(await claim(other)).toEqual({ won: true, item: held });
+  });
+
+  test('is claimed by what holds as well, and stays held until both are over', async () => {
+    await claim(held);
+    nowMs = start + 1;
+    const other = itemOf('2', { graceEndsMs: 0, heldMs: start + 120_000 });
+    expect(await claim(other)).toEqual({ won: true, item: held });
+    expect((await claim(itemOf('3'))).item?.heldMs).toBe(start + 120_000);
+  });
+
+  test('is so no more with the whole item, and still is with a part of it', async () => {
+    await claim(held);
+    const next = itemOf('2', { graceEndsMs: 0 });
+    await table.replace(resource, { expected: held, next, partial: true });
+    expect((await table.read(resource))?.heldMs).toBe(start + 60_000);
+    await replace(next, next);
+    expect((await table.read(resource))?.heldMs).toBe(0);
+  });
+});
+
 type Step = {
   ms: number;
   claim: boolean;
@@ -328,6 +358,7 @@ type Step = {
   claimId: number;
   graceEndsMs: number;
   seen: Item['seen'];
+  heldMs: number;
 };
 
 describe('the model of the table, on which the histories are lived', () => {
@@ -343,6 +374,7 @@ describe('the model of the table, on which the histories are lived', () => {
     expected: fc.nat({ max: 4 }),
     claimId: fc.nat({ max: 4 }),
     graceEndsMs: fc.constantFrom(0, 0, 1, 60_000),
+    heldMs: fc.constantFrom(0, 0, 1, 60_000),
     seen: fc.constantFrom({}, { '': ['a'] }, { '': ['b'] }, { '': ['c'] }, { 'object/1': ['a'] }),
   });
 
@@ -355,11 +387,12 @@ describe('the model of the table, on which the histories are lived', () => {
         const model = createTableModel(() => nowMs);
         for (const { ms, graceEndsMs, seen, ...given } of steps) {
           nowMs += ms;
+          const heldMs = given.heldMs && nowMs + given.heldMs;
           const fields = Object.fromEntries(
             Object.entries(given.fields).map(([field, each]) => [field, fieldOf(each)]),
           );
           const claimId = `${given.claimId}`;
-          const item = itemOf('', { claimId, graceEndsMs: nowMs + graceEndsMs, fields, seen });
+          const item = itemOf('', { claimId, graceEndsMs: nowMs + graceEndsMs, heldMs, fields, seen });
           const { mustBeKnown, partial } = given;
           const change = { expected: itemOf('', { claimId: `${given.expected}` }), next: item, partial };
           if (given.claim)

@@ -176,7 +176,7 @@ const written = (
   ]);
   const before = ledger.get(resource)?.fields;
   ledger.set(resource, {
-    ...{ claimId: 'c', leaseMs: 0, graceEndsMs: 0, last: '', seen: {} },
+    ...{ claimId: 'c', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: '', seen: {} },
     fields: { ...before, ...Object.fromEntries(fields) },
   });
 };
