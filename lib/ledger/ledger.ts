@@ -58,6 +58,7 @@ export type Ledger = {
   /** Remembers that a rival was done, as the platform shows. */
   seen(resource: string, rival: SeenRival): void;
   graceMs: number;
+  hiddenMs: number;
 };
 
 export type LedgerOptions = {
@@ -315,7 +316,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   };
 
   return {
-    graceMs,
+    ...{ graceMs, hiddenMs },
     returned: async (entry) => {
       const found = await table.read(entry.resource);
       if (found === undefined) return false;
