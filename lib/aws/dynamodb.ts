@@ -49,6 +49,8 @@ type Answer = {
 export type DynamoDb = {
   /** May be sent twice. @throws errors that are called as the SDK's, and know their call. */
   call(action: Action, input: Input, options?: { signal?: AbortSignal }): Promise<Answer>;
+  /** By how much our clock certainly differs from that of the last answer, to a second, however long either took to be read. */
+  clockDiffersByMs(): number;
   /** Opens a connection before there is something to say. It never fails, and nobody waits for it. */
   warm(): void;
 };
@@ -71,6 +73,7 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
   const credentials = credentialsOf(options);
   /** By how much AWS' clock is ahead of ours, once it has refused a call for that. */
   let skewMs = 0;
+  let clockDiffersByMs = 0;
 
   const connect = async () => {
     const { url, region } = await dynamoDbEndpoint(options);
@@ -110,7 +113,9 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
       }),
       { signingDate: new Date(Date.now() + usedSkewMs) },
     );
+    const sentMs = Date.now();
     const answer = await exchange.send({ path, headers, body, signal });
+    clockDiffersByMs = differenceIn(answer, sentMs);
     checkWhole(answer);
     if (answer.status < 300) return parsed(answer) as Answer;
     const error = refusalIn(answer);
@@ -143,9 +148,13 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
       tracedCall({ clientName: 'DynamoDBClient', commandName: action }, input, () =>
         untilAnswered(action, JSON.stringify(input), signal),
       ),
+    clockDiffersByMs: () => clockDiffersByMs,
     warm: () =>
       void connected()
-        .then(({ exchange }) => exchange.open())
+        .then(async ({ exchange }) => {
+          const sentMs = Date.now();
+          clockDiffersByMs = differenceIn(await exchange.open(), sentMs);
+        })
         .catch(() => {}),
   };
 };
@@ -224,6 +233,12 @@ const toleratedSkewMs = 240_000;
 /** By how much the clock of who answered is ahead; NaN where it does not tell. An answer from a cache may be old. */
 const skewIn = ({ headers: { date, age } }: HttpAnswer): number =>
   age === undefined ? Date.parse(String(date)) - Date.now() : Number.NaN;
+
+/** Before the request our clock was past that of the answer, or after the answer it was not there yet; 0: neither, or nobody tells. */
+const differenceIn = ({ headers: { date, age } }: HttpAnswer, sentMs: number): number => {
+  const toldMs = age === undefined ? Date.parse(String(date)) : Number.NaN;
+  return Math.max(sentMs - toldMs, toldMs - Date.now(), 0) || 0;
+};
 
 /** Read again five minutes before they end, as by the SDK's clients. */
 const credentialsOf = ({ credentials, profile }: ClientOptions) => {

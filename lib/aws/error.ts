@@ -70,12 +70,25 @@ const nameIn = (text: string): string =>
         .replace(/^(table|secret|accesspoint|function)[:/]/, '')
     : text;
 
+/** AWS answers, and its clock is so far from ours that nothing may be decided by ours. */
+export class ClockDiffersError extends Error {
+  override name = 'ClockDiffersError';
+  readonly $metadata = {};
+
+  constructor(ms: number) {
+    super(
+      `The clock of this function differs from that of AWS by ${Math.round(ms / 1000)} s: nothing is claimed by it`,
+    );
+  }
+}
+
 /** `aws-refused`: no waiting heals it. */
 export type AwsTrouble = { kind: 'unavailable' | 'aws-refused'; message: string; remedy?: string };
 
 /** What an error of AWS means for whoever waits; undefined: it is none. */
 export const awsTroubleIn = (error: unknown): AwsTrouble | undefined => {
   if (!(error instanceof Error && isOfAws(error))) return undefined;
+  if (error instanceof ClockDiffersError) return { kind: 'unavailable', message: error.message };
   const call = calls.get(error);
   const name = awsNameOf(error);
   if (heals(error))

@@ -7,6 +7,7 @@ import {
   unlessRefused,
   whatWasThere,
 } from '../aws/dynamodb.ts';
+import { ClockDiffersError } from '../aws/error.ts';
 import { rememberedMessages } from './identity.ts';
 import { memoryDays } from './memory.ts';
 
@@ -70,7 +71,7 @@ export type LedgerTable = {
   /**
    * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more, the message
    * itself not seen before, and nothing held. Tells what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is
-   * known is not free.
+   * known is not free. @throws where our clock differs from DynamoDB's; then the claim may have been written.
    */
   claim(
     resource: string,
@@ -91,6 +92,12 @@ export type LedgerTableOptions = {
   table: string;
   nowMs(): number;
 };
+
+/**
+ * Leases and grace periods are told by the clocks of those who claim. Two that differ from DynamoDB's by this much at most take a third
+ * of a grace period from each other.
+ */
+const maxClockDifferenceMs = 10_000;
 
 const lockNames = ['claimId', 'leaseMs', 'graceEndsMs', 'last'] as const;
 /** It is written only where it is not 0: few resources have one. */
@@ -168,6 +175,12 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     });
   };
 
+  /** By the last answer: where there was none yet, the claim's own tells. */
+  const checkClock = (): void => {
+    const differsByMs = dynamodb.clockDiffersByMs();
+    if (differsByMs > maxClockDifferenceMs) throw new ClockDiffersError(differsByMs);
+  };
+
   /** DynamoDB takes its time, up to days, to remove what has expired. */
   const known = (raw: Attributes | undefined): Item | undefined =>
     raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemIn(raw);
@@ -198,7 +211,9 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
         : `attribute_not_exists(claimId) OR expires < :now OR (${overOlder})`;
       const given = { now: nowSeconds(), nowMs: nowMs() };
       const write = () => update(resource, { item, condition, given, seen }, tellingWhatWasThere);
+      checkClock();
       const { done: won, before } = await whatWasThere(write);
+      checkClock();
       return { won, item: known(before) };
     },
     // The second half is for a write that is sent again because its answer got lost.

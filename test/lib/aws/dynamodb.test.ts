@@ -90,6 +90,44 @@ const errorOf = (call: Promise<unknown>): Promise<Error & Record<string, unknown
     (error) => error,
   );
 
+describe('the difference of the clocks', () => {
+  const hour = 3_600_000;
+  const toldBy = async (date: string, headers: Record<string, string> = {}): Promise<number> => {
+    const { url } = await serve(answer(200, '{}', { date, ...headers }));
+    const client = clientFor(url);
+    expect(client.clockDiffersByMs()).toBe(0);
+    await client.call('UpdateItem', write);
+    return client.clockDiffersByMs();
+  };
+  const at = (ms: number) => new Date(Date.now() + ms).toUTCString();
+
+  test.each([hour, -hour])('is told by an answer that is dated %i ms from now', async (ms) => {
+    const told = await toldBy(at(ms));
+    expect(told).toBeGreaterThan(hour - 60_000);
+    expect(told).toBeLessThan(hour + 60_000);
+  });
+
+  test('is told by a refusal as well', async () => {
+    const { url } = await serve(refusal('ConditionalCheckFailedException', 400, { date: at(hour) }));
+    const client = clientFor(url);
+    await errorOf(client.call('UpdateItem', write));
+    expect(client.clockDiffersByMs()).toBeGreaterThan(hour - 60_000);
+  });
+
+  test('is none where the answer is from a cache, or tells no time', async () => {
+    expect(await toldBy(at(-hour), { age: '3600' })).toBe(0);
+    expect(await toldBy('soon')).toBe(0);
+  });
+
+  test('is none where an answer was long on its way', async () => {
+    const { url } = await serve((request, response) => setTimeout(() => well(request, response), 1_100));
+    const client = clientFor(url);
+    await client.call('UpdateItem', write);
+    // A date has no parts of a second.
+    expect(client.clockDiffersByMs()).toBeLessThan(1_000);
+  });
+});
+
 describe('a call', () => {
   test('is the signed request of DynamoDB’s JSON protocol, and its answer', async () => {
     const { url, seen } = await serve(well);

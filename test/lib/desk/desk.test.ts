@@ -207,6 +207,7 @@ describe('a table that fails', () => {
     dynamodb: {
       call: () => Promise.reject(Object.assign(new Error('no'), { name: 'AccessDeniedException' })),
       warm: () => {},
+      clockDiffersByMs: () => 0,
     },
   };
   test('stops no message, and each that it lacks is warned of', async () => {
@@ -227,6 +228,7 @@ describe('a table that fails', () => {
       call: (_action, _input, { signal } = {}) =>
         new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
       warm: () => {},
+      clockDiffersByMs: () => 0,
     };
     await notes({ dynamodb: silent }).parks(newMessage(), letter, { resource: undefined });
     expect(Date.now() - startedMs).toBeLessThan(4_000);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { timeouts } from '../../../lib/aws/clients.ts';
 import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
+import { failureOf } from '../../../lib/failure.ts';
 import { rememberedMessages } from '../../../lib/ledger/identity.ts';
 import {
   createLedger,
@@ -722,6 +723,41 @@ describe('the order of messages', () => {
     expect(await told(container(), repeatable('1'))).toBe('superseded');
     pass(2 * second);
     expect(await told(container(), repeatable('1'))).toBe('send');
+  });
+});
+
+describe('a container whose clock is wrong', () => {
+  const wrong = (ms: number): DynamoDb => ({ ...client, clockDiffersByMs: () => ms });
+
+  test('claims nothing, says why, and leaves the message to others', async () => {
+    const claimed = claim(container(wrong(42_000)), repeatable('1'));
+    await expect(claimed).rejects.toThrow(
+      'The clock of this function differs from that of AWS by 42 s: nothing is claimed by it',
+    );
+    await expect(claimed).rejects.toSatisfy((error) => failureOf(error).kind === 'unavailable');
+    expect(await told(container(), repeatable('1', { messageId: 'elsewhere' }))).toBe('send');
+  });
+
+  test('takes over nothing, and changes nothing that is known', async () => {
+    await attempt(container(), repeatable('1'));
+    pass(settled);
+    await expect(claim(container(wrong(42_000)), repeatable('2'))).rejects.toThrow('clock');
+    expect(await told(container(), repeatable('1'))).toBe('isolate');
+  });
+
+  test('takes back what it has claimed where only the answer to that tells', async () => {
+    let differs = 0;
+    const late: DynamoDb = {
+      ...client,
+      call: (...given) => client.call(...given).finally(() => (differs = 42_000)),
+      clockDiffersByMs: () => differs,
+    };
+    await expect(claim(container(late), repeatable('1'))).rejects.toThrow('clock');
+    expect(await told(container(), repeatable('1', { messageId: 'elsewhere' }))).toBe('send');
+  });
+
+  test('by a little claims as others do', async () => {
+    expect(await told(container(wrong(9_000)), repeatable('1'))).toBe('send');
   });
 });
 
