@@ -207,6 +207,8 @@ const identified = z.object({ id: eventId });
 
 /** The id of a message that may be anything; undefined where it has none that is usable. */
 export const eventIdIn = (body: string): string | undefined => {
+  // Lambda's event may hold anything: what has no body is told, too.
+  if (typeof body !== 'string') return undefined;
   const read = readMessageJson(body);
   if ('flaw' in read) {
     const isReadable = read.flaw === 'too deep' || read.flaw === 'too many';
