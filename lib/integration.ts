@@ -68,11 +68,6 @@ export type IntegrationContext = {
   note(text: string): void;
   /** Those fields of the message that no newer message has set. */
   fields: readonly string[];
-  /**
-   * To be asked of what was read and is to be written back. @throws MessageFailure where the ledger knows that it is older than what was
-   * done.
-   */
-  mustBeCurrent(shown: Shown): Promise<void>;
 };
 
 /** How large a file may be that a message names. */

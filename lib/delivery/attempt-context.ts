@@ -1,11 +1,9 @@
 import type { Integration, IntegrationContext } from '../integration.ts';
-import type { Claim } from '../ledger/ledger.ts';
 import type { Message } from '../message.ts';
 import type { Asked, Turn } from '../pace/pace.ts';
 import type { Priority } from '../pace/pacer.ts';
 import type { CallReport } from '../platform/client.ts';
 import type { Services } from './services.ts';
-import { mustBeCurrent } from './stale-read.ts';
 
 /** What one attempt lets its integration touch, and what has come of it. */
 export type AttemptContext = {
@@ -17,8 +15,8 @@ export type AttemptContext = {
   takeTurn(untilMs: number): Promise<number>;
   /** For how long it has waited for that. */
   turnMs(): number;
-  /** For these fields of the resource; `claim`: the right to change it. */
-  forFields(fields: readonly string[], claim?: Claim): IntegrationContext;
+  /** For these fields of the resource. */
+  forFields(fields: readonly string[]): IntegrationContext;
   /** Closes the files that were not read to their end, and gives back the turn where nothing was called. */
   close(): void;
 };
@@ -53,8 +51,7 @@ export const createAttemptContext = <Data>(
       return asked.turn ? 0 : asked.seconds;
     },
     turnMs: () => turnMs,
-    forFields: (fields, claim) => {
-      const { ledger, digest, nowMs } = services;
+    forFields: (fields) => {
       const signal = timeLimit();
       const platform = services.platform.for({
         actor: integration.actor?.(message.data),
@@ -79,15 +76,6 @@ export const createAttemptContext = <Data>(
         limits: services.limits,
         note: (text) => notes.push(text),
         fields,
-        mustBeCurrent: async (shown) => {
-          if (ledger === undefined || claim === undefined) return;
-          const { before, entry } = claim;
-          await mustBeCurrent(shown, {
-            ...{ before, resource: entry.resource, digest, nowMs: nowMs() },
-            clockOffsetMs: platform.clockOffsetMs() ?? 0,
-            believedAfterMs: ledger.hiddenMs,
-          });
-        },
       };
     },
     close: () => {

@@ -273,7 +273,7 @@ const send = async <Data>(
       return waitForTurn({ why: 'no-time', seconds: 1 }, delivery, invocation.services.limits);
     return failed({ failure: failureOf(noTurn('no-time')), claimed: true }, task);
   }
-  const context = task.context.forFields(claim.fields, claim);
+  const context = task.context.forFields(claim.fields);
   try {
     const isDone =
       unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved }));

@@ -58,7 +58,6 @@ export type Ledger = {
   /** Remembers that a rival was done, as the platform shows. */
   seen(resource: string, rival: SeenRival): void;
   graceMs: number;
-  hiddenMs: number;
 };
 
 export type LedgerOptions = {
@@ -316,7 +315,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   };
 
   return {
-    ...{ graceMs, hiddenMs },
+    graceMs,
     returned: async (entry) => {
       const found = await table.read(entry.resource);
       if (found === undefined) return false;

@@ -279,37 +279,6 @@ describe('the platform replaces a whole value, so', () => {
     expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
   });
 
-  describe('a comment that was done is not undone by what a cache or a replica still shows', () => {
-    const stale = {
-      ...{ PointsNumerator: 1, LastModified: '2026-01-01T00:00:00.000Z' },
-      ...{ Comments: { Text: 'old', Html: '' }, PrivateComments: { Text: '', Html: '' } },
-    };
-
-    test.each<[string, Effect]>([
-      ['an older grade', { status: 200, body: stale }],
-      ['none', { status: 404, body: { Errors: [{ Message: 'Grade value not found' }] } }],
-    ])('%s: the grade waits until it is shown', async (_, effect) => {
-      await relay.deliver({ ...message, comments: 'new' });
-      await relay.controls().fault(effect, { method: 'GET', path: 'values/301$' });
-      expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({
-        outcomes: ['waiting', 'done'],
-        reasons: [expect.stringMatching(/^The platform shows what was there before the last change/)],
-        requests: [expect.stringMatching(/^GET [24]/), 'GET 200', 'PUT 200'],
-      });
-      expect(await values()).toMatchObject([{ pointsNumerator: 5, comments: comment('new') }]);
-    });
-
-    test('what a person has changed since is kept', async () => {
-      await relay.deliver({ ...message, comments: 'new' });
-      const comments = { content: 'by a person', type: 'Text' as const };
-      await relay.controls().change({
-        gradeValues: [{ gradeObjectId: 5001, userId: 301, comments, lastModified: new Date().toISOString() }],
-      });
-      await relay.deliver({ ...ids, grade: numeric(5) });
-      expect(await values()).toMatchObject([{ pointsNumerator: 5, comments }]);
-    });
-  });
-
   test('comments that are read in the form in which they are given are kept', async () => {
     await earlier('old', 'old, private');
     const text = (Content: string) => ({ Content, Type: 'Text' });

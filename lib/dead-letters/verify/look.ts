@@ -126,8 +126,6 @@ const isThere = async (
     },
     note: () => {},
     fields: fieldsOf(integration, message),
-    // Nothing is written.
-    mustBeCurrent: async () => {},
   };
   try {
     return await wasDone(integration, message.data, { context, unresolved });

@@ -311,7 +311,7 @@ describe('a batch', () => {
       confirm: async (claims) => {
         story.push(`written: ${claims.map(({ entry }) => entry.resource).join()}`);
       },
-      ...{ end: async () => true, seen: () => undefined, graceMs: 60 * second, hiddenMs: 0 },
+      ...{ end: async () => true, seen: () => undefined, graceMs: 60 * second },
     };
     const { services } = worldWith({ ledger });
     const run: Run = async (say) => void story.push(say);
@@ -586,7 +586,7 @@ describe('a waiting message', () => {
     const ledger: Services['ledger'] = {
       ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => true },
       returned: async () => false,
-      ...{ confirm: async () => undefined, seen: () => undefined, graceMs: 60 * second, hiddenMs: 0 },
+      ...{ confirm: async () => undefined, seen: () => undefined, graceMs: 60 * second },
     };
     const operation = { ...putThing, repeatable: false };
     const unanswered = new PlatformError({
