@@ -194,7 +194,7 @@ describe.concurrent('an answer', () => {
     );
     for (const command of ['groups', 'list', 'replay --dry-run', 'discard --all --reason r --dry-run']) {
       const { out } = await sisRelay(`letters ${command} ${stack}`);
-      expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+      expect(out.split('\n').filter((line) => line.length > 100 && !line.includes(folder))).toEqual([]);
     }
   });
 
@@ -327,7 +327,7 @@ describe.concurrent('personal data', () => {
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await sisRelay(`letters export --to ${file} --reason r ${stack}`)).toMatchObject({
       status: 1,
-      err: expect.stringMatching(/is there already/),
+      err: expect.stringMatching(/is\s+there already/),
     });
   });
 });
@@ -651,7 +651,7 @@ test.concurrent('an import with a bad line changes nothing', async () => {
   });
   expect(await sisRelay(`letters import ${join(folder, 'none')} ${stack}`)).toMatchObject({
     status: 2,
-    err: expect.stringMatching(/There is no file /),
+    err: expect.stringMatching(/There is no file\s/),
   });
 });
 
