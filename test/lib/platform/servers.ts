@@ -8,6 +8,7 @@ import { type Credentials, createAuthenticator } from '../../../lib/platform/aut
 import { type CallReport, createPlatformClient, type PlatformOptions } from '../../../lib/platform/client.ts';
 import { acknowledged, reading } from '../../../lib/platform/core/operation.ts';
 import { PlatformError } from '../../../lib/platform/core/platform-error.ts';
+import { unpaced } from '../pace/unpaced.ts';
 
 /** A request as it arrived; `path` is without the query. */
 export type Arrived = {
@@ -98,6 +99,8 @@ export const clientOptions = (baseUrl: string): PlatformOptions => ({
   connectTimeoutMs: 2_000,
   headersTimeoutMs: 5_000,
   bodyTimeoutMs: 5_000,
+  // Else whoever calls again after a refusal waits for a turn, up to minutes.
+  pace: unpaced,
 });
 
 /** The client at an address, with what every call reported. */

@@ -50,7 +50,7 @@ const replay = (office: Office, target = office.target) =>
   replayLetters(
     target,
     {
-      ...{ filter: {}, dryRun: false, includeUncertain: false, probe: false, canary: 0, waitSeconds: 1 },
+      ...{ filter: {}, dryRun: false, includeUncertain: false, probe: false, canary: 0, waitSeconds: 0 },
       ...{ rate: 500, stopAfter: 5 },
     },
     { audit: office.audit, signal: never, confirm: async () => true },
@@ -106,7 +106,7 @@ describe('a letter that says where its message lies', () => {
     await editLetters(office.target, {
       ...{ filter: { id: ['event-2'] }, canary: 1, rate: 20, stopAfter: 5 },
       ...{ audit: office.audit, reason: 'shorter', includeUncertain: false, reveal: false },
-      ...{ isOpened: false, waitSeconds: 1, signal: never, confirm: async () => true },
+      ...{ isOpened: false, waitSeconds: 0, signal: never, confirm: async () => true },
       change: async (body) => JSON.stringify({ ...JSON.parse(body), extension: undefined }),
     });
     const [sent] = await office.take(office.queueOf('grade-push').url);
@@ -206,7 +206,7 @@ describe('a letter whose message is not where it should be', () => {
       editLetters(target, {
         ...{ filter: { id: ['event-3'] }, canary: 1, rate: 20, stopAfter: 5 },
         ...{ audit: office.audit, reason: 'r', includeUncertain: false, reveal: false },
-        ...{ isOpened: false, waitSeconds: 1, signal: never, confirm: async () => true },
+        ...{ isOpened: false, waitSeconds: 0, signal: never, confirm: async () => true },
         change: async () => eventBody(),
       }),
     ).rejects.toThrow(/There is nothing to edit, as its message cannot be fetched/);
