@@ -6,27 +6,24 @@ import { acknowledged } from '../../../lib/platform/core/operation.ts';
  * A process that a test freezes: it makes a call for each message that it gets, and answers what came of it. `sleptMs` is
  * added to its clock, so that a short freeze passes for a long one.
  */
-type Wish = { repeatable: boolean; sleptMs: number };
+type Wish = { url: string; repeatable: boolean; sleptMs: number };
 
-const [baseUrl = ''] = process.argv.slice(2);
 const credential = { type: 'id-key', appId: 'a', appKey: 'b', userId: 'c', userKey: 'd' } as const;
-const client = createPlatformClient(
-  {
-    baseUrl,
-    apiRoot: '',
-    versions: { lp: '1', le: '1' },
-    overrides: {},
-    connectTimeoutMs: 2_000,
-    headersTimeoutMs: 5_000,
-    bodyTimeoutMs: 5_000,
-  },
-  createAuthenticator({ read: async () => ({ credential, version: '1' }), refuse: () => {} }),
-);
+const clientAt = (baseUrl: string) =>
+  createPlatformClient(
+    {
+      ...{ baseUrl, apiRoot: '', versions: { lp: '1', le: '1' }, overrides: {} },
+      ...{ connectTimeoutMs: 2_000, headersTimeoutMs: 5_000, bodyTimeoutMs: 5_000 },
+    },
+    createAuthenticator({ read: async () => ({ credential, version: '1' }), refuse: () => {} }),
+  ).for({ actor: undefined, signal, onCall: () => {} });
 const signal = new AbortController().signal;
-const platform = client.for({ actor: undefined, signal, onCall: () => {} });
+const platforms = new Map<string, ReturnType<typeof clientAt>>();
 const realNow = Date.now;
 
-process.on('message', ({ repeatable, sleptMs }: Wish) => {
+process.on('message', ({ url, repeatable, sleptMs }: Wish) => {
+  const platform = platforms.get(url) ?? clientAt(url);
+  platforms.set(url, platform);
   const before = Date.now;
   Date.now = () => before() + sleptMs;
   const declared = acknowledged({

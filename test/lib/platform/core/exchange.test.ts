@@ -1,8 +1,8 @@
-import { fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Payload } from '../../../../lib/platform/core/exchange.ts';
 import { answering, clientAt, errorOf, handling, nobody, operations, raw } from '../servers.ts';
 
@@ -366,17 +366,21 @@ describe.each(kinds)('%s that was answered with half of a success may have faile
 });
 
 describe.skipIf(cannotFreeze)('a stale connection', () => {
-  const frozen = async (url: string) => {
-    const child = fork(`${import.meta.dirname}/../frozen-client.ts`, [url], { execArgv: [] });
-    onTestFinished(() => void child.kill('SIGKILL'));
+  let child: ChildProcess;
+  beforeAll(async () => {
+    child = fork(`${import.meta.dirname}/../frozen-client.ts`, { execArgv: [] });
     await once(child, 'message');
-    const call = async (wish: { repeatable: boolean; sleptMs: number }): Promise<unknown> => {
+  });
+  afterAll(() => void child.kill('SIGKILL'));
+
+  /** One address is known to nobody but its test, and so is the connection to it. */
+  const callTo =
+    (url: string) =>
+    async (wish: { repeatable: boolean; sleptMs: number }): Promise<unknown> => {
       const answer = once(child, 'message');
-      child.send(wish);
+      child.send({ url, ...wish });
       return (await answer)[0];
     };
-    return { child, call };
-  };
 
   test.each([
     ['closed', (socket: Socket) => void socket.destroy()],
@@ -384,7 +388,7 @@ describe.skipIf(cannotFreeze)('a stale connection', () => {
     ['reset', (socket: Socket) => void socket.resetAndDestroy()],
   ])('that the platform has %s while the function was frozen costs no call', async (_, leave) => {
     const { url, sockets, connections } = await answering();
-    const { child, call } = await frozen(url);
+    const call = callTo(url);
     for (const repeatable of [true, false, true, false]) {
       expect(await call({ repeatable: true, sleptMs: 0 })).toBe('done');
       child.kill('SIGSTOP');
@@ -403,7 +407,7 @@ describe.skipIf(cannotFreeze)('a stale connection', () => {
     'that was forgotten in a long freeze, without a word, costs no call: repeatable %s',
     async (repeatable) => {
       const { url, sockets } = await answering();
-      const { child, call } = await frozen(url);
+      const call = callTo(url);
       expect(await call({ repeatable: true, sleptMs: 0 })).toBe('done');
       child.kill('SIGSTOP');
       for (const socket of sockets) forget(socket);
