@@ -132,7 +132,7 @@ test('where SQS does not take a message, nothing is held for done', async () => 
 });
 
 test('a large file is held in small parts', async () => {
-  const texts = lines(60, 900_000);
+  const texts = lines(20, 900_000);
   await put('events/try-out/large', texts.join('\n'));
   let most = 0;
   const fanOut = start(async (messages) => {
