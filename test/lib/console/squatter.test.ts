@@ -201,12 +201,11 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
       document.dispatchEvent(new Event('visibilitychange'));`);
 
-  test.each([
-    ['shows something of its own', false],
-    ['never answers', true],
-  ])(
-    'tabs that are left open show and tell nothing to whoever takes the port later and %s',
-    async (_, isSilent) => {
+  describe.each([
+    { what: 'shows something of its own', isSilent: false, tags: [] },
+    { what: 'never answers', isSilent: true, tags: ['long'] },
+  ])('whoever takes the port later and $what', ({ isSilent, tags }) => {
+    test('is shown and told nothing by tabs that were left open', { tags }, async () => {
       const port = somePort();
       const ours = await start({ port });
       const overview = await signIn(context, ours);
@@ -241,17 +240,17 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
         'personal',
       );
       await squatter.leave();
-    },
-  );
+    });
+  });
 
-  test.each([
-    ['/runs', '/live'],
-    ['/', '/overview/live'],
-    ['/', '/overview/live?part=yes'],
-    ['/', '/trends'],
-  ])(
-    'at %s, what comes from %s without the secret is not shown, and the page asks no more',
-    async (screen, path) => {
+  describe.each([
+    { screen: '/runs', path: '/live', tags: [] },
+    // Asked for by the same function of the script.
+    { screen: '/', path: '/overview/live', tags: ['long'] },
+    { screen: '/', path: '/overview/live?part=yes', tags: ['long'] },
+    { screen: '/', path: '/trends', tags: ['long'] },
+  ])('at $screen, what comes from $path without the secret', ({ screen, path, tags }) => {
+    test('is not shown, and the page asks no more', { tags }, async () => {
       const ours = await start();
       const page = await signIn(context, ours);
       const asked: string[] = [];
@@ -268,6 +267,6 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       expect(new URL(page.url()).pathname).toBe(screen);
       expect(asked).toEqual([ours.origin + path]);
       await ours.stop();
-    },
-  );
+    });
+  });
 });
