@@ -266,7 +266,7 @@ describe('a scenario that ends otherwise than expected is told', () => {
     ['another status', { letter: { kind: 'invalid', status: 400, says: /clear/ } }, [/its letter’s status/]],
     ['a letter too many', { letter: undefined as never }, [/the failure/, /its letters/]],
     ['another number of waits', { waits: 1 }, [/how often it waited: 0 and not 1/]],
-    ['other requests', { requests: { path: /values\/440$/, are: ['PUT 200'] } }, [/its requests: \[\]/]],
+    ['other requests', { requests: { path: /values\/440$/, are: ['PUT 200'] } }, [/its changes: \[\]/]],
     [
       'another state',
       { holds: { table: 'gradeValues', where: { userId: 440 }, rows: [{ pointsNumerator: 0 }] } },

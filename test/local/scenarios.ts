@@ -29,7 +29,10 @@ export type Scenario = {
   waitsFor?: { kind: string; says: RegExp };
   /** What the one letter must tell, of a last message that is parked. */
   letter?: { kind: string; status?: number; says: RegExp };
-  /** What they cost, as `METHOD status`: the requests whose path matches, of one signer if it is named. */
+  /**
+   * The requests whose path matches, of one signer if it is named, as `METHOD status`: those that change the platform in this order,
+   * no more and no fewer; those that read at least once each.
+   */
   requests?: { path: RegExp; userId?: number; are: string[] };
   /** What the platform must hold in the end. */
   holds?: Held | Held[];
