@@ -22,17 +22,7 @@ class SlowestFirst extends BaseSequencer {
 }
 
 /** What they import keeps the address that it met first. */
-const ownProcess = [
-  'test/functions/course-export.test.ts',
-  'test/functions/reconcile.test.ts',
-  'test/functions/snapshot-import.test.ts',
-  'test/effect/planted.test.ts',
-  'test/lib/durable/job.test.ts',
-  'test/lib/course-export/passes.test.ts',
-  'test/lib/reconcile/resend.test.ts',
-  'test/lib/reconcile/resend-end-to-end.test.ts',
-  'test/local/durable-executions.test.ts',
-];
+const ownProcess = ['test/lib/reconcile/resend-end-to-end.test.ts', 'test/local/durable-executions.test.ts'];
 
 /** What needs packages, which are made before the first of these tests begins: as they are deployed, and without code of each function. */
 const packages = ['deploy', 'durable', 'runtime', 'scenarios'].map((name) => `test/package/${name}.test.ts`);

@@ -35,7 +35,10 @@ const run = async (work: Work) => {
       death.resolve({ ok: false, error: { errorType: 'Runtime.ExitError', errorMessage: 'killed' } });
       return new Promise<never>(() => {});
     };
-    const handler = durableHandler({ requestIn: () => ({}), run: (_, engine) => work(engine, die) });
+    const handler = durableHandler(
+      { requestIn: () => ({}), run: (_, engine) => work(engine, die) },
+      executions.client,
+    );
     const untilMs = Date.now() + 20_000;
     const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
     const answered = handler(JSON.parse(JSON.stringify(payload)), context);

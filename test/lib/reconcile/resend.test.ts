@@ -120,7 +120,7 @@ const run = async (findings: DecidedFindings['findings'], dying: Dying = () => (
       return new Promise<never>(() => {});
     };
     const resend = createResend({ ...services(), ...dying(die) });
-    const handler = durableHandler({ requestIn: () => id, run: resend });
+    const handler = durableHandler({ requestIn: () => id, run: resend }, executions.client);
     const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
     const answered = handler(JSON.parse(JSON.stringify(payload)), context);
     return Promise.race([
