@@ -10,6 +10,7 @@ import type { Integration } from '../../lib/integration.ts';
 import { reconcileJob } from '../../lib/reconcile/reconcile.ts';
 import { type Finding, findingsKey, type Report } from '../../lib/reconcile/record.ts';
 import { createReconcileServices } from '../../lib/reconcile/services.ts';
+import { jobServicesHere } from '../local/in-this-process.ts';
 import { durableOptionsOf, type Stack, settingsOf } from '../local/stack.ts';
 
 type Sending<Data> = { integration: Integration<Data>; data: object[]; told?(): void };
@@ -116,7 +117,10 @@ export const compare = async (
     ...settings,
   };
   Object.assign(process.env, environment);
-  const services = await createReconcileServices(reconcileSettingsFrom(environment), loadIntegrations);
+  const services = {
+    ...(await createReconcileServices(reconcileSettingsFrom(environment), loadIntegrations)),
+    ...jobServicesHere(stack, environment.RECONCILE_BUCKET),
+  };
   const it = durableHandler(
     reconcileJob(async () => services),
     stack.executions.client,

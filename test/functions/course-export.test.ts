@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/course-export.ts';
@@ -11,8 +11,8 @@ import { exportSettingsFrom } from '../../lib/config/settings.ts';
 import { type ExportAnswer, exportJob } from '../../lib/course-export/export.ts';
 import { createExportServices } from '../../lib/course-export/services.ts';
 import { durableHandler } from '../../lib/durable/job.ts';
-import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf, type Effect } from '../local/controls.ts';
+import { jobServicesHere } from '../local/in-this-process.ts';
 import { type Lambda, startLambda } from '../local/lambda.ts';
 import type { InvokeResult } from '../local/lambda-runtime-api.ts';
 import { passingTime } from '../local/passing-time.ts';
@@ -32,7 +32,6 @@ const pause = async (ms: number): Promise<void> => {
 };
 let stack: Stack;
 let controls: Controls;
-let s3: S3Client;
 let logged: string[] = [];
 /** Calls of the function that are under way. */
 let atWork = 0;
@@ -46,7 +45,6 @@ const settings = () => ({
 beforeAll(async () => {
   stack = await startStack({ functions: false, durable: { pause } });
   controls = controlsOf(stack.description);
-  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   Object.assign(process.env, settings());
   const write = process.stdout.write.bind(process.stdout);
   vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
@@ -62,7 +60,6 @@ beforeEach(() => {
 });
 afterAll(async () => {
   vi.restoreAllMocks();
-  s3.destroy();
   await stack.close();
 });
 
@@ -71,7 +68,10 @@ type Execute = (event: unknown) => Promise<InvokeResult>;
 
 /** The function in this process, which is told that it has so much time for each call. */
 const withSettings = (more: Record<string, string>, timeoutMs = 120_000): Execute => {
-  const services = once(() => createExportServices(exportSettingsFrom({ ...settings(), ...more })));
+  const services = once(async () => ({
+    ...(await createExportServices(exportSettingsFrom({ ...settings(), ...more }))),
+    ...jobServicesHere(stack),
+  }));
   return (event) => {
     const it = durableHandler(exportJob(services), stack.executions.client);
     return stack.executions.run(event, durableOptionsOf(name), async (payload) => {
@@ -128,13 +128,13 @@ const refuseS3 = () =>
 const allowS3 = () => fetch(`${stack.description.s3}/_local/faults`, { method: 'DELETE' });
 
 const keysUnder = async (prefix: string): Promise<string[]> => {
-  const { Contents = [] } = await s3.send(
+  const { Contents = [] } = await stack.s3.send(
     new ListObjectsV2Command({ Bucket: stack.description.bucket, Prefix: prefix }),
   );
   return Contents.flatMap(({ Key }) => Key ?? []);
 };
 const bytesAt = async (key: string): Promise<Buffer> => {
-  const { Body } = await s3.send(new GetObjectCommand({ Bucket: stack.description.bucket, Key: key }));
+  const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket: stack.description.bucket, Key: key }));
   return Buffer.from((await Body?.transformToByteArray()) ?? []);
 };
 

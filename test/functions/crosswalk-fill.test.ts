@@ -5,7 +5,6 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   PutObjectCommand,
-  S3Client,
 } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -24,6 +23,7 @@ import {
 import { durableHandler } from '../../lib/durable/job.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
+import { jobServicesHere } from '../local/in-this-process.ts';
 import { startLambda } from '../local/lambda.ts';
 import { passingTime } from '../local/passing-time.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
@@ -41,7 +41,6 @@ const pause = async (ms: number): Promise<void> => {
 };
 let stack: Stack;
 let controls: Controls;
-let s3: S3Client;
 let table: CrosswalkTable;
 let logged: string[] = [];
 let tries = 0;
@@ -56,7 +55,6 @@ const settings = () => ({
 beforeAll(async () => {
   stack = await startStack({ functions: false, durable: { pause } });
   controls = controlsOf(stack.description);
-  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   Object.assign(process.env, settings());
   const write = process.stdout.write.bind(process.stdout);
   vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
@@ -71,7 +69,7 @@ beforeEach(async () => {
   const { CROSSWALK_TABLE, CROSSWALK_BUCKET } = settings();
   await controls.reset();
   await addCrosswalkTable(stack.description.dynamodb, CROSSWALK_TABLE);
-  await s3.send(new CreateBucketCommand({ Bucket: CROSSWALK_BUCKET }));
+  await stack.s3.send(new CreateBucketCommand({ Bucket: CROSSWALK_BUCKET }));
   table = createCrosswalkTable({
     dynamodb: createDynamoDb(localClient(stack.description.dynamodb)),
     table: CROSSWALK_TABLE,
@@ -80,17 +78,20 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   vi.restoreAllMocks();
-  s3.destroy();
   await stack.close();
 });
 
 const containers = new Map<string, ReturnType<typeof createFillServices>>();
+const servicesBy = async (given: Record<string, string>) => ({
+  ...(await createFillServices(crosswalkSettingsFrom(given))),
+  ...jobServicesHere(stack, bucket()),
+});
 
 /** The function in this process. @throws Error where the execution fails. */
 const fill = async (event: unknown = {}, more: Record<string, string> = {}): Promise<FillAnswer> => {
   const given = { ...settings(), ...more };
   const key = JSON.stringify(given);
-  const services = containers.get(key) ?? createFillServices(crosswalkSettingsFrom(given));
+  const services = containers.get(key) ?? servicesBy(given);
   containers.set(key, services);
   const it = durableHandler(
     fillJob(() => services),
@@ -113,11 +114,11 @@ const codeOf = (code: string) => entryOf('orgUnitCode', 'platform', code);
 
 const bucket = () => settings().CROSSWALK_BUCKET;
 const put = (key: string, body: string | Uint8Array) =>
-  s3.send(new PutObjectCommand({ Bucket: bucket(), Key: key, Body: body }));
-const remove = (key: string) => s3.send(new DeleteObjectCommand({ Bucket: bucket(), Key: key }));
+  stack.s3.send(new PutObjectCommand({ Bucket: bucket(), Key: key, Body: body }));
+const remove = (key: string) => stack.s3.send(new DeleteObjectCommand({ Bucket: bucket(), Key: key }));
 const users = (body: string | Uint8Array) => put('crosswalk/users.csv', body);
 const textAt = async (key: string): Promise<string | undefined> => {
-  const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket(), Key: key }));
+  const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket: bucket(), Key: key }));
   return Body?.transformToString();
 };
 const report = () => textAt('crosswalk/report.csv');

@@ -4,7 +4,6 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   PutObjectCommand,
-  S3Client,
 } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -39,7 +38,6 @@ const course = 2001;
 const [learner, instructor] = [110, 109];
 let stack: Stack;
 let controls: Controls;
-let s3: S3Client;
 
 let stage: Stage;
 let tries = 0;
@@ -47,7 +45,6 @@ let tries = 0;
 beforeAll(async () => {
   stack = await startStack({ functions: false, durable: { pause } });
   controls = controlsOf(stack.description);
-  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
 });
 // The ledger, the crosswalk and the bucket are another one's for each test.
 beforeEach(async () => {
@@ -58,10 +55,9 @@ beforeEach(async () => {
   await controls.reset();
   await addLedgerTable(stack.description.dynamodb, ledger);
   await addCrosswalkTable(stack.description.dynamodb, crosswalk);
-  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  await stack.s3.send(new CreateBucketCommand({ Bucket: bucket }));
 });
 afterAll(async () => {
-  s3.destroy();
   await stack.close();
 });
 
@@ -71,9 +67,9 @@ const staged = (settings: Record<string, string>): Stage => ({
   settings: { ...stage.settings, ...settings },
 });
 const put = (Key: string, Body: string | Uint8Array) =>
-  s3.send(new PutObjectCommand({ Bucket: `bucket-${tries}`, Key, Body }));
+  stack.s3.send(new PutObjectCommand({ Bucket: `bucket-${tries}`, Key, Body }));
 const textAt = async (Key: string): Promise<string> => {
-  const { Body } = await s3.send(new GetObjectCommand({ Bucket: `bucket-${tries}`, Key }));
+  const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket: `bucket-${tries}`, Key }));
   return (await Body?.transformToString()) ?? '';
 };
 const json = async (Key: string): Promise<unknown> => JSON.parse(await textAt(Key));
@@ -221,7 +217,7 @@ describe('a night', () => {
     expect(report.share).toBeCloseTo(0.3);
     await put('reconcile/accepted/wrong.json', '{"by":1}');
     await expect(compare(staged(settings))).rejects.toThrow();
-    await s3.send(
+    await stack.s3.send(
       new DeleteObjectCommand({ Bucket: `bucket-${tries}`, Key: 'reconcile/accepted/wrong.json' }),
     );
     expect((await compare(staged(settings))).report.share).toBeCloseTo(0.3);

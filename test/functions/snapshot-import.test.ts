@@ -6,7 +6,6 @@ import {
   GetObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
 } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
@@ -18,6 +17,7 @@ import { durableHandler } from '../../lib/durable/job.ts';
 import { type ImportAnswer, importJob } from '../../lib/snapshots/import.ts';
 import type { SnapshotRecord } from '../../lib/snapshots/record.ts';
 import { createSnapshotServices } from '../../lib/snapshots/services.ts';
+import { createSnapshotStore } from '../../lib/snapshots/store.ts';
 import { entriesOf, manifestOf, sizeOf } from '../lib/snapshots/exports.ts';
 import {
   enrollment,
@@ -29,6 +29,7 @@ import {
   zipOf,
 } from '../lib/snapshots/sis.ts';
 import { localClient } from '../local/aws.ts';
+import { jobServicesHere } from '../local/in-this-process.ts';
 import { type Lambda, startLambda } from '../local/lambda.ts';
 import type { InvokeResult } from '../local/lambda-runtime-api.ts';
 import { passingTime } from '../local/passing-time.ts';
@@ -41,7 +42,6 @@ let isNobodyThere = false;
 const pause = async (ms: number, signal: AbortSignal): Promise<unknown> =>
   isNobodyThere ? time.pass(ms) : sleep(ms, undefined, { signal });
 let stack: Stack;
-let s3: S3Client;
 let Bucket: string;
 let logged: string[] = [];
 const queues = [
@@ -55,7 +55,6 @@ const settings = () => ({
 beforeAll(async () => {
   stack = await startStack({ functions: false, durable: { pause } });
   Bucket = stack.description.bucket;
-  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   Object.assign(process.env, settings());
   const write = process.stdout.write.bind(process.stdout);
   vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
@@ -67,8 +66,8 @@ beforeAll(async () => {
 beforeEach(async () => {
   logged = [];
   for (const Prefix of ['snapshots/', 'snapshot-records/', 'snapshot-mappings/', 'snapshot-settings.json']) {
-    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
-    for (const { Key } of Contents) await s3.send(new DeleteObjectCommand({ Bucket, Key }));
+    const { Contents = [] } = await stack.s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
+    for (const { Key } of Contents) await stack.s3.send(new DeleteObjectCommand({ Bucket, Key }));
   }
   for (const each of queues)
     await stack.sqs.send(new PurgeQueueCommand({ QueueUrl: stack.description.queues[each] }));
@@ -76,19 +75,23 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   vi.restoreAllMocks();
-  s3.destroy();
   await stack.close();
 });
 
-const put = (Key: string, Body: string | Buffer) => s3.send(new PutObjectCommand({ Bucket, Key, Body }));
+const put = (Key: string, Body: string | Buffer) =>
+  stack.s3.send(new PutObjectCommand({ Bucket, Key, Body }));
 const putSettings = (json: object) => put('snapshot-settings.json', JSON.stringify(json));
 const bytesAt = async (Key: string): Promise<Buffer> => {
-  const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+  const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket, Key }));
   return Buffer.from((await Body?.transformToByteArray()) ?? []);
 };
 
 type Execute = (event: unknown) => Promise<InvokeResult>;
-const services = once(() => createSnapshotServices(snapshotSettingsFrom(settings()), loadIntegrations));
+const services = once(async () => ({
+  ...(await createSnapshotServices(snapshotSettingsFrom(settings()), loadIntegrations)),
+  ...jobServicesHere(stack),
+  store: createSnapshotStore({ s3: stack.s3, bucket: Bucket }),
+}));
 const executed: Execute = (event) => {
   const handler = durableHandler(importJob(services), stack.executions.client);
   return stack.executions.run(event, durableOptionsOf(name), async (payload) => {
@@ -621,7 +624,7 @@ const decide = async (id: string, answer: object): Promise<SnapshotRecord> => {
 /** The id of the newest record that waits. */
 const waitingId = async (): Promise<string> => {
   const look = async () => {
-    const { Contents = [] } = await s3.send(
+    const { Contents = [] } = await stack.s3.send(
       new ListObjectsV2Command({ Bucket, Prefix: 'snapshot-records/2' }),
     );
     const ids = [...new Set(Contents.map(({ Key = '' }) => Key.split('/')[1] ?? ''))].sort();

@@ -42,6 +42,7 @@ export function faultList() {
     clear() {
       active = [];
     },
+    isAny: (): boolean => active.length > 0,
     /** The oldest fault that this call meets; it counts as having happened. */
     take(action: string, name: string): Fault | undefined {
       active = active.filter(({ left, until }) => left > 0 && until > Date.now());

@@ -1,7 +1,10 @@
+import { S3Client } from '@aws-sdk/client-s3';
 import { CreateQueueCommand, type QueueAttributeName, type SQSClient } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
+import { traced } from '../../lib/aws/error.ts';
 import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';
+import { withoutHttp } from './files-here.ts';
 import { tellOfObjects } from './object-notices.ts';
 import {
   acceptEveryPlane,
@@ -39,14 +42,24 @@ export async function startQueuesAndFiles() {
   acceptLargeFiles(app);
   acceptCalendar(app, s3Store);
   acceptEveryPlane(invalidCharacter);
-  const faults = acceptFaults(app);
+  const { list, met: faults } = acceptFaults(app);
   refuseAsSqs(app, (request) => faults.get(request)?.failedEntries ?? 0);
   nameErrorsAsSqs(app);
   nameRedriveSource(app, sqsStore);
   const onObject = tellOfObjects(app, localRegion);
   // fauxqs' own start would listen on every interface of the machine.
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  return { url, onObject, close: async (): Promise<void> => app.close() };
+  // Its errors know their call, as those of a function's own client.
+  const client = traced(new S3Client({ ...localClient(url), forcePathStyle: true }));
+  return {
+    ...{ url, onObject },
+    /** For who is in this process; of what is put by it there are no notices. */
+    files: withoutHttp(client, { store: s3Store, hasFaults: list.isAny }),
+    close: async (): Promise<void> => {
+      client.destroy();
+      await app.close();
+    },
+  };
 }
 
 /** What an SDK client needs, to speak to a local server in place of AWS. */
@@ -95,21 +108,21 @@ function acceptCalendar(app: App, store: S3Store) {
 }
 
 function acceptFaults(app: App) {
-  const faults = faultList();
+  const list = faultList();
   const met = new WeakMap<Request, Fault>();
 
   app.post('/_local/faults', async (request, reply) => {
-    const problem = faults.add(String(request.body));
+    const problem = list.add(String(request.body));
     return reply.code(problem ? 400 : 204).send(problem ?? undefined);
   });
   app.delete('/_local/faults', async (_request, reply) => {
-    faults.clear();
+    list.clear();
     return reply.code(204).send();
   });
   app.addHook('preHandler', async (request, reply) => {
     if (request.url.startsWith('/_local/')) return;
     const call = callOf(request);
-    const fault = faults.take(call.action, call.name);
+    const fault = list.take(call.action, call.name);
     if (!fault) return;
     met.set(request, fault);
     if (!(await suffer(fault, reply.raw))) return reply.hijack();
@@ -126,7 +139,7 @@ function acceptFaults(app: App) {
       .code(refusal.status)
       .send(`<Error><Code>${refusal.type}</Code><Message>a local fault</Message></Error>`);
   });
-  return met;
+  return { list, met };
 }
 
 /** The name is that of the queue, or `bucket/key`. */

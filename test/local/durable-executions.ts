@@ -95,13 +95,12 @@ export async function startDurableExecutions({
       return send(mappings.update(about, JSON.parse(await text(request))), 202);
     if (kind === 'functions' && verb === 'durable-executions') {
       const [statuses, named] = [searchParams.getAll('Statuses'), searchParams.get('DurableExecutionName')];
-      const running = [...known.values()].filter(
-        ({ functionArn, status, execution }) =>
-          functionNameIn(functionArn) === functionNameIn(about) &&
+      const listed = executionsOf(about).filter(
+        ({ status, execution }) =>
           (statuses.length === 0 || statuses.includes(status)) &&
           (named === null || nameOf(execution.arn) === named),
       );
-      return send({ DurableExecutions: running.map(summaryOf) });
+      return send({ DurableExecutions: listed.map(summaryOf) });
     }
     if (kind === 'durable-execution-callbacks') {
       answerCallback(about, { verb: verb as CallbackAnswer['verb'], body: await text(request) });
@@ -126,6 +125,9 @@ export async function startDurableExecutions({
     if ((await observer?.('after', Updates)) === 'no answer') return 'no answer';
     return { CheckpointToken: token, NewExecutionState: { Operations: operations } };
   }
+
+  const executionsOf = (called: string): Known[] =>
+    [...known.values()].filter(({ functionArn }) => functionNameIn(functionArn) === functionNameIn(called));
 
   const knownBy = (arn: string): Known => {
     const found = known.get(arn);
@@ -185,6 +187,10 @@ export async function startDurableExecutions({
         return recorded;
       },
     } as DurableExecutionClient,
+
+    /** As a function lists those that it must wait for, without HTTP. */
+    running: async (called: string): Promise<string[]> =>
+      executionsOf(called).flatMap(({ status, execution }) => (status === 'RUNNING' ? [execution.arn] : [])),
 
     /** The executions of a function, the oldest first. */
     of: (functionArn: string) =>

@@ -3,10 +3,11 @@ import { settingsFrom } from '../../lib/config/settings.ts';
 import { handlerOf } from '../../lib/delivery/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/services.ts';
 import { loadIntegrations } from '../../lib/deployment/integrations.ts';
+import { createJobStore } from '../../lib/durable/store.ts';
 import type { Outcome } from '../../lib/failure.ts';
 import { createObserve, type MessageReport } from '../../lib/telemetry/observe.ts';
 import type { Lambda } from './lambda.ts';
-import { type StackDescription, settingsOf } from './stack.ts';
+import { type Stack, type StackDescription, settingsOf } from './stack.ts';
 
 type Hearing = {
   onLog?: ((functionName: string, line: string) => void) | undefined;
@@ -15,6 +16,12 @@ type Hearing = {
 };
 
 const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
+
+/** What a job in this process needs no HTTP for. */
+export const jobServicesHere = ({ s3, executions, description }: Stack, bucket = description.bucket) => ({
+  store: createJobStore({ s3, bucket }),
+  running: executions.running,
+});
 
 /**
  * The functions that a queue triggers, in this process, each in one container: for who needs what they do, and not the process

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws.ts';
 import { type DurableExecutions, startDurableExecutions } from './durable-executions.ts';
@@ -38,6 +38,8 @@ export type StackDescription = {
 export type Stack = {
   description: StackDescription;
   sqs: SQSClient;
+  /** Without HTTP, for who is in this process; S3 tells no function of what is put by it. */
+  s3: S3Client;
   /** Undefined without functions. */
   lambda: Lambda | undefined;
   executions: DurableExecutions;
@@ -106,7 +108,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     startDurableExecutions(options.durable),
   ]);
   const sqs = new SQSClient(localClient(aws.url));
-  await putFiles(aws.url);
+  await putFiles(aws.files);
   const { visibilitySeconds = 60 } = options;
   const deadLetters = await createQueue(sqs, 'sis-relay-local-dead-letters', {
     MessageRetentionPeriod: String(14 * day),
@@ -181,6 +183,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   return {
     description,
     sqs,
+    s3: aws.files,
     lambda,
     executions,
     close: async () => {
@@ -304,8 +307,7 @@ async function eventNames(): Promise<string[]> {
 }
 
 /** The files that the example events name. */
-async function putFiles(url: string): Promise<void> {
-  const s3 = new S3Client({ ...localClient(url), forcePathStyle: true });
+async function putFiles(s3: S3Client): Promise<void> {
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   const folder = join(import.meta.dirname, 'files');
   for (const name of await readdir(folder))
@@ -316,5 +318,4 @@ async function putFiles(url: string): Promise<void> {
         Body: await readFile(join(folder, name)),
       }),
     );
-  s3.destroy();
 }
