@@ -9,6 +9,7 @@ import dynalite from 'dynalite';
 import { localClient } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';
+import { rememberExpressions } from './parsed-expressions.ts';
 
 /** What an item is billed by: names and texts in UTF-8, and of a number two digits to a byte and one more. */
 export const bytesOf = (item: Record<string, { S?: string | undefined; N?: string | undefined }>): number =>
@@ -28,6 +29,7 @@ export async function startTables(
   crosswalkTable?: string,
 ): Promise<{ url: string; close(): Promise<void> }> {
   tellWhatWasThere();
+  rememberExpressions();
   const server = dynalite({ createTableMs: 0 });
   const faults = faultList();
   const [answer] = server.listeners('request') as ((

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { durableHandler, type Engine, isInterrupted } from '../../../lib/durable/job.ts';
 import { waitForOlderExecutions } from '../../../lib/durable/older-executions.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
-import { localClient } from '../../local/aws.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
 import type { InvokeResult } from '../../local/lambda-runtime-api.ts';
 
@@ -13,13 +12,6 @@ let executions: DurableExecutions;
 
 beforeAll(async () => {
   executions = await startDurableExecutions();
-  const { region, credentials } = localClient(executions.url);
-  Object.assign(process.env, {
-    AWS_ENDPOINT_URL_LAMBDA: executions.url,
-    AWS_REGION: region,
-    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  });
 });
 afterAll(() => executions.close());
 

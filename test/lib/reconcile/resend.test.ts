@@ -25,7 +25,6 @@ import { stateLine } from '../../../lib/snapshots/comparison.ts';
 import { createPackedLines } from '../../../lib/snapshots/packed-lines.ts';
 import { acceptedKey, stateKey } from '../../../lib/snapshots/record.ts';
 import { createObserve } from '../../../lib/telemetry/observe.ts';
-import { localClient } from '../../local/aws.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
 import type { InvokeResult } from '../../local/lambda-runtime-api.ts';
 import { bucketFolder } from '../snapshots/bucket-folder.ts';
@@ -46,13 +45,6 @@ let sqsFailures: number;
 
 beforeAll(async () => {
   executions = await startDurableExecutions();
-  const { region, credentials } = localClient(executions.url);
-  Object.assign(process.env, {
-    AWS_ENDPOINT_URL_LAMBDA: executions.url,
-    AWS_REGION: region,
-    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  });
 });
 beforeEach(() => {
   const folder = mkdtempSync(join(tmpdir(), 'resend-'));
