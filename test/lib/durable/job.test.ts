@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { durableHandler, type Engine, isInterrupted } from '../../../lib/durable/job.ts';
@@ -5,13 +6,18 @@ import { waitForOlderExecutions } from '../../../lib/durable/older-executions.ts
 import { MessageFailure } from '../../../lib/failure.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
 import type { InvokeResult } from '../../local/lambda-runtime-api.ts';
+import { passingTime } from '../../local/passing-time.ts';
 
 const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:long';
 const backoff = { minimumSeconds: 1, maximumSeconds: 1 };
+const time = passingTime();
+/** What waits for an answer from outside waits for as long as that takes. */
+const pause = async (ms: number, signal: AbortSignal): Promise<unknown> =>
+  ms <= 1_000 ? time.pass(ms) : sleep(ms, undefined, { signal });
 let executions: DurableExecutions;
 
 beforeAll(async () => {
-  executions = await startDurableExecutions();
+  executions = await startDurableExecutions({ pause });
 });
 afterAll(() => executions.close());
 
