@@ -76,7 +76,9 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
       if (yes) return true;
       const answer = isJson ? undefined : await terminal.ask(`${question} [y/N] `);
       if (answer === undefined)
-        throw new RefusedError('Nobody can be asked here, so nothing was changed: give --yes.');
+        throw new RefusedError(
+          'Nothing was changed: this needs a confirmation, and there is no terminal to ask on. Give --yes to confirm.',
+        );
       if (isYes(answer)) return true;
       terminal.err('Nothing was changed.\n');
       return false;

@@ -84,7 +84,7 @@ export const addVerb = ({ app }: Desk, path: string, begin: Begin): void =>
 export const reasonIn = (form: URLSearchParams): string => {
   const reason = form.get('reason')?.trim();
   if (reason) return reason;
-  throw new UsageError('Why? This needs a reason, for the audit log.');
+  throw new UsageError('Give a reason: the audit log records it.');
 };
 
 /** The fields of a form, each as often as it was given. */

@@ -72,14 +72,17 @@ export const guard = ({ host, session, readOnly, signal, onUse }: GuardOptions):
     const isRead = method === 'GET';
     const from = context.req.header('sec-fetch-site');
     if (context.req.header('host') !== host || new URL(context.req.url).host !== host)
-      return refused(421, `This is another address: put ${pathOf(context)} behind the one that was printed.`);
-    if (!isRead && method !== 'POST') return refused(405, `There is nothing to ${method} here.`);
+      return refused(
+        421,
+        `This is not the address of this console. Open the printed address, followed by ${pathOf(context)}`,
+      );
+    if (!isRead && method !== 'POST') return refused(405, `${method} is not allowed here.`);
     if (isRead && from !== undefined && !['same-origin', 'none'].includes(from))
       return { status: 403 as const, page: elsewhere(pathOf(context)) };
     if (!isRead && (context.req.header('origin') !== `http://${host}` || from !== 'same-origin'))
-      return refused(403, 'A change must come from a page of this console, in a browser of today.');
+      return refused(403, 'Changes are accepted only from a page of this console, in a current browser.');
     if (!isRead && !/^(application\/x-www-form-urlencoded|multipart\/form-data)(;|$)/.test(typeOf(context)))
-      return refused(415, 'A change must be a form.');
+      return refused(415, 'Changes are accepted only as a form.');
     if (publicRoutes.has(`${method} ${path}`)) return undefined;
     if (!session.isSignedIn(context)) return { status: 401 as const, page: signIn(pathOf(context)) };
     if (!isRead && readOnly && !harmlessPosts.test(path))
@@ -88,7 +91,7 @@ export const guard = ({ host, session, readOnly, signal, onUse }: GuardOptions):
   };
   return async (context, next) => {
     const isOver = signal.aborted && !isLive(context);
-    const problem = isOver ? refused(503, 'This console ends.') : problemWith(context);
+    const problem = isOver ? refused(503, 'This console is shutting down.') : problemWith(context);
     const isOurs = problem === undefined && session.isSignedIn(context);
     if (isOurs && !isLive(context)) onUse();
     if (problem) context.res = await context.html(problem.page, problem.status);

@@ -49,7 +49,7 @@ export const openMapping = async (file: string, integrations: Integrations): Pro
   const read = readMapping(withoutMark(content), integrations);
   if ('mapping' in read) return read.mapping;
   throw new UsageError(
-    `${file} is no mapping of rows to messages:\n${read.problems.map((each) => `  ${each}`).join('\n')}`,
+    `${file} is not a valid mapping file:\n${read.problems.map((each) => `  ${each}`).join('\n')}`,
   );
 };
 

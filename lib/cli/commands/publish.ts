@@ -13,7 +13,7 @@ export const addPublish = (program: Command, cli: Cli): void => {
     .option('--function <name>', 'what a table, or data without an envelope, is for')
     .option('--map <file>', 'how the rows of a CSV file with columns of its own become messages')
     .addOption(new Option('--format <format>', 'where the name of the file does not tell').choices(formats))
-    .option('--now', 'each counts as said now, whatever time it gives, and replaces what came before')
+    .option('--now', 'uses the current time for each message, so that it replaces older data')
     .option('--dry-run', 'check every row and send nothing')
     .option('--valid-only', 'send what is valid, though other rows are not')
     .option('--bulk', 'a large load: other messages go before it where the platform limits calls')
@@ -39,7 +39,7 @@ Examples:
 The columns of a table are the fields of the data, as in
   orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
 or files.0.uri; id, time, source and sequence may be given too. An empty cell is a field that is not
-given, "" is an empty text. Without a time, a message counts as said now, and replaces older ones.
+given, "" is an empty text. A message without a time gets the current time, and replaces older ones.
 A mapping file names, for each message, its function, the rows that it is made of, and for each
 field of its data the column that has it:
   { "messages": [ { "function": "enrollment-create", "when": { "STATUS": ["active"] },

@@ -36,7 +36,7 @@ const addRun = (reconcile: Command, cli: Cli): void => {
 const addAccept = (reconcile: Command, cli: Cli): void => {
   reconcile
     .command('accept')
-    .description('accepts that the platform is right: what is accepted is no fault, and is told no more')
+    .description('accepts that the platform is right: accepted findings are no longer reported')
     .argument('<group-or-resource...>', 'groups by their ids, or resources, as in grade/2001/5001/301')
     .requiredOption('--reason <text>', 'why, for the audit log and whoever looks at it later', reasonText)
     .option('--run <id>', 'by this run; default: the one that ended last')

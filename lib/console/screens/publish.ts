@@ -25,7 +25,7 @@ export const addPublish = (desk: Desk): void => {
 <form method="post" action="/publish" enctype="multipart/form-data">
 <label class="drop">Drop a file here, or choose one <input type="file" name="file" required accept=".csv,.json,.jsonl,.ndjson"></label>
 ${choice('function', 'Function, for rows without an envelope', { options: [...integrations.keys()], none: 'as each message says' })}
-${checkbox('now', 'Each message counts as said now')}${checkbox('bulk', 'A large load, which leaves the platform to others')}<button>Check</button></form>`,
+${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A large load, which leaves the platform to others')}<button>Check</button></form>`,
   );
 
   addVerb(desk, '/publish', async (form, context) => {

@@ -91,7 +91,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
       throw new RefusedError(
         plan.refused[0] === undefined
           ? nothingChanged(plan)
-          : `Nothing was sent. ${plan.refused[0].problem}${plan.refused.length > 1 ? `; so it is with ${plan.refused.length} letters.` : ''}`,
+          : `Nothing was sent. ${plan.refused[0].problem}${plan.refused.length > 1 ? `; ${plan.refused.length} letters have the same problem.` : ''}`,
       );
     if (!(await options.confirm(plan))) return { plan, ended: 'declined', originals };
 

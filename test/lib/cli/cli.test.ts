@@ -220,7 +220,7 @@ describe.concurrent('an answer', () => {
     const [id = ''] = await office.park([{}]);
     const edit = `letters edit ${id} --reason r --set data.grade.points=7 --wait 1 --json`;
     const unasked = await sisRelay(`${edit} ${stack}`);
-    expect(unasked.err).toMatch(/Nobody can be asked here/);
+    expect(unasked.err).toMatch(/there is no terminal to ask on/);
     expect(Object.keys(documentIn(unasked.out))).toEqual(['difference', 'plan']);
     expect(documentIn((await sisRelay(`${edit} --yes ${stack}`)).out)).toMatchObject({
       difference: [{ field: 'data.grade.points', after: 7 }],
@@ -342,7 +342,7 @@ describe.concurrent('before anything is changed', () => {
     const nobody = await sisRelay(`letters discard --kind rejected --reason r ${stack}`);
     expect(nobody).toMatchObject({
       status: 1,
-      err: expect.stringMatching(/Nobody can be asked here, so nothing was changed: give --yes/),
+      err: expect.stringMatching(/there is no terminal to ask on. Give --yes/),
     });
     expect(await office.take(office.deadLetters.url)).toHaveLength(2);
   });
@@ -553,7 +553,7 @@ describe.concurrent('standard input and output may be data', () => {
       if (json !== '') continue;
       await office.take(office.deadLetters.url);
       const asked = await sisRelay(`letters import - ${stack}`, { stdin: exported.out });
-      expect(asked.err).toMatch(/Nobody can be asked here/);
+      expect(asked.err).toMatch(/there is no terminal to ask on/);
       const imported = await sisRelay(`letters import - --yes ${stack}`, { stdin: exported.out });
       expect(imported).toMatchObject({ status: 0, out: '2 letters were imported.\n' });
     }

@@ -501,7 +501,7 @@ describe('a table with columns of its own', () => {
 
   test('is refused where its mapping is wrong, which names all that is', async () => {
     await expect(mappingOf({ ...enroll, function: 'enrol', what: 1 })).rejects.toThrow(
-      /is no mapping of rows to messages:\n {2}messages\[0\]\.what: is not a known field$/,
+      /is not a valid mapping file:\n {2}messages\[0\]\.what: is not a known field$/,
     );
     await expect(openMapping('none.json', integrations)).rejects.toThrow('There is no file none.json.');
   });
