@@ -259,11 +259,16 @@ describe('an upload', () => {
   // undici looks at its timers about twice a second, so that a limit of 300 ms is reached several times over in these.
   test('that the platform reads slowly is not cut by the time limit for its answer', async () => {
     const { url } = await handling(async (request, response) => {
-      for await (const _ of request) await delay(3);
+      let readBytes = 0;
+      for await (const piece of request) {
+        readBytes += piece.length;
+        // What is sent and not yet read is read at once: the time limit for the answer has begun.
+        if (readBytes < 200 * 64 * 1024) await delay(8);
+      }
       response.end('{"Id":1}');
     });
     const { payload } = upload(400);
-    const { platform } = clientAt(url, { headersTimeoutMs: 300 });
+    const { platform } = clientAt(url, { headersTimeoutMs: 1_000 });
     expect(await platform.call(operations.readOnce, { path, payload })).toEqual({ Id: 1 });
   });
 
