@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import {
   DeleteMessageBatchCommand,
   type MessageAttributeValue,
@@ -291,10 +291,8 @@ export function functionForTests<Data>(
     description: () => stack.description,
     /** Puts a file into the bucket, and answers its uri. */
     putFile: async (key: string, body: Uint8Array | string): Promise<string> => {
-      const { s3, bucket } = stack.description;
-      const client = new S3Client({ ...localClient(s3), forcePathStyle: true });
-      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: Buffer.from(body) }));
-      client.destroy();
+      const { bucket } = stack.description;
+      await stack.s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }));
       return `s3://${bucket}/${key}`;
     },
   };
