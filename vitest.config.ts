@@ -47,7 +47,7 @@ export default defineConfig({
     hookTimeout: testLimitMs,
     expect: { poll: { timeout: waitLimitMs, interval: 20 } },
     // Much of it is waiting, so that more than one to a core are not too many.
-    maxWorkers: 5,
+    maxWorkers: 3,
     sequence: { sequencer: SlowestFirst },
     projects: [
       // A process for many files: to load the same code for each of them takes longer than most of them take.
