@@ -2,7 +2,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { lookUpOperations } from '../crosswalk/look-up.ts';
 import { type Failure, failureOf, MessageFailure } from '../failure.ts';
 import type { Integration } from '../integration.ts';
-import type { Claim, Ending, Entry, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
+import type { Claim, Ending, Entry, Full, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
 import { type Draft, draftOf, FileNotice, type Message } from '../message.ts';
 import type { Priority } from '../pace/pacer.ts';
 import type { CallReport } from '../platform/client.ts';
@@ -231,6 +231,8 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
       const { why, seconds, rival } = verdict;
       return waitForTurn({ why, seconds, mayEndEarlier: rival !== undefined }, delivery, limits);
     }
+    case 'full':
+      return failed({ failure: failureOf(noRoom(verdict)) }, task);
     case 'crashed':
     case 'outdated':
       return failed({ failure: failureOf(new MessageFailure(verdict.kind, whyParked[verdict.kind])) }, task);
@@ -245,6 +247,17 @@ const whyParked = {
   crashed: 'The function died three times while it handled this message',
   outdated: 'The message is older than what the ledger remembers: something newer may have been done since',
 } as const;
+
+/** Nothing was sent. A replay says that somebody has looked, so the ledger may forget. */
+const noRoom = ({ fields, open }: Full): MessageFailure =>
+  new MessageFailure(
+    'uncertain',
+    `The ledger has no room for one more change of this resource: it remembers ${fields} changes, ${open} of them without an outcome. Nothing was sent`,
+    {
+      remedy:
+        'Find out who sends so many changes of one resource. Bring its other letters that are uncertain to an end. Then check on the platform whether what this message asks for is there: if it is, discard this letter; else replay it, an hour after the last change at the earliest. The replay makes the ledger forget the older half of the changes: one of those that the SIS sends again counts as new.',
+    },
+  );
 
 const askLedger = (
   ledger: Ledger,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
 import type { Integration } from '../integration.ts';
 import type { Digest } from '../ledger/digest.ts';
+import { boundedVersion, digestedName } from '../ledger/identity.ts';
 import type { Entry } from '../ledger/ledger.ts';
 import { draftOf, identityOf, type Message, versionOf } from '../message.ts';
 import type { PlatformIds } from '../sis-ids.ts';
@@ -54,8 +55,8 @@ export const placeInLedger = <Data>(
   const repeatable = typeof asked === 'function' ? asked(message.data) : asked;
   return {
     resource: shortened(integration.resource(message.data, message)),
-    fields: fieldsOf(integration, message).map(shortened),
-    version: repeatable ? versionOf(message, integration.name) : identityOf(message),
+    fields: fieldsOf(integration, message).map(repeatable ? shortened : named),
+    version: boundedVersion(repeatable ? versionOf(message, integration.name) : identityOf(message)),
     repeatable,
   };
 };
@@ -80,6 +81,9 @@ export const digestsOf = async (
   }
   return made;
 };
+
+/** What must not be sent twice has the message itself in its field's name, if the resource has several. */
+const named = (field: string): string => (field.includes('/') ? digestedName(field) : field);
 
 /** DynamoDB's keys have at most 2,048 bytes; a message's source and id may be longer. */
 const maxKeyLength = 512;

@@ -51,7 +51,7 @@ export const wasDone = async <Data>(
   });
 };
 
-const maxRefusalLength = 600;
+const maxRefusalBytes = 600;
 
 /** What the platform said, short enough for the ledger, which keeps it until a letter is written. */
 export const writtenRefusal = (failure: Failure): string => {
@@ -62,10 +62,10 @@ export const writtenRefusal = (failure: Failure): string => {
       ...{ status, operation },
       ...Object.fromEntries(texts.map(([name, text]) => [name, text?.slice(0, length).toWellFormed()])),
     });
-  // JSON may write a character in six.
+  // JSON may write a character in six, and UTF-8 in three.
   const fitting = [400, 300, 200, 150, 100, 60, 30]
     .map(cutTo)
-    .find((text) => text.length <= maxRefusalLength);
+    .find((text) => Buffer.byteLength(text) <= maxRefusalBytes);
   return fitting ?? cutTo(10);
 };
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { errorName } from '../aws/error.ts';
 import { identityDigest, isSameMessage, remembering, thingIn } from './identity.ts';
 import { memoryDays } from './memory.ts';
+import { overfills, withRoom } from './room.ts';
 import {
   type Entry,
   heldUntilMs,
@@ -25,7 +26,12 @@ type Wait = Extract<Judgement, { kind: 'wait' }>;
 export type Verdict =
   | { kind: 'send'; claim: Claim; unresolved?: Unresolved | undefined }
   | Exclude<Judgement, { kind: 'send' | 'wait' }>
+  /** The item of the resource has no room for a claim more. */
+  | Full
   | (Omit<Wait, 'rival'> & { rival?: SeenRival | undefined });
+
+/** How many changes of the resource are remembered, and how many of them have no outcome. */
+export type Full = { kind: 'full'; fields: number; open: number };
 
 /** A claim in the way, and what is known of its resource, which `seen` needs. */
 export type SeenRival = Rival & { known: Known };
@@ -190,7 +196,13 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
         fields: { ...before.fields, ...item.fields },
         seen: seenWith(entry, fields, { before, version }),
       };
-      return { kind: 'send', claim: { entry, fields, item: now, before } };
+      const claim = { entry, fields, item: now, before };
+      const isVain = fields.some((field) => isNoLater(now.fields[field], before.fields[field]));
+      if (!isVain && !overfills(now, before)) return { kind: 'send', claim };
+      // DynamoDB compares what is written, not what an older version of sis-relay meant by it, and it counts no bytes.
+      const left = { ...before, claimId: newClaimId() };
+      const isBack = await orUndo(claim, () => replace(resource, { item, claimId: item.claimId }, left));
+      return isBack ? goOn({ item: left, claimId: left.claimId }, entry, options) : overtaken;
     }
     // A write whose answer got lost is sent again: then the first write is in the way of the second.
     if (found?.claimId === item.claimId)
@@ -227,14 +239,18 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     }
     if (judgement.kind !== 'send') return judgement;
     const { fields, version, inherited, unresolved } = judgement;
-    const item = claimed(entry, fields, { options, before: known.item, version, inherited });
+    const room = roomFor(known.item, entry, (before) =>
+      claimed(entry, fields, { options, before, version, inherited }),
+    );
+    if ('kind' in room) return room;
+    const { item, before: left } = room;
     // An earlier attempt of the same message that left no outcome stays unknown, however this one ends.
     const again = fields.filter((field) => {
-      const state = known.item.fields[field];
+      const state = left.fields[field];
       return state?.outcome === 'claimed' && isSameMessage(state.version, entry.version);
     });
     const { crashes = 0 } = inherited;
-    const before = withOutcome({ item: known.item, fields: again }, 'unknown', { crashes });
+    const before = withOutcome({ item: left, fields: again }, 'unknown', { crashes });
     const claim = { entry, fields, item, before };
     // Where the claim itself cannot be written, nothing was tried, and what was known stands.
     const won = await orUndo({ ...claim, before: known.item }, () => replace(entry.resource, known, item));
@@ -249,6 +265,29 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     // As of now: that its queue shows it says that it goes on, which another copy of it waits for.
     const next = withOutcome({ item: known.item, fields }, 'unknown', { crashes, claimedMs: nowMs() });
     return replace(entry.resource, known, { ...next, claimId: newClaimId() });
+  };
+
+  /**
+   * The item with the claim. If it has no room, what is past the memory goes; and where a person has looked at what the platform holds,
+   * the oldest as well.
+   */
+  const roomFor = (
+    known: Item,
+    { fields, decidedMs }: Entry,
+    claim: (before: Item) => Item,
+  ): { item: Item; before: Item } | Full => {
+    const item = claim(known);
+    if (!overfills(item, known)) return { item, before: known };
+    const young = remembered(known);
+    const left =
+      decidedMs === undefined
+        ? young
+        : remembered(withRoom(young, { keeping: fields, beforeMs: nowMs() - hiddenMs }));
+    const smaller = claim(left);
+    if (!overfills(smaller, left)) return { item: smaller, before: left };
+    const states = Object.values(known.fields);
+    const open = states.filter(({ once, outcome }) => once && outcome !== 'done' && outcome !== 'undone');
+    return { kind: 'full', fields: states.length, open: open.length };
   };
 
   const replace = (resource: string, { item, claimId }: Known, next: Item): Promise<boolean> =>
@@ -284,7 +323,9 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     // The success of a later attempt does not end the grace period of an earlier one.
     const graceEndsMs = ending === 'done' ? before.graceEndsMs : nowMs() + graceMs;
     const accepted = ending === 'accepted-unverified' && { acceptedMs: nowMs() };
-    const more = { ...accepted, ...(refusal !== undefined && { refusal }) };
+    // Only what must not be sent twice is looked for, and told with what the platform said.
+    const isAsked = refusal !== undefined && !claim.entry.repeatable;
+    const more = { ...accepted, ...(isAsked && { refusal }) };
     const ended = withOutcome(claim, ending === 'accepted-unverified' ? 'unknown' : ending, more);
     return { ...remembered(ended), leaseMs: 0, graceEndsMs };
   };
@@ -357,6 +398,10 @@ const overtaken = { kind: 'wait', seconds: 1, why: 'busy' } as const;
 /** Of 70 bits, in 12 characters: each item has one, and a write is paid for by the KiB. */
 const newClaimId = (): string =>
   Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url', 7);
+
+/** Of a field that is said to be claimed over another claim of it. */
+const isNoLater = (claimed: Field | undefined, before: Field | undefined): boolean =>
+  claimed !== undefined && before !== undefined && !isLater(claimed.version, before.version);
 
 /** What to return to after a claim whose answer got lost: nothing acts any more; what stood in these fields is not known. */
 const undone = (claim: { item: Item; fields: readonly string[] }): Item => ({

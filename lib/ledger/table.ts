@@ -7,8 +7,8 @@ import {
   unlessRefused,
   whatWasThere,
 } from '../aws/dynamodb.ts';
-import { ClockDiffersError } from '../aws/error.ts';
-import { rememberedMessages } from './identity.ts';
+import { ClockDiffersError, errorName } from '../aws/error.ts';
+import { boundedVersion, digestedName, rememberedMessages } from './identity.ts';
 import { memoryDays } from './memory.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
@@ -163,10 +163,7 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
 
   /** The whole item, with all that was seen: an expression that names each of its fields may be of 4 KB at most, so of some 160 fields. */
   const put = (resource: string, { item, condition, given }: Write) => {
-    const seen = Object.entries(item.seen).flatMap(([thing, digests]) =>
-      digests.map((digest, at) => [seenName(at, thing), digest] as const),
-    );
-    const written = [...writtenOf(item), ...seen].map(([name, value]) => [name, attribute(value)]);
+    const written = [...writtenOf(item), ...seenOf(item)].map(([name, value]) => [name, attribute(value)]);
     return dynamodb.call('PutItem', {
       TableName: table,
       Item: { ...Object.fromEntries(written), resource: { S: resource } },
@@ -185,12 +182,14 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
   const known = (raw: Attributes | undefined): Item | undefined =>
     raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemIn(raw);
 
+  const readRaw = async (resource: string): Promise<Attributes | undefined> => {
+    const Key = { resource: { S: resource } };
+    const { Item } = await dynamodb.call('GetItem', { TableName: table, Key, ConsistentRead: true });
+    return Item;
+  };
+
   return {
-    read: async (resource) => {
-      const Key = { resource: { S: resource } };
-      const { Item } = await dynamodb.call('GetItem', { TableName: table, Key, ConsistentRead: true });
-      return known(Item);
-    },
+    read: async (resource) => known(await readRaw(resource)),
     claim: async (resource, item, { mustBeKnown }) => {
       const fields = Object.keys(item.fields);
       // The fields' attributes are written after the lock's, version first.
@@ -212,7 +211,11 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
       const given = { now: nowSeconds(), nowMs: nowMs() };
       const write = () => update(resource, { item, condition, given, seen }, tellingWhatWasThere);
       checkClock();
-      const { done: won, before } = await whatWasThere(write);
+      const { done: won, before } = await whatWasThere(write).catch(async (error: unknown) => {
+        if (!isTooLarge(error)) throw error;
+        // As one may be that was written when nothing bounded it: whoever reads it makes room.
+        return { done: false, before: await readRaw(resource) };
+      });
       checkClock();
       return { won, item: known(before) };
     },
@@ -227,6 +230,9 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
   };
 };
 
+const isTooLarge = (error: unknown): boolean =>
+  errorName(error) === 'ValidationException' && /^Item size/.test((error as Error).message);
+
 /** A message, and what of the resource it is about. */
 type Seen = { thing: string; digest: string };
 
@@ -240,6 +246,19 @@ const movingOn = seenKeys.slice(1).map((key, at) => `${key} = if_not_exists(${se
 
 const seenNames = (thing: string): Record<string, string> =>
   Object.fromEntries(seenKeys.map((key, at) => [key, seenName(at, thing)]));
+
+/** As DynamoDB counts them, the messages that were seen included. */
+export const itemBytes = (item: Item): number => {
+  let bytes = 0;
+  for (const [name, value] of [...attributesOf(item), ...seenOf(item)])
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(String(value));
+  return bytes;
+};
+
+const seenOf = ({ seen }: Item): (readonly [string, string])[] =>
+  Object.entries(seen).flatMap(([thing, digests]) =>
+    digests.map((digest, at) => [seenName(at, thing), digest] as const),
+  );
 
 const attributesOf = (item: Item): (readonly [string, string | number])[] => [
   ...lockNames.map((name) => [name, item[name]] as const),
@@ -262,18 +281,29 @@ export const itemIn = (raw: Attributes): Item => ({
   leaseMs: Number(raw.leaseMs?.N ?? 0),
   graceEndsMs: Number(raw.graceEndsMs?.N ?? 0),
   heldMs: Number(raw[heldName]?.N ?? 0),
-  last: raw.last?.S ?? '',
-  fields: Object.fromEntries(
-    Object.entries(raw)
-      .filter(([name]) => name.startsWith(versionName('')))
-      .map(([name, version]) => {
-        const field = name.slice(versionName('').length);
-        const state = stateSchema.parse(JSON.parse(raw[stateName(field)]?.S ?? '{}'));
-        return [field, { ...state, version: version.S ?? '' }];
-      }),
-  ),
+  last: nowNamed(raw.last?.S ?? ''),
+  fields: fieldsIn(raw),
   seen: seenIn(raw),
 });
+
+/** Written before names were digests, of creations alone. */
+const nowNamed = (field: string): string =>
+  /^created\/(?:.*\/|[\w-]{43}$)/s.test(field) ? digestedName(field) : field;
+
+/** Also of an item that was written when names and versions were as long as a message's: whoever claims them compares the short ones. */
+const fieldsIn = (raw: Attributes): Item['fields'] => {
+  const fields: Item['fields'] = {};
+  for (const [name, version] of Object.entries(raw)) {
+    if (!name.startsWith(versionName(''))) continue;
+    const written = name.slice(versionName('').length);
+    const field = nowNamed(written);
+    // What was claimed since under the short name holds.
+    if (field !== written && raw[versionName(field)] !== undefined) continue;
+    const state = stateSchema.parse(JSON.parse(raw[stateName(written)]?.S ?? '{}'));
+    fields[field] = { ...state, version: boundedVersion(version.S ?? '') };
+  }
+  return fields;
+};
 
 const seenIn = (raw: Attributes): Item['seen'] => {
   const seen: Item['seen'] = {};

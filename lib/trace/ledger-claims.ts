@@ -1,4 +1,5 @@
 import type { Target } from '../deployment/target.ts';
+import { eventIdIn } from '../ledger/identity.ts';
 import { createLedgerTable, type Item } from '../ledger/table.ts';
 import type { TraceEvent } from './event.ts';
 
@@ -40,15 +41,4 @@ const claimsIn = ({ fields, leaseMs }: Item, resource: string, nowMs: number): C
       },
     ];
   });
-};
-
-/** As message.ts writes it: the third part of a version, or the second of an identity. */
-const eventIdIn = (version: string): string | undefined => {
-  const [, , id] = version.split('\u0001');
-  if (id !== undefined) return id;
-  try {
-    return decodeURIComponent(version.split('/').at(-1) ?? '') || undefined;
-  } catch {
-    return undefined;
-  }
 };

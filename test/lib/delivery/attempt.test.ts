@@ -945,6 +945,38 @@ describe('what was created without an answer, on a resource of which others chan
   });
 });
 
+test('a message for whose change the ledger has no room is a letter that says so, and is sent when somebody who has looked replays it', async () => {
+  const shared = {
+    repeatable: false,
+    resource: () => 'try-out/shared',
+    fields: ({ say }: Data) => [`created/${say}`],
+  };
+  const state = {
+    version: 'v',
+    messageId: 'm',
+    outcome: 'unknown',
+    once: true,
+    refusal: 'r'.repeat(600),
+  } as const;
+  const times = { claimedMs: nowMs - hiddenMs, attemptedMs: nowMs - hiddenMs, acceptedMs: 0 };
+  const many = Array.from({ length: 300 }, (_, at) => [
+    `created/${at}`,
+    { ...state, ...times, crashes: 0, replays: 0 },
+  ]);
+  const lock = { claimId: 'c', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: '', seen: {} };
+  model.claim('try-out/shared', { ...lock, fields: Object.fromEntries(many) }, { mustBeKnown: false });
+  await container(well, shared)(recordOf('a'));
+  expect([outcomes(), story.filter((each) => each.startsWith('run'))]).toEqual([['parked uncertain'], []]);
+  expect(letters[0]?.failure).toMatchObject({
+    message:
+      'The ledger has no room for one more change of this resource: it remembers 300 changes, 300 of them without an outcome. Nothing was sent',
+    remedy: expect.stringMatching(/letters that are uncertain .* else replay it/),
+  });
+  await container(well, shared)(recordOf('a', { replays: 1, kind: 'uncertain' }));
+  await container(well, shared)(recordOf('b'));
+  expect(outcomes()).toEqual(['parked uncertain', 'done', 'done']);
+});
+
 describe('a letter of which nobody knows whether it was done', () => {
   const operation = { ...putThing, repeatable: false };
   const unanswered = async (_: string, context: IntegrationContext) => {

@@ -1,0 +1,288 @@
+import { hash, randomUUID } from 'node:crypto';
+import type { SQSRecord } from 'aws-lambda';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as gradeObjectCreate from '../../../functions/grade-object-create.ts';
+import * as gradeObjectUpdate from '../../../functions/grade-object-update.ts';
+import * as gradePush from '../../../functions/grade-push.ts';
+import { type Attributes, createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
+import { entryOf } from '../../../lib/delivery/ledger-entry.ts';
+import { deliveryOf } from '../../../lib/delivery/sqs-delivery.ts';
+import type { Integration } from '../../../lib/integration.ts';
+import { createLedger, type Ending, type Entry, type Verdict } from '../../../lib/ledger/ledger.ts';
+import { createLedgerTable, type Field, type Item } from '../../../lib/ledger/table.ts';
+import { identityOf, type Message, parseMessage, versionOf } from '../../../lib/message.ts';
+import { localClient } from '../../local/aws.ts';
+import { bytesOf, startTables } from '../../local/tables.ts';
+
+const start = Date.UTC(2026, 10, 23, 12);
+const hour = 3_600_000;
+const most = 256 * 1024;
+const long = `https://sis.example.edu/${'%C3%A4/'.repeat(280)}`;
+
+let server: Awaited<ReturnType<typeof startTables>>;
+let dynamodb: DynamoDb;
+let nowMs = start;
+let orgUnitId = 2_000;
+let resource = '';
+
+beforeAll(async () => {
+  server = await startTables('ledger');
+  dynamodb = createDynamoDb(localClient(server.url));
+});
+beforeEach(() => {
+  nowMs = start;
+  orgUnitId += 1;
+  resource = `grade-objects/${orgUnitId}`;
+});
+afterAll(() => server.close());
+
+const table = () => createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
+/** The ledger as one container has it. */
+const container = () =>
+  createLedger({
+    ...{ table: table(), graceMs: 60_000, hiddenMs: hour, warn: () => {} },
+    nowMs: () => nowMs,
+  });
+
+type Given = { id: string; source?: string; sequence?: string; time?: string; replay?: boolean };
+
+const messageOf = <Data>(integration: Integration<Data>, data: object, given: Given): Message<Data> => {
+  const { id, source = '/sis', sequence, time = '2026-11-23T11:00:00Z' } = given;
+  const event = { specversion: '1.0', id, source, sequence, time, type: `sis.${integration.name}.v1`, data };
+  return parseMessage(JSON.stringify(event), integration, nowMs);
+};
+
+const entryFor = async <Data>(integration: Integration<Data>, data: object, given: Given): Promise<Entry> => {
+  const told = given.replay ? { replays: '1', kind: 'uncertain' } : {};
+  const messageAttributes = Object.fromEntries(
+    Object.entries(told).map(([name, stringValue]) => [name, { dataType: 'String', stringValue }]),
+  );
+  const record = { messageId: randomUUID(), attributes: {}, messageAttributes } as unknown as SQSRecord;
+  const message = messageOf(integration, data, given);
+  return entryOf({ integration, message, record, delivery: deliveryOf(record, nowMs) }, undefined);
+};
+
+const create = (given: Given) =>
+  entryFor(gradeObjectCreate.integration, { orgUnitId, name: 'HW', type: 'numeric', maxPoints: 9 }, given);
+const update = (gradeObjectId: number, given: Given) =>
+  entryFor(gradeObjectUpdate.integration, { orgUnitId, gradeObjectId, type: 'numeric', name: 'HW' }, given);
+
+const attempt = async (entry: Entry, ending: Ending = 'done', refusal?: string): Promise<Verdict> => {
+  const ledger = container();
+  const verdict = await ledger.claim(entry, { leaseMs: 50_000, isolated: true });
+  if (verdict.kind === 'send') expect(await ledger.end(verdict.claim, ending, refusal)).toBe(true);
+  nowMs += 120_000;
+  return verdict;
+};
+
+const rawItem = async (): Promise<Attributes> => {
+  const { Item } = await dynamodb.call('GetItem', {
+    TableName: 'ledger',
+    Key: { resource: { S: resource } },
+  });
+  return Item ?? {};
+};
+const putRaw = (attributes: Record<string, string | number>) =>
+  dynamodb.call('PutItem', {
+    TableName: 'ledger',
+    Item: Object.fromEntries(
+      Object.entries({ resource, claimId: 'c', leaseMs: 0, graceEndsMs: 0, last: 'x', ...attributes })
+        .concat([['expires', Math.floor(start / 1000) + 35 * 24 * 3_600]])
+        .map(([name, value]) => [name, typeof value === 'number' ? { N: `${value}` } : { S: value }]),
+    ),
+  });
+
+const creation = (at: number, more: Partial<Field> = {}): [string, Field] => [
+  `created/${hash('sha256', `${at}`, 'hex').slice(0, 32)}`,
+  {
+    ...{ version: `%2Fsis/${randomUUID()}`, messageId: randomUUID(), outcome: 'done', once: true },
+    ...{ claimedMs: start - (1_300 - at) * (hour / 3), attemptedMs: start - (1_300 - at) * (hour / 3) },
+    ...{ acceptedMs: 0, crashes: 0, replays: 0 },
+    ...more,
+  },
+];
+
+/** As so many creations leave it, 20 minutes after each other. */
+const fill = async (count: number, more: Partial<Field> = {}): Promise<void> => {
+  const empty: Item = {
+    ...{ claimId: 'c', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: '', fields: {}, seen: {} },
+  };
+  await table().claim(resource, empty, { mustBeKnown: false });
+  const fields = Object.fromEntries(Array.from({ length: count }, (_, at) => creation(at, more)));
+  expect(await table().replace(resource, { expected: empty, next: { ...empty, fields } })).toBe(true);
+};
+
+describe('whatever a message says of itself', () => {
+  test('30 creations with sources of 2,000 characters, refused with long words, leave an item of 40 KB at most', async () => {
+    const refusal = JSON.stringify({ message: 'r'.repeat(580) });
+    for (let at = 0; at < 30; at += 1) {
+      const verdict = await attempt(
+        await create({ id: `${at}`.repeat(100), source: long }),
+        'unknown',
+        refusal,
+      );
+      expect(verdict.kind).toBe('send');
+    }
+    expect(bytesOf(await rawItem())).toBeLessThan(40 * 1024);
+    nowMs += hour;
+    expect((await attempt(await update(5001, { id: 'u' }))).kind).toBe('send');
+  });
+
+  test('a grade with the longest identity and sequence is within one write unit', async () => {
+    const data = { orgUnitId, gradeObjectId: 5001, userId: 301, grade: { type: 'numeric', points: 1 } };
+    const given = { id: 'ü'.repeat(256), source: long, sequence: '9'.repeat(256) };
+    const entry = await entryFor(
+      gradePush.integration,
+      { ...data, comments: 'a', privateComments: 'b' },
+      given,
+    );
+    resource = entry.resource;
+    await attempt(entry);
+    expect(bytesOf(await rawItem())).toBeLessThanOrEqual(2_048);
+  });
+
+  test('is no name of an attribute', async () => {
+    for (const id of ['a', '1', '%5C'])
+      for (const source of ['b', '\\\\', long]) await attempt(await create({ id, source }));
+    const names = Object.keys(await rawItem()).filter((name) => /^[vs]_/.test(name));
+    expect(names).toHaveLength(18);
+    for (const name of names) expect(name).toMatch(/^[vs]_created\/[0-9a-f]{32}$/);
+  });
+
+  test('still orders: by time, and by the beginning of a long sequence', async () => {
+    const at = (minute: number, sequence: string, id: string) => ({
+      ...{ sequence, id, source: long, time: `2026-11-23T11:0${minute}:00Z` },
+    });
+    expect((await attempt(await update(5001, at(1, '2'.repeat(200), 'a')))).kind).toBe('send');
+    expect((await attempt(await update(5001, at(1, '3'.repeat(200), 'b')))).kind).toBe('send');
+    nowMs += 2 * hour;
+    expect((await attempt(await update(5001, at(1, '2'.repeat(200), 'c')))).kind).toBe('superseded');
+    expect((await attempt(await update(5001, at(0, '9'.repeat(200), 'd')))).kind).toBe('superseded');
+    expect((await attempt(await update(5001, at(2, '1', 'e')))).kind).toBe('send');
+  });
+});
+
+describe('an item that is full', () => {
+  test.each([
+    ['of what was done', {}, 0],
+    ['of what has no outcome', { outcome: 'unknown' as const, claimedMs: start - 2 * hour }, 230],
+  ])(
+    '%s takes no creation and no change of something else, and says how much it holds',
+    async (_, more, open) => {
+      await fill(open || 1_300, more);
+      const full = { kind: 'full', fields: open || 1_300, open };
+      for (const entry of [await create({ id: 'one more' }), await update(5001, { id: 'u' })])
+        expect(await attempt(entry)).toEqual(full);
+      expect(bytesOf(await rawItem())).toBeLessThan(1.3 * most);
+      expect(Object.values((await table().read(resource))?.fields ?? {})).toHaveLength(open || 1_300);
+    },
+  );
+
+  test('is one before it holds what DynamoDB takes, however its claims end', async () => {
+    await fill(180, { outcome: 'unknown', claimedMs: start - 2 * hour, refusal: 'r'.repeat(600) });
+    let kind = '';
+    for (let at = 0; at < 200 && kind !== 'full'; at += 1)
+      ({ kind } = await attempt(await create({ id: `${at}`, source: long }), 'unknown', 'r'.repeat(600)));
+    expect(kind).toBe('full');
+    expect(bytesOf(await rawItem())).toBeLessThanOrEqual(most);
+  });
+
+  test('still knows what was done, and takes what it has already', async () => {
+    const given = { id: 'known' };
+    await attempt(await create(given));
+    const [[field, state]] = Object.entries((await table().read(resource))?.fields ?? {}) as [
+      [string, Field],
+    ];
+    const item = (await table().read(resource)) as Item;
+    const others = Object.fromEntries(Array.from({ length: 1_300 }, (_, at) => creation(at)));
+    await table().replace(resource, {
+      expected: item,
+      next: { ...item, fields: { ...others, [field]: state } },
+    });
+    expect((await attempt(await create(given))).kind).toBe('duplicate');
+    expect((await attempt(await create({ id: 'one more' }))).kind).toBe('full');
+    expect((await attempt(await create(given))).kind).toBe('duplicate');
+  });
+
+  test('makes room for a replay by which somebody says that he has looked: its older half is forgotten', async () => {
+    await fill(1_300);
+    expect((await attempt(await create({ id: 'one more' }))).kind).toBe('full');
+    expect((await attempt(await create({ id: 'one more', replay: true }))).kind).toBe('send');
+    expect(bytesOf(await rawItem())).toBeLessThan(0.6 * most);
+    const left = (await table().read(resource))?.fields ?? {};
+    expect(left[creation(1_299)[0]]).toBeDefined();
+    expect(left[creation(1)[0]]).toBeUndefined();
+    expect((await attempt(await create({ id: 'another' }))).kind).toBe('send');
+    expect((await attempt(await create({ id: 'one more' }))).kind).toBe('duplicate');
+  });
+
+  test('forgets by itself what is older than 35 days', async () => {
+    await fill(1_300);
+    nowMs += 20 * 24 * hour;
+    expect((await attempt(await create({ id: 'later', time: '2026-12-13T11:00:00Z' }))).kind).toBe('send');
+  });
+});
+
+describe('an item as it was written before names and versions were bounded', () => {
+  const legacy = (message: Message<unknown>, more: object = {}): Record<string, string> => {
+    const field = `created/${identityOf(message)}`;
+    const name = field.length > 512 ? `created/${hash('sha256', field, 'base64url')}` : field;
+    const state = { messageId: 'before', claimedMs: start - hour, outcome: 'done', once: true, ...more };
+    return { [`v_${name}`]: identityOf(message), [`s_${name}`]: JSON.stringify(state) };
+  };
+  const data = () => ({ orgUnitId, name: 'HW', type: 'numeric', maxPoints: 9 });
+
+  test.each([
+    ['a short source', '/sis'],
+    ['one that was written as it is', 'https://sis.example.edu/ä b'],
+    ['a long one', long],
+  ])('knows what was created for %s', async (_, source) => {
+    const given = { id: 'a', source };
+    await putRaw(legacy(messageOf(gradeObjectCreate.integration, data(), given)));
+    expect(await attempt(await create(given))).toEqual({ kind: 'duplicate', of: 'before' });
+    expect((await attempt(await create({ ...given, id: 'b' }))).kind).toBe('send');
+    expect((await attempt(await create(given))).kind).toBe('duplicate');
+    expect((await attempt(await create({ ...given, id: 'b' }))).kind).toBe('duplicate');
+    expect(Object.keys(await rawItem()).filter((name) => name.startsWith('v_'))).toHaveLength(2);
+  });
+
+  test('looks for what was created and left no outcome', async () => {
+    const given = { id: 'a', source: long };
+    const open = { outcome: 'unknown', claimedMs: start - 2 * hour };
+    await putRaw(legacy(messageOf(gradeObjectCreate.integration, data(), given), open));
+    expect(await attempt(await create(given))).toMatchObject({
+      kind: 'send',
+      unresolved: { decided: false },
+    });
+  });
+
+  test('keeps the order of changes by messages of long names, and knows each of them', async () => {
+    const change = { orgUnitId, gradeObjectId: 5001, type: 'numeric', name: 'HW' };
+    const given = { id: 'i'.repeat(256), source: long, sequence: '7'.repeat(250) };
+    const version = versionOf(messageOf(gradeObjectUpdate.integration, change, given), 'grade-object-update');
+    const state = { messageId: 'before', claimedMs: start - 2 * hour, outcome: 'done' };
+    const before = { 'v_object/5001/Name': version, 's_object/5001/Name': JSON.stringify(state) };
+    await putRaw(before);
+    expect((await attempt(await update(5001, given))).kind).toBe('duplicate');
+    expect((await attempt(await update(5001, { ...given, id: 'o', sequence: '6' }))).kind).toBe('superseded');
+    expect((await attempt(await update(5001, { ...given, id: 'o', sequence: '8'.repeat(250) }))).kind).toBe(
+      'send',
+    );
+  });
+
+  test('that has no byte left for one more has room: what is read of it is short', async () => {
+    const given = (at: number) => ({ id: 'a', source: `${at}`.padEnd(2_048, 'ü') });
+    const many = Array.from({ length: 30 }, (_, at) =>
+      legacy(messageOf(gradeObjectCreate.integration, data(), given(at)), {
+        claimedMs: start - at * 24 * hour,
+      }),
+    );
+    const attributes = Object.assign({}, ...many);
+    await putRaw(attributes);
+    const left = 400 * 1024 - bytesOf(await rawItem());
+    await putRaw({ ...attributes, filled: 'f'.repeat(left - 100) });
+    expect((await attempt(await create({ id: 'b' }))).kind).toBe('send');
+    expect(bytesOf(await rawItem())).toBeLessThan(20 * 1024);
+    expect((await attempt(await create(given(29)))).kind).toBe('duplicate');
+  });
+});
