@@ -3,6 +3,9 @@ import { readMessageJson } from './json.ts';
 /** A file in a bucket, which may hold events. */
 export type NamedObject = { bucket: string; key: string; versionId: string | undefined };
 
+/** S3 names one file in each notice. What names more is written by others, and each file may hold half a million events. */
+const maxObjects = 20;
+
 /** Which service put the event into its own message. */
 export type Envelope = 'SNS' | 'EventBridge';
 
@@ -95,7 +98,8 @@ const isOfBucket = (record: unknown): record is { eventName: unknown; s3: unknow
 };
 
 const noticeOf = (entries: Entry[]): Unwrapped => {
-  const objects: NamedObject[] = [];
+  // A file that is named again is read once.
+  const objects = new Map<string, NamedObject>();
   for (const { name, file, isEncoded } of entries) {
     if (typeof name !== 'string' || !/^(ObjectCreated:|Object Created$)/.test(name))
       return { problem: 'is a notice of S3 that names no new object' };
@@ -106,9 +110,14 @@ const noticeOf = (entries: Entry[]): Unwrapped => {
     if (typeof bucketName !== 'string' || !read)
       return { problem: 'is a notice of S3 that names no bucket and key' };
     const isVersion = typeof version === 'string' && version !== '' && version !== 'null';
-    objects.push({ bucket: bucketName, key: read, versionId: isVersion ? version : undefined });
+    const named = { bucket: bucketName, key: read, versionId: isVersion ? version : undefined };
+    objects.set(JSON.stringify(named), named);
+    if (objects.size > maxObjects)
+      return {
+        problem: `is a notice of S3 that names more than ${maxObjects} files in Records: send several notices`,
+      };
   }
-  return { objects };
+  return { objects: [...objects.values()] };
 };
 
 /** S3 writes a key as in a form's answer. */

@@ -44,6 +44,8 @@ const placeSchema = z.object({
   line: z.int().positive(),
   isList: z.boolean(),
   sent: z.int().nonnegative(),
+  /** Of the files before it. */
+  sentBefore: z.int().nonnegative().default(0),
   /** Of what was not sent: how many, and the first of them. */
   unsent: z.int().nonnegative(),
   problem: z.string().max(200),
@@ -53,7 +55,7 @@ type Progress = z.infer<typeof placeSchema>;
 
 const begun: Progress = {
   ...{ file: 0, etag: '', byte: 0, line: 1, isList: false },
-  ...{ sent: 0, unsent: 0, problem: '' },
+  ...{ sent: 0, sentBefore: 0, unsent: 0, problem: '' },
 };
 
 /** So many messages, or so many bytes of them, are held and sent together. */
@@ -73,18 +75,20 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
     for (const object of objects) checkPlace(object, options);
     const { [placeAttribute]: told, ...given } = attributesOf(record);
     const { [historyAttribute]: _, ...attributes } = carriedOf(given);
-    const from = placeSchema.safeParse(jsonIn(told?.StringValue ?? '')).data ?? begun;
+    const place = placeSchema.safeParse(jsonIn(told?.StringValue ?? '')).data;
+    const from = place && place.file < objects.length ? place : begun;
     let sent = 0;
     for (const [at, object] of [...objects.entries()].slice(from.file)) {
       const file = await openStored(object, {
         ...{ client: await options.s3(), signal, timeoutMs: options.timeoutMs },
         ...{ maximumBytes: options.maximumBytes, from: at === from.file ? from : undefined },
       });
-      const progress = file.start === 0 ? { ...begun, file: at, etag: file.etag } : from;
+      const sentBefore = from.sentBefore + sent;
+      const progress = file.start === 0 ? { ...begun, file: at, etag: file.etag, sentBefore } : from;
       const ended = await sendFile(file, progress, { ...options, attributes, signal, untilMs });
       if (!ended.isWhole) {
-        const place = { DataType: 'String', StringValue: JSON.stringify(ended.progress) };
-        await send([{ body: record.body, attributes: { ...attributes, [placeAttribute]: place } }], signal);
+        const there = { DataType: 'String', StringValue: JSON.stringify(ended.progress) };
+        await send([{ body: record.body, attributes: { ...attributes, [placeAttribute]: there } }], signal);
         return `${ended.progress.sent} events of ${file.name} were sent to the queue of ${functionName}; a further message goes on with it`;
       }
       if (ended.progress.unsent > 0) throw someUnsent(file, ended.progress);
@@ -130,9 +134,9 @@ const sendFile = async (
     if ('problem' in read) {
       progress.unsent += 1;
       progress.problem ||= `line ${each.line} ${read.problem}`.slice(0, 200);
-    } else if (progress.sent + messages.length === maximumEvents) {
+    } else if (progress.sentBefore + progress.sent + messages.length === maximumEvents) {
       await flush();
-      throw tooMany(file, maximumEvents);
+      throw tooMany(file, { maximumEvents, isOfSeveral: progress.sentBefore > 0 });
     } else {
       messages.push(read.message);
       bytes += read.message.body.length;
@@ -186,10 +190,13 @@ const checkPlace = (object: NamedObject, { bucket, functionName }: FanOutOptions
   );
 };
 
-const tooMany = ({ name }: StoredFile, maximumEvents: number): MessageFailure =>
+const tooMany = (
+  { name }: StoredFile,
+  { maximumEvents, isOfSeveral }: { maximumEvents: number; isOfSeveral: boolean },
+): MessageFailure =>
   new MessageFailure(
     'rejected',
-    `${name} holds more than ${maximumEvents} events: the first ${maximumEvents} were sent`,
+    `${name} ${isOfSeveral ? 'and the files that the notice names before it hold' : 'holds'} more than ${maximumEvents} events: the first ${maximumEvents} were sent`,
     {
       remedy:
         'Split the file into smaller ones and put them there, then discard this letter: what was sent already is a duplicate then. Or raise EVENTS_FILE_MAXIMUM and replay.',

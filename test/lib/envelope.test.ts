@@ -68,6 +68,23 @@ describe('files that S3 has written are named', () => {
         { bucket: 'other', key: 'b', versionId: undefined },
       ],
     }));
+  test('once each, however often one notice names them', () => {
+    const again = Array.from({ length: 500 }, () => ({ key: 'a' }));
+    expect(read(noticeOf(...again, { key: 'b' }, { key: 'a', versionId: 'v1' }))).toEqual({
+      objects: [
+        { bucket: 'files', key: 'a', versionId: undefined },
+        { bucket: 'files', key: 'b', versionId: undefined },
+        { bucket: 'files', key: 'a', versionId: 'v1' },
+      ],
+    });
+  });
+  test('20 of one notice at most: of more, none is read', () => {
+    const many = Array.from({ length: 21 }, (_, at) => ({ key: `${at}` }));
+    expect(read(noticeOf(...many.slice(1)))).toMatchObject({ objects: { length: 20 } });
+    expect(read(noticeOf(...many))).toEqual({
+      problem: 'is a notice of S3 that names more than 20 files in Records: send several notices',
+    });
+  });
 });
 
 test.each([testOfS3, inTopic(testOfS3)])('a try of S3 holds nothing', (body) =>

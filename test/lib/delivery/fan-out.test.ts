@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { SQSRecord } from 'aws-lambda';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Outgoing } from '../../../lib/aws/sqs-limits.ts';
 import { createFanOut, placeAttribute } from '../../../lib/delivery/fan-out.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
@@ -143,4 +143,56 @@ test('a large file is held in small parts', async () => {
   });
   await fanOut([objectOf('large')], { record: recordOf(), signal, untilMs: 1 });
   expect(most).toBeLessThan(6 * 1024 ** 2);
+});
+
+describe('what one notice may cause', () => {
+  const limited = (sent: string[], untilMs: number) => {
+    const queue = [recordOf()];
+    const fanOut = createFanOut({
+      ...{ bucket, functionName: 'try-out', s3: async () => s3, nowMs: () => 0 },
+      ...{ timeoutMs: 5_000, maximumBytes: 100_000_000, maximumEvents: 500 },
+      send: async (messages) => {
+        for (const { body, attributes } of messages)
+          if (body === 'the notice') queue.push(recordOf(attributes));
+          else sent.push(body);
+      },
+    });
+    return async (keys: string[]) => {
+      for (let record = queue.shift(); record; record = queue.shift())
+        await fanOut(keys.map(objectOf), { record, signal, untilMs });
+    };
+  };
+
+  test.each([
+    ['by one message', 1],
+    ['by many, each of which goes on with it', 0],
+  ])('is as many events as one file may have, of all its files together, sent %s', async (_, untilMs) => {
+    for (const key of ['first', 'second', 'third']) await put(`events/try-out/${key}`, lines(200).join('\n'));
+    const sent: string[] = [];
+    await expect(limited(sent, untilMs)(['first', 'second', 'third'])).rejects.toMatchObject({
+      kind: 'rejected',
+      message: expect.stringMatching(
+        /third\S* and the files that the notice names before it hold more than 500 events: the first 500 were sent$/,
+      ),
+    });
+    expect(sent).toEqual([...lines(200), ...lines(200), ...lines(100)]);
+  });
+
+  test('goes on from its beginning where a message says that it ended behind its last file', async () => {
+    await put('events/try-out/one', lines(2).join('\n'));
+    const place = JSON.stringify({
+      file: 7,
+      etag: '',
+      byte: 0,
+      line: 1,
+      isList: false,
+      sent: 0,
+      unsent: 0,
+      problem: '',
+    });
+    const { sent } = await workedOff(['one'], {
+      [placeAttribute]: { DataType: 'String', StringValue: place },
+    });
+    expect(sent).toEqual(lines(2));
+  });
 });
