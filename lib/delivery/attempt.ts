@@ -46,8 +46,11 @@ type Result =
   | { outcome: 'superseded' }
   /** `of`: SQS' id of the message that it is a copy of. */
   | { outcome: 'duplicate'; of: string | undefined }
-  /** The function died on it or beside it: nothing was done, try again when nothing else of the batch is under way. */
-  | { outcome: 'isolate' }
+  /**
+   * The function died on it or beside it, or may: nothing was done, try again when nothing else of the batch is under way. `died`: so often,
+   * as far as it was counted.
+   */
+  | { outcome: 'isolate'; died?: number }
   | NotDone;
 
 export type Received = { record: SQSRecord; delivery: Delivery };
@@ -234,8 +237,9 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
     case 'full':
       return failed({ failure: failureOf(noRoom(verdict)) }, task);
     case 'crashed':
+      return failed({ failure: failureOf(crashed) }, task);
     case 'outdated':
-      return failed({ failure: failureOf(new MessageFailure(verdict.kind, whyParked[verdict.kind])) }, task);
+      return failed({ failure: failureOf(outdated) }, task);
     case 'duplicate':
       return { outcome: verdict.kind, of: verdict.of };
     default:
@@ -243,10 +247,15 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
   }
 };
 
-const whyParked = {
-  crashed: 'The function died three times while it handled this message',
-  outdated: 'The message is older than what the ledger remembers: something newer may have been done since',
-} as const;
+export const crashed = new MessageFailure(
+  'crashed',
+  'The function died three times while it handled this message',
+);
+
+const outdated = new MessageFailure(
+  'outdated',
+  'The message is older than what the ledger remembers: something newer may have been done since',
+);
 
 /** Nothing was sent. A replay says that somebody has looked, so the ledger may forget. */
 const noRoom = ({ fields, open }: Full): MessageFailure =>

@@ -1,7 +1,8 @@
-import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { Integration } from '../integration.ts';
 import type { Claim } from '../ledger/ledger.ts';
 import { type Invocation, lastBeginMs, type Settlement } from './attempt.ts';
+import { isLarge } from './deaths.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
 import { settle } from './settle.ts';
 import { attemptsOf } from './sqs-delivery.ts';
@@ -23,8 +24,7 @@ export const handlerOf =
     // are done: their successes are written before the first of these starts, and each one's before the next.
     const alone = { ...invocation, isolated: true, turnsUntilMs: lastBeginMs(invocation) };
     let done = claimsOf(settlements);
-    for (const [at, record] of event.Records.entries()) {
-      if (settlements[at]?.outcome !== 'isolate') continue;
+    for (const { at, record } of inOrder(event.Records, settlements)) {
       await ledger?.confirm(done);
       const settlement = await settle(integration, record, alone);
       settlements[at] = settlement;
@@ -43,6 +43,17 @@ export const handlerOf =
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 
+/** Those to go alone. Whatever kills the function again takes as few as possible with it: those that may be it are the last. */
+const inOrder = (records: readonly SQSRecord[], settlements: readonly Settlement[]) =>
+  records
+    .flatMap((record, at) => {
+      const settlement = settlements[at];
+      return settlement?.outcome === 'isolate' ? [{ at, record, died: settlement.died ?? 0 }] : [];
+    })
+    .sort((one, other) => one.died - other.died || lengthOf(one.record) - lengthOf(other.record));
+
+const lengthOf = ({ body }: SQSRecord): number => (typeof body === 'string' ? body.length : 0);
+
 const begin = (services: Services, context: Context, { Records }: SQSEvent): Invocation => {
   const { observe, limits, nowMs } = services;
   observe.begin(context.awsRequestId);
@@ -56,8 +67,8 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
   const deadlineMs = nowMs() + leftMs;
   const lastMs = lastBeginMs({ services, deadlineMs });
   // Those that may have to go alone come after all others, and need time to wait for turns as well.
-  const someReturned = Records.some((record) => attemptsOf(record) > 1);
-  const turnsUntilMs = someReturned ? (nowMs() + lastMs) / 2 : lastMs;
+  const someAlone = Records.some((record) => attemptsOf(record) > 1 || isLarge({ record }));
+  const turnsUntilMs = someAlone ? (nowMs() + lastMs) / 2 : lastMs;
   return { services, deadlineMs, turnsUntilMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
 };
 

@@ -10,7 +10,7 @@ type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 export const report = (
   settlement: Settled,
   { record, delivery }: Received,
-  { services, asService }: { services: Services; asService: boolean },
+  { services, asService, isUnread }: { services: Services; asService: boolean; isUnread: boolean },
 ): void => {
   const { outcome, calls, eventId, turnMs } = settlement;
   const failure = 'failure' in settlement ? settlement.failure : undefined;
@@ -30,7 +30,7 @@ export const report = (
     outcome,
     messageId: record.messageId,
     // Of a message that is not valid, the producer still wants to know which it was.
-    eventId: eventId ?? eventIdIn(record.body),
+    eventId: eventId ?? (isUnread ? undefined : eventIdIn(record.body)),
     kind: failure?.kind,
     reason,
     operation: failure?.operation ?? last?.call,

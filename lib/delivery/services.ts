@@ -19,6 +19,7 @@ import { createIncidents, type Incidents } from '../telemetry/incidents.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
 import { createPaceUse, type PaceUseRecord } from '../telemetry/pace-use.ts';
 import type { BackoffLimits } from './backoff.ts';
+import { createDeaths, type Deaths } from './deaths.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import { createLetterStore } from './oversized-letters.ts';
 import { createQueues, type Queues } from './queues.ts';
@@ -35,6 +36,8 @@ export type Services = {
   digest: Digest | undefined;
   /** Undefined where no table is configured, too. */
   incidents?: Incidents | undefined;
+  /** Undefined where no table is configured, too: then what kills its function takes others with it. */
+  deaths?: Deaths | undefined;
   /** Tells operators of letters and of what waits; undefined where no table is configured. */
   desk?: DeskNotes | undefined;
   /** Tells how much the function calls of what the platform grants. */
@@ -160,7 +163,10 @@ const tableServicesOf = ({
   observe,
   platform,
   secretsManager,
-}: TableOptions): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'paceUse' | 'desk' | 'warm'> => {
+}: TableOptions): Pick<
+  Services,
+  'ledger' | 'digest' | 'deaths' | 'incidents' | 'paceUse' | 'desk' | 'warm'
+> => {
   const { LEDGER_TABLE: table, LEDGER_KEY_SECRET: secret } = settings;
   const desk =
     settings.DESK_TABLE === undefined
@@ -191,6 +197,7 @@ const tableServicesOf = ({
       warn,
       nowMs: Date.now,
     }),
+    deaths: createDeaths({ ...access, function: functionName, warn }),
     digest: secret === undefined ? undefined : createDigest({ client: secretsManager, secret, warn }),
     incidents: createIncidents({
       ...access,

@@ -1,14 +1,15 @@
 import type { SQSRecord } from 'aws-lambda';
 import type { DeadLetter } from '../dead-letter.ts';
-import type { Failure } from '../failure.ts';
+import { type Failure, failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
-import { withoutFields } from '../redaction/letter-body.ts';
-import { attempt, type Invocation, type Received, type Settlement } from './attempt.ts';
+import { unread, withoutFields } from '../redaction/letter-body.ts';
+import { attempt, crashed, type Invocation, type Received, type Settlement } from './attempt.ts';
+import { isLarge, isSuspect, maxDeaths } from './deaths.ts';
 import { deskNoteOf } from './desk-note.ts';
 import { resourceIn } from './ledger-entry.ts';
 import { report } from './report.ts';
 import { attributesOf, deliveryOf } from './sqs-delivery.ts';
-import { afterUnwrittenLetter } from './wait-or-park.ts';
+import { afterFailure, afterUnwrittenLetter } from './wait-or-park.ts';
 
 /**
  * Brings one record to its outcome and never throws. A message that waits or is to be isolated must stay on its queue; any
@@ -19,21 +20,61 @@ export const settle = async <Data>(
   record: SQSRecord,
   invocation: Invocation,
 ): Promise<Settlement> => {
-  const { services } = invocation;
-  const received = { record, delivery: deliveryOf(record, services.nowMs()) };
-  let settlement = await attempt(integration, received, invocation);
+  const { deaths, limits, nowMs } = invocation.services;
+  const received = { record, delivery: deliveryOf(record, nowMs()) };
+  const settled = async (): Promise<Settlement> =>
+    ended(integration, received, {
+      settlement: await attempt(integration, received, invocation),
+      invocation,
+    });
+  if (deaths === undefined || !isSuspect(received, limits)) return settled();
+  const { messageId } = record;
+  try {
+    const died = invocation.isolated ? 0 : await deaths.of(messageId);
+    const unread = { eventId: undefined, calls: [], turnMs: 0 };
+    if (died !== undefined && died >= maxDeaths) {
+      const settlement = { ...unread, outcome: 'parked' as const, failure: failureOf(crashed) };
+      return ended(integration, received, { settlement, invocation, isUnread: true });
+    }
+    // After all others, and those that have killed the function before come last.
+    if (died !== 0 || (isLarge(received) && !invocation.isolated))
+      return { ...unread, outcome: 'isolate', died: died ?? 0 };
+    await deaths.begins(messageId);
+  } catch (error) {
+    const settlement = {
+      ...{ eventId: undefined, calls: [], turnMs: 0 },
+      ...afterFailure({ failure: failureOf(error) }, received.delivery, limits),
+    };
+    return ended(integration, received, { settlement, invocation, isUnread: true });
+  }
+  const settlement = await settled();
+  await deaths.ended(messageId);
+  return settlement;
+};
+
+/** `isUnread`: nobody must look into the message, as that may have killed the function. */
+type Ended = { settlement: Settlement; invocation: Invocation; isUnread?: boolean };
+
+/** Writes the letter of a message that is parked, and tells what has become of it. */
+const ended = async <Data>(
+  integration: Integration<Data>,
+  received: Received,
+  { settlement: given, invocation: { services }, isUnread = false }: Ended,
+): Promise<Settlement> => {
+  const { record } = received;
+  let settlement = given;
   if (settlement.outcome === 'parked') {
     const { failure, eventId, ids } = settlement;
     try {
       const about = {
         failure: ids ? { ...failure, ids } : failure,
-        isValid: eventId !== undefined,
-        lastMs: services.nowMs(),
+        ...{ isValid: eventId !== undefined, isUnread, lastMs: services.nowMs() },
       };
       const letter = letterFor(integration, received, about);
-      await services.desk?.parks(record.messageId, letter, {
-        resource: resourceIn(integration, record.body, { nowMs: received.delivery.startedMs, ids }),
-      });
+      const resource = isUnread
+        ? undefined
+        : resourceIn(integration, record.body, { nowMs: received.delivery.startedMs, ids });
+      await services.desk?.parks(record.messageId, isUnread ? { ...letter, body: '' } : letter, { resource });
       await services.queues.park(letter);
     } catch (unwritten) {
       const waiting = afterUnwrittenLetter({ failure, unwritten }, received.delivery, services.limits);
@@ -41,8 +82,9 @@ export const settle = async <Data>(
     }
   }
   if (settlement.outcome !== 'isolate') {
-    report(settlement, received, { services, asService: integration.actor === undefined });
-    const note = services.desk && deskNoteOf(integration, received, settlement);
+    const asService = integration.actor === undefined;
+    report(settlement, received, { services, asService, isUnread });
+    const note = services.desk && !isUnread && deskNoteOf(integration, received, settlement);
     if (note) services.desk?.heard(note);
   }
   return settlement;
@@ -54,9 +96,16 @@ const withheldRemedy =
 const letterFor = (
   { name, forbidden }: { name: string; forbidden?: readonly string[] },
   { record, delivery }: Received,
-  { failure, isValid, lastMs }: { failure: Failure; isValid: boolean; lastMs: number },
+  {
+    failure,
+    isValid,
+    isUnread,
+    lastMs,
+  }: { failure: Failure; isValid: boolean; isUnread: boolean; lastMs: number },
 ): DeadLetter => {
-  const { body, fields, isWithheld } = withoutFields(record.body, forbidden, isValid);
+  const { body, fields, isWithheld } = isUnread
+    ? unread(record.body, forbidden)
+    : withoutFields(record.body, forbidden, isValid);
   const masked =
     fields.length === 0
       ? failure.remedy

@@ -29,11 +29,17 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
   };
 };
 
+/** The same of a message into which nobody may look, as its function died of that. */
+export const unread = (body: string, names: readonly string[] = []): Masked =>
+  names.length === 0
+    ? { body, fields: [] }
+    : { body: withheldBody(body, 'cannot be searched for it'), fields: [], isWithheld: true };
+
 /** What the letter of a message tells in the place of the message. */
-export const withheldBody = (body: string): string => {
+export const withheldBody = (body: string, why = 'is too large to look for it'): string => {
   const id = topTextIn(body, 'id');
   return JSON.stringify({
-    withheld: 'The message may hold a secret, and is too large to look for it',
+    withheld: `The message may hold a secret, and ${why}`,
     bytes: Buffer.byteLength(body),
     ...(id !== undefined && id.length <= maxIdLength && { id: id.toWellFormed() }),
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { DurableOptions } from './durable-executions.ts';
-import { type FunctionProcess, startProcess, type Watchdog } from './lambda-process.ts';
+import { type FunctionProcess, memoryMbOf, startProcess, type Watchdog } from './lambda-process.ts';
 import { type InvokeResult, type RuntimeError, startRuntimeApi } from './lambda-runtime-api.ts';
 
 export type FunctionConfiguration = {
@@ -12,6 +12,7 @@ export type FunctionConfiguration = {
   env: Record<string, string>;
   timeoutMs: number;
   maximumConcurrency: number;
+  /** A process that takes more is ended, as Lambda does. */
   memoryMb?: number;
   awsRuntime?: boolean;
   /** Its invocations are executions that the engine carries on. */
@@ -40,6 +41,8 @@ type Invocation = {
 /** What Lambda gives a function to load; a slower one loads a second time, within the time of its first invocation. */
 const initTimeoutMs = 10_000;
 
+const memoryLookMs = 100;
+
 /** One process that runs a function's invocations one after the other, and the Runtime API that it alone speaks to. */
 export function startContainer({ name, configuration, freeze, watchdog, onLog }: ContainerOptions) {
   const {
@@ -54,6 +57,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
   let state: 'loading' | 'idle' | 'busy' | 'ended' = 'loading';
   let invocation: Invocation | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let memoryTimer: NodeJS.Timeout | undefined;
   let initError: RuntimeError | undefined;
 
   const api = startRuntimeApi({
@@ -63,6 +67,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
       running = startProcess({
         taskRoot,
         awsRuntime,
+        memoryMb: configuration.memoryMb,
         env: { ...env, ...lambdaVariables(name, configuration), ...variables },
         temporary: watchdog.temporary,
         onLog,
@@ -89,6 +94,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
     state = 'busy';
     next.delivered = true;
     endAfter(timeoutMs);
+    if (configuration.memoryMb !== undefined) watchMemory(configuration.memoryMb);
     if (freeze) running?.signal('SIGCONT');
     api.deliver({ id: next.id, event: next.event, deadlineMs: Date.now() + timeoutMs, arn });
   }
@@ -100,6 +106,13 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
       if (invocation) invocation.result ??= failure('Sandbox.Timedout', message);
       end();
     }, ms);
+  }
+
+  function watchMemory(memoryMb: number) {
+    clearInterval(memoryTimer);
+    memoryTimer = setInterval(() => {
+      if ((memoryMbOf(running?.pid ?? 0) ?? 0) > memoryMb) end();
+    }, memoryLookMs);
   }
 
   function onEnd(reason: string) {
@@ -115,6 +128,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
     const done = invocation;
     invocation = undefined;
     clearTimeout(timer);
+    clearInterval(memoryTimer);
     // What the function logged lies in the pipes by now, and reaches onLog within this turn of the event loop.
     setImmediate(() => done?.settle(result));
   }

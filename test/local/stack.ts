@@ -245,6 +245,12 @@ export const settingsAsDeployed = (description: StackDescription, name: string):
 
 type FunctionsOptions = StackOptions & { executions: DurableExecutions };
 
+/** As the function is deployed. */
+function memoryMbIn(template: string, name: string): number {
+  const own = new RegExp(`^  ${name}:\\n(?:    .*\\n)*?    memorySize: (\\d+)`, 'm').exec(template);
+  return Number((own ?? /^ {2}memorySize: (\d+)/m.exec(template))?.[1]);
+}
+
 async function startFunctions(description: StackDescription, options: FunctionsOptions): Promise<Lambda> {
   const {
     taskRoot = root,
@@ -255,6 +261,7 @@ async function startFunctions(description: StackDescription, options: FunctionsO
     executions,
   } = options;
   const durable = await durableNames();
+  const template = await readFile(join(root, 'serverless.yml'), 'utf8');
   // Also those that no queue triggers: they wait to be invoked.
   const functions = (await eventNames()).map((name) => [
     name,
@@ -264,6 +271,7 @@ async function startFunctions(description: StackDescription, options: FunctionsO
       env: { ...settingsOf(description, name), ...options.settings },
       // Those that no queue triggers have longer work to do.
       timeoutMs: name in description.queues ? functionTimeoutMs : 6 * functionTimeoutMs,
+      memoryMb: memoryMbIn(template, name),
       maximumConcurrency: containersPerFunction,
       ...(durable.includes(name) && { durable: durableOptionsOf(name) }),
     },

@@ -684,6 +684,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       const keys = statement(of('gradepushRole'), 'dynamodb:UpdateItem').Condition['ForAllValues:StringLike'];
       keys['dynamodb:LeadingKeys'] = ['pace/*'];
     }),
+    mistake('the receipts of other functions', (of) => {
+      const { Statement } = of('gradepushRole').Policies[0].PolicyDocument;
+      const own = Statement.find((each: object) => JSON.stringify(each).includes('receipt/'));
+      own.Condition['ForAllValues:StringLike']['dynamodb:LeadingKeys'] = ['receipt/*'];
+    }),
     mistake('a check that ends incidents', (of) => {
       statement(of('connectioncheckReadsIncidents'), 'dynamodb:GetItem').Action = 'dynamodb:UpdateItem';
     }),

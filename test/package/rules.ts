@@ -1096,9 +1096,11 @@ const kinds = Object.keys(dispositions) as FailureKind[];
 const leadingKeysOf = ({ condition }: Statement): string[] =>
   [condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? '*'].flat();
 
-/** A function writes its own incidents and calls; whoever only tells of them, or compares, reads those of all. */
+/** A function writes its own incidents, calls and receipts; whoever only tells of them, or compares, reads those of all. */
 const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
-  [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`].includes(keys) ||
+  [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`, `receipt/${name}/*`].includes(
+    keys,
+  ) ||
   (name === 'change-poll' && keys === 'changes/*') ||
   (name === 'reconcile' && isReading(keys, actions)) ||
   (['incident/*', 'pace/*', 'paused/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');

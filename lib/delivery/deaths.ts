@@ -1,0 +1,64 @@
+import { errorName } from '../aws/error.ts';
+import { type ItemTable, readItem, updateItem } from '../telemetry/table-items.ts';
+import type { Received } from './attempt.ts';
+import type { Limits } from './services.ts';
+import { waitedMs } from './sqs-delivery.ts';
+
+/**
+ * Counts the receipts of a message that its function did not survive. The ledger counts only those after its claim: what a message holds
+ * may kill the function as soon as it is parsed.
+ */
+export type Deaths = {
+  /** Undefined: no receipt of it was counted yet. @throws where the table cannot be read. */
+  of(messageId: string): Promise<number | undefined>;
+  /** Before anything is made of the message. @throws where the table cannot be written. */
+  begins(messageId: string): Promise<void>;
+  /** Never throws: what is not written counts as one death more. */
+  ended(messageId: string): Promise<void>;
+};
+
+type Options = ItemTable & { function: string; warn(text: string, facts: Record<string, string>): void };
+
+/** Longer than SQS keeps a message. */
+const keptSeconds = 15 * 24 * 3_600;
+
+export const createDeaths = ({ function: name, warn, ...access }: Options): Deaths => {
+  const keyOf = (messageId: string): string => `receipt/${name}/${messageId}`;
+  const count = async (messageId: string, what: 'begun' | 'ended'): Promise<void> => {
+    const expires = Math.floor(access.nowMs() / 1000) + keptSeconds;
+    const abortSignal = AbortSignal.timeout(writingMs);
+    await updateItem({ ...access, abortSignal }, keyOf(messageId), { set: { expires }, add: { [what]: 1 } });
+  };
+  return {
+    of: async (messageId) => {
+      const item = await readItem(access, keyOf(messageId));
+      return item && Number(item.begun ?? 0) - Number(item.ended ?? 0);
+    },
+    begins: (messageId) => count(messageId, 'begun'),
+    ended: (messageId) =>
+      count(messageId, 'ended').catch((error: unknown) =>
+        warn('the end of a receipt could not be written: it counts as a death of the function', {
+          messageId,
+          error: errorName(error),
+        }),
+      ),
+  };
+};
+
+const writingMs = 3_000;
+
+/** So often may the function die on a message, or beside it. */
+export const maxDeaths = 3;
+
+/** In characters. What is smaller takes little memory, whatever it holds. */
+const largeLength = 128 * 1024;
+
+export const isLarge = ({ record: { body } }: Pick<Received, 'record'>): boolean =>
+  typeof body === 'string' && body.length >= largeLength;
+
+/**
+ * Whether the function may have died on it, or may die now. A message that waits comes back sooner than one whose receipt never ended,
+ * which its queue hides for all of its time: so nothing is counted of most that come again.
+ */
+export const isSuspect = (received: Received, { visibilityMs }: Limits): boolean =>
+  isLarge(received) || (received.delivery.attempts > 1 && waitedMs(received.delivery) >= 0.9 * visibilityMs);

@@ -1,0 +1,200 @@
+import type { Context, SQSRecord } from 'aws-lambda';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
+import type { DeadLetter } from '../../../lib/dead-letter.ts';
+import { createDeaths } from '../../../lib/delivery/deaths.ts';
+import { handlerOf } from '../../../lib/delivery/handler.ts';
+import type { Services } from '../../../lib/delivery/services.ts';
+import type { Integration } from '../../../lib/integration.ts';
+import type { MessageReport } from '../../../lib/telemetry/observe.ts';
+import { localClient } from '../../local/aws.ts';
+import { startTables } from '../../local/tables.ts';
+import { freeTurn, unpaced } from '../pace/unpaced.ts';
+
+const minute = 60_000;
+const visibilityMs = 12 * minute;
+
+let server: Awaited<ReturnType<typeof startTables>>;
+let dynamodb: DynamoDb;
+/** The calls of DynamoDB. */
+let calls: string[];
+const nowMs = Date.UTC(2026, 10, 24, 12);
+/** What was parsed, and then run, in its order. */
+let story: string[];
+let reports: MessageReport[];
+let letters: DeadLetter[];
+let tests = 0;
+
+beforeAll(async () => {
+  server = await startTables('ledger');
+  dynamodb = createDynamoDb(localClient(server.url));
+});
+beforeEach(() => {
+  [calls, story, reports, letters] = [[], [], [], []];
+  tests += 1;
+});
+afterAll(() => server.close());
+
+type Data = { say: string };
+
+/** One container of a function; of what it is deadly to run, it dies. */
+const container = (deadly: readonly string[] = [], more: Partial<Integration<Data>> = {}) => {
+  const nothing = () => {};
+  const integration: Integration<Data> = {
+    name: 'try-out',
+    data: z.strictObject({
+      say: z.string().refine((say) => story.push(`read ${say}`) > 0),
+      pad: z.string().optional(),
+    }) as unknown as z.ZodType<Data>,
+    resource: ({ say }) => `try-out/${say}`,
+    ...{ operations: [], repeatable: true },
+    run: async ({ say }) => {
+      story.push(`run ${say}`);
+      if (deadly.includes(say)) await new Promise(nothing);
+    },
+    ...more,
+  };
+  const services = {
+    platform: {
+      pace: {
+        ...unpaced,
+        ask: (_p: unknown, _u: unknown, settle: (asked: object) => void) => settle({ turn: freeTurn }),
+      },
+      for: () => ({}),
+    },
+    queues: { park: async (letter: DeadLetter) => void letters.push(letter), delay: async () => {} },
+    deaths: createDeaths({
+      ...{ function: `try-out-${tests}`, table: 'ledger', nowMs: () => nowMs, warn: nothing },
+      dynamodb: {
+        ...dynamodb,
+        call: (action, ...given) => {
+          calls.push(action);
+          return dynamodb.call(action, ...given);
+        },
+      },
+    }),
+    observe: {
+      ...{ begin: nothing, warn: nothing, call: nothing, turn: nothing, error: nothing, flush: nothing },
+      message: (report: MessageReport) => void reports.push(report),
+    },
+    limits: {
+      ...{ backoff: { minimumSeconds: 5, maximumSeconds: 5 }, attemptTimeoutMs: 1_000, reserveMs: 100 },
+      ...{ maxWaitMs: 24 * 60 * minute, visibilityMs },
+    },
+    nowMs: () => nowMs,
+  } as unknown as Services;
+  const handler = handlerOf(integration, () => services);
+  return (...records: SQSRecord[]) =>
+    handler({ Records: records }, { getRemainingTimeInMillis: () => 60_000 } as Context);
+};
+
+type Receipt = { attempts?: number; waitedMs?: number; pad?: string };
+
+const recordOf = (say: string, { attempts = 1, waitedMs = 0, pad }: Receipt = {}) =>
+  ({
+    messageId: say,
+    receiptHandle: say,
+    eventSourceARN: 'arn:aws:sqs:eu-west-1:1:try-out',
+    body: JSON.stringify({
+      ...{ specversion: '1.0', id: say, source: '/sis', type: 'sis.try-out.v1' },
+      ...{ time: '2026-11-24T10:00:00Z', data: { say, pad } },
+    }),
+    attributes: {
+      SentTimestamp: `${nowMs - waitedMs}`,
+      ApproximateFirstReceiveTimestamp: `${nowMs - waitedMs}`,
+      ApproximateReceiveCount: `${attempts}`,
+    },
+    messageAttributes: {},
+  }) as unknown as SQSRecord;
+
+/** The same after its queue has hidden it so often for all of its time. */
+const backAgain = (say: string, times: number, more: Receipt = {}) =>
+  recordOf(say, { attempts: times + 1, waitedMs: times * visibilityMs, ...more });
+
+/** Has a container begin, which never comes back from what is deadly. */
+const die = async (deadly: string, ...records: SQSRecord[]) => {
+  const deaths = () => story.filter((each) => each === `run ${deadly}`).length;
+  const before = deaths();
+  void container([deadly])(...records);
+  await expect.poll(deaths).toBe(before + 1);
+};
+const runs = () => story.filter((each) => each.startsWith('run')).map((each) => each.slice('run '.length));
+const outcomes = () => reports.map(({ outcome, kind }) => [outcome, kind].filter(Boolean).join(' '));
+const large = { pad: 'p'.repeat(200_000) };
+
+describe('a small message', () => {
+  test('costs no call of DynamoDB with its first receipt, nor where it has only waited', async () => {
+    await container()(recordOf('a'), recordOf('b', { attempts: 5, waitedMs: 10 * minute }));
+    expect([outcomes(), calls]).toEqual([['done', 'done'], []]);
+  });
+
+  test('that comes back so late that the function may have died of it goes alone, once', async () => {
+    await container()(backAgain('a', 1), recordOf('b'));
+    expect(runs()).toEqual(['b', 'a']);
+    expect(calls).toEqual(['GetItem', 'UpdateItem', 'UpdateItem']);
+    story = [];
+    await die('b', backAgain('a', 2), recordOf('b'));
+    await expect.poll(runs).toContain('a');
+  });
+});
+
+test('a large message goes after all others with its first receipt, which is counted before it is read', async () => {
+  await container()(recordOf('a', large), recordOf('b'));
+  expect(story).toEqual(['read b', 'run b', 'read a', 'run a']);
+  expect(calls).toEqual(['GetItem', 'UpdateItem', 'UpdateItem']);
+  story = [];
+  await die('c', recordOf('c', large), recordOf('d'));
+  expect(runs()).toEqual(['d', 'c']);
+});
+
+test('what kills the function again and again is parked unread after three deaths, and its neighbours are done before', async () => {
+  const all = ['a', 'b', 'c', 'd', 'e'];
+  // Nothing is counted yet: with the others.
+  await die('b', ...all.map((say) => recordOf(say)));
+  story = [];
+  const left = new Set(all);
+  for (let times = 1; letters.length === 0 && times < 9; times += 1) {
+    const before = reports.length;
+    const records = [...left].map((say) => backAgain(say, times));
+    if (times === 4) await container(['b'])(...records);
+    else await die('b', ...records);
+    for (const { eventId } of reports.slice(before)) left.delete(eventId ?? '');
+    // With the second receipt each goes by itself, and those behind the deadly one come before it with the third.
+    if (times === 1) expect([...left]).toEqual(['b', 'c', 'd', 'e']);
+    if (times === 2) expect([...left]).toEqual(['b']);
+    if (times < 4) expect(story.filter((each) => each === 'read b')).toHaveLength(times);
+    story = story.filter((each) => each.endsWith(' b'));
+  }
+  expect(story).toEqual(Array(3).fill(['read b', 'run b']).flat());
+  expect(letters).toMatchObject([
+    {
+      body: recordOf('b').body,
+      failure: { kind: 'crashed', message: 'The function died three times while it handled this message' },
+    },
+  ]);
+});
+
+test('a letter of what was not read holds nothing of it where a message may hold a secret', async () => {
+  for (let times = 1; times < 4; times += 1) {
+    await die('a', backAgain('a', times, large));
+  }
+  await container([], { forbidden: ['plainSecret'] })(backAgain('a', 4, large));
+  expect(outcomes()).toEqual(['parked crashed']);
+  const { body = '' } = letters[0] ?? {};
+  expect(JSON.parse(body)).toEqual({
+    withheld: 'The message may hold a secret, and cannot be searched for it',
+    ...{ bytes: recordOf('a', large).body.length, id: 'a' },
+  });
+});
+
+test('while no death can be counted, what may be deadly waits unread, and all else is done', async () => {
+  const answer = await fetch(`${server.url}/_local/faults`, {
+    method: 'POST',
+    body: JSON.stringify({ action: 'GetItem', status: 500, times: 10 }),
+  });
+  expect(answer.status).toBe(204);
+  await container()(recordOf('a', large), recordOf('b'));
+  await fetch(`${server.url}/_local/faults`, { method: 'DELETE' });
+  expect([outcomes().sort(), runs()]).toEqual([['done', 'waiting unavailable'], ['b']]);
+});
