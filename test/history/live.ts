@@ -2,7 +2,7 @@ import type { MessageReport } from '../../lib/telemetry/observe.ts';
 import type { History, Step } from './history.ts';
 import { wrong } from './platform.ts';
 import type { Copy, Letter } from './queue.ts';
-import { createWorld } from './world.ts';
+import { createWorld, timeoutMs } from './world.ts';
 
 /** What has missing or wrong fields: nothing, if all is well; and what was reached on the way. */
 export type Life = { problems: string[]; reached: Set<string> };
@@ -116,7 +116,10 @@ export async function live(history: History): Promise<Life> {
     if (container.batch !== undefined) return;
     const again = batch.filter(({ gone, answered, visibleMs }) => gone || answered || visibleMs > nowMs);
     world.befall(again);
-    for (const { message } of again) handedOutTwice.add(message);
+    for (const copy of again) {
+      handedOutTwice.add(copy.message);
+      copy.againMs.push(nowMs);
+    }
     world.invoke(container, batch);
   };
 
@@ -198,13 +201,13 @@ export async function live(history: History): Promise<Life> {
   };
 
   /**
-   * A second copy of a message that was done must not undo what a person has changed since. What SQS hands out again counts as not
-   * done: it is sent again, by whichever copy.
+   * A second copy of a message that was done must not undo what a person has changed since. A copy that SQS hands out again while
+   * its success is under way, or after it, counts as not done from then on: then the message is sent again, by whichever copy.
    */
   const judgeUndone = ({ thing, message, askedMs, copies }: (typeof platform.acts)[number]) => {
-    if (handedOutTwice.has(message)) return;
     for (const { copy, atMs } of dones) {
       if (copy.message !== message || atMs >= askedMs) continue;
+      if (copy.againMs.some((againMs) => againMs > atMs - timeoutMs && againMs <= askedMs)) continue;
       const changed = platform.changes.some(
         (change) => change.thing === thing && change.atMs > atMs && change.atMs < askedMs,
       );

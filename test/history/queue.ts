@@ -13,6 +13,8 @@ export type Copy = {
   sentMs: number;
   /** When it was received for the first time. */
   firstMs?: number;
+  /** When SQS handed it out although it was in flight, or deleted. */
+  againMs: number[];
   receives: number;
   visibleMs: number;
   gone: boolean;
@@ -46,6 +48,7 @@ export function createQueueModel(stage: Stage) {
         kind,
         sentMs: nowMs,
         receives: 0,
+        againMs: [],
         visibleMs: nowMs,
         gone: false,
         answered: false,

@@ -51,7 +51,8 @@ const silence = {
   count: nothing,
 };
 
-const timeoutMs = 60_000;
+/** Of the functions. */
+export const timeoutMs = 60_000;
 const limits: Services['limits'] = {
   // No jitter, so that a history is the same each time.
   backoff: { minimumSeconds: 10, maximumSeconds: 600, random: () => 0 },
