@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { handlerOf } from '../lib/delivery/handler.ts';
 import { unlessSeen } from '../lib/delivery/read-back.ts';
 import { MessageFailure } from '../lib/failure.ts';
-import type { Integration, IntegrationContext } from '../lib/integration.ts';
+import type { Integration, IntegrationContext, Shown } from '../lib/integration.ts';
 import { platformId } from '../lib/message.ts';
 import { grade } from '../lib/message-fields/grade.ts';
 import { comparableText } from '../lib/platform/core/rich-text.ts';
@@ -24,6 +24,21 @@ const wanted = ({ grade, comments, privateComments }: Data): Record<string, stri
 
 const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
   grades.readGrade(platform, ids, grade.value.GradeObjectType);
+
+/** As the effect that is wanted is digested. A grade that is not there may be one that a replica does not know yet. */
+const comparable = (value: grades.ReadGrade | undefined): Shown => {
+  if (value === undefined)
+    return { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN };
+  const { grade, comments, privateComments, changedMs } = value;
+  return {
+    fields: {
+      grade: grade && JSON.stringify(grade),
+      comments: comparableText(comments),
+      privateComments: privateComments === undefined ? undefined : comparableText(privateComments),
+    },
+    changedMs,
+  };
+};
 
 const notShown = (what: string, remedy: string) =>
   new MessageFailure('rejected', `The platform does not show ${what} of this grade`, { remedy });
@@ -69,6 +84,7 @@ export const integration: Integration<Data> = {
     const takes = (field: string) => context.fields.includes(field);
     const isWhole = takes('grade') && takes('comments') && takes('privateComments');
     const kept = isWhole ? undefined : await shown(given, context);
+    if (!isWhole) await context.mustBeCurrent(comparable(kept));
     // Where there is no grade yet, there is no comment either.
     const before = kept ?? { grade: undefined, comments: '', privateComments: '' };
     const grade = takes('grade') ? given.grade.value : before.grade;
@@ -94,14 +110,7 @@ export const integration: Integration<Data> = {
     wanted,
     shown: async (given, context) => {
       const value = await shown(given, context);
-      if (value === undefined) return undefined;
-      const { grade, comments, privateComments, changedMs } = value;
-      const fields = {
-        grade: grade && JSON.stringify(grade),
-        comments: comparableText(comments),
-        privateComments: privateComments === undefined ? undefined : comparableText(privateComments),
-      };
-      return { fields, changedMs };
+      return value && comparable(value);
     },
   },
 };

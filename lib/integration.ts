@@ -68,6 +68,11 @@ export type IntegrationContext = {
   note(text: string): void;
   /** Those fields of the message that no newer message has set. */
   fields: readonly string[];
+  /**
+   * To be asked before what was read is written back: it throws where the ledger knows that a field is older than what was done, and the
+   * message comes back later.
+   */
+  mustBeCurrent(shown: Shown): Promise<void>;
 };
 
 /** How large a file may be that a message names. */

@@ -1,9 +1,11 @@
 import type { Integration, IntegrationContext } from '../integration.ts';
+import type { Claim } from '../ledger/ledger.ts';
 import type { Message } from '../message.ts';
 import type { Asked, Turn } from '../pace/pace.ts';
 import type { Priority } from '../pace/pacer.ts';
 import type { CallReport } from '../platform/client.ts';
 import type { Services } from './services.ts';
+import { mustBeCurrent } from './stale-read.ts';
 
 /** What one attempt lets its integration touch, and what has come of it. */
 export type AttemptContext = {
@@ -15,8 +17,8 @@ export type AttemptContext = {
   takeTurn(untilMs: number): Promise<number>;
   /** For how long it has waited for that. */
   turnMs(): number;
-  /** For these fields of the resource. */
-  forFields(fields: readonly string[]): IntegrationContext;
+  /** For these fields of the resource; `claim`: the right to change it. */
+  forFields(fields: readonly string[], claim?: Claim): IntegrationContext;
   /** Closes the files that were not read to their end, and gives back the turn where nothing was called. */
   close(): void;
 };
@@ -51,7 +53,7 @@ export const createAttemptContext = <Data>(
       return asked.turn ? 0 : asked.seconds;
     },
     turnMs: () => turnMs,
-    forFields: (fields) => {
+    forFields: (fields, claim) => {
       const signal = timeLimit();
       const platform = services.platform.for({
         actor: integration.actor?.(message.data),
@@ -76,6 +78,11 @@ export const createAttemptContext = <Data>(
         limits: services.limits,
         note: (text) => notes.push(text),
         fields,
+        mustBeCurrent: async (shown) => {
+          const clockOffsetMs = platform.clockOffsetMs() ?? 0;
+          const { digest, nowMs } = services;
+          if (claim) await mustBeCurrent(shown, { claim, digest, clockOffsetMs, nowMs: nowMs() });
+        },
       };
     },
     close: () => {

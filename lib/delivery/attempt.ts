@@ -12,7 +12,8 @@ import { type AttemptContext, createAttemptContext } from './attempt-context.ts'
 import { entryOf, fieldsOf } from './ledger-entry.ts';
 import type { Limits, Services } from './services.ts';
 import { type Delivery, priorityOf } from './sqs-delivery.ts';
-import { afterFailure, type Failed, type NotDone, noTurn, waitForTurn } from './wait-or-park.ts';
+import { StaleReadError } from './stale-read.ts';
+import { afterFailure, type Failed, type NotDone, noTurn, type Turn, waitForTurn } from './wait-or-park.ts';
 import { isRivalDone, wasDone, writtenRefusal } from './was-done.ts';
 
 /** What the messages of one invocation share. */
@@ -290,17 +291,19 @@ const send = async <Data>(
   { claim, unresolved }: Extract<Verdict, { kind: 'send' }>,
 ): Promise<Result> => {
   const { integration, message, delivery, invocation } = task;
-  if (!hasTime(invocation)) {
-    if (await ledger.end(claim, 'undone'))
-      return waitForTurn({ why: 'no-time', seconds: 1 }, delivery, invocation.services.limits);
-    return failed({ failure: failureOf(noTurn('no-time')), claimed: true }, task);
-  }
-  const context = task.context.forFields(claim.fields);
+  const unsent = async (turn: Turn): Promise<NotDone> =>
+    (await ledger.end(claim, 'undone'))
+      ? waitForTurn(turn, delivery, invocation.services.limits)
+      : failed({ failure: failureOf(noTurn(turn.why)), claimed: true }, task);
+  if (!hasTime(invocation)) return unsent({ why: 'no-time', seconds: 1 });
+  const context = task.context.forFields(claim.fields, claim);
   try {
     const isDone =
       unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved }));
     if (!isDone) await integration.run(message.data, context);
   } catch (error) {
+    if (error instanceof StaleReadError)
+      return unsent({ why: 'stale', seconds: Number.POSITIVE_INFINITY, mayEndEarlier: true });
     const failure = judged(error, task);
     const isTold = await ledger.end(claim, endingOf(error, task.context.calls), writtenRefusal(failure));
     // What was looked up in vain is not looked up again.

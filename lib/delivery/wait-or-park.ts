@@ -67,6 +67,13 @@ const turns = {
       'Whether something was created on the same resource is to be looked up before anything there is changed',
     remedy: undefined,
   },
+  stale: {
+    kind: 'uncertain',
+    reason:
+      'The platform shows what was there before the last change, and this message would write that back: it waits until the platform shows that change',
+    remedy:
+      'Compare what the platform holds with what was sent last about this resource. If a restore has set it back, send that again (`sis-relay reconcile resend`), or have the message sent with all its fields. Then replay this letter: what the platform shows then is kept.',
+  },
   newer: {
     kind: 'uncertain',
     reason: 'A newer message about the same resource has no outcome yet: only what was done supersedes',

@@ -74,7 +74,7 @@ const readRefusal = (written: string | undefined): Refusal & { message?: string 
   written === undefined ? {} : JSON.parse(written);
 
 /** A change may be dated so much earlier than the claim that made it: the platform's clock is known to a second. */
-const clockGrainMs = 1_000;
+export const clockGrainMs = 1_000;
 
 type Claimed<Data> = {
   data: Data;

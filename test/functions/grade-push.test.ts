@@ -279,6 +279,37 @@ describe('the platform replaces a whole value, so', () => {
     expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
   });
 
+  describe('a comment that was done is not undone by what a cache or a replica still shows', () => {
+    const stale = {
+      ...{ PointsNumerator: 1, LastModified: '2026-01-01T00:00:00.000Z' },
+      ...{ Comments: { Text: 'old', Html: '' }, PrivateComments: { Text: '', Html: '' } },
+    };
+
+    test.each<[string, Effect]>([
+      ['an older grade', { status: 200, body: stale }],
+      ['none', { status: 404, body: { Errors: [{ Message: 'Grade value not found' }] } }],
+    ])('%s: the grade waits until it is shown', async (_, effect) => {
+      await relay.deliver({ ...message, comments: 'new' });
+      await relay.controls().fault(effect, { method: 'GET', path: 'values/301$' });
+      expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({
+        outcomes: ['waiting', 'done'],
+        reasons: [expect.stringMatching(/^The platform shows what was there before the last change/)],
+        requests: [expect.stringMatching(/^GET [24]/), 'GET 200', 'PUT 200'],
+      });
+      expect(await values()).toMatchObject([{ pointsNumerator: 5, comments: comment('new') }]);
+    });
+
+    test('what a person has changed since is kept', async () => {
+      await relay.deliver({ ...message, comments: 'new' });
+      const comments = { content: 'by a person', type: 'Text' as const };
+      await relay.controls().change({
+        gradeValues: [{ gradeObjectId: 5001, userId: 301, comments, lastModified: new Date().toISOString() }],
+      });
+      await relay.deliver({ ...ids, grade: numeric(5) });
+      expect(await values()).toMatchObject([{ pointsNumerator: 5, comments }]);
+    });
+  });
+
   test('comments that are read in the form in which they are given are kept', async () => {
     await earlier('old', 'old, private');
     const text = (Content: string) => ({ Content, Type: 'Text' });
@@ -536,4 +567,33 @@ test('a message that has waited for as long as it may is parked with its last fa
   expect(letters).toMatchObject([{ failure: told }]);
   const { firstAt = '', lastAt = '' } = letters[0]?.failure ?? {};
   expect(Date.parse(lastAt) - Date.parse(firstAt)).toBeGreaterThan(24 * 3_600_000);
+});
+
+describe('where the platform was restored', () => {
+  const restored = () =>
+    relay.controls().change({
+      gradeValues: [
+        {
+          ...{ gradeObjectId: 5001, userId: 301, comments: { content: 'old', type: 'Text' as const } },
+          lastModified: '2026-01-01T00:00:00.000Z',
+        },
+      ],
+    });
+
+  test('a grade that would keep an older comment is parked after a day, and sent when it is replayed', async () => {
+    await relay.deliver({ ...message, comments: 'new' });
+    await restored();
+    const delivery = await relay.deliver({ ...ids, grade: numeric(5) });
+    const failure = parked(delivery);
+    expect(failure).toMatchObject({ kind: 'uncertain', remedy: expect.stringContaining('a restore') });
+    expect(new Set(failure.requests)).toEqual(new Set(['GET 200']));
+    expect(await relay.replay(delivery)).toMatchObject({ outcomes: ['done'], letters: [] });
+    expect(await values()).toMatchObject([{ pointsNumerator: 5, comments: comment('old') }]);
+  });
+
+  test('a grade with its comments is sent at once', async () => {
+    await relay.deliver({ ...message, comments: 'new' });
+    await restored();
+    expect(await relay.deliver({ ...message, comments: 'newer' })).toMatchObject({ outcomes: ['done'] });
+  });
 });

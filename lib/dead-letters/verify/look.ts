@@ -126,6 +126,8 @@ const isThere = async (
     },
     note: () => {},
     fields: fieldsOf(integration, message),
+    // Nothing is written.
+    mustBeCurrent: async () => {},
   };
   try {
     return await wasDone(integration, message.data, { context, unresolved });

@@ -81,6 +81,8 @@ export const readGrade = async (platform: Platform, ids: GradeValueIds, type: Gr
   };
 };
 
+export type ReadGrade = NonNullable<Awaited<ReturnType<typeof readGrade>>>;
+
 type GradeValue = z.infer<typeof gradeValue>;
 
 const gradeIn: Record<Grade['GradeObjectType'], (value: GradeValue) => Grade | undefined> = {

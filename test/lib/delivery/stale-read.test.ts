@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { mustBeCurrent, StaleReadError } from '../../../lib/delivery/stale-read.ts';
+import type { Shown } from '../../../lib/integration.ts';
+import { digestBy } from '../../../lib/ledger/digest.ts';
+import type { Claim, Entry } from '../../../lib/ledger/ledger.ts';
+import type { Field } from '../../../lib/ledger/table.ts';
+
+const second = 1_000;
+const hour = 3_600 * second;
+const nowMs = Date.UTC(2026, 2, 1, 12);
+const claimedMs = nowMs - 60 * second;
+const resource = 'grade/1/2/3';
+const [digest, anotherKey] = [digestBy('k'.repeat(32)), digestBy('a'.repeat(32))];
+
+const written = (field: string, value: string, more: Partial<Field> = {}): Field => ({
+  ...{ version: '1', messageId: 'm', outcome: 'done', claimedMs, attemptedMs: claimedMs },
+  ...{ acceptedMs: 0, crashes: 0, replays: 0, digest: digest([resource, field, value]) },
+  ...more,
+});
+type More = Partial<Field> & { clockOffsetMs?: number; decidedMs?: number; taken?: string[] };
+
+/** What becomes of a grade that keeps this comment, where the ledger knows of one called new. */
+const judged = async (
+  comments: string | undefined,
+  changedMs: number,
+  { clockOffsetMs = 0, decidedMs, taken = ['grade'], ...more }: More = {},
+): Promise<'is kept' | 'waits'> => {
+  const claim = {
+    fields: taken,
+    entry: { resource, decidedMs } as Entry,
+    before: { fields: { comments: written('comments', 'new', more), grade: written('grade', '7') } },
+  } as unknown as Claim;
+  const shown: Shown = { fields: { comments, grade: '5' }, changedMs };
+  const read = { claim, digest: async (parts: readonly string[]) => digest(parts), clockOffsetMs, nowMs };
+  return mustBeCurrent(shown, read).then(
+    () => 'is kept',
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(StaleReadError);
+      return 'waits';
+    },
+  );
+};
+
+describe('a comment that is read and written back', () => {
+  test.each<[string, Promise<string>]>([
+    ['is that of the ledger, however it is dated', judged('new', claimedMs - hour)],
+    ['is dated since the ledger’s: somebody has changed it', judged('other', claimedMs + second)],
+    ['is dated as the ledger’s, to a second', judged('other', claimedMs - second)],
+    [
+      'is dated since by the platform’s own clock',
+      judged('other', claimedMs - 9 * second, { clockOffsetMs: -9 * second }),
+    ],
+    ['is not told', judged(undefined, claimedMs - hour)],
+    [
+      'is not dated, and the ledger’s is an hour old',
+      judged('other', Number.NaN, { claimedMs: nowMs - hour }),
+    ],
+    [
+      'is not dated, and the ledger’s digest is by another key',
+      judged('other', Number.NaN, { digest: anotherKey([resource, 'comments', 'new']) }),
+    ],
+    ['is not dated, and the ledger has no digest', judged('other', Number.NaN, { digest: undefined })],
+    [
+      'is older than one of which nobody knows whether it was done',
+      judged('other', claimedMs - hour, { outcome: 'unknown' }),
+    ],
+    ['is older than one that was not done', judged('other', claimedMs - hour, { outcome: 'undone' })],
+  ])('is kept where it %s', async (_, outcome) => {
+    expect(await outcome).toBe('is kept');
+  });
+
+  test.each<[string, Promise<string>]>([
+    ['is dated before the ledger’s', judged('old', claimedMs - second - 1)],
+    ['the same, and that one has only been claimed', judged('old', claimedMs - hour, { outcome: 'claimed' })],
+    ['is dated before by the platform’s own clock', judged('old', claimedMs, { clockOffsetMs: 9 * second })],
+    ['is not dated, and differs from a younger one', judged('', Number.NaN)],
+  ])('makes the message wait where it %s', async (_, outcome) => {
+    expect(await outcome).toBe('waits');
+  });
+
+  test('a grade that a newer message gave is written back no more than a comment', async () => {
+    expect(await judged('new', claimedMs - hour, { taken: ['comments'] })).toBe('waits');
+  });
+});
