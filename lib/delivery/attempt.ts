@@ -11,7 +11,7 @@ import type { PlatformIds } from '../sis-ids.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
 import type { Limits, Services } from './services.ts';
-import { type Delivery, priorityOf } from './sqs-delivery.ts';
+import { type Delivery, priorityOf, wholeOf } from './sqs-delivery.ts';
 import { StaleReadError } from './stale-read.ts';
 import { afterFailure, type Failed, type NotDone, noTurn, type Turn, waitForTurn } from './wait-or-park.ts';
 import { isRivalDone, wasDone, writtenRefusal } from './was-done.ts';
@@ -73,6 +73,7 @@ export const attempt = async <Data>(
   let task: Task<Data> | undefined;
   let result: Result;
   try {
+    if (wholeOf(record, integration.name) !== undefined) throw pointsElsewhere;
     draft = draftOf(record.body, integration, delivery.startedMs);
     const priority = priorityOf(record, delivery, integration.priority);
     const asking =
@@ -157,6 +158,15 @@ const standForOthers = async <Data>(
   const now = await idsOf(draft, asking).catch(() => ids);
   return Object.entries(now).some(([field, id]) => ids[field] !== id);
 };
+
+const pointsElsewhere = new MessageFailure(
+  'rejected',
+  'SQS’ own redrive sent this letter back, and its message lies in the bucket: there was nothing to send',
+  {
+    remedy:
+      'Replay it with `sis-relay letters replay` or from the console: they send the message from the bucket. If it was not kept, have the producer send it again and discard this letter.',
+  },
+);
 
 const stoodForOther = new MessageFailure(
   'unknown-id',

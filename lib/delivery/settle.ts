@@ -8,7 +8,7 @@ import { isLarge, isSuspect, maxDeaths } from './deaths.ts';
 import { deskNoteOf } from './desk-note.ts';
 import { resourceIn } from './ledger-entry.ts';
 import { report } from './report.ts';
-import { attributesOf, deliveryOf } from './sqs-delivery.ts';
+import { attributesOf, deliveryOf, wholeOf } from './sqs-delivery.ts';
 import { afterFailure, afterUnwrittenLetter } from './wait-or-park.ts';
 
 /**
@@ -111,8 +111,10 @@ const letterFor = (
       ? failure.remedy
       : `Rotate the secret that it contained (${fields.join(', ')}): its queue held it in clear text, and this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
   const remedy = isWithheld ? withheldRemedy : masked;
+  const whole = wholeOf(record, name);
   return {
     body,
+    ...(whole !== undefined && { whole }),
     letterId: record.messageId,
     source: record.eventSourceARN,
     replays: delivery.replays,

@@ -1,6 +1,6 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
-import { replaysIn } from '../dead-letter.ts';
+import { nowhere, replaysIn } from '../dead-letter.ts';
 import { needsDecision } from '../failure.ts';
 import { priorityAttribute } from '../message.ts';
 import type { Priority } from '../pace/pacer.ts';
@@ -37,6 +37,16 @@ const toldReplays = ({ messageAttributes }: SQSRecord): number =>
  */
 const isRedriven = ({ messageAttributes }: SQSRecord): boolean =>
   messageAttributes?.letterId !== undefined || messageAttributes?.failure !== undefined;
+
+/**
+ * Where the message lies that such a letter only points to: its body is none, and it must not become a letter that points nowhere. No
+ * function may read there; only its own part of the bucket counts, as a producer could say as much.
+ */
+export const wholeOf = (record: SQSRecord, functionName: string): string | undefined => {
+  const whole = record.messageAttributes?.whole?.stringValue ?? '';
+  const isOurs = whole === nowhere || whole.includes(`/letters/${functionName}/`);
+  return isRedriven(record) && isOurs ? whole : undefined;
+};
 
 /** Replays are many, and late already. */
 export const priorityOf = (

@@ -1,5 +1,9 @@
+import { S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/grade-push.ts';
+import { sqsMessageOf } from '../../lib/dead-letter.ts';
+import { withWhole } from '../../lib/dead-letters/reading/whole.ts';
+import { localClient } from '../local/aws.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
@@ -567,6 +571,27 @@ test('a message that has waited for as long as it may is parked with its last fa
   expect(letters).toMatchObject([{ failure: told }]);
   const { firstAt = '', lastAt = '' } = letters[0]?.failure ?? {};
   expect(Date.parse(lastAt) - Date.parse(firstAt)).toBeGreaterThan(24 * 3_600_000);
+});
+
+test('a letter whose message lies in the bucket still points there when SQS’ own redrive sends it back', async () => {
+  const { sqs, bucket, s3: endpoint } = relay.description();
+  await relay.controls().fault({ status: 503 }, { method: 'PUT' });
+  const body = relay.event(message);
+  const first = await relay.deliverBody(body, {}, async () => {
+    await relay.controls().fault({ status: 400 }, { method: 'PUT' });
+    const refused = { action: 'SendMessage', times: 1, status: 400, type: 'InvalidMessageContents' };
+    await fetch(`${sqs}/_local/faults`, { method: 'POST', body: JSON.stringify(refused) });
+  });
+  const [pointer] = first.letters;
+  expect(pointer?.whole).toContain(`s3://${bucket}/letters/grade-push/`);
+  const { MessageBody, MessageAttributes } = sqsMessageOf(pointer!);
+  const again = await relay.deliverBody(MessageBody, MessageAttributes);
+  expect(again).toMatchObject({ outcomes: ['parked'], requests: [] });
+  expect(again.letters).toMatchObject([{ body: MessageBody, whole: pointer?.whole, replays: 1 }]);
+  const s3 = new S3Client({ ...localClient(endpoint), forcePathStyle: true });
+  const found = await withWhole(again.letters[0]!, { bucket: async () => bucket, s3: async () => s3 });
+  s3.destroy();
+  expect(found).toMatchObject({ letter: { body } });
 });
 
 describe('where the platform was restored', () => {
