@@ -4,9 +4,9 @@ import { parseMessage } from '../lib/message.ts';
 import type { Operation } from '../lib/platform/core/operation.ts';
 import { answers } from './answers/answers.ts';
 import { expectEnds } from './answers/ends.ts';
-import { integrationStage, type Part } from './answers/stage.ts';
+import { integrationStage, type Part, patternOf } from './answers/stage.ts';
 import { parts } from './integrations.ts';
-import type { PlatformState } from './local/controls.ts';
+import type { Effect, PlatformState } from './local/controls.ts';
 
 /** What all integrations have in common: a new one is in it by its example. */
 const stage = integrationStage();
@@ -22,6 +22,12 @@ const isChange = ({ method }: { method: string }) => method !== 'GET';
 const usual = answers.filter(({ title }) =>
   ['429', '503', '200 with a page', '403 that names a scope', 'an end of the connection'].includes(title),
 );
+
+/** After each of these an operator may have a letter to discard: nothing was done, it was, or nobody knows. */
+const refusal: Effect = { status: 400, body: { Errors: [{ Message: 'Closed' }] } };
+const lostAnswer: Effect = { status: 503, when: 'after' };
+const outage: Effect = { status: 503 };
+const letterCauses = [refusal, lostAnswer, outage];
 
 /** What it makes of the platform, and by which calls that may change something. */
 const played = new Map<Part, { whole: PlatformState; changes: Operation<unknown>[] }>();
@@ -120,6 +126,27 @@ describe.each(parts)('$title', (part) => {
   test('ends as it must, whatever answers its changes', async () => {
     const { whole, changes } = playOf(part);
     for (const operation of changes) await expectEnds(stage, part, { operation, by: usual, whole });
+  });
+
+  test('is done or a letter again, once, where its letter is discarded and the SIS sends it again', async () => {
+    const { whole, changes } = playOf(part);
+    const isHarmless = await isRepeatable(part);
+    for (const operation of changes)
+      for (const fault of letterCauses) {
+        await stage.reset();
+        const path = patternOf(operation).source;
+        await stage.controls().fault(fault, { method: operation.method, path, times: 100 });
+        const body = await stage.bodyOf(part);
+        const first = await stage.deliver(part, { body, hasWaited: true });
+        await stage.controls().clearFaults();
+        const before = [operation.name, fault, ...first.story];
+        if (first.letters.length === 0) continue;
+        if (fault === outage) stage.inAnotherContainer();
+        const { story, letters, state } = await stage.deliver(part, { body });
+        const isAgain = !isHarmless && story.at(-1) === 'parked uncertain' && letters.length === 1;
+        if (!isAgain) expect([...before, story.at(-1), letters]).toEqual([...before, 'done', []]);
+        if (!isAgain) expect(state).toEqual(whole);
+      }
   });
 
   test('is not done twice, nor lost, where its container dies before or after a change', async () => {

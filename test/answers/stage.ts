@@ -145,11 +145,15 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
     inAnotherContainer: () => containers.clear(),
     bodyOf: async (part: Part): Promise<string> => (await recordOf(part)).body,
 
-    /** Delivers a message until it has ended; without a body, a new one. */
-    deliver: async (part: Part, { body, death }: { body?: string; death?: Death } = {}): Promise<Ended> => {
+    /** Delivers a message until it has ended; without a body, a new one. `hasWaited`: for so long that what fails becomes a letter. */
+    deliver: async (
+      part: Part,
+      { body, death, hasWaited = false }: { body?: string; death?: Death; hasWaited?: boolean } = {},
+    ): Promise<Ended> => {
       if (part.settings) await controls.settings(part.settings);
       const told: Told = { story: [], letters: [] };
       const record = { ...(await recordOf(part)), ...(body !== undefined && { body }) };
+      if (hasWaited) record.attributes.ApproximateFirstReceiveTimestamp = String(Date.now() - 24 * 3_600_000);
       const before = (await controls.requests()).length;
       let container = Object.assign(containers.get(part) ?? newContainer(part), { told, death });
       for (let attempt = 1; ; attempt += 1) {

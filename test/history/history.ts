@@ -50,7 +50,17 @@ export type Step =
   | { do: 'kill'; container: number }
   /** A person changes the platform by hand. */
   | { do: 'change'; thing: number }
-  | { do: 'replay'; pick: number; corrected: boolean };
+  | { do: 'replay'; pick: number; corrected: boolean }
+  /** By SQS itself, as anybody may ask it to: nobody has read the letter. */
+  | { do: 'redrive'; pick: number }
+  /** A person throws a letter away, and the SIS sends its message again. */
+  | { do: 'discard'; pick: number }
+  /** The SIS sends what was done once more, and gives it another time. */
+  | { do: 'send anew'; message: number; minutes: number }
+  /** What the platform shows of a thing stays for so long as it is. */
+  | { do: 'cache'; thing: number; seconds: number }
+  /** The platform has a thing as it was before the last change. */
+  | { do: 'restore'; thing: number };
 
 export type History = {
   family: 'enrollments' | 'grades' | 'submissions';
@@ -114,6 +124,23 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: only('replay'), pick: fc.nat({ max: 2 }), corrected: fc.boolean() }),
   },
+  { weight: 1, arbitrary: fc.record({ do: only('redrive'), pick: fc.nat({ max: 2 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: only('discard'), pick: fc.nat({ max: 2 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...{ do: only('send anew'), message: fc.nat({ max: most.messages - 1 }) },
+      minutes: fc.integer({ min: 3, max: 20 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...{ do: only('cache'), thing: fc.nat({ max: 1 }) },
+      seconds: fc.constantFrom(30, 300, 3_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: only('restore'), thing: fc.nat({ max: 1 }) }) },
 );
 
 /** What can happen, in every order. */

@@ -26,6 +26,9 @@ export type Act = {
   copies: Copy[];
 };
 
+/** In place of a message's number. */
+export const byRestore = 0;
+
 /** The platform as it is called for one message: the calls do not tell by themselves. */
 export type TaggedPlatform = Platform & { as(message: number): Platform };
 
@@ -49,10 +52,22 @@ export function createPlatformModel(stage: Stage, options: Options) {
   const acts: Act[] = [];
   const refusals: number[] = [];
   const states = new Map<string, { parts: Parts; changedMs: number }>();
+  /** By thing: what stood there before the last change. */
+  const former = new Map<string, { parts: Parts; changedMs: number } | undefined>();
+  /** By thing: what a cache shows until then. */
+  const caches = new Map<
+    string,
+    { state: { parts: Parts; changedMs: number } | undefined; untilMs: number }
+  >();
+  const shownOf = (thing: string) => {
+    const cached = caches.get(thing);
+    return cached && cached.untilMs > stage.nowMs() ? cached.state : states.get(thing);
+  };
   /** When a person changed a thing. */
   const changes: { thing: string; atMs: number }[] = [];
 
   const put = (thing: string, parts: Parts): void => {
+    former.set(thing, states.get(thing));
     states.set(thing, {
       parts: { ...states.get(thing)?.parts, ...parts },
       changedMs: stage.nowMs(),
@@ -101,7 +116,7 @@ export function createPlatformModel(stage: Stage, options: Options) {
       return refused;
     },
     'read-grade-value': ({ path: { userId } }) =>
-      states.has(`${userId}`) ? undefined : { status: 404, form: 'error', detail: 'Grade value not found' },
+      shownOf(`${userId}`) ? undefined : { status: 404, form: 'error', detail: 'Grade value not found' },
     'upload-my-submission': ({ path: { folderId = 0 }, json: _, ...asked }) => {
       const refused = refusedWhere(folderId);
       const message = folderId % wrong;
@@ -113,7 +128,7 @@ export function createPlatformModel(stage: Stage, options: Options) {
     'who-am-i': () => ({ Identifier: '7' }),
     'delete-enrollment': () => ({}),
     'read-grade-value': ({ userId }) => {
-      const { parts = {}, changedMs = 0 } = states.get(`${userId}`) ?? {};
+      const { parts = {}, changedMs = 0 } = shownOf(`${userId}`) ?? {};
       return {
         PointsNumerator: parts.grade,
         Comments: textOut(parts.comments),
@@ -181,6 +196,8 @@ export function createPlatformModel(stage: Stage, options: Options) {
   return {
     acts,
     changes,
+    /** The things that a cache has shown. */
+    cached: caches,
     /** The messages that it refused for good, each as often as a container was told so. */
     refusals,
     clientOf: (actor: Actor): PlatformClient => ({
@@ -202,6 +219,20 @@ export function createPlatformModel(stage: Stage, options: Options) {
         return { ...as(0), as } as TaggedPlatform;
       },
     }),
+    cache(thing: string, ms: number) {
+      caches.set(thing, { state: states.get(thing), untilMs: stage.nowMs() + ms });
+    },
+    /** What was lost by it is no message's fault: what comes then is compared with what is there. */
+    restore(thing: string) {
+      const state = former.get(thing);
+      if (state === undefined) return;
+      states.set(thing, state);
+      acts.push({
+        ...{ thing, message: byRestore, atMs: stage.nowMs(), askedMs: stage.nowMs() },
+        copies: [],
+        parts: state.parts,
+      });
+    },
     /** By a person, who puts what is there in the place of anything. */
     changeByHand(thing: string) {
       if (!states.has(thing)) return;

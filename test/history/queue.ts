@@ -10,6 +10,8 @@ export type Copy = {
   replays: number;
   /** Of the letter that it was. */
   kind: string | undefined;
+  /** Of a letter that SQS sent back as it is. */
+  attributes?: SQSRecord['messageAttributes'];
   sentMs: number;
   /** When it was received for the first time. */
   firstMs?: number;
@@ -38,14 +40,15 @@ export function createQueueModel(stage: Stage) {
     letters,
     written,
 
-    send(message: number, body: string, { replays = 0, kind }: { replays?: number; kind?: string } = {}) {
+    send(message: number, body: string, { replays = 0, ...more }: Partial<Copy> = {}) {
       const nowMs = stage.nowMs();
       copies.push({
         messageId: `copy ${copies.length}`,
         message,
         body,
         replays,
-        kind,
+        kind: undefined,
+        ...more,
         sentMs: nowMs,
         receives: 0,
         againMs: [],
@@ -72,7 +75,7 @@ export function createQueueModel(stage: Stage) {
           SenderId: 'sis',
           ApproximateFirstReceiveTimestamp: `${copy.firstMs}`,
         },
-        messageAttributes: copy.kind ? { replays, kind } : {},
+        messageAttributes: copy.attributes ?? (copy.kind ? { replays, kind } : {}),
         md5OfBody: '',
         eventSource: 'aws:sqs',
         eventSourceARN: 'arn:aws:sqs:eu-west-1:000000000000:queue',
@@ -83,6 +86,19 @@ export function createQueueModel(stage: Stage) {
     delay(messageId: string, seconds: number) {
       const copy = copies.find((each) => each.messageId === messageId);
       if (copy) copy.visibleMs = stage.nowMs() + seconds * 1000;
+    },
+
+    /** As SQS itself does it. */
+    redrive(letter: Letter) {
+      letters.splice(letters.indexOf(letter), 1);
+      const { MessageBody, MessageAttributes } = sqsMessageOf(letter);
+      const attributes = Object.fromEntries(
+        Object.entries(MessageAttributes).map(([name, { DataType: dataType = '', StringValue }]) => [
+          name,
+          { dataType, ...(StringValue !== undefined && { stringValue: StringValue }) },
+        ]),
+      );
+      this.send(letter.message, MessageBody, { replays: letter.replays + 1, attributes });
     },
 
     /** As it is written, and read again. */
