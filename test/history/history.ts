@@ -4,7 +4,7 @@ import fc from 'fast-check';
 export type Plan = {
   /** Which of two resources on the platform it changes. */
   thing: number;
-  /** Of enrollments: it removes one. */
+  /** Of enrollments: it removes one. Of grade objects: it renames what another creates. */
   removes: boolean;
   /** Of grades: which comments it gives beside the grade. */
   comments: boolean;
@@ -63,7 +63,7 @@ export type Step =
   | { do: 'restore'; thing: number };
 
 export type History = {
-  family: 'enrollments' | 'grades' | 'submissions';
+  family: 'enrollments' | 'grades' | 'submissions' | 'objects';
   messages: Plan[];
   /** The platform renames files, and the learner has handed in one of the same size: nobody can tell them apart for certain. */
   lookalike: boolean;
@@ -145,7 +145,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** What can happen, in every order. */
 export const histories: fc.Arbitrary<History> = fc.record({
-  family: fc.constantFrom('enrollments', 'grades', 'submissions'),
+  family: fc.constantFrom('enrollments', 'grades', 'submissions', 'objects'),
   messages: fc.array(plan, { minLength: 1, maxLength: most.messages, size: 'max' }),
   lookalike: rarely(25),
   seed: fc.nat({ max: 1_000 }),

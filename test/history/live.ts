@@ -1,6 +1,6 @@
 import type { MessageReport } from '../../lib/telemetry/observe.ts';
 import type { History, Step } from './history.ts';
-import { type Act, byRestore, wrong } from './platform.ts';
+import { type Act, byRestore, nameOf, objectIdOf, wrong } from './platform.ts';
 import type { Copy, Letter } from './queue.ts';
 import { createWorld, timeoutMs } from './world.ts';
 
@@ -21,12 +21,20 @@ export async function live(history: History): Promise<Life> {
   const settledByHand = new Set<number>();
   /** Messages of which SQS handed out a copy that was in flight, or deleted. */
   const handedOutTwice = new Set<number>();
+  let [isSentAnew, isOverruled] = [false, false];
   /** When copies were acknowledged as done. */
   const dones: { copy: Copy; atMs: number }[] = [];
-  const repeatable = history.family !== 'submissions';
 
   const planOf = (message: number) => history.messages[message - 1]!;
-  const thingOf = (message: number) => `${repeatable ? planOf(message).thing + 1 : message}`;
+  const isRepeatable = (message: number) => {
+    if (history.family === 'objects') return planOf(message).removes;
+    return history.family !== 'submissions';
+  };
+  const thingOf = (message: number): string => {
+    const renamed = renamedBy(history, message);
+    if (renamed !== undefined) return nameOf(renamed);
+    return `${isRepeatable(message) ? planOf(message).thing + 1 : message}`;
+  };
   const partsOf = (message: number): string[] => {
     if (history.family !== 'grades') return ['whole'];
     const { comments, privateComments } = planOf(message);
@@ -65,11 +73,13 @@ export async function live(history: History): Promise<Life> {
    * that one takes the claim, and dies.
    */
   const isCrossed = (message: number) =>
-    repeatable &&
+    isRepeatable(message) &&
     handedOutTwice.has(message) &&
     queue.copies.filter((copy) => copy.message === message && copy.replays === 0).length > 1;
   const isDone = (message: number) =>
     partsOf(message).every((part) => hasActed(message, part) || isSuperseded(message, part));
+  /** Where one of them is renamed, nobody knows what it was called before. */
+  const isNameChanged = () => [...sent].some((other) => renamedBy(history, other) !== undefined);
   /** All that it gives has acted, and it was acknowledged as done. */
   const isAllDone = (message: number) =>
     dones.some(({ copy }) => copy.message === message) &&
@@ -100,6 +110,9 @@ export async function live(history: History): Promise<Life> {
 
   const send = (message: number, minutes?: number) => {
     if (message > history.messages.length) return;
+    // The SIS knows what was created from the platform.
+    const renamed = renamedBy(history, message);
+    if (renamed !== undefined && !hasActed(renamed)) return;
     sent.add(message);
     const event = JSON.parse(bodyOf(history, message, planOf(message).wrong));
     const time = minutes === undefined ? event.time : timeOf(minutes);
@@ -135,8 +148,14 @@ export async function live(history: History): Promise<Life> {
     const { message } = letter;
     // Whoever finds a newer grade there adds the comment by hand.
     const isMoot =
-      partsOf(message).some((part) => isSuperseded(message, part)) || (!repeatable && isDone(message));
-    if (letter.failure?.kind === 'uncertain' && isMoot) return void settledByHand.add(message);
+      partsOf(message).some((part) => isSuperseded(message, part)) ||
+      (!isRepeatable(message) && isDone(message));
+    if (letter.failure?.kind === 'uncertain') {
+      const overrules = newerThan(message).length > 0;
+      // Those before a message that a person has put over a newer one count as new: nobody may send them with another time.
+      if (isMoot || (overrules && isSentAnew)) return void settledByHand.add(message);
+      isOverruled ||= overrules;
+    }
     if (corrected) mended.add(message);
     const body = corrected ? bodyOf(history, message, false) : letter.body;
     queue.send(message, body, { replays: letter.replays + 1, kind: letter.failure?.kind ?? 'none' });
@@ -159,6 +178,13 @@ export async function live(history: History): Promise<Life> {
     }
   };
 
+  /** What it gave first counts: nobody knows which that is as long as it has not been done. */
+  const sendAnew = (message: number, minutes: number) => {
+    if (isOverruled || !isAllDone(message)) return;
+    isSentAnew = true;
+    send(message, minutes);
+  };
+
   const dealWithLetter = (step: Step & { pick: number }) => {
     const letter = queue.letters[step.pick % queue.letters.length];
     if (letter === undefined) return;
@@ -179,8 +205,7 @@ export async function live(history: History): Promise<Life> {
     if (step.do === 'go on') return stage.goOn(step.pick, step.fate);
     if (step.do === 'pass') return pass(step.seconds * 1000);
     if (step.do === 'send') send(step.message + 1);
-    // What it gave first counts: nobody knows which that is as long as it has not been done.
-    else if (step.do === 'send anew') isAllDone(step.message + 1) && send(step.message + 1, step.minutes);
+    else if (step.do === 'send anew') sendAnew(step.message + 1, step.minutes);
     else if (step.do === 'deliver') deliver(step);
     else if (step.do === 'kill') stage.kill(pool[step.container]!);
     else if ('pick' in step) dealWithLetter(step);
@@ -207,8 +232,14 @@ export async function live(history: History): Promise<Life> {
     problem('it does not come to rest');
   };
 
-  const isDoneBefore = (message: number, byMs: number) =>
-    dones.some(({ copy, atMs }) => copy.message === message && atMs < byMs);
+  /** The successes of a message before then. A copy that SQS hands out again meanwhile, or after it, counts as not done from then on. */
+  const donesBefore = (message: number, byMs: number) =>
+    dones.filter(
+      ({ copy, atMs }) =>
+        copy.message === message &&
+        atMs < byMs &&
+        !copy.againMs.some((againMs) => againMs > atMs - timeoutMs && againMs <= byMs),
+    );
 
   const judgeOrder = () => {
     for (const [at, act] of platform.acts.entries()) {
@@ -217,7 +248,11 @@ export async function live(history: History): Promise<Life> {
       for (const [part, number] of Object.entries(act.parts)) {
         const earlier = before.at(-1)?.parts[part] ?? 0;
         // What left no outcome is set again by its own message, or by a newer one: in the end, that is judged.
-        if (number !== act.message && platform.cached.has(act.thing) && !isDoneBefore(earlier, act.askedMs))
+        if (
+          number !== act.message &&
+          platform.cached.has(act.thing) &&
+          donesBefore(earlier, act.askedMs).length === 0
+        )
           continue;
         if (earlier > 0 && number > 0 && compare(history, earlier, number) > 0)
           problem(`message ${number} acts after ${earlier}, which is newer (${part})`);
@@ -225,20 +260,15 @@ export async function live(history: History): Promise<Life> {
         if (number === 0 && earlier > 0)
           problem(`message ${act.message} wipes out the ${part} of ${earlier}`);
       }
-      if (!repeatable && before.some(({ message }) => message !== byRestore))
+      if (!isRepeatable(act.message) && before.some(({ message }) => message !== byRestore))
         problem(`message ${act.message} acts twice`);
       judgeUndone(act);
     }
   };
 
-  /**
-   * A second copy of a message that was done must not undo what a person has changed since. A copy that SQS hands out again while
-   * its success is under way, or after it, counts as not done from then on: then the message is sent again, by whichever copy.
-   */
+  /** A second copy of a message that was done must not undo what a person has changed since. */
   const judgeUndone = ({ thing, message, askedMs, copies }: (typeof platform.acts)[number]) => {
-    for (const { copy, atMs } of dones) {
-      if (copy.message !== message || atMs >= askedMs) continue;
-      if (copy.againMs.some((againMs) => againMs > atMs - timeoutMs && againMs <= askedMs)) continue;
+    for (const { copy, atMs } of donesBefore(message, askedMs)) {
       const changed = platform.changes.some(
         (change) => change.thing === thing && change.atMs > atMs && change.atMs < askedMs,
       );
@@ -253,7 +283,7 @@ export async function live(history: History): Promise<Life> {
   };
 
   const judgeLetters = () => {
-    for (const { message, failure } of queue.written) {
+    for (const { message, failure, replays } of queue.written) {
       const befallen = world.misfortunesOf(message);
       const waited = Date.parse(failure?.lastAt ?? '') - Date.parse(failure?.firstAt ?? '') >= 24 * 3_600_000;
       // Of what is taken for done and was not, the platform does not show what an older message would keep.
@@ -263,8 +293,9 @@ export async function live(history: History): Promise<Life> {
         newerThan(message).some((other) => handedOutTwice.has(other));
       if (isMisled) world.reached.add('(a letter without need: SQS handed a newer message out twice)');
       const fitting: Record<string, boolean> = {
-        rejected: planOf(message).wrong || isMisled,
-        uncertain: (history.lookalike && !repeatable) || waited,
+        // A person has replayed it while a cache still showed no grade.
+        rejected: planOf(message).wrong || isMisled || (replays > 0 && platform.cached.has(thingOf(message))),
+        uncertain: ((history.lookalike || isNameChanged()) && !isRepeatable(message)) || waited,
         crashed: befallen + world.ledgerFaults() >= 3,
         unavailable: waited,
         throttled: waited,
@@ -318,7 +349,17 @@ function compare(history: History, one: number, other: number): number {
   return at < 0 ? 0 : a[at]! - b[at]!;
 }
 
+/** The message that creates what this one renames. */
+function renamedBy({ family, messages }: History, message: number): number | undefined {
+  const { removes, thing } = messages[message - 1]!;
+  if (family !== 'objects' || !removes) return undefined;
+  const created = messages.flatMap((each, at) => (each.removes ? [] : [at + 1]));
+  return created[thing % created.length] ?? 0;
+}
+
 function functionOf({ family, messages }: History, message: number): string {
+  if (family === 'objects')
+    return messages[message - 1]?.removes ? 'grade-object-update' : 'grade-object-create';
   if (family === 'enrollments')
     return messages[message - 1]?.removes ? 'enrollment-remove' : 'enrollment-create';
   return family === 'grades' ? 'grade-push' : 'submission-upload';
@@ -341,6 +382,11 @@ function bodyOf(history: History, message: number, isWrong: boolean): string {
       grade: { type: 'numeric', points: given },
       ...(comments && { comments: `${message}` }),
       ...(privateComments && { privateComments: `${message}` }),
+    },
+    'grade-object-create': { orgUnitId: 1, type: 'numeric', name: `name ${given}`, maxPoints: 10 },
+    'grade-object-update': {
+      ...{ orgUnitId: 1, type: 'numeric', name: `name ${given}` },
+      gradeObjectId: objectIdOf(renamedBy(history, message) ?? 0),
     },
     'submission-upload': { orgUnitId: 1, folderId: given, userId: 7, files: [file] },
   };

@@ -26,6 +26,10 @@ export type Act = {
   copies: Copy[];
 };
 
+/** Of the grade object that a message creates: its id, and what is a thing of its own, its name. */
+export const objectIdOf = (message: number): number => 100 + message;
+export const nameOf = (message: number): string => `the name of ${message}`;
+
 /** In place of a message's number. */
 export const byRestore = 0;
 
@@ -44,8 +48,17 @@ type Options = {
 /** Some folders show what was handed in so late: together with a late effect, within the minute that a platform is given. */
 const lagMs = 500;
 
+/** Whatever a message does has happened so long after its claim. */
+const attemptAndGraceMs = 110_000;
+
 /** The size that every file has. */
 export const fileBytes = 5;
+
+/** What a grade object has that no message gives. */
+const unset = {
+  ...{ ShortName: '', CategoryId: null, Description: { Text: '', Html: '' }, GradeSchemeId: null },
+  ...{ IsBonus: false, ExcludeFromFinalGradeCalculation: false, CanExceedMaxPoints: false },
+};
 
 /** A platform that keeps what it was told: a message's number is the grade, the comment, the role, or the folder. */
 export function createPlatformModel(stage: Stage, options: Options) {
@@ -90,6 +103,10 @@ export function createPlatformModel(stage: Stage, options: Options) {
     }));
   };
 
+  const objects = new Map<number, object>();
+  const object = ({ gradeObjectId = 0 }: Numbers) => objects.get(gradeObjectId);
+  const numberIn = (name: unknown): number => Number(String(name).split(' ')[1]);
+
   type Asked = Omit<Act, 'thing' | 'parts' | 'atMs'> & { path: Numbers; json: Record<string, unknown> };
   const refusedWhere = (given: number): RefusedCall | undefined =>
     given >= wrong ? { status: 400, title: 'Bad Request' } : undefined;
@@ -117,6 +134,22 @@ export function createPlatformModel(stage: Stage, options: Options) {
     },
     'read-grade-value': ({ path: { userId } }) =>
       shownOf(`${userId}`) ? undefined : { status: 404, form: 'error', detail: 'Grade value not found' },
+    'create-grade-object': ({ json, path: _, ...asked }) => {
+      const refused = refusedWhere(numberIn(json.Name));
+      if (refused) return refused;
+      const { message } = asked;
+      act({ whole: message }, { thing: `${message}`, ...asked });
+      // A second one is told from the first by the judge: the platform's ids are not what this is about.
+      objects.set(objectIdOf(message), { ...unset, ...json, Id: objectIdOf(message) });
+      return undefined;
+    },
+    'update-grade-object': ({ path: { gradeObjectId = 0 }, json, ...asked }) => {
+      const refused = refusedWhere(numberIn(json.Name));
+      if (refused) return refused;
+      act({ whole: asked.message }, { thing: nameOf(gradeObjectId - objectIdOf(0)), ...asked });
+      objects.set(gradeObjectId, { ...json, Id: gradeObjectId });
+      return undefined;
+    },
     'upload-my-submission': ({ path: { folderId = 0 }, json: _, ...asked }) => {
       const refused = refusedWhere(folderId);
       const message = folderId % wrong;
@@ -136,6 +169,10 @@ export function createPlatformModel(stage: Stage, options: Options) {
         LastModified: new Date(changedMs).toISOString(),
       };
     },
+    'list-grade-objects': () => ({ items: [...objects.values()] }),
+    'create-grade-object': () => [...objects.values()].at(-1),
+    'read-grade-object': object,
+    'update-grade-object': object,
     'read-my-submissions': ({ folderId = 0 }) => submissionsIn(folderId % wrong),
   };
 
@@ -219,8 +256,10 @@ export function createPlatformModel(stage: Stage, options: Options) {
         return { ...as(0), as } as TaggedPlatform;
       },
     }),
+    /** Dates are compared to a second: of what was changed while the next message was at work, nobody knows which came first. */
     cache(thing: string, ms: number) {
-      caches.set(thing, { state: states.get(thing), untilMs: stage.nowMs() + ms });
+      if (stage.nowMs() - (states.get(thing)?.changedMs ?? 0) > attemptAndGraceMs)
+        caches.set(thing, { state: states.get(thing), untilMs: stage.nowMs() + ms });
     },
     /** What was lost by it is no message's fault: what comes then is compared with what is there. */
     restore(thing: string) {

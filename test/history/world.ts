@@ -1,6 +1,8 @@
 import type { Context, SQSBatchResponse } from 'aws-lambda';
 import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
 import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
+import { integration as gradeObjectCreate } from '../../functions/grade-object-create.ts';
+import { integration as gradeObjectUpdate } from '../../functions/grade-object-update.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
 import { integration as submissionUpload } from '../../functions/submission-upload.ts';
 import { createCrosswalk } from '../../lib/crosswalk/look-up.ts';
@@ -21,6 +23,7 @@ const families = {
   enrollments: [enrollmentCreate, enrollmentRemove],
   grades: [gradePush],
   submissions: [submissionUpload],
+  objects: [gradeObjectCreate, gradeObjectUpdate],
 } as unknown as Record<History['family'], Integration<unknown>[]>;
 
 /** The calls of each message carry its number, which they do not tell by themselves. */
