@@ -2,7 +2,7 @@ import type { MessageReport } from '../../lib/telemetry/observe.ts';
 import type { History, Step } from './history.ts';
 import { type Act, byRestore, nameOf, objectIdOf, wrong } from './platform.ts';
 import type { Copy, Letter } from './queue.ts';
-import { createWorld, timeoutMs } from './world.ts';
+import { createWorld, hiddenMs, timeoutMs } from './world.ts';
 
 /** What has missing or wrong fields: nothing, if all is well; and what was reached on the way. */
 export type Life = { problems: string[]; reached: Set<string> };
@@ -78,8 +78,16 @@ export async function live(history: History): Promise<Life> {
     queue.copies.filter((copy) => copy.message === message && copy.replays === 0).length > 1;
   const isDone = (message: number) =>
     partsOf(message).every((part) => hasActed(message, part) || isSuperseded(message, part));
-  /** Where one of them is renamed, nobody knows what it was called before. */
-  const isNameChanged = () => [...sent].some((other) => renamedBy(history, other) !== undefined);
+  /** A name was changed, as nobody could look for so long whether it was created: then nobody knows what it was called before. */
+  const isHidden = (message: number) => {
+    const asked = platform.askedOfObjects;
+    // An attempt before that one left no outcome, and it was refused: the ledger keeps that something may have been done.
+    if (platform.refusals.includes(message)) return true;
+    return asked.some(({ name, atMs }) => {
+      const tried = asked.findLast((each) => each.message === message && each.atMs <= atMs);
+      return name === 'update-grade-object' && (!tried || atMs - tried.atMs >= hiddenMs - timeoutMs);
+    });
+  };
   /** All that it gives has acted, and it was acknowledged as done. */
   const isAllDone = (message: number) =>
     dones.some(({ copy }) => copy.message === message) &&
@@ -295,7 +303,7 @@ export async function live(history: History): Promise<Life> {
       const fitting: Record<string, boolean> = {
         // A person has replayed it while a cache still showed no grade.
         rejected: planOf(message).wrong || isMisled || (replays > 0 && platform.cached.has(thingOf(message))),
-        uncertain: ((history.lookalike || isNameChanged()) && !isRepeatable(message)) || waited,
+        uncertain: ((history.lookalike || isHidden(message)) && !isRepeatable(message)) || waited,
         crashed: befallen + world.ledgerFaults() >= 3,
         unavailable: waited,
         throttled: waited,

@@ -103,6 +103,8 @@ export function createPlatformModel(stage: Stage, options: Options) {
     }));
   };
 
+  /** What was asked about grade objects: a list is asked for by whoever creates. */
+  const askedOfObjects: { name: string; message: number; atMs: number }[] = [];
   const objects = new Map<number, object>();
   const object = ({ gradeObjectId = 0 }: Numbers) => objects.get(gradeObjectId);
   const numberIn = (name: unknown): number => Number(String(name).split(' ')[1]);
@@ -191,6 +193,8 @@ export function createPlatformModel(stage: Stage, options: Options) {
         new PlatformError({ ...about, ...(refused && { refused }), sent: true });
       const neverSent = () => new PlatformError({ ...about, sent: false });
       const asked = { askedMs: stage.nowMs(), copies: options.copiesOf(actor, message) };
+      if (name.endsWith('grade-object') || name.endsWith('grade-objects'))
+        askedOfObjects.push({ name, message, atMs: stage.nowMs() });
       let mayHaveActed = method !== 'GET';
       // As the client does with a body, so that its files are opened.
       await input.payload?.();
@@ -233,6 +237,7 @@ export function createPlatformModel(stage: Stage, options: Options) {
   return {
     acts,
     changes,
+    askedOfObjects,
     /** The things that a cache has shown. */
     cached: caches,
     /** The messages that it refused for good, each as often as a container was told so. */

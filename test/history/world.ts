@@ -54,6 +54,9 @@ const silence = {
   count: nothing,
 };
 
+/** A message that its queue has not shown for so long is a letter, or gone. */
+export const hiddenMs = visibilityMs + 45 * 60_000;
+
 /** Of the functions. */
 export const timeoutMs = 60_000;
 const limits: Services['limits'] = {
@@ -200,7 +203,7 @@ export function createWorld(history: History, watch: Watch) {
     ledger: createLedger({
       table: tableOf(actor),
       graceMs: 60_000,
-      hiddenMs: visibilityMs + 45 * 60_000,
+      hiddenMs,
       warn: () => {},
       nowMs: stage.nowMs,
     }),
