@@ -84,7 +84,7 @@ export async function live(history: History): Promise<Life> {
     // An attempt before that one left no outcome, and it was refused: the ledger keeps that something may have been done.
     if (platform.refusals.includes(message)) return true;
     return asked.some(({ name, atMs }) => {
-      const tried = asked.findLast((each) => each.message === message && each.atMs <= atMs);
+      const tried = asked.find((each) => each.message === message && each.atMs <= atMs);
       return name === 'update-grade-object' && (!tried || atMs - tried.atMs >= hiddenMs - timeoutMs);
     });
   };
