@@ -282,7 +282,6 @@ const breakages: Breakage[] = [
     file: 'lib/ledger/rules.ts',
     code: 'if (lookedMs > nowMs)',
     by: 'if (lookedMs > nowMs && nowMs < 0)',
-    seenBy: tests('test/lib/ledger/rules.test.ts'),
   },
   {
     title: 'a copy of what nobody knows the outcome of is a duplicate',
