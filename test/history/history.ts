@@ -6,7 +6,7 @@ export type Plan = {
   thing: number;
   /** Of enrollments: it removes one. Of grade objects: it renames what another creates. */
   removes: boolean;
-  /** Of grades: which comments it gives beside the grade. */
+  /** Of grades: which comments it gives beside the grade. Of grade objects: it gives a grade, by the name of what another creates. */
   comments: boolean;
   privateComments: boolean;
   /** When the SIS says it happened: several at the same time are ordered by their sequence, then by their id. */
@@ -72,7 +72,7 @@ export type History = {
   steps: Step[];
 };
 
-export const containers = 3;
+export const containers = 4;
 const most = { messages: 5, steps: 150 };
 
 const often = <const Value>(weight: number, value: Value) => ({ weight, arbitrary: fc.constant(value) });

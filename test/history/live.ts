@@ -1,6 +1,6 @@
 import type { MessageReport } from '../../lib/telemetry/observe.ts';
 import type { History, Step } from './history.ts';
-import { type Act, byRestore, nameOf, objectIdOf, wrong } from './platform.ts';
+import { type Act, byRestore, gradeIn, nameOf, objectIdOf, wrong } from './platform.ts';
 import type { Copy, Letter } from './queue.ts';
 import { createWorld, hiddenMs, timeoutMs } from './world.ts';
 
@@ -27,15 +27,15 @@ export async function live(history: History): Promise<Life> {
 
   const planOf = (message: number) => history.messages[message - 1]!;
   const isRepeatable = (message: number) => {
-    if (history.family === 'objects') return planOf(message).removes;
-    return history.family !== 'submissions';
+    return aboutObjects(history, message) !== 'creates' && history.family !== 'submissions';
   };
   const thingOf = (message: number): string => {
-    const renamed = renamedBy(history, message);
-    if (renamed !== undefined) return nameOf(renamed);
+    const created = createdBy(history, message);
+    if (created !== undefined) return planOf(message).removes ? nameOf(created) : gradeIn(created);
     return `${isRepeatable(message) ? planOf(message).thing + 1 : message}`;
   };
   const partsOf = (message: number): string[] => {
+    if (aboutObjects(history, message) === 'grades') return ['grade'];
     if (history.family !== 'grades') return ['whole'];
     const { comments, privateComments } = planOf(message);
     return ['grade', ...(comments ? ['comments'] : []), ...(privateComments ? ['privateComments'] : [])];
@@ -118,9 +118,10 @@ export async function live(history: History): Promise<Life> {
 
   const send = (message: number, minutes?: number) => {
     if (message > history.messages.length) return;
-    // The SIS knows what was created from the platform.
-    const renamed = renamedBy(history, message);
-    if (renamed !== undefined && !hasActed(renamed)) return;
+    const created = createdBy(history, message);
+    // The SIS knows the id of what was created from the platform, and the name from itself.
+    const isKnown = planOf(message).removes ? hasActed : (about: number) => sent.has(about);
+    if (created !== undefined && !isKnown(created)) return;
     sent.add(message);
     const event = JSON.parse(bodyOf(history, message, planOf(message).wrong));
     const time = minutes === undefined ? event.time : timeOf(minutes);
@@ -150,6 +151,15 @@ export async function live(history: History): Promise<Life> {
     world.invoke(container, batch);
   };
 
+  /** Whoever corrects it gives the id of what has no such name, or has it no more. */
+  const correctedBody = (message: number): string => {
+    const event = JSON.parse(bodyOf(history, message, false));
+    const { gradeObjectName, ...data } = event.data;
+    const created = createdBy(history, message) ?? 0;
+    if (gradeObjectName === undefined || !hasActed(created)) return JSON.stringify(event);
+    return JSON.stringify({ ...event, data: { ...data, gradeObjectId: objectIdOf(created) } });
+  };
+
   /** Does what the letter says: corrects, looks, replays. */
   const settleLetter = (letter: Letter, corrected: boolean) => {
     queue.letters.splice(queue.letters.indexOf(letter), 1);
@@ -165,7 +175,7 @@ export async function live(history: History): Promise<Life> {
       isOverruled ||= overrules;
     }
     if (corrected) mended.add(message);
-    const body = corrected ? bodyOf(history, message, false) : letter.body;
+    const body = corrected ? correctedBody(message) : letter.body;
     queue.send(message, body, { replays: letter.replays + 1, kind: letter.failure?.kind ?? 'none' });
   };
 
@@ -293,7 +303,8 @@ export async function live(history: History): Promise<Life> {
   const judgeLetters = () => {
     for (const { message, failure, replays } of queue.written) {
       const befallen = world.misfortunesOf(message);
-      const waited = Date.parse(failure?.lastAt ?? '') - Date.parse(failure?.firstAt ?? '') >= 24 * 3_600_000;
+      const waitedMs = Date.parse(failure?.lastAt ?? '') - Date.parse(failure?.firstAt ?? '');
+      const waited = waitedMs >= 24 * 3_600_000;
       // Of what is taken for done and was not, the platform does not show what an older message would keep.
       const isMisled =
         failure?.kind === 'rejected' &&
@@ -307,6 +318,7 @@ export async function live(history: History): Promise<Life> {
         crashed: befallen + world.ledgerFaults() >= 3,
         unavailable: waited,
         throttled: waited,
+        'unknown-id': waitedMs >= 3 * 3_600_000 && aboutObjects(history, message) === 'grades',
       };
       if (!fitting[failure?.kind ?? ''])
         problem(`message ${message} has a needless letter: ${failure?.kind}`);
@@ -342,6 +354,8 @@ export async function live(history: History): Promise<Life> {
         problem(`message ${message} has had no effect in the end, nor a newer one: ${last} is the ${part}`);
     }
   judgeOrder();
+  for (const { message, thing } of platform.acts)
+    if (message !== byRestore && thing !== thingOf(message)) problem(`message ${message} acts on ${thing}`);
   judgeLetters();
   return { problems, reached: world.reached };
 }
@@ -357,17 +371,28 @@ function compare(history: History, one: number, other: number): number {
   return at < 0 ? 0 : a[at]! - b[at]!;
 }
 
-/** The message that creates what this one renames. */
-function renamedBy({ family, messages }: History, message: number): number | undefined {
-  const { removes, thing } = messages[message - 1]!;
-  if (family !== 'objects' || !removes) return undefined;
-  const created = messages.flatMap((each, at) => (each.removes ? [] : [at + 1]));
-  return created[thing % created.length] ?? 0;
+/** What it does where it is about grade objects. */
+function aboutObjects({ family, messages }: History, message: number) {
+  const { removes, comments } = messages[message - 1]!;
+  if (family !== 'objects') return undefined;
+  if (removes) return 'renames';
+  return comments ? 'grades' : 'creates';
 }
 
-function functionOf({ family, messages }: History, message: number): string {
-  if (family === 'objects')
-    return messages[message - 1]?.removes ? 'grade-object-update' : 'grade-object-create';
+/** The message that creates what this one is about; 0: there is none. Undefined where it is about something else. */
+function createdBy(history: History, message: number): number | undefined {
+  const { messages } = history;
+  if ((aboutObjects(history, message) ?? 'creates') === 'creates') return undefined;
+  const created = messages.flatMap((_, at) => (aboutObjects(history, at + 1) === 'creates' ? [at + 1] : []));
+  return created[messages[message - 1]!.thing % created.length] ?? 0;
+}
+
+function functionOf(history: History, message: number): string {
+  const { family, messages } = history;
+  const does = aboutObjects(history, message);
+  if (does === 'renames') return 'grade-object-update';
+  if (does === 'creates') return 'grade-object-create';
+  if (does === 'grades') return 'grade-push';
   if (family === 'enrollments')
     return messages[message - 1]?.removes ? 'enrollment-remove' : 'enrollment-create';
   return family === 'grades' ? 'grade-push' : 'submission-upload';
@@ -380,21 +405,30 @@ function bodyOf(history: History, message: number, isWrong: boolean): string {
   const name = functionOf(history, message);
   const given = message + (isWrong ? wrong : 0);
   const file = { uri: 's3://bucket/file', name: `${message}.pdf`, contentType: 'application/pdf' };
+  const about = createdBy(history, message) ?? 0;
+  const points = { type: 'numeric', points: given };
+  const byName = {
+    ...{ orgUnitId: 1, gradeObjectName: `name ${about}`, userId: 1, grade: points },
+    ...{ comments: '', privateComments: '' },
+  };
   const data: Record<string, object> = {
     'enrollment-create': { orgUnitId: 1, userId: thing + 1, roleId: given },
     'enrollment-remove': { orgUnitId: 1, userId: thing + 1 },
-    'grade-push': {
-      orgUnitId: 1,
-      gradeObjectId: 1,
-      userId: thing + 1,
-      grade: { type: 'numeric', points: given },
-      ...(comments && { comments: `${message}` }),
-      ...(privateComments && { privateComments: `${message}` }),
-    },
+    'grade-push':
+      aboutObjects(history, message) === 'grades'
+        ? byName
+        : {
+            orgUnitId: 1,
+            gradeObjectId: 1,
+            userId: thing + 1,
+            grade: points,
+            ...(comments && { comments: `${message}` }),
+            ...(privateComments && { privateComments: `${message}` }),
+          },
     'grade-object-create': { orgUnitId: 1, type: 'numeric', name: `name ${given}`, maxPoints: 10 },
     'grade-object-update': {
       ...{ orgUnitId: 1, type: 'numeric', name: `name ${given}` },
-      gradeObjectId: objectIdOf(renamedBy(history, message) ?? 0),
+      gradeObjectId: objectIdOf(about),
     },
     'submission-upload': { orgUnitId: 1, folderId: given, userId: 7, files: [file] },
   };

@@ -26,8 +26,9 @@ export type Act = {
   copies: Copy[];
 };
 
-/** Of the grade object that a message creates: its id, and what is a thing of its own, its name. */
+/** Of the grade object that a message creates: its id, and what is a thing of its own, a grade in it and its name. */
 export const objectIdOf = (message: number): number => 100 + message;
+export const gradeIn = (message: number): string => `the grade in ${message}`;
 export const nameOf = (message: number): string => `the name of ${message}`;
 
 /** In place of a message's number. */
@@ -109,6 +110,9 @@ export function createPlatformModel(stage: Stage, options: Options) {
   const object = ({ gradeObjectId = 0 }: Numbers) => objects.get(gradeObjectId);
   const numberIn = (name: unknown): number => Number(String(name).split(' ')[1]);
 
+  const gradeThing = ({ gradeObjectId = 0, userId }: Numbers): string =>
+    gradeObjectId < objectIdOf(0) ? `${userId}` : gradeIn(gradeObjectId - objectIdOf(0));
+
   type Asked = Omit<Act, 'thing' | 'parts' | 'atMs'> & { path: Numbers; json: Record<string, unknown> };
   const refusedWhere = (given: number): RefusedCall | undefined =>
     given >= wrong ? { status: 400, title: 'Bad Request' } : undefined;
@@ -126,16 +130,16 @@ export function createPlatformModel(stage: Stage, options: Options) {
       act({ whole: asked.message }, { thing: `${userId}`, ...asked });
       return undefined;
     },
-    'set-grade-value': ({ path: { userId }, json, ...asked }) => {
+    'set-grade-value': ({ path, json, ...asked }) => {
       const { PointsNumerator, Comments, PrivateComments } = json;
       const refused = refusedWhere(Number(PointsNumerator));
       const [comments, privateComments] = [textIn(Comments), textIn(PrivateComments)];
       const parts = { grade: Number(PointsNumerator), comments, privateComments };
-      if (!refused) act(parts, { thing: `${userId}`, ...asked });
+      if (!refused) act(parts, { thing: gradeThing(path), ...asked });
       return refused;
     },
-    'read-grade-value': ({ path: { userId } }) =>
-      shownOf(`${userId}`) ? undefined : { status: 404, form: 'error', detail: 'Grade value not found' },
+    'read-grade-value': ({ path }) =>
+      shownOf(gradeThing(path)) ? undefined : { status: 404, form: 'error', detail: 'Grade value not found' },
     'create-grade-object': ({ json, path: _, ...asked }) => {
       const refused = refusedWhere(numberIn(json.Name));
       if (refused) return refused;
@@ -162,8 +166,8 @@ export function createPlatformModel(stage: Stage, options: Options) {
   const answer: Record<string, (path: Numbers) => unknown> = {
     'who-am-i': () => ({ Identifier: '7' }),
     'delete-enrollment': () => ({}),
-    'read-grade-value': ({ userId }) => {
-      const { parts = {}, changedMs = 0 } = shownOf(`${userId}`) ?? {};
+    'read-grade-value': (path) => {
+      const { parts = {}, changedMs = 0 } = shownOf(gradeThing(path)) ?? {};
       return {
         PointsNumerator: parts.grade,
         Comments: textOut(parts.comments),

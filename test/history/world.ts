@@ -23,7 +23,7 @@ const families = {
   enrollments: [enrollmentCreate, enrollmentRemove],
   grades: [gradePush],
   submissions: [submissionUpload],
-  objects: [gradeObjectCreate, gradeObjectUpdate],
+  objects: [gradeObjectCreate, gradeObjectUpdate, gradePush, gradeObjectCreate],
 } as unknown as Record<History['family'], Integration<unknown>[]>;
 
 /** The calls of each message carry its number, which they do not tell by themselves. */
