@@ -153,4 +153,30 @@ export const kept: { title: string; history: History }[] = [
       lookalike: true,
     },
   },
+  {
+    title: 'a cache shows no grade yet: that is not taken for what a newer message has left there',
+    history: {
+      ...enrollments(
+        [
+          { ...usual, comments: false },
+          { ...usual, comments: false, privateComments: false },
+        ],
+        [{ do: 'cache', thing: 0, seconds: 3_000 }, send(2), send(1)],
+      ),
+      family: 'grades',
+    },
+  },
+  {
+    title: 'nobody knows whether it was created: its name is not changed before it was looked for',
+    history: {
+      ...enrollments(
+        [
+          { ...usual, comments: false },
+          { ...usual, removes: true },
+        ],
+        [send(1), deliver(0), go('well'), go('well'), go('lost'), send(2)],
+      ),
+      family: 'objects',
+    },
+  },
 ];
