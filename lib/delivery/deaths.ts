@@ -1,8 +1,7 @@
+import type { SQSRecord } from 'aws-lambda';
 import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem } from '../telemetry/table-items.ts';
-import type { Received } from './attempt.ts';
-import type { Limits } from './services.ts';
-import { waitedMs } from './sqs-delivery.ts';
+import { type Delivery, waitedMs } from './sqs-delivery.ts';
 
 /**
  * Counts the receipts of a message that its function did not survive. The ledger counts only those after its claim: what a message holds
@@ -53,12 +52,14 @@ export const maxDeaths = 3;
 /** In characters. What is smaller takes little memory, whatever it holds. */
 const largeLength = 128 * 1024;
 
-export const isLarge = ({ record: { body } }: Pick<Received, 'record'>): boolean =>
+export const isLarge = ({ body }: SQSRecord): boolean =>
   typeof body === 'string' && body.length >= largeLength;
 
 /**
- * Whether the function may have died on it, or may die now. A message that waits comes back sooner than one whose receipt never ended,
- * which its queue hides for all of its time: so nothing is counted of most that come again.
+ * Whether the function may die of it. A receipt that never ended hides a message for all of its queue's time, and one that waited has
+ * survived: so nothing is counted of most that come again, and a flood that takes turns costs nothing here.
  */
-export const isSuspect = (received: Received, { visibilityMs }: Limits): boolean =>
-  isLarge(received) || (received.delivery.attempts > 1 && waitedMs(received.delivery) >= 0.9 * visibilityMs);
+export const isSuspect = (record: SQSRecord, delivery: Delivery, visibilityMs: number): boolean => {
+  const returns = delivery.attempts - 1;
+  return isLarge(record) || (returns > 0 && waitedMs(delivery) >= 0.9 * visibilityMs * returns);
+};

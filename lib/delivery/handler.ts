@@ -67,7 +67,7 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
   const deadlineMs = nowMs() + leftMs;
   const lastMs = lastBeginMs({ services, deadlineMs });
   // Those that may have to go alone come after all others, and need time to wait for turns as well.
-  const someAlone = Records.some((record) => attemptsOf(record) > 1 || isLarge({ record }));
+  const someAlone = Records.some((record) => attemptsOf(record) > 1 || isLarge(record));
   const turnsUntilMs = someAlone ? (nowMs() + lastMs) / 2 : lastMs;
   return { services, deadlineMs, turnsUntilMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
 };

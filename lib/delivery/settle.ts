@@ -27,18 +27,17 @@ export const settle = async <Data>(
       settlement: await attempt(integration, received, invocation),
       invocation,
     });
-  if (deaths === undefined || !isSuspect(received, limits)) return settled();
+  if (deaths === undefined || !isSuspect(record, received.delivery, limits.visibilityMs)) return settled();
   const { messageId } = record;
   try {
-    const died = invocation.isolated ? 0 : await deaths.of(messageId);
+    const died = invocation.isolated ? 0 : ((await deaths.of(messageId)) ?? 0);
     const unread = { eventId: undefined, calls: [], turnMs: 0 };
-    if (died !== undefined && died >= maxDeaths) {
+    if (died >= maxDeaths) {
       const settlement = { ...unread, outcome: 'parked' as const, failure: failureOf(crashed) };
       return ended(integration, received, { settlement, invocation, isUnread: true });
     }
     // After all others, and those that have killed the function before come last.
-    if (died !== 0 || (isLarge(received) && !invocation.isolated))
-      return { ...unread, outcome: 'isolate', died: died ?? 0 };
+    if (died > 0 || (isLarge(record) && !invocation.isolated)) return { ...unread, outcome: 'isolate', died };
     await deaths.begins(messageId);
   } catch (error) {
     const settlement = {

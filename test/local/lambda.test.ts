@@ -251,6 +251,14 @@ describe('a failure', () => {
     expect(await invoke()).toEqual({ ok: false, error: { errorType: 'Runtime.ExitError', errorMessage } });
   });
 
+  test('to stay within its memory ends the process', isLong, async () => {
+    const source =
+      'export const handler = async () => { for (const held = []; held.length < 1e5; await null) held.push(Buffer.alloc(2 ** 20, 1)); };';
+    const { invoke } = await lambdaOf(source, { memoryMb: 256 });
+    const errorMessage = expect.stringContaining('signal: killed');
+    expect(await invoke()).toEqual({ ok: false, error: { errorType: 'Runtime.ExitError', errorMessage } });
+  });
+
   test('to answer in time ends the process', async () => {
     const { invoke, lambda } = await lambdaOf(
       'export const handler = () => new Promise(() => setInterval(() => {}, 1e6));',
