@@ -181,7 +181,7 @@ const entriesIn = (text = '[]'): Entries =>
 /** As versions before 1.0 wrote them: `{"BIO-101":{"ids":[2001],"was":[1999]}}`. Each name is read as a value, not as a key. */
 function* entriesInObject(text: string): Generator<[string, Entry]> {
   for (const [, name = '', ids = '', was] of text.matchAll(
-    /("(?:[^"\\]|\\.)*"):\{"ids":\[([\d,]*)\](?:,"was":\[([\d,]*)\])?\}/g,
+    /[{,]("(?:[^"\\]|\\.)*"):\{"ids":\[([\d,]*)\](?:,"was":\[([\d,]*)\])?\}/gy,
   ))
     yield [JSON.parse(name), { ids: idsIn(ids), ...(was !== undefined && { was: idsIn(was) }) }];
 }
