@@ -195,3 +195,40 @@ test.skipIf(process.platform !== 'linux').each(names)(
   },
   300_000,
 );
+
+test.skipIf(process.platform !== 'linux')(
+  'a batch of messages that are not large enough to go alone is within the memory, and the message beside them is done',
+  async () => {
+    const name = 'lti-link-update';
+    const valid = await example(name);
+    const { id, data } = JSON.parse(valid);
+    const wide = `{${numbered(9, (at) => `"${at}":{${numbered(900, (each) => `"k${each}":"\\n"`)}}`)}}`;
+    const bodies = [
+      ...[
+        `${valid.slice(0, -1)},"extension":${wide}}`,
+        valid.replace('"data":{', `"data":{"extension":${wide},`),
+      ],
+      ...[
+        wide,
+        `[${'[],'.repeat(9_000)}0]`,
+        `"${'\\"'.repeat(60_000)}"`,
+        JSON.stringify({ data: JSON.stringify(data) }),
+      ],
+    ];
+    const records = Array.from({ length: 45 }, (_, at) =>
+      recordOf(name, (bodies[at % bodies.length] ?? '').replace(`"${id}"`, `"medium ${at}"`)),
+    );
+    const beside = recordOf(name, valid.replace(`"${id}"`, '"beside"'));
+    lines = [];
+    const answer = await stack.lambda?.invoke(name, { Records: [...records, beside] });
+    expect(answer).toMatchObject({ ok: true });
+    expect(outcomeOf(beside.messageId)).toMatch(/^(done|superseded)$/);
+    const [{ pid } = { pid: 0 }] = stack.lambda?.containers(name) ?? [];
+    table.push({
+      function: name,
+      messages: records.length,
+      'dearest in memory': 'a batch',
+      MB: Math.round(peakMbOf(pid)),
+    });
+  },
+);
