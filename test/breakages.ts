@@ -144,8 +144,8 @@ const breakages: Breakage[] = [
   {
     title: 'an older copy that takes a claim over passes for the replay before it',
     file: 'lib/ledger/rules.ts',
-    code: 'const inherited = { attemptedMs, acceptedMs, crashes, refusal };',
-    by: 'const inherited = { attemptedMs, acceptedMs, crashes, replays: Math.max(state.replays, entry.replays), refusal };',
+    code: 'const inherited = { attemptedMs, acceptedMs, crashes, refusal: state.refusal };',
+    by: 'const inherited = { attemptedMs, acceptedMs, crashes, replays: Math.max(state.replays, entry.replays), refusal: state.refusal };',
     seenBy: tests('test/lib/ledger/rules.test.ts'),
   },
   {
@@ -199,8 +199,8 @@ const breakages: Breakage[] = [
   {
     title: 'a second copy is gone while the first may still be undone',
     file: 'lib/ledger/rules.ts',
-    code: 'if (isLast(known) && endsMs > context.nowMs)',
-    by: 'if (isLast(known) && endsMs > context.nowMs && endsMs < 0)',
+    code: 'const endsMs = isLast(known) ? item.leaseMs : 0;',
+    by: 'const endsMs = 0;',
   },
   {
     title: 'what a message does not give is superseded by it',
@@ -337,8 +337,8 @@ const breakages: Breakage[] = [
   {
     title: 'the gate is ignored: calls go at once',
     file: 'lib/pace/pace.ts',
-    code: 'const waitMs = pacer.take(priority, now',
-    by: 'const waitMs = 0 * pacer.take(priority, now',
+    code: 'pacer.take(priority, nowMs()) : maxTimerMs;',
+    by: '0 * pacer.take(priority, nowMs()) : maxTimerMs;',
     seenBy: tests('test/term-start/term-start.test.ts'),
   },
 ];
