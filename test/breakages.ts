@@ -201,6 +201,7 @@ const breakages: Breakage[] = [
     file: 'lib/ledger/rules.ts',
     code: 'const endsMs = isLast(known) ? item.leaseMs : 0;',
     by: 'const endsMs = 0;',
+    seenBy: tests('test/lib/ledger/rules.test.ts'),
   },
   {
     title: 'what a message does not give is superseded by it',
