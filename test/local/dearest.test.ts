@@ -24,7 +24,7 @@ beforeAll(async () => {
     settings: { LOG_LEVEL: 'debug', ATTEMPT_TIMEOUT_MS: '40000' },
     onLog: (_, line) => lines.push(line),
   });
-}, 60_000);
+});
 afterAll(async () => {
   console.table(table);
   await stack?.close();

@@ -206,7 +206,7 @@ beforeAll(async () => {
     playOn([withoutLedger], { settings: { LEDGER_TABLE: '' } }),
   ]);
   written = await usual.letters.end();
-}, 180_000);
+});
 
 afterAll(async () => {
   await unprotected.letters.end();

@@ -980,7 +980,7 @@ describe('script in what others write', () => {
     }
     await keep('/runs', at.get('/runs'));
     await keep('/log', at.get('/log'));
-  }, 20_000);
+  });
   afterAll(() => at.close());
 
   test('no element, handler or address in any page comes from there', () => {

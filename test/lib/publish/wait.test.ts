@@ -49,4 +49,4 @@ test('publish --wait tells of each message what became of it', async () => {
   // What does not ask is not told of: a first success writes nothing.
   const { out: unasked } = await publish([grade(504)], '--json');
   expect(documentIn(unasked)).not.toHaveProperty('outcomes');
-}, 60_000);
+});

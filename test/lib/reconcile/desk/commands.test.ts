@@ -209,7 +209,7 @@ describe('run', () => {
       status: 1,
       err: expect.stringMatching(/has ended without a result, as it failed: its log says more/),
     });
-  }, 20_000);
+  });
 });
 
 describe('accept', () => {
