@@ -38,12 +38,15 @@ const slowIn = (expressions: readonly RegExp[]): string[] =>
 const madeBy = async (work: () => unknown): Promise<RegExp[]> => {
   const made: RegExp[] = [];
   const own = globalThis.RegExp;
-  globalThis.RegExp = class extends own {
-    constructor(pattern: RegExp | string, flags?: string) {
-      super(pattern, flags);
-      made.push(new own(pattern, flags));
-    }
-  } as RegExpConstructor;
+  const make = (_: unknown, [pattern, flags]: [RegExp | string, string?]): RegExp => {
+    made.push(new own(pattern, flags));
+    return new own(pattern, flags);
+  };
+  globalThis.RegExp = new Proxy<RegExpConstructor>(own, {
+    construct: make,
+    // Libraries call it without `new`.
+    apply: (of, _, given: [RegExp | string, string?]) => make(of, given),
+  });
   try {
     await work();
   } finally {
@@ -92,8 +95,10 @@ describe('a regular expression takes time in proportion to its text', () => {
   });
 
   /** `analyse` does not see all, such as `(a|a)*b`. */
-  test('as what they are given is repeated', { tags: ['long'], timeout: 600_000 }, async () => {
-    const made = (await Promise.all(Object.values(makers).map(madeBy))).flat();
+  test('as what they are given is repeated', { tags: ['long'] }, async () => {
+    const made: RegExp[] = [];
+    // One after the other: each puts something in the place of what all share.
+    for (const make of Object.values(makers)) made.push(...(await madeBy(make)));
     const each = [...all.flatMap(({ spelled }) => spelled), ...made];
     expect(pumpedSlowly([/^(a|a)*b$/, /^\d+\d+$/])).toEqual([/^(a|a)*b$/, /^\d+\d+$/].map(String));
     expect(pumpedSlowly(each)).toEqual([]);
@@ -109,7 +114,9 @@ const pumpedSlowly = (expressions: readonly RegExp[]): string[] =>
     const own = [...new Set(expression.source.match(/[\p{L}\p{N}]/gu))].slice(0, 12);
     const all = [...new Set([...signs, ...own])];
     const texts = [...all, ...all.flatMap((one) => all.map((other) => one + other))];
-    return texts.some((text) => isSlow(expression, text)) ? [String(expression)] : [];
+    // Twice, as a busy machine makes one look slow by chance.
+    const isSlowTwice = (text: string) => isSlow(expression, text) && isSlow(expression, text);
+    return texts.some(isSlowTwice) ? [String(expression)] : [];
   });
 
 const isSlow = (expression: RegExp, text: string): boolean => {
