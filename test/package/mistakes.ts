@@ -248,6 +248,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   ],
   'what is overwritten stays in the audit log, and nobody takes it out; elsewhere it is gone': [
     mistake('an audit log that can be rewritten', (of) => delete of('Files').VersioningConfiguration),
+    mistake('an audit log whose entries are written over', (of) =>
+      of('FilesPolicy').PolicyDocument.Statement.pop(),
+    ),
+    mistake('an audit log whose entries are written over by whoever does not say that they are new', (of) => {
+      of('FilesPolicy').PolicyDocument.Statement[1].Condition = { Null: { 's3:if-none-match': false } };
+    }),
     mistake('an audit log that forgets what was overwritten', (of) =>
       of('Files').LifecycleConfiguration.Rules.push({
         ...{ Id: 'versions', Status: 'Enabled' },

@@ -290,11 +290,21 @@ export const rules: Record<string, Rule> = {
           prefix.startsWith(Prefix) && NoncurrentVersionExpiration?.NoncurrentDays <= 30,
       );
     const expired = lifecycle.filter(({ ExpirationInDays }) => ExpirationInDays !== undefined);
+    const policies = deployment.ofType('AWS::S3::BucketPolicy');
+    const isOnce = policies
+      .flatMap(({ PolicyDocument }) => PolicyDocument.Statement as Properties[])
+      .some(
+        ({ Effect, Principal, Action, Resource, Condition }) =>
+          [Effect, Principal, Action].join() === 'Deny,*,s3:PutObject' &&
+          String(Resource).endsWith('/audit/2*') &&
+          /^\{"Null":\{"s3:if-none-match":"?true"?\}\}$/.test(JSON.stringify(Condition)),
+      );
     const takes = (action: string) =>
       /^s3:(Delete|(Put|Bypass)(Bucket(Versioning|Policy)|LifecycleConfiguration|Governance))/.test(action);
     return [
       ...(files?.VersioningConfiguration?.Status === 'Enabled' ? [] : ['the bucket keeps no versions']),
       ...(ends('audit/') ? ['the audit log forgets what was overwritten'] : []),
+      ...(isOnce ? [] : ['an entry of the audit log can be written over']),
       ...expired.filter(({ Prefix }) => !ends(Prefix)).map(({ Id }) => `${Id} stay as older versions`),
       ...allStatements(deployment).flatMap(({ id, statement: { effect, actions } }) =>
         effect === 'Allow' ? actions.filter(takes).map((action) => `${id}: ${action}`) : [],
