@@ -157,15 +157,15 @@ const rooms: Record<string, string> = {
   'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
   reconcile:
-    'snapshots durable delivery message-fields integration config telemetry message files crosswalk ledger failure platform/resources platform platform/core sis-ids redaction aws sorted',
+    'snapshots durable delivery message-fields integration config telemetry message files crosswalk ledger failure platform/resources platform platform/core sis-ids redaction aws sets',
   'crosswalk/fill':
-    'mapping durable delivery config telemetry files crosswalk failure platform/resources platform platform/core aws sorted',
+    'mapping durable delivery config telemetry files crosswalk failure platform/resources platform platform/core aws sets',
   'course-export':
     'durable delivery config telemetry message failure platform/resources platform platform/core',
   'change-poll':
     'mapping delivery integration config telemetry message credentials files failure redaction aws json',
   snapshots:
-    'mapping durable delivery integration config telemetry message files ledger failure aws json sorted',
+    'mapping durable delivery integration config telemetry message files ledger failure aws json sets',
   mapping: 'integration sis-ids json',
   durable: 'delivery config telemetry credentials files failure platform platform/auth aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
@@ -193,7 +193,7 @@ const rooms: Record<string, string> = {
   aws: '',
   envelope: 'json',
   json: '',
-  sorted: '',
+  sets: '',
 };
 
 const roomOf = (file: string): string => {

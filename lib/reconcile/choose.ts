@@ -5,7 +5,7 @@ import { inFolder } from '../files/folder.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
 import { ledgerPage } from '../ledger/scan.ts';
 import type { LedgerTableOptions } from '../ledger/table.ts';
-import { createLineFile, type LineFile } from '../sorted/line-file.ts';
+import { createLineFile, type LineFile } from '../sets/line-file.ts';
 import { type Chosen, writtenMsOf } from './check.ts';
 import { chosenLine, garbageMb } from './parts.ts';
 import { noReasons, type Reason, reasonFor, type Selection, subjectOf } from './select.ts';

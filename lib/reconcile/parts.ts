@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { JobStore } from '../durable/store.ts';
 import { inFolder } from '../files/folder.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
-import { createLineFile } from '../sorted/line-file.ts';
-import { createSorter, readLines } from '../sorted/sorted.ts';
+import { createLineFile } from '../sets/line-file.ts';
+import { createSorter, readLines } from '../sets/sorted.ts';
 import type { Chosen } from './check.ts';
 import type { Reason } from './select.ts';
 

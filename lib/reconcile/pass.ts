@@ -5,7 +5,7 @@ import type { Failure } from '../failure.ts';
 import { inFolder } from '../files/folder.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import { createLineFile } from '../sorted/line-file.ts';
+import { createLineFile } from '../sets/line-file.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import {

@@ -18,7 +18,7 @@ import { getGradeValue } from '../platform/resources/grades.ts';
 import { type SisId, sisIdsIn, withPlatformIds } from '../sis-ids.ts';
 import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../snapshots/accepted-events.ts';
 import { cell } from '../snapshots/report.ts';
-import { createLineFile } from '../sorted/line-file.ts';
+import { createLineFile } from '../sets/line-file.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import { isRemoved } from './check.ts';

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
 import { keepMemoryBelow } from '../files/memory.ts';
-import { createLineFile, type LineFile } from '../sorted/line-file.ts';
+import { createLineFile, type LineFile } from '../sets/line-file.ts';
 import { garbageMb } from './table.ts';
 
 /** Where the lines of a kind lie. */

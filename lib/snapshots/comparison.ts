@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { keepMemoryBelow } from '../files/memory.ts';
 import { isTooOld } from '../ledger/rules.ts';
-import { createSorter, readLines, type Sorter } from '../sorted/sorted.ts';
+import { createSorter, readLines, type Sorter } from '../sets/sorted.ts';
 import type { PackedLines } from './packed-lines.ts';
 import type { Counts } from './record.ts';
 import type { Report } from './report.ts';

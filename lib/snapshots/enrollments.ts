@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { pairsOf } from '../sorted/sorted.ts';
+import { pairsOf } from '../sets/sorted.ts';
 import { dayIn, isId } from './cells.ts';
 import {
   addEvent,

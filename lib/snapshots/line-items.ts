@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { pairsOf } from '../sorted/sorted.ts';
+import { pairsOf } from '../sets/sorted.ts';
 import { type Cell, hasControl, isId, numberIn } from './cells.ts';
 import {
   addEvent,

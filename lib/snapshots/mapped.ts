@@ -12,7 +12,7 @@ import {
   removalsOf,
 } from '../mapping/events.ts';
 import { columnsIn } from '../mapping/mapping.ts';
-import { pairsOf } from '../sorted/sorted.ts';
+import { pairsOf } from '../sets/sorted.ts';
 import { instantMsIn, isId } from './cells.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import {

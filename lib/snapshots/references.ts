@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { pairsOf } from '../sorted/sorted.ts';
+import { pairsOf } from '../sets/sorted.ts';
 import { type Cell, hasControl, isId } from './cells.ts';
 import {
   type Comparison,

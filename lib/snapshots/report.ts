@@ -1,4 +1,4 @@
-import { createLineFile } from '../sorted/line-file.ts';
+import { createLineFile } from '../sets/line-file.ts';
 
 /** Rows that were not used, as a table for people. */
 export type Report = {

@@ -1,4 +1,4 @@
-import { pairsOf } from '../sorted/sorted.ts';
+import { pairsOf } from '../sets/sorted.ts';
 import { hasControlInText, instantMsIn, isId, numberIn } from './cells.ts';
 import {
   addEvent,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { JobStore } from '../../durable/store.ts';
 import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
-import { createSorter, pairsOf, readLines, type Sorter, writeLines } from '../../sorted/sorted.ts';
+import { createSorter, pairsOf, readLines, type Sorter, writeLines } from '../../sets/sorted.ts';
 import { filledFolder } from '../moved.ts';
 import { acceptedBucketOf, type BucketItem, type CrosswalkTable, isAccepted, sameIds } from '../table.ts';
 import { garbageMb } from './garbage.ts';

@@ -5,7 +5,7 @@ import type { JobStore } from '../../durable/store.ts';
 import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
 import { delimiterIn } from '../../mapping/columns.ts';
-import { createLineFile, type LineFile } from '../../sorted/line-file.ts';
+import { createLineFile, type LineFile } from '../../sets/line-file.ts';
 import type { CrosswalkKind } from '../table.ts';
 import { garbageMb } from './garbage.ts';
 import { listedLine } from './known.ts';

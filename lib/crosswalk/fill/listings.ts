@@ -11,7 +11,7 @@ import type { Operation } from '../../platform/core/operation.ts';
 import type { CallInput } from '../../platform/core/request.ts';
 import { getClasslistPages, listClasslist } from '../../platform/resources/classlists.ts';
 import { courseOffering, getOrgUnits, listOrgUnitPages } from '../../platform/resources/org-units.ts';
-import { createLineFile, type LineFile } from '../../sorted/line-file.ts';
+import { createLineFile, type LineFile } from '../../sets/line-file.ts';
 import type { Observe } from '../../telemetry/observe.ts';
 import type { PaceUseRecord } from '../../telemetry/pace-use.ts';
 import { garbageMb } from './garbage.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSorter, pairsOf, readLines, sortLines, writeLines } from '../../../lib/sorted/sorted.ts';
+import { createSorter, pairsOf, readLines, sortLines, writeLines } from '../../../lib/sets/sorted.ts';
 import { anyCharacter } from '../../any-character.ts';
 
 let folder: string;
