@@ -1,0 +1,146 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+
+/** What a cell of a result is here: statements give text and numbers, and cast all else. */
+export type SetValue = string | number | null;
+
+export type SetEngine = {
+  /** Runs one or more statements. What is bound is named `$1`, `$2`, …, and is possible in a single statement alone. */
+  run(statement: string, values?: readonly SetValue[]): Promise<void>;
+  /** The rows of a statement, many at a time. */
+  rows<Row extends readonly SetValue[]>(
+    statement: string,
+    values?: readonly SetValue[],
+  ): AsyncGenerator<Row[], void, undefined>;
+  /** The first row of a statement. */
+  row<Row extends readonly SetValue[]>(
+    statement: string,
+    values?: readonly SetValue[],
+  ): Promise<Row | undefined>;
+  /** Adds rows to a table of text columns. */
+  add(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>;
+  close(): void;
+};
+
+export type SetEngineOptions = {
+  /** The only folder whose files it can open. What memory does not hold lies there, too. */
+  folder: string;
+  memoryMb?: number;
+  threads?: number;
+  spillMb?: number;
+  /** A single statement is ended after this. */
+  timeoutMs?: number;
+};
+
+/** The name of a column or table within a statement, whatever signs it has. */
+export const quotedName = (name: string): string => {
+  if (name.includes('\u0000')) throw new Error('A name within a statement holds no zero byte');
+  return `"${name.replaceAll('"', '""')}"`;
+};
+
+/** A text within a statement that takes no bound values. */
+const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/**
+ * Opens DuckDB in memory. It opens no file outside of the folder, no network and no extension, and its settings cannot be changed
+ * afterwards, whatever a statement says. It is loaded when it is first needed.
+ */
+export const openSetEngine = async ({
+  folder,
+  memoryMb = 384,
+  threads = 2,
+  spillMb = 6_000,
+  timeoutMs = 600_000,
+}: SetEngineOptions): Promise<SetEngine> => {
+  // A bundle has its default alone.
+  const { DuckDBInstance } = (await import('@duckdb/node-api')).default;
+  const spill = join(folder, 'spill');
+  mkdirSync(spill, { recursive: true });
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: `${memoryMb}MB`,
+    threads: String(threads),
+    temp_directory: spill,
+    max_temp_directory_size: `${spillMb}MB`,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    allow_unsigned_extensions: 'false',
+    preserve_insertion_order: 'false',
+  });
+  const connection = await instance.connect();
+  const close = (): void => {
+    connection.closeSync();
+    instance.closeSync();
+  };
+  try {
+    await connection.run(`SET allowed_directories = [${quotedText(`${folder}/`)}]`);
+    await connection.run('SET enable_external_access = false');
+    await connection.run('SET lock_configuration = true');
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const timely = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    within(timeoutMs, connection, work);
+  const rows = async function* <Row extends readonly SetValue[]>(
+    statement: string,
+    values: readonly SetValue[] = [],
+  ): AsyncGenerator<Row[], void, undefined> {
+    // Of its own, so that other statements may run while they are read.
+    const reader = await instance.connect();
+    try {
+      const result = await within(timeoutMs, reader, () => reader.stream(statement, [...values]));
+      for (;;) {
+        const chunk = await within(timeoutMs, reader, () => result.fetchChunk());
+        if (chunk === null || chunk.rowCount === 0) return;
+        yield chunk.convertRows(plainValue) as unknown as Row[];
+      }
+    } finally {
+      reader.closeSync();
+    }
+  };
+  return {
+    run: async (statement, values) => {
+      await timely(() => connection.run(statement, values && [...values]));
+    },
+    rows,
+    row: async <Row extends readonly SetValue[]>(statement: string, values?: readonly SetValue[]) => {
+      const result = await timely(() => connection.run(statement, values && [...values]));
+      const chunk = await result.fetchChunk();
+      return chunk?.convertRows(plainValue)[0] as unknown as Row | undefined;
+    },
+    add: async (table, added) => {
+      const appender = await connection.createAppender(table);
+      for (const row of added) {
+        for (const text of row)
+          if (text === null) appender.appendNull();
+          else appender.appendVarchar(text);
+        appender.endRow();
+      }
+      appender.closeSync();
+    },
+    close,
+  };
+};
+
+/** A statement that takes longer is interrupted: it ends with an error. */
+const within = async <Result>(
+  timeoutMs: number,
+  connection: DuckDBConnection,
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  const timer = setTimeout(() => connection.interrupt(), timeoutMs);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const plainValue = (value: unknown): SetValue => {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return typeof value === 'number' ? value : String(value);
+};
