@@ -1,10 +1,18 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { addLambdaBinding } from './bindings.config.ts';
 import { functionNames as namesOfFunctions } from './lib/deployment/function-names.ts';
 
 export const functionNames = namesOfFunctions();
+
+const declaring = functionNames.filter((name) =>
+  /^export const (integration|operations)\b/m.test(
+    readFileSync(join(import.meta.dirname, 'functions', `${name}.ts`), 'utf8'),
+  ),
+);
 
 /**
  * What a container never uses, left out of every bundle. A name that the code asks for and that is not here is an error of
@@ -34,12 +42,17 @@ const replacements: Record<string, string> = {
   '../core/to-json-schema.js': `
     const missing = () => () => { throw new Error('JSON Schema is not in the bundle') };
     export { missing as createToJSONSchemaMethod, missing as createStandardJSONSchemaMethod };`,
+  // Its own entry would look for the library of C first, by other packages. Which binding is there, packaging decides.
+  '@duckdb/node-bindings': `
+    module.exports = require('@duckdb/node-bindings-' + process.platform + '-' + process.arch + '/duckdb.node');`,
   // The SDK tells browsers apart with it.
   bowser: '',
-  // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share.
+  // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share. Those that neither
+  // are integrations nor call the platform have nothing that others ask for.
   './function-modules.ts': `
-    ${functionNames.map((name, at) => `import * as m${at} from '../../functions/${name}.ts';`).join('')}
-    const modules = new Map([${functionNames.map((name, at) => `['${name}', m${at}]`)}]);
+    ${declaring.map((name, at) => `import * as m${at} from '../../functions/${name}.ts';`).join('')}
+    const declared = { ${declaring.map((name, at) => `'${name}': m${at}`)} };
+    const modules = new Map(${JSON.stringify(functionNames)}.map((name) => [name, declared[name] ?? {}]));
     export const functionModules = async () => modules;`,
 };
 
@@ -111,13 +124,13 @@ export const bundling = (names: readonly string[]) =>
 
 /**
  * Bundles `functions/<name>.ts` into `<codeDir>/functions/<name>.mjs` and the chunks that it loads when it needs them: the
- * clients of SQS and S3. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code.
+ * clients of SQS and S3, and the set engine, with its binding. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code.
  */
 export const bundle = async (
   name: string,
   { codeDir, mapDir }: { codeDir: string; mapDir: string },
 ): Promise<string[]> => {
-  const { outputFiles } = await build({ ...bundling([name]), outdir: codeDir });
+  const { outputFiles, metafile } = await build({ ...bundling([name]), outdir: codeDir, metafile: true });
   await Promise.all([codeDir, mapDir].map((folder) => rm(folder, { recursive: true, force: true })));
   const codeFiles: string[] = [];
   for (const { path, contents } of outputFiles) {
@@ -127,5 +140,6 @@ export const bundle = async (
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, contents);
   }
-  return codeFiles;
+  const hasSets = Object.keys(metafile.inputs).includes('replacement:@duckdb/node-bindings');
+  return hasSets ? [...codeFiles, ...(await addLambdaBinding(codeDir))] : codeFiles;
 };

@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { bundling, functionNames } from '../../esbuild.config.ts';
 
@@ -14,5 +14,16 @@ export async function bundleFunctions(): Promise<{ taskRoot: string; remove(): P
     ...bundling(functionNames),
     ...{ outdir: taskRoot, write: true, minify: false, sourcemap: false },
   });
+  await linkBinding(taskRoot);
   return { taskRoot, remove: () => rm(taskRoot, { recursive: true }) };
+}
+
+/** The binding of the set engine for this machine, where packaging puts that for Lambda's processors. */
+export async function linkBinding(taskRoot: string): Promise<void> {
+  const name = `@duckdb/node-bindings-${process.platform}-${process.arch}`;
+  await mkdir(join(taskRoot, 'node_modules/@duckdb'), { recursive: true });
+  const installed = resolve(import.meta.dirname, '../../node_modules', name);
+  await symlink(installed, join(taskRoot, 'node_modules', name), 'junction').catch((error) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
 }

@@ -29,6 +29,7 @@ beforeAll(async () => {
   for (const name of [
     'package.json',
     'serverless.yml',
+    'bindings.config.ts',
     'esbuild.config.ts',
     'lib',
     'functions',

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bundle, functionNames } from '../../esbuild.config.ts';
+import { linkBinding } from '../local/bundles.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -13,7 +14,10 @@ function underAwsRuntime(names: string[]): () => Deployed {
   beforeAll(async () => {
     const folder = temporaryFolder();
     const code = (name: string) => join(folder, name, 'code');
-    for (const name of names) await bundle(name, { codeDir: code(name), mapDir: join(folder, name, 'maps') });
+    for (const name of names) {
+      await bundle(name, { codeDir: code(name), mapDir: join(folder, name, 'maps') });
+      await linkBinding(code(name));
+    }
     deployed = await deployLocally(await packagedProject(), {
       code,
       change: { awsRuntime: true },

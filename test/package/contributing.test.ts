@@ -28,6 +28,7 @@ beforeAll(async () => {
     'test',
     'serverless.yml',
     'package.config.ts',
+    'bindings.config.ts',
     'esbuild.config.ts',
   ];
   for (const name of [

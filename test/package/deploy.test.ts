@@ -1,7 +1,8 @@
 // @module-tag long
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lambdaBinding } from '../../bindings.config.ts';
 import { functionNames } from '../../esbuild.config.ts';
 import { sectionOf } from '../documents.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -11,6 +12,11 @@ import { copyProject, ofProd, packageProject, serverless } from './packaged.ts';
 import { packagedProject } from './packages.ts';
 import { unzip } from './zip.ts';
 
+/** Those that compare by the set engine. */
+const withSets = ['snapshot-import'];
+const binding = ['LICENSE', 'duckdb.node', 'libduckdb.so'].map(
+  (file) => `node_modules/@duckdb/node-bindings-linux-arm64/${file}`,
+);
 const zips = functionNames.map((name) => `${name}.zip`);
 
 let packaged: Buffer[];
@@ -67,12 +73,32 @@ describe('a deployment', () => {
     const { folder } = await packagedProject();
     const files = unzip(packaged[functionNames.indexOf(name)]!).map((file) => file.name);
     expect(files).toContain(`functions/${name}.mjs`);
-    expect(files.filter((file) => !file.endsWith('.mjs'))).toEqual([]);
+    const code = files.filter((file) => file.endsWith('.mjs'));
+    expect(files.filter((file) => !file.endsWith('.mjs')).sort()).toEqual(
+      withSets.includes(name) ? binding : [],
+    );
     const maps = await readdir(join(folder, 'maps', name), { recursive: true });
     expect(maps.filter((file) => file.endsWith('.map')).sort()).toEqual(
-      files.map((file) => `${file}.map`).sort(),
+      code.map((file) => `${file}.map`).sort(),
     );
   });
+
+  test.each(withSets)(
+    'of %s has the set engine for Lambda’s processors, as the lockfile names it',
+    async (name) => {
+      const files = unzip(packaged[functionNames.indexOf(name)]!);
+      // Lambda takes no more.
+      expect(files.reduce((sum, { data }) => sum + data.length, 0)).toBeLessThan(250 * 1024 ** 2);
+      const kept = await lambdaBinding();
+      for (const file of binding) {
+        const data = files.find((each) => each.name === file)!.data;
+        expect(data.equals(await readFile(join(kept, basename(file)))), file).toBe(true);
+        // In the head of an ELF file: for 64 bits, and AArch64.
+        if (file.endsWith('LICENSE')) continue;
+        expect([data.toString('latin1', 1, 4), data[4], data.readUInt16LE(18)]).toEqual(['ELF', 2, 183]);
+      }
+    },
+  );
 
   test('uploads a template that names each function’s own artefact', () => {
     const template: Template = JSON.parse(`${uploads['compiled-cloudformation-template.json']}`);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { waitLimitMs } from '../limits.ts';
+import { linkBinding } from '../local/bundles.ts';
 import { mapQueue } from '../local/event-source-mapping.ts';
 import { type FunctionConfiguration, type InvokeResult, startLambda } from '../local/lambda.ts';
 import { type Attempt, attemptsIn } from '../local/play.ts';
@@ -155,6 +156,7 @@ export async function unpack({ folder }: Packaged, name: string, taskRoot: strin
     await mkdir(dirname(join(taskRoot, file)), { recursive: true });
     await writeFile(join(taskRoot, file), data);
   }
+  await linkBinding(taskRoot);
   return taskRoot;
 }
 

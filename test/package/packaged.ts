@@ -3,13 +3,16 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
+import { lambdaBinding } from '../../bindings.config.ts';
 import { bundling, functionNames } from '../../esbuild.config.ts';
+import { linkBinding } from '../local/bundles.ts';
 import type { Template } from './cloudformation.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** All that packaging reads. */
 const sources = [
-  ...['serverless.yml', 'package.config.ts', 'esbuild.config.ts', 'package.json', 'package-lock.json'],
+  ...['serverless.yml', 'package.config.ts', 'esbuild.config.ts', 'bindings.config.ts'],
+  ...['package.json', 'package-lock.json'],
   ...['functions', 'lib'],
 ];
 
@@ -77,10 +80,13 @@ const withoutCode = `
  */
 export async function bundleTogether(folder: string): Promise<void> {
   await build({ ...bundling(functionNames), outdir: folder, minify: false, sourcemap: false, write: true });
+  await linkBinding(folder);
 }
 
 /** All that packaging reads, in a folder that it may write into. */
 export async function copyProject(project: string): Promise<string> {
+  // As npm knows its registry in this environment, and not in that of `serverless`.
+  await lambdaBinding();
   for (const name of sources) await cp(join(root, name), join(project, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
   return project;

@@ -29,7 +29,6 @@ import {
   resendKey,
   reportKey as runReportKey,
 } from '../../lib/reconcile/record.ts';
-import { stateLine } from '../../lib/snapshots/comparison.ts';
 import {
   acceptedKeyOf,
   recordKey,
@@ -44,6 +43,7 @@ import { quietTerminal } from '../lib/cli/typed.ts';
 import { openConsole } from '../lib/console/attacker.ts';
 import { startStackServer } from '../lib/deployment/stack-server.ts';
 import { entriesOfSis, smallSis, zipOf } from '../lib/snapshots/sis.ts';
+import { stateLine } from '../lib/snapshots/state-line.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
@@ -276,7 +276,7 @@ const namedBySis = (body: string): string => {
 
 const invoke = async (name: string, event?: object): Promise<unknown> => {
   const result = await deployed.lambda.invoke(name, event ?? (await eventOf(name)));
-  expect(result, name).toMatchObject({ ok: true });
+  expect(result, `${name}: ${JSON.stringify(result)}`).toMatchObject({ ok: true });
   return result.ok ? result.payload : undefined;
 };
 
@@ -357,10 +357,18 @@ const scheduled: Record<string, () => Promise<void>> = {
       return { function: name, key: ['ID'], data: fixed(data) };
     });
     await putObject('snapshot-settings.json', JSON.stringify({ roles, functions: queued }));
-    await putObject('snapshot-mapping.json', JSON.stringify({ messages: await Promise.all(messages) }));
+    // What names one thing in two ways is looked up in what the crosswalk was filled with.
+    const bySis = {
+      orgUnitCode: { value: 'BIO-101' },
+      userName: { value: 'lee.learner' },
+      roleId: { value: 110 },
+    };
+    const named = { function: 'enrollment-create', key: ['ID'], data: bySis };
+    const mapping = { messages: [...(await Promise.all(messages)), named] };
+    await putObject('snapshot-mapping.json', JSON.stringify(mapping));
     await putObject('snapshots/all.csv', 'ID,NOTE\n1,\n');
     expect(await invoke('snapshot-import', { key: 'snapshots/all.csv' })).toMatchObject({
-      ...{ outcome: 'accepted', message: `${queued.length} events were sent.` },
+      ...{ outcome: 'accepted', message: `${queued.length + 1} events were sent.` },
     });
     // It lost a column: when somebody has approved it, it goes on in another invocation.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
