@@ -165,7 +165,7 @@ const rooms: Record<string, string> = {
   'change-poll':
     'mapping delivery integration config telemetry message credentials files failure redaction aws json',
   snapshots:
-    'mapping durable delivery integration config telemetry message files ledger failure aws json sets',
+    'mapping durable delivery integration config telemetry message files crosswalk ledger failure sis-ids aws json sets',
   mapping: 'integration sis-ids json',
   durable: 'delivery config telemetry credentials files failure platform platform/auth aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',

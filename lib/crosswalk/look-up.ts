@@ -4,14 +4,8 @@ import type { Platform } from '../platform/client.ts';
 import { getGradeObjects, isNamed } from '../platform/resources/grade-objects.ts';
 import type { PlatformIds, SisId } from '../sis-ids.ts';
 import { createGradeObjects, type GradeObjects, listKeptMs } from './grade-objects.ts';
-import {
-  acceptedBucketOf,
-  bucketOf,
-  type CrosswalkKind,
-  type CrosswalkTable,
-  crosswalkSources,
-  isAccepted,
-} from './table.ts';
+import { type CrosswalkKind, crosswalkSources } from './kinds.ts';
+import { acceptedBucketOf, bucketOf, type CrosswalkTable, isAccepted } from './table.ts';
 
 /** What the SIS' ids stand for on the platform. */
 export type Crosswalk = {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CrosswalkSource } from './table.ts';
+import type { CrosswalkSource } from './kinds.ts';
 
 const movedCodes = z.object({
   codes: z.array(

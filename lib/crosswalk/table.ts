@@ -4,14 +4,7 @@ import { chunksOf, inParallel } from '../aws/batches.ts';
 import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
 import { MessageFailure } from '../failure.ts';
 import { jsonIn } from '../json.ts';
-
-/** What the SIS calls org units and users. */
-export const crosswalkKinds = ['orgUnitCode', 'userName', 'orgDefinedId'] as const;
-export type CrosswalkKind = (typeof crosswalkKinds)[number];
-
-/** Where names come from: the platform's own lists, or files that the university puts into the bucket. */
-export const crosswalkSources = ['platform', 'file'] as const;
-export type CrosswalkSource = (typeof crosswalkSources)[number];
+import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';
 
 /** What a name stands for. */
 export type Entry = {

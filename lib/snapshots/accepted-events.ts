@@ -1,7 +1,6 @@
 import type { JobStore } from '../durable/store.ts';
-import { linesOfState } from './accepted.ts';
-import { functionsOf } from './mapped.ts';
 import { acceptedKey, acceptedSnapshot, acceptedTablesPrefix, stateKey } from './record.ts';
+import { functionsOf, linesOfState } from './state-lines.ts';
 
 /** Whose effect on the platform can be seen. */
 export type SeenFunction = 'enrollment-create' | 'grade-push';
@@ -47,7 +46,7 @@ const seenIn = (functions: ReadonlyMap<string, string>): Map<string, SeenFunctio
 const isSeen = (name: string): name is SeenFunction => name === 'enrollment-create' || name === 'grade-push';
 
 /** As in `20261123T020000Z-0a1b2c3d`. */
-const droppedMsOf = (id: string): number =>
+export const droppedMsOf = (id: string): number =>
   Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /**

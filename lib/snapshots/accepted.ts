@@ -1,56 +1,74 @@
-import { join } from 'node:path';
-import { pipeline } from 'node:stream';
-import { StringDecoder } from 'node:string_decoder';
-import { createGunzip } from 'node:zlib';
-import { keepMemoryBelow } from '../files/memory.ts';
-import { createLineFile, type LineFile } from '../sets/line-file.ts';
-import { garbageMb } from './table.ts';
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { SetEngine } from '../sets/engine.ts';
+import type { Comparison } from './comparison.ts';
+import type { Table } from './table.ts';
 
-/** Where the lines of a kind lie. */
-export const pathOfKind = (folder: string, kind: string): string => join(folder, `accepted-${kind}`);
-
-/** Unpacks a state into a file for each kind: so they can be read one beside the other. */
-export const splitState = async (packed: AsyncIterable<Uint8Array>, folder: string): Promise<void> => {
-  let kind = '';
-  let file: LineFile | undefined;
-  try {
-    for await (const lines of linesOfState(packed))
-      for (const line of lines) {
-        if (line[0] !== kind) {
-          file?.close();
-          kind = line[0] ?? '';
-          file = createLineFile(pathOfKind(folder, kind));
-        }
-        file?.add(line);
+/** Keeps a packed file on disk for the engine, and adds its lines to a table. */
+export const loadFile = async (
+  packed: AsyncIterable<Uint8Array>,
+  {
+    path,
+    sets,
+    insert,
+    columns,
+  }: { path: string; sets: SetEngine; insert: string; columns: readonly string[] },
+): Promise<void> => {
+  let bytes = 0;
+  await pipeline(
+    packed,
+    async function* (pieces: AsyncIterable<Uint8Array>) {
+      for await (const piece of pieces) {
+        bytes += piece.length;
+        yield piece;
       }
-  } finally {
-    file?.close();
-  }
+    },
+    createWriteStream(path),
+  );
+  // Without a line it may have no byte, which is no gzip.
+  if (bytes === 0) return;
+  await sets.run(
+    `${insert} read_csv($1, auto_detect = false, header = false, delim = '\t', quote = '', escape = '', compression = 'gzip',
+       new_line = '\\n', columns = {${columns.map((column) => `'${column}': 'VARCHAR'`).join(', ')}})`,
+    [path],
+  );
 };
 
-/** Many at a time, as each wait costs more than a line. Whoever stops before the end ends what is read, too. */
-export async function* linesOfState(packed: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
-  const decoder = new StringDecoder('utf8');
-  const gunzip = createGunzip();
-  let bytes = 0;
-  const counted = async function* (pieces: AsyncIterable<Uint8Array>) {
-    for await (const piece of pieces) {
-      bytes += piece.length;
-      yield piece;
-    }
-  };
-  // An error ends both, and is thrown by the loop.
-  pipeline(packed, counted, gunzip, () => {});
-  let rest = '';
-  try {
-    for await (const piece of gunzip) {
-      keepMemoryBelow(garbageMb);
-      const lines = (rest + decoder.write(piece)).split('\n');
-      rest = lines.pop() ?? '';
-      yield lines;
-    }
-  } catch (error) {
-    // A state without a line has no byte, which is no gzip.
-    if (bytes > 0 || (error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw error;
-  }
-}
+/** Reads what was accepted last: a line is a kind, a key, and a value as JSON. */
+export const loadState = (packed: AsyncIterable<Uint8Array>, path: string, sets: SetEngine): Promise<void> =>
+  loadFile(packed, {
+    path,
+    sets,
+    insert: 'INSERT INTO state SELECT * FROM',
+    columns: ['kind', 'key', 'json'],
+  });
+
+/** What every state has beside what is wanted. */
+export const loadShared = ({ sets }: Comparison): Promise<void> =>
+  sets.run(`
+    INSERT INTO was_refused SELECT split_part(key, chr(31), 1), key[length(split_part(key, chr(31), 1)) + 2:], CAST(json AS BIGINT)
+      FROM state WHERE kind = 'r';
+    INSERT INTO shared_backs SELECT split_part(key, chr(31), 1), key[length(split_part(key, chr(31), 1)) + 2:], CAST(json AS JSON) ->> '$'
+      FROM state WHERE kind = 's'`);
+
+export type FileRead = {
+  /** As the file writes them. */
+  columns: string[];
+  /** How many rows it has. */
+  rows: number;
+};
+
+/** Rows of which nothing can be read may be meant for anything. */
+export const addDamaged = async (
+  { sets }: Comparison,
+  { file, grp, table }: { file: string; grp: string; table: Table },
+): Promise<void> => {
+  if (table.damaged.length === 0) return;
+  await sets.run('CREATE OR REPLACE TABLE damaged (line VARCHAR, row VARCHAR, problem VARCHAR)');
+  await sets.add(
+    'damaged',
+    table.damaged.map(({ line, row, problem }) => [String(line), row, problem]),
+  );
+  await sets.run(`INSERT INTO problems SELECT $1, CAST(line AS BIGINT), NULL, problem FROM damaged`, [file]);
+  await sets.run(`INSERT INTO refused (grp, row, a, b) SELECT $1, row, NULL, NULL FROM damaged`, [grp]);
+};

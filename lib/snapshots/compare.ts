@@ -1,12 +1,8 @@
-import type { Comparison } from './comparison.ts';
-import { noCounts } from './comparison.ts';
-import { compareEnrollments, type UnknownRoles } from './enrollments.ts';
-import { compareLineItems } from './line-items.ts';
+import type { FileRead } from './accepted.ts';
+import { type Comparison, noCounts } from './comparison.ts';
 import { type FileName, fileNames, type Modes, modesOf } from './manifest.ts';
-import type { FileRead } from './reading.ts';
+import { compareExport, type Read, type UnknownRoles } from './oneroster.ts';
 import type { SnapshotRecord } from './record.ts';
-import { readReferences } from './references.ts';
-import { compareResults } from './results.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import type { Files } from './zip.ts';
 
@@ -37,35 +33,17 @@ export const compareOneRoster = async (
     throw new UnusableSnapshot(
       'snapshot-settings.json in the bucket says of no role which one it is on the platform: give `roles`',
     );
-  const modes = await modesOf(files);
+  const modes = await modesOf(files, comparison.folder);
   const by = JSON.stringify([settings.orgUnitCode, settings.user.field, settings.user.column]);
   if (last !== undefined && last.by !== by && [modes.classes, modes.users].some((mode) => mode !== 'bulk'))
     throw new UnusableSnapshot(
       'Since the snapshot that was accepted last, snapshot-settings.json names other columns: drop one whose classes.csv and users.csv are bulk',
     );
-  const references = await readReferences(files, modes, comparison);
-  try {
-    const lineItems = await compareLineItems(files, { comparison, references, mode: modes.lineItems });
-    try {
-      const enrollments = await compareEnrollments(files, {
-        ...{ comparison, references, mode: modes.enrollments },
-      });
-      const results = await compareResults(files, {
-        ...{ comparison, references, lineItems, mode: modes.results },
-      });
-      const read: Partial<Record<FileName, FileRead>> = {
-        ...{ ...references.files, lineItems, enrollments, results },
-      };
-      return { ...judge({ read, modes }, comparison, last), by, unknownRoles: enrollments.unknownRoles };
-    } finally {
-      lineItems.close();
-    }
-  } finally {
-    references.close();
-  }
+  const { read, unknownRoles } = await compareExport(files, modes, comparison);
+  return { ...judge({ read, modes }, comparison, last), by, unknownRoles };
 };
 
-type Judged = { read: Partial<Record<FileName, FileRead>>; modes: Modes };
+type Judged = { read: Read; modes: Modes };
 
 /** Of the first snapshot ever, nothing can be missing. */
 const judge = (
@@ -125,9 +103,12 @@ const hadRows = (name: FileName, { acceptedCounts }: Comparison, last: LastAccep
     ? last?.columns[name] !== undefined
     : (acceptedCounts[name] ?? 0) > 0;
 
+/** Fewer changes of roles or grades are looked at by nobody: of five grades, two may be corrected in a night. */
+const minChanges = 10;
+
 /** Adds its reason to those that there are. */
 export const withRemovals = (
-  { byKind, acceptedCounts, movedCounts, settings }: Comparison,
+  { byKind, acceptedCounts, movedCounts, changedCounts, settings }: Comparison,
   isFirst: boolean,
   reasons: string[],
 ): Pick<Outcome, 'reasons' | 'removals'> => {
@@ -146,6 +127,11 @@ export const withRemovals = (
     const accepted = acceptedCounts[kind] ?? 0;
     if ((100 * moved) / Math.max(accepted, 1) > limit)
       reasons.push(`${moved} of ${accepted} ${kind} would go to other users or org units`);
+  }
+  for (const [kind, changed] of Object.entries(changedCounts)) {
+    const accepted = acceptedCounts[kind] ?? 0;
+    if (changed >= minChanges && (100 * changed) / Math.max(accepted, 1) > settings.maxChangesPercent)
+      reasons.push(`${changed} of ${accepted} ${kind} would be changed`);
   }
   return { reasons, removals: { share: Math.ceil(share * 100) / 100, limit } };
 };

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
@@ -8,9 +7,11 @@ import { inFolder } from '../files/folder.ts';
 import type { Integration } from '../integration.ts';
 import { escapedNameIn, readJson } from '../json.ts';
 import { draftOf } from '../message.ts';
-import { pathOfKind, splitState } from './accepted.ts';
+import { openSetEngine, type SetEngine } from '../sets/engine.ts';
+import { loadState } from './accepted.ts';
+import { droppedMsOf } from './accepted-events.ts';
 import { compareOneRoster, type Outcome } from './compare.ts';
-import { type Comparison, type EventCheck, entriesIn, noCounts } from './comparison.ts';
+import { type Comparison, type EventCheck, noCounts } from './comparison.ts';
 import { compareMapped } from './mapped.ts';
 import { mappingFor } from './mapping-file.ts';
 import { createPackedLines } from './packed-lines.ts';
@@ -32,6 +33,7 @@ import type { SnapshotServices } from './services.ts';
 import { settingsKey, snapshotSettings } from './settings-file.ts';
 import type { Dropped, SnapshotStore } from './store.ts';
 import { UnusableSnapshot } from './unusable.ts';
+import { createSets, reportProblems } from './wanted.ts';
 import { openZip } from './zip.ts';
 
 type Services = Pick<SnapshotServices, 'store' | 'integrations'> & {
@@ -152,40 +154,49 @@ type Comparing = {
   services: Services;
 };
 
-const compare = async (
+const compare = async (path: string, given: Comparing): Promise<Examined> => {
+  const { folder, last, services } = given;
+  const { store } = services;
+  // Without it everything would be sent anew, and nothing removed.
+  if (last !== undefined && (await store.etagOf(stateKey(last.id))) === undefined)
+    throw new UnusableSnapshot(
+      `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
+    );
+  const sets = await openSetEngine({ folder });
+  try {
+    return await compareWith(sets, path, given);
+  } finally {
+    sets.close();
+  }
+};
+
+const compareWith = async (
+  sets: SetEngine,
   path: string,
   { folder, record, last, dropped, services }: Comparing,
 ): Promise<Examined> => {
   const { store, integrations } = services;
   const { id } = record;
   const at = (name: string): string => join(folder, name);
-  if (last !== undefined) {
-    // Without it everything would be sent anew, and nothing removed.
-    if ((await store.etagOf(stateKey(last.id))) === undefined)
-      throw new UnusableSnapshot(
-        `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
-      );
-    await splitState(await store.open(stateKey(last.id)), folder);
-  }
+  await createSets(sets);
+  if (last !== undefined) await loadState(await store.open(stateKey(last.id)), at('state-before.gz'), sets);
   const report = createReport(at('report.csv'));
   const changes = createPackedLines(at('changes'), services.limits.eventsPerPart);
-  const state = createPackedLines(at('state'));
   const comparison: Comparison = {
-    ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0 },
-    ...{ report, changes, state, byKind: {}, acceptedCounts: {}, movedCounts: {} },
+    ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets },
+    // Ids tell seconds alone.
+    lastDroppedMs: last === undefined ? 0 : droppedMsOf(last.id) + 999,
+    ...{ report, changes, byKind: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
-    accepted: (kind) => {
-      const lines = pathOfKind(folder, kind);
-      return existsSync(lines) ? entriesIn(lines) : [];
-    },
+    before: last === undefined ? 'nothing' : (last.holds ?? 'rows'),
   };
   const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services });
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
-  const accepted = { id, number: comparison.number + 1, columns, by };
+  const accepted = { id, number: comparison.number + 1, columns, by, holds: 'resources' as const };
+  await reportProblems(comparison);
   report.end();
   const parts = changes.end();
-  state.end();
   // The record last: whoever reads it finds the others.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
   await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');
@@ -210,7 +221,7 @@ const outcomeOf = async (
   if (isTable(key)) {
     const { functions } = comparison.settings;
     const mapping = await mappingFor(key, { ...services, functions });
-    return await compareMapped({ path, file: fileNameOf(key), mapping }, comparison, last);
+    return await compareMapped({ path, file: fileNameOf(key), mapping, ...services }, comparison, last);
   }
   const files = await openZip(path);
   return await compareOneRoster(files, comparison, last).finally(() => files.close());

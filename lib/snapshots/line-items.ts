@@ -1,274 +1,249 @@
-import { join } from 'node:path';
-import { pairsOf } from '../sets/sorted.ts';
-import { type Cell, hasControl, isId, numberIn } from './cells.ts';
-import {
-  addEvent,
-  type Comparison,
-  countsOf,
-  createBreath,
-  createRowSorter,
-  type Mode,
-  type RowSorter,
-  stateLine,
-} from './comparison.ts';
-import { createLookup } from './lookup.ts';
-import { type Cells, columnOf, type FileRead, type Read, readRows, wrongStatus } from './reading.ts';
-import type { References } from './references.ts';
-import type { Files } from './zip.ts';
+import { type Comparison, countsOf, type Mode } from './comparison.ts';
+import { rowsOf, type Table } from './table.ts';
+import { eventOf } from './wanted.ts';
 
-const kind = '1';
 const name = 'lineItems';
 const file = 'lineItems.csv';
 
-/** What a line item is on the platform: a grade object of an org unit. */
-export type GradeObject = { orgUnitCode: string; name: string; maxPoints: number };
-
-/** `left`: titles that it had. */
-type LineItem = { data: GradeObject; class: string; left?: LeftTitle[] };
-
-/** Until then it counts as the title of whoever left it: the platform may have refused the other one. */
+/** Until then it counts as the title of the grade object that left it: the platform may have refused the other one. */
 type LeftTitle = { name: string; untilMs: number };
 
 /** Longer than a message waits, its letter lies and the ledger remembers. */
 const titleHeldMs = 40 * 24 * 3_600_000;
-
-/** A row, by its line: `refused`, or the grade object that it stands for; else it is deleted. */
-type LineItemRow = { line: number; refused?: true; item?: LineItem };
-
-type Context = { comparison: Comparison; references: References; mode: Mode };
-
-/** `maxChanges`: it gets another maximum by this snapshot. `formerNames`: of which one may still be its name on the platform. */
-type ToBe = GradeObject & { maxChanges: boolean; formerNames: string[] };
-
-/** Tells the grade object of a line item, as it will be. */
-export type LineItems = FileRead & {
-  gradeObject(sourcedId: string): Cell<ToBe>;
-  close(): void;
-};
-
-export const compareLineItems = async (files: Files, context: Context): Promise<LineItems> => {
-  const { comparison, mode } = context;
-  const { folder } = comparison;
-  const [rows, byTitle, byKey] = [createRowSorter(folder), createRowSorter(folder), createRowSorter(folder)];
-  const known = createLookup(join(folder, 'line-items'));
-  try {
-    const {
-      columns,
-      rows: count,
-      illegible,
-    } = await readRows<Column>(
-      files,
-      { name, mode, required, optional, read: (cell) => read(cell, context) },
-      { comparison, sorter: rows },
-    );
-    await decideAll({ rows, byTitle, byKey }, context, illegible);
-    await refuseTwins({ byTitle, byKey }, comparison);
-    const breathe = createBreath();
-    for (const { key, rows } of byKey.groups()) {
-      await breathe();
-      const decided = rows as Decided[];
-      const next = apply(key, decided, comparison);
-      if (next === undefined) continue;
-      comparison.state.add(stateLine(kind, key, next));
-      const { maxPoints } = decided[0]?.before?.data ?? next.data;
-      const formerNames = (next.left ?? []).map((title) => title.name);
-      const toBe: ToBe = { ...next.data, maxChanges: next.data.maxPoints !== maxPoints, formerNames };
-      known.set(key, JSON.stringify(toBe));
-    }
-    return {
-      columns,
-      rows: count,
-      gradeObject: (sourcedId) => {
-        const text = known.get(sourcedId);
-        return text === undefined
-          ? { problem: 'names no line item that can be used' }
-          : { value: JSON.parse(text) as ToBe };
-      },
-      close: known.close,
-    };
-  } catch (error) {
-    known.close();
-    throw error;
-  } finally {
-    for (const each of [rows, byTitle, byKey]) each.remove();
-  }
-};
-
-const required = ['sourcedId', 'title', 'classSourcedId', 'resultValueMax'] as const;
-const optional = ['status'] as const;
-type Column = (typeof required)[number] | (typeof optional)[number];
-
-const read = (cell: Cells<Column>, { references }: Context): Read => {
-  const key = cell('sourcedId');
-  if (!isId(key)) return { column: 'sourcedId', problem: 'is no id' };
-  const [title, status, classId] = [cell('title'), cell('status').trim(), cell('classSourcedId')];
-  if (status === 'tobedeleted') return { key, row: {} };
-  if (status !== '' && status !== 'active') return { key, column: 'status', problem: wrongStatus };
-  if (title === '' || hasControl(title))
-    return { key, column: 'title', problem: 'must be one line, and not empty' };
-  const maxPoints = numberIn(cell('resultValueMax').trim());
-  if (maxPoints === undefined)
-    return { key, column: 'resultValueMax', problem: 'must be a number as in 100 or 7.5' };
-  const code = references.classes(classId);
-  if (code.problem !== undefined) return { key, column: 'classSourcedId', problem: code.problem };
-  const data: GradeObject = { orgUnitCode: code.value, name: title, maxPoints };
-  return { key, row: { item: { data, class: classId } } };
-};
-
-/** What was accepted, and what shall hold, unless another has its title. */
-type Decided = { before?: LineItem | undefined; next?: LineItem | undefined; line?: number | undefined };
-type Sorters = { rows: RowSorter; byTitle: RowSorter; byKey: RowSorter };
-
-const decideAll = async (
-  { rows, byTitle, byKey }: Sorters,
-  context: Context,
-  illegible: boolean,
-): Promise<void> => {
-  const breathe = createBreath();
-  const { comparison } = context;
-  for (const { key, old, new: now } of pairsOf(comparison.accepted(kind), rows.groups())) {
-    await breathe();
-    const before = old?.value as LineItem | undefined;
-    const decided = decide(before, (now?.rows ?? []) as LineItemRow[], { ...context, illegible });
-    if (decided.next === undefined) byKey.add(key, decided);
-    else {
-      const next = withLeft(decided.next, before, comparison.droppedMs);
-      byTitle.add(titleKey(next), { ...decided, next, key });
-      for (const { name } of next.left ?? [])
-        byTitle.add(titleKey({ data: { ...next.data, name } }), { leftBy: key } satisfies Left);
-    }
-  }
-};
-
-/** With the titles that it has left in this org unit; in another one it is another grade object. */
-const withLeft = ({ left: _, ...next }: LineItem, before: LineItem | undefined, nowMs: number): LineItem => {
-  if (before?.data.orgUnitCode !== next.data.orgUnitCode) return next;
-  const { name } = before.data;
-  const left = [
-    ...(before.left ?? []).filter((each) => each.name !== name),
-    { name, untilMs: nowMs + titleHeldMs },
-  ].filter((each) => each.untilMs > nowMs && each.name.normalize() !== next.data.name.normalize());
-  return left.length === 0 ? next : { ...next, left: left.slice(-maxLeft) };
-};
-
 /** As many former names as a message may give. */
 const maxLeft = 10;
 
-/** The platform’s names are compared without regard to how their accents are encoded. */
-const titleKey = ({ data }: Pick<LineItem, 'data'>): string =>
-  `${data.orgUnitCode}\u001f${data.name.normalize()}`;
-
-const decide = (
-  before: LineItem | undefined,
-  rows: LineItemRow[],
-  { comparison, references, mode, illegible }: Context & { illegible: boolean },
-): Decided => {
-  const kept = (): Decided => {
-    const code = before && references.classes(before.class).value;
-    return before && code !== undefined
-      ? { before, next: { ...before, data: { ...before.data, orgUnitCode: code } } }
-      : { before, next: before };
-  };
-  if (rows.length === 0) return mode === 'bulk' && !illegible ? { before } : kept();
-  if (rows.some(({ refused }) => refused)) return kept();
-  const [first] = rows;
-  const contents = new Set(rows.map(({ item }) => JSON.stringify(item)));
-  if (contents.size > 1) {
-    for (const { line } of rows) {
-      countsOf(comparison, name).refused += 1;
-      comparison.report.add({
-        file,
-        line,
-        column: 'sourcedId',
-        problem: 'another row has it, too, and differs',
-      });
-    }
-    return kept();
-  }
-  return { before, next: first?.item, line: first?.line };
+const columns = {
+  ...{ id: 'sourcedId', title: 'title', class: 'classSourcedId', points: 'resultValueMax', status: 'status' },
 };
-
-type Titled = Decided & { key: string };
-/** Which line item has left this title. */
-type Left = { leftBy: string };
 
 /**
- * The platform’s grade objects are known by their names: of two with one name, only what was there before is kept. A title that
- * another one has left is not free: if that change was not done, what is sent by the title would come to the other one.
+ * Line items are grade objects of org units, which the platform knows by their titles. `items_was`: what was accepted. `wanted`: what
+ * each line item is to be, beside what it was (`was_…`), and the line item that had this title (`owner`). A grade object keeps its id
+ * (`object`) while its line item gets another title, or another line item its title: grades are known by it.
  */
-const refuseTwins = async (
-  { byTitle, byKey }: Pick<Sorters, 'byTitle' | 'byKey'>,
+const tables = (number: number): string => `
+  CREATE TABLE items_was AS
+    SELECT key AS id, f.data.orgUnitCode AS org, f.data.name AS title, nfc_normalize(f.data.name) AS norm, f.data.maxPoints AS points,
+      f.class, f.left, coalesce(f.object, key) AS object
+    FROM (SELECT key, from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
+        "class": "VARCHAR", "left": "JSON", "object": "VARCHAR"}') AS f FROM state WHERE kind = '1');
+  CREATE TABLE items_read (line BIGINT, id VARCHAR, title VARCHAR, class VARCHAR, points DOUBLE, status VARCHAR, org VARCHAR, problem VARCHAR[]);
+  CREATE MACRO new_object(id) AS id || chr(31) || ${number};
+`;
+
+const readItems = (table: Table): string => `
+  INSERT INTO items_read
+    SELECT r.line, r.id, r.title, r.class, number_in(r.points), r.status, c.name, CASE
+      WHEN NOT is_id(r.id) THEN ['sourcedId', 'is no id']
+      WHEN status = 'tobedeleted' THEN NULL
+      WHEN status NOT IN ('', 'active') THEN ['status', 'must be active or tobedeleted']
+      WHEN coalesce(title, '') = '' OR has_control(title) THEN ['title', 'must be one line, and not empty']
+      WHEN number_in(points) IS NULL THEN ['resultValueMax', 'must be a number as in 100 or 7.5']
+      WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv']
+      WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem] END
+    FROM (SELECT line, id, title, class, trimmed(points) AS points, trimmed(status) AS status FROM (${rowsOf(table, columns)})) r
+      LEFT JOIN names c ON c.letter = 'c' AND c.id = r.class`;
+
+const problemOfSame = `['sourcedId', 'another row has it, too, and differs']`;
+
+/** Which line items there are to be. What cannot be read stands as it was, as does what a delta does not name. */
+const choose = (isWhole: boolean): string => `
+  CREATE TABLE items_differ AS
+    SELECT id FROM items_read WHERE problem IS NULL GROUP BY id
+    HAVING count(DISTINCT CASE WHEN status = 'tobedeleted' THEN '' ELSE concat_ws(chr(31), title, class, points) END) > 1;
+  UPDATE items_read SET problem = ${problemOfSame} WHERE problem IS NULL AND id IN (FROM items_differ);
+  INSERT INTO refused (grp, row, a, b) SELECT '${name}', coalesce(id, '') || chr(31) || line, NULL, NULL FROM items_read WHERE problem IS NOT NULL;
+  INSERT INTO problems SELECT '${file}', line, problem[1], problem[2] FROM items_read WHERE problem IS NOT NULL;
+  CREATE TABLE wanted AS
+    SELECT w.*, nfc_normalize(w.title) AS norm, b.org AS was_org, b.title AS was_title, b.norm AS was_norm, b.points AS was_points,
+      b.left AS was_left, b.object AS was_object, b.id IS NOT NULL AND b.org = w.org AND b.norm = nfc_normalize(w.title) AS stays
+    FROM (
+      SELECT id, any_value(title) AS title, any_value(class) AS class, any_value(points) AS points, any_value(org) AS org, min(line) AS line
+      FROM items_read WHERE problem IS NULL AND status <> 'tobedeleted' GROUP BY id
+      UNION ALL
+      SELECT w.id, w.title, w.class, w.points, CASE WHEN c.problem IS NULL THEN coalesce(c.name, w.org) ELSE w.org END, NULL
+      FROM items_was w LEFT JOIN names c ON c.letter = 'c' AND c.id = w.class
+      WHERE w.id IN (SELECT id FROM items_read WHERE problem IS NOT NULL)
+        ${isWhole ? '' : 'OR w.id NOT IN (SELECT id FROM items_read WHERE problem IS NULL)'}
+    ) w LEFT JOIN items_was b USING (id);
+`;
+
+/**
+ * A title that is new for its line item is free where the line item that had it is gone, or where all of a circle pass on theirs: then
+ * the grade objects stay as they are, and grades go to the others. It is not where one had it who is there and has another now, as
+ * nobody knows whether the platform took that.
+ */
+const judgeTitles = (droppedMs: number): string => `
+  CREATE TABLE titles AS
+    SELECT w.id, o.id AS owner, o.org IS NOT NULL AND x.id IS NOT NULL AS is_taken,
+      n.rows > 1 AS is_double, l.org IS NOT NULL AS is_left
+    FROM (SELECT * FROM wanted WHERE NOT stays) w
+      JOIN (SELECT org, norm, count(*) AS rows FROM wanted GROUP BY org, norm) n USING (org, norm)
+      LEFT JOIN items_was o ON o.org = w.org AND o.norm = w.norm AND o.id <> w.id
+      LEFT JOIN wanted x ON x.id = o.id AND x.org = o.org
+      LEFT JOIN (SELECT DISTINCT y.id AS of, y.org, nfc_normalize(t ->> 'name') AS norm
+        FROM (SELECT id, org, was_org, unnest(CAST(was_left AS JSON[])) AS t FROM wanted WHERE was_left IS NOT NULL) y
+        WHERE y.org = y.was_org AND CAST(t ->> 'untilMs' AS BIGINT) > ${droppedMs}) l
+        ON l.org = w.org AND l.norm = w.norm AND l.of <> w.id;
+  CREATE TABLE circles AS SELECT id, owner FROM titles WHERE is_taken AND NOT is_double AND NOT is_left`;
+
+/** One that is no part of a circle leads out of it, sooner or later. */
+const narrow = `DELETE FROM circles WHERE owner NOT IN (SELECT id FROM circles)`;
+const maxCircle = 100;
+
+const refuseTitles = `
+  CREATE TABLE refused_titles AS
+    SELECT DISTINCT id, CASE WHEN is_double THEN 'two line items of one class have this title'
+      ELSE 'another line item of the class has had this title within 40 days: give this one another title' END AS problem
+    FROM titles WHERE is_double OR is_left OR (is_taken AND id NOT IN (SELECT id FROM circles));
+  INSERT INTO problems SELECT '${file}', w.line, 'title', r.problem FROM refused_titles r JOIN wanted w USING (id);
+  INSERT INTO refused (grp, row, a, b) SELECT '${name}', id, NULL, NULL FROM refused_titles;
+  -- Each as it is to be, with what its grade object was.
+  CREATE TABLE settled AS
+    SELECT w.id, w.line, w.class, w.org, w.title, w.points,
+      CASE WHEN o.id IS NOT NULL THEN o.object WHEN w.was_object IS NOT NULL THEN w.was_object ELSE new_object(w.id) END AS object,
+      CASE WHEN o.id IS NOT NULL THEN o.title WHEN w.was_org = w.org THEN w.was_title END AS former,
+      CASE WHEN o.id IS NOT NULL THEN o.points WHEN w.was_org = w.org THEN w.was_points END AS former_points,
+      CASE WHEN o.id IS NOT NULL THEN o.left WHEN w.was_org = w.org THEN w.was_left END AS lefts, w.was_object IS NOT NULL AS had
+    FROM wanted w LEFT JOIN (SELECT DISTINCT id, owner FROM titles WHERE owner IS NOT NULL) t ON t.id = w.id
+      LEFT JOIN items_was o ON o.id = t.owner
+    WHERE w.id NOT IN (SELECT id FROM refused_titles)
+    UNION ALL
+    SELECT b.id, NULL, b.class, b.org, b.title, b.points, b.object, b.title, b.points, b.left, true
+    FROM items_was b WHERE id IN (SELECT id FROM refused_titles);
+  CREATE TABLE told (id VARCHAR, lefts VARCHAR, formers VARCHAR, problem VARCHAR);
+`;
+
+/** `items`: what grades say of their grade objects. Not what they are out of where that changes: either message may come first. */
+const finish = `
+  INSERT INTO problems SELECT '${file}', s.line,
+      CASE WHEN t.problem LIKE '%data.maxPoints%' THEN 'resultValueMax' WHEN t.problem LIKE '%data.orgUnitCode%' THEN 'classSourcedId'
+        ELSE 'title' END, t.problem
+    FROM told t JOIN settled s USING (id) WHERE t.problem IS NOT NULL;
+  INSERT INTO refused (grp, row, a, b) SELECT '${name}', id, NULL, NULL FROM told WHERE problem IS NOT NULL;
+  DELETE FROM settled WHERE id IN (SELECT id FROM told WHERE problem IS NOT NULL);
+  INSERT INTO settled SELECT id, NULL, class, org, title, points, object, title, points, "left", true FROM items_was
+    WHERE id IN (SELECT id FROM told WHERE problem IS NOT NULL);
+  CREATE TABLE items AS
+    SELECT s.id, s.object, s.org, s.title, t.formers,
+      CASE WHEN s.former_points IS NULL OR s.former_points = s.points THEN number_text(s.points) END AS out_of
+    FROM settled s LEFT JOIN told t USING (id);
+  CREATE TABLE item_lines AS
+    SELECT s.id, '{"data":{"orgUnitCode":' || to_json(s.org) || ',"name":' || to_json(s.title) || ',"maxPoints":' || number_text(s.points)
+      || '},"class":' || to_json(s.class) || ',"object":' || to_json(s.object)
+      || CASE WHEN t.lefts IS NULL THEN '' ELSE ',"left":' || t.lefts END || '}' AS json
+    FROM settled s LEFT JOIN told t USING (id);
+`;
+
+/** Sends what changes of line items, and makes the table `items`. */
+export const settleLineItems = async (
+  table: Table | undefined,
+  mode: Mode,
   comparison: Comparison,
 ): Promise<void> => {
-  const breathe = createBreath();
+  const { sets, number, droppedMs } = comparison;
+  await sets.run(tables(number));
+  if (table) await sets.run(readItems(table), [table.path]);
+  const damaged = await sets.row<[number]>(
+    `SELECT count(*) FROM refused WHERE grp = '${name}' UNION ALL SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId'`,
+  );
+  const isIllegible =
+    (damaged?.[0] ?? 0) > 0 ||
+    ((await sets.row<[number]>(`SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId'`))?.[0] ?? 0) >
+      0;
+  await sets.run(choose(mode === 'bulk' && !isIllegible));
+  await sets.run(judgeTitles(droppedMs));
+  for (let left = Number.NaN, round = 0; round < maxCircle; round += 1) {
+    await sets.run(narrow);
+    const now = (await sets.row<[number]>('SELECT count(*) FROM circles'))?.[0] ?? 0;
+    if (now === left) break;
+    left = now;
+    if (round === maxCircle - 1) await sets.run('DELETE FROM circles');
+  }
+  await sets.run(refuseTitles);
+  await send(comparison);
+  await sets.run(finish);
+  await count(comparison);
+};
+
+type Changed = [
+  id: string,
+  org: string,
+  title: string,
+  points: number,
+  former: string | null,
+  formerPoints: number | null,
+  lefts: string | null,
+  had: number,
+];
+
+const send = async (comparison: Comparison): Promise<void> => {
+  const { sets, changes, check } = comparison;
   const counts = countsOf(comparison, name);
-  for (const { rows: all } of byTitle.groups()) {
-    const rows = (all as (Titled | Left)[]).filter((row) => 'key' in row);
-    const isTaken = all.length > rows.length;
-    for (const { key, before, next, line } of rows) {
-      await breathe();
-      const isNew = before === undefined || next === undefined || titleKey(before) !== titleKey(next);
-      if (!isNew || (rows.length === 1 && !isTaken)) byKey.add(key, { before, next, line });
-      else {
-        counts.refused += 1;
-        const problem =
-          rows.length > 1
-            ? 'two line items of one class have this title'
-            : 'another line item of the class has had this title within 40 days: give this one another title';
-        comparison.report.add({ file, line, column: 'title', problem });
-        byKey.add(key, { before, next: before });
+  const told: (string | null)[][] = [];
+  const statement = `SELECT id, org, title, points, former, former_points, CAST(lefts AS VARCHAR), had FROM settled
+    WHERE former IS NULL OR former <> title OR former_points <> points OR lefts IS NOT NULL ORDER BY id`;
+  for await (const batch of sets.rows<Changed>(statement))
+    for (const item of batch) {
+      const [id, , , , , , , had] = item;
+      const left = leftOf(item, comparison.droppedMs);
+      const event = changeOf(item, left);
+      const body = event && eventOf(comparison, { ...event, kind: '1', key: id });
+      const problem = event && check(event.function, body ?? '');
+      if (body !== undefined && problem === undefined) {
+        changes.add(body);
+        counts[had ? 'updated' : 'created'] += 1;
       }
+      const names = left.map((each) => each.name);
+      const texts = left.length === 0 ? [null, null] : [JSON.stringify(left), JSON.stringify(names)];
+      told.push([id, ...texts, problem ?? null]);
     }
-  }
+  await sets.add('told', told);
 };
 
-const columns: Record<string, string> = {
-  ...{ name: 'title', maxPoints: 'resultValueMax', orgUnitCode: 'classSourcedId' },
-};
-
-/** What holds from now on. */
-const apply = (key: string, decided: Decided[], comparison: Comparison): LineItem | undefined => {
-  const [{ before, next, line } = {}] = decided;
-  const counts = countsOf(comparison, name);
-  const { acceptedCounts } = comparison;
-  if (before !== undefined) acceptedCounts[name] = (acceptedCounts[name] ?? 0) + 1;
-  if (next === undefined) {
-    // The platform’s grade object stays, with its grades.
-    if (before !== undefined) counts.removed += 1;
-    return undefined;
-  }
-  const event = eventOf(before, next);
-  if (event === undefined) {
-    counts.unchanged += 1;
-    return next;
-  }
-  const problem = addEvent(comparison, { kind, key, ...event });
-  if (problem === undefined) {
-    counts[event.function === 'grade-object-create' && before === undefined ? 'created' : 'updated'] += 1;
-    return next;
-  }
-  counts.refused += 1;
-  comparison.report.add({ file, line, column: columnOf(problem, columns) ?? 'title', problem });
-  return before;
-};
-
-const eventOf = (
-  former: LineItem | undefined,
-  { data: { orgUnitCode, name, maxPoints }, left = [] }: LineItem,
+/** What is sent of it; undefined: nothing. */
+const changeOf = (
+  [, orgUnitCode, title, maxPoints, former, formerPoints]: Changed,
+  left: readonly LeftTitle[],
 ): { function: string; data: object } | undefined => {
-  const before = former?.data;
-  // In another org unit it is another grade object.
-  if (before === undefined || before.orgUnitCode !== orgUnitCode)
-    return { function: 'grade-object-create', data: { orgUnitCode, type: 'numeric', name, maxPoints } };
-  const changes = {
-    ...(before.name !== name && { name }),
-    ...(before.maxPoints !== maxPoints && { maxPoints }),
+  if (former === null)
+    return {
+      function: 'grade-object-create',
+      data: { orgUnitCode, type: 'numeric', name: title, maxPoints },
+    };
+  const change = {
+    ...(former !== title && { name: title }),
+    ...(formerPoints !== maxPoints && { maxPoints }),
   };
-  if (Object.keys(changes).length === 0) return undefined;
-  const formerNames = left.flatMap((title) => (title.name === before.name ? [] : title.name));
+  if (Object.keys(change).length === 0) return undefined;
+  const others = left.flatMap((each) => (each.name === former ? [] : each.name));
   const which = {
-    ...{ orgUnitCode, gradeObjectName: before.name, type: 'numeric' },
-    ...(formerNames.length > 0 && { gradeObjectFormerNames: formerNames }),
+    ...{ orgUnitCode, gradeObjectName: former, type: 'numeric' },
+    ...(others.length > 0 && { gradeObjectFormerNames: others }),
   };
-  return { function: 'grade-object-update', data: { ...which, ...changes } };
+  return { function: 'grade-object-update', data: { ...which, ...change } };
+};
+
+/** The titles that its grade object has left. */
+const leftOf = ([, , title, , former, , lefts]: Changed, nowMs: number): LeftTitle[] => {
+  if (former === null) return [];
+  const before = lefts === null ? [] : (JSON.parse(lefts) as LeftTitle[]);
+  return [...before.filter((each) => each.name !== former), { name: former, untilMs: nowMs + titleHeldMs }]
+    .filter((each) => each.untilMs > nowMs && each.name.normalize() !== title.normalize())
+    .slice(-maxLeft);
+};
+
+const count = async (comparison: Comparison): Promise<void> => {
+  const { sets, acceptedCounts, changedCounts } = comparison;
+  const [was = 0, left = 0, all = 0] =
+    (await sets.row<[number, number, number]>(`
+      SELECT (SELECT count(*) FROM items_was), (SELECT count(*) FROM items_was ANTI JOIN settled USING (object)),
+        (SELECT count(*) FROM settled)`)) ?? [];
+  if (was + all === 0) return;
+  const counts = countsOf(comparison, name);
+  counts.removed += left;
+  counts.unchanged += all - counts.created - counts.updated;
+  acceptedCounts[name] = was;
+  changedCounts[name] = counts.updated;
 };

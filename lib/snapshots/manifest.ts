@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import type { Mode } from './comparison.ts';
-import { openTable } from './table.ts';
+import { cellsIn, readTable } from './table.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import type { Files } from './zip.ts';
 
@@ -9,12 +10,12 @@ export type FileName = (typeof fileNames)[number];
 export type Modes = Record<FileName, Mode>;
 
 /** Which files there are, and of what kind. @throws UnusableSnapshot where the zip is not what its manifest says. */
-export const modesOf = async (files: Files): Promise<Modes> => {
+export const modesOf = async (files: Files, folder: string): Promise<Modes> => {
   if (!files.names.includes('manifest.csv'))
     throw new UnusableSnapshot(
       'The zip holds no manifest.csv: the files of OneRoster must lie in it directly, not in a folder',
     );
-  const properties = await propertiesIn(files);
+  const properties = await propertiesIn(files, folder);
   const version = properties.get('oneroster.version') ?? '';
   if (!/^1\.[12](\.|$)/.test(version))
     throw new UnusableSnapshot('manifest.csv does not say oneroster.version 1.2 or 1.1: no other is known');
@@ -37,18 +38,20 @@ export const modesOf = async (files: Files): Promise<Modes> => {
   return modes;
 };
 
-const propertiesIn = async (files: Files): Promise<Map<string, string>> => {
-  const table = await openTable(files.open('manifest.csv'), {
+const propertiesIn = async (files: Files, folder: string): Promise<Map<string, string>> => {
+  const table = await readTable(files.open('manifest.csv'), join(folder, 'manifest.csv'), {
     ...{ file: 'manifest.csv', required: ['propertyName', 'value'] },
   });
+  if (table.rows > maxProperties)
+    throw new UnusableSnapshot(`manifest.csv has more than ${maxProperties} properties`);
   const [name, value] = [table.at('propertyName'), table.at('value')];
   const properties = new Map<string, string>();
-  for await (const rows of table.rows)
-    for (const { cells } of rows) {
-      const property = (cells[name] ?? '').trim().toLowerCase();
-      if (properties.has(property)) throw new UnusableSnapshot('manifest.csv has a property twice');
-      if (properties.size > 1_000) throw new UnusableSnapshot('manifest.csv has more than 1,000 properties');
-      properties.set(property, (cells[value] ?? '').trim());
-    }
+  for (const cells of await cellsIn(table)) {
+    const property = (cells[name] ?? '').trim().toLowerCase();
+    if (properties.has(property)) throw new UnusableSnapshot('manifest.csv has a property twice');
+    properties.set(property, (cells[value] ?? '').trim());
+  }
   return properties;
 };
+
+const maxProperties = 1_000;

@@ -1,99 +1,80 @@
+import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
+import { crosswalkKinds, crosswalkSources } from '../crosswalk/kinds.ts';
+import { filledFolder } from '../crosswalk/moved.ts';
+import { failureOf } from '../failure.ts';
+import type { Integration } from '../integration.ts';
 import { type Cell, delimiterIn } from '../mapping/columns.ts';
-import {
-  columnsBehind,
-  eventsOf,
-  type Made,
-  type Problem,
-  problemsByColumn,
-  removalsOf,
-} from '../mapping/events.ts';
+import { eventsOf, type Made, type Problem, problemsByColumn, removalsOf } from '../mapping/events.ts';
 import { columnsIn } from '../mapping/mapping.ts';
-import { pairsOf } from '../sets/sorted.ts';
+import { draftOf } from '../message.ts';
+import { type PlatformIds, sisFields, sisIdsIn } from '../sis-ids.ts';
+import { addDamaged, loadFile, loadShared } from './accepted.ts';
 import { instantMsIn, isId } from './cells.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
-import {
-  addEvent,
-  type Comparison,
-  countsOf,
-  createBreath,
-  createRowSorter,
-  type Entry,
-  type RowSorter,
-  separator,
-  stateLine,
-  type Times,
-  timeOf,
-} from './comparison.ts';
-import { createLookup, type Lookup } from './lookup.ts';
+import { type Comparison, separator } from './comparison.ts';
 import type { SnapshotMapping } from './mapping-file.ts';
-import { openTable, type Row } from './table.ts';
+import { kindOf } from './state-lines.ts';
+import type { SnapshotStore } from './store.ts';
+import { readTable, rowsOf, type Table } from './table.ts';
 import { UnusableSnapshot } from './unusable.ts';
-
-type Sent = { function: string; data: object };
-
-/** What a message of a row was when it was accepted. */
-type Accepted = Times & {
-  data: object;
-  /** What is sent when the row is gone. */
-  removed?: Sent;
-};
-
-/** A row, by its line: `refused`, or what it makes. */
-type MappedRow = { line: number; refused?: true; made?: Accepted };
+import {
+  addKinds,
+  compareWanted,
+  countWanted,
+  eventOf,
+  type Forms,
+  writeChanges,
+  writeState,
+} from './wanted.ts';
 
 type Message = SnapshotMapping['messages'][number];
+type Integrations = ReadonlyMap<string, Integration<unknown>>;
 
-type Context = {
+type Given = {
+  path: string;
   file: string;
   mapping: SnapshotMapping;
-  comparison: Comparison;
-  sorter: RowSorter;
-  /** What the rows hold that removals would take away; undefined: no two rows can hold the same. */
-  held: Lookup | undefined;
-  /** By message: not even the key of some row can be read, so that a row that seems to be missing may be that one. */
-  illegible: Set<number>;
+  integrations: Integrations;
+  store: Pick<SnapshotStore, 'etagOf' | 'open'>;
 };
-
-type Given = { path: string; file: string; mapping: SnapshotMapping };
+type Context = Given & { comparison: Comparison };
 
 /** Compares a table with the one of the same name that was accepted last. @throws UnusableSnapshot */
 export const compareMapped = async (
-  { path, file, mapping }: Given,
+  given: Given,
   comparison: Comparison,
   last: LastAccepted | undefined,
 ): Promise<Outcome> => {
+  const { file, mapping } = given;
+  const { sets } = comparison;
+  const context: Context = { ...given, comparison };
   const by = JSON.stringify(mapping.messages.map(({ function: name, key }) => [name, ...key]));
   if (last !== undefined) checkKeys(by, last.by, file);
-  const sorter = createRowSorter(comparison.folder);
-  const held = mayHoldTheSame(mapping) ? createLookup(join(comparison.folder, 'held')) : undefined;
-  const context: Context = { file, mapping, comparison, sorter, held, illegible: new Set() };
-  try {
-    const read = await readAll(path, context);
-    await settle(context);
-    const { reasons, ...columns } = columnsOf(
-      [
-        {
-          ...read,
-          name: file,
-          file,
-          isWhole: true,
-          hadRows: Object.values(comparison.acceptedCounts).some((count) => count > 0),
-        },
-      ],
-      last,
-    );
-    return {
-      ...{ ...totals(comparison), ...columns, by, unknownRoles: new Map() },
-      ...withRemovals(comparison, last === undefined, reasons),
-    };
-  } finally {
-    sorter.remove();
-    held?.close();
-  }
+  const table = await open(context);
+  await addKinds(comparison, mapping.messages.map(kindIn(file)));
+  await loadShared(comparison);
+  await sets.run(tables);
+  await loadCrosswalk(context);
+  await loadWanted(context);
+  await readRows(table, context);
+  await sets.run(name);
+  await compareWanted(comparison);
+  await leaveSame(comparison);
+  await checkRemovals(comparison);
+  await countWanted(comparison);
+  await writeChanges(comparison, formsOf(mapping));
+  await writeState(comparison, { forms: formsOf(mapping), further: [] });
+  const read = { columns: table.columns, rows: table.rows };
+  const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
+  const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
+  return {
+    ...{ ...totals(comparison), ...columns, by, unknownRoles: new Map() },
+    ...withRemovals(comparison, last === undefined, reasons),
+  };
 };
 
 /** What was accepted is known by the place of its message, and by its key: both must hold for ever. */
@@ -107,89 +88,256 @@ const checkKeys = (by: string, before: string, file: string): void => {
   );
 };
 
-/**
- * Where a removal does not name all of the key, or two messages have one, a row may be gone and another may hold the same: the
- * person is in the course still.
- */
-const mayHoldTheSame = ({ messages }: SnapshotMapping): boolean => {
-  const names = messages.flatMap(({ removed }) => removed?.function ?? []);
-  return (
-    new Set(names).size < names.length ||
-    messages.some(({ key, removed }) => {
-      const named = removed?.fields.flatMap(({ from, values, types }) =>
-        from === undefined || values || types.has('number') || types.has('integer') ? [] : from,
-      );
-      return named !== undefined && !key.every((column) => named.includes(column));
-    })
-  );
+/** What is wanted may be told by several messages of the mapping: about one resource they must agree. */
+const kindIn =
+  (file: string) =>
+  ({ function: grp, key }: Message, at: number) => ({
+    ...{ kind: kindOf(at), grp, function: grp, file, column: key.join(', ') },
+    twice: 'another row has the same key, and differs',
+    differs: 'another row is about the same thing on the platform, and differs',
+  });
+
+const formsOf = ({ messages }: SnapshotMapping): Forms => {
+  const removing = messages.flatMap(({ removed }, at) => (removed ? [`'${kindOf(at)}'`] : []));
+  return {
+    ...{ joins: '', data: 'd.data', sent: 'd.data' },
+    // Without a message for it, the platform keeps what was sent.
+    removal:
+      removing.length === 0
+        ? 'NULL::VARCHAR'
+        : `CASE WHEN d.kind IN (${removing.join(', ')}) THEN CAST(d.removed AS JSON) ->> 'function' END`,
+    removalData: `CAST(CAST(d.removed AS JSON) -> 'data' AS VARCHAR)`,
+    more: `CASE WHEN d.removed IS NULL THEN '' ELSE ',"removed":' || d.removed END
+      || ',"of":' || CAST(to_json([d.template, d.a, d.b]) AS VARCHAR)`,
+  };
 };
 
-/** By the kinds of a state's lines, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
-export const functionsOf = (by: string): Map<string, string> =>
-  new Map((JSON.parse(by) as string[][]).map(([name = ''], at) => [kindOf(at), name]));
+const tables = `
+  CREATE TABLE made (kind VARCHAR, grp VARCHAR, template VARCHAR, a VARCHAR, b VARCHAR, data VARCHAR, removed VARCHAR,
+    row VARCHAR, at_ms VARCHAR, line VARCHAR);
+  CREATE TABLE made_before AS SELECT *, NULL::VARCHAR AS seen, NULL::VARCHAR AS sent_ms FROM made;
+  CREATE TABLE unmade (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR);
+  CREATE TABLE untold (line VARCHAR, col VARCHAR, problem VARCHAR);
+  CREATE TABLE cross_names (token VARCHAR, id VARCHAR);
+`;
 
-/** Of a message, by its place in the mapping. */
-const kindOf = (at: number): string => at.toString(36);
-
-const emptyInQuotes = '\u0000';
-
-const readAll = async (path: string, context: Context): Promise<{ columns: string[]; rows: number }> => {
-  const { file, mapping, comparison, illegible } = context;
-  const table = await openTable(createReadStream(path), {
-    ...{ file, emptyInQuotes, delimiter: delimiterIn(await headerOf(path)) },
+const open = async ({ path, file, mapping, comparison }: Context): Promise<Table> => {
+  const table = await readTable(createReadStream(path), join(comparison.folder, 'rows'), {
+    file,
+    delimiterIn,
   });
-  const wanted = columnsIn(mapping);
-  const missing = [...wanted].filter(([column]) => !table.columns.includes(column));
+  const missing = [...columnsIn(mapping)].filter(([column]) => !table.columns.includes(column));
   if (missing.length > 0)
     throw new UnusableSnapshot(
       `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}: its first row must name its columns`,
     );
-  const places = [...wanted.keys()].map((column) => [column, table.columns.indexOf(column)] as const);
-  const take = ({ line, cells, problem }: Row): void => {
-    if (problem !== undefined) {
-      countsOf(comparison, file).refused += 1;
-      comparison.report.add({ file, line, problem });
-      for (const at of mapping.messages.keys()) illegible.add(at);
-      return;
+  await addDamaged(comparison, { file, grp: file, table });
+  for (const name of new Set(mapping.messages.map((each) => each.function)))
+    if (name !== file)
+      await comparison.sets.run(
+        `INSERT INTO refused SELECT '${name}', row, NULL, NULL, false FROM refused WHERE grp = $1`,
+        [file],
+      );
+  return table;
+};
+
+/**
+ * Where a mapping names users or org units in two ways, what the names stand for decides whether it is the same: by the crosswalk, as it
+ * was filled last.
+ */
+const loadCrosswalk = async ({ mapping, comparison, store }: Context): Promise<void> => {
+  const paths = new Set(mapping.messages.flatMap(({ fields }) => fields.map(({ path }) => path)));
+  const ways = new Map<string, string[]>();
+  for (const [platformField, field] of sisFields)
+    ways.set(platformField, [...(ways.get(platformField) ?? [platformField]), field]);
+  const mixed = [...ways.values()]
+    .filter((each) => each.filter((field) => paths.has(field)).length > 1)
+    .flat();
+  const { sets, folder } = comparison;
+  for (const kind of crosswalkKinds.filter((each) => mixed.includes(each)))
+    for (const source of crosswalkSources) {
+      const key = `${filledFolder}${kind}-${source}.gz`;
+      if ((await store.etagOf(key)) === undefined) continue;
+      await loadFile(await store.open(key), {
+        ...{ path: join(folder, `crosswalk-${kind}-${source}.gz`), sets },
+        insert: `INSERT INTO cross_names SELECT '${kind}=' || (CAST(json AS JSON) ->> '$'), ids FROM`,
+        columns: ['shard', 'json', 'ids', 'was'],
+      });
     }
-    const row = new Map(places.map(([column, place]) => [column, cellOf(cells[place] ?? '')]));
-    const told = new Set<string>();
-    for (const [at, message] of mapping.messages.entries())
-      takeMessage({ row, line, told }, { at, message }, context);
-  };
-  let rows = 0;
-  for await (const batch of table.rows) {
-    rows += batch.length;
-    batch.forEach(take);
+  // What stands for two is nobody.
+  await sets.run(`CREATE TABLE stands_for AS
+    SELECT token, any_value(id) AS id FROM cross_names GROUP BY token HAVING min(id) = max(id) AND NOT contains(min(id), ',')`);
+};
+
+/** Of which the resource’s key is made. */
+type Thing = { template: string; a: string | null; b: string | null };
+
+const inOneLine = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no key of a state has them.
+  text.replace(/[\u0000-\u001f\u007f]/g, (sign) => encodeURIComponent(sign));
+
+/** Far from the platform's ids, so that the place of each is found in the resource's key. */
+const standIns: ReadonlyMap<string, number> = new Map(
+  [...new Set(sisFields.map(([field]) => field))].map((field, at) => [
+    field,
+    Number.MAX_SAFE_INTEGER - 500 - at,
+  ]),
+);
+const standInIds: PlatformIds = Object.fromEntries(standIns);
+const places: Readonly<Record<string, string>> = { orgUnitId: '\u0001o', userId: '\u0001u' };
+
+/** By whom the data name an org unit or a user; null: they do not, or nobody can read it. */
+const tokenOf = (data: object, platformField: 'orgUnitId' | 'userId'): string | null => {
+  const { sisIds, problems } = sisIdsIn(data);
+  const named = sisIds.find((each) => each.platformField === platformField);
+  if (named) return inOneLine(`${named.field}=${named.value}`);
+  const value = (data as Record<string, unknown>)[platformField];
+  const isWrong = problems.some(([field]) => field === platformField);
+  return typeof value === 'number' && !isWrong ? `${platformField}=${value}` : null;
+};
+
+/** What each message makes anew is known by its message: here by its row, in whatever snapshot. */
+const ofAnyNight = (comparison: Comparison): Comparison => ({ ...comparison, snapshotId: 'rows' });
+
+/** The one thing on the platform that an event changes. @throws MessageFailure where its function would not take the event. */
+const thingOf = (
+  body: string,
+  { integration, nowMs }: { integration: Integration<unknown>; nowMs: number },
+): Thing => {
+  const draft = draftOf(body, integration, nowMs);
+  const message = draft.message(standInIds);
+  const [field] = integration.fields?.(message.data, message) ?? [];
+  let template = `${integration.resource(message.data, message)}${field === undefined ? '' : `#${field}`}`;
+  for (const { platformField, value } of draft.sisIds)
+    template = template.replaceAll(
+      String(standIns.get(platformField)),
+      () => places[platformField] ?? inOneLine(`${platformField}=${value}`),
+    );
+  const { data } = JSON.parse(body) as { data: object };
+  return { template, a: tokenOf(data, 'orgUnitId'), b: tokenOf(data, 'userId') };
+};
+
+/** What was accepted. A version that compared rows did not keep what they are about. */
+const loadWanted = async ({ comparison, mapping, integrations }: Context): Promise<void> => {
+  const { sets, before, number, droppedMs } = comparison;
+  const kinds = mapping.messages.map((_, at) => `'${kindOf(at)}'`).join(', ');
+  if (before === 'rows') {
+    for await (const batch of sets.rows<[string, string, string]>(`FROM state WHERE kind IN (${kinds})`)) {
+      const made = batch.map(([kind, key, json]) => {
+        const { data, atMs, sentMs, removed } = JSON.parse(json) as AcceptedRow;
+        const message = mapping.messages[Number.parseInt(kind, 36)];
+        const row = `${kind}${separator}${key}`;
+        const body = eventOf(ofAnyNight(comparison), {
+          kind,
+          key: row,
+          function: message?.function ?? '',
+          data,
+        });
+        const thing = thingIfAny(body, integrations.get(message?.function ?? ''), droppedMs);
+        const { template, a, b } = thing ?? { template: row, a: null, b: null };
+        return [
+          ...[kind, message?.function ?? '', template, a, b, JSON.stringify(data)],
+          ...[
+            removed ? JSON.stringify(removed) : null,
+            row,
+            numberText(atMs),
+            null,
+            numberText(sentMs),
+            null,
+          ],
+        ];
+      });
+      await sets.add('made_before', made);
+    }
+  } else
+    await sets.run(`INSERT INTO made_before BY NAME
+      SELECT s.kind, k.grp, f.of[1] AS template, f.of[2] AS a, f.of[3] AS b,
+        CAST(f.data AS VARCHAR) AS data, CAST(f.removed AS VARCHAR) AS removed, f.row, f.atMs AS at_ms, f.seen
+      FROM (SELECT kind, from_json(json, '{"data": "JSON", "removed": "JSON", "of": ["VARCHAR"], "row": "VARCHAR", "atMs": "VARCHAR",
+        "seen": "VARCHAR"}') AS f FROM state WHERE kind IN (${kinds})) s JOIN kinds k USING (kind)`);
+  await sets.run(`DROP TABLE state; UPDATE made_before SET seen = '${number}' WHERE seen IS NULL`);
+};
+
+type Sent = { function: string; data: object };
+type AcceptedRow = { data: object; atMs?: number; sentMs?: number; removed?: Sent };
+
+const numberText = (value: number | undefined): string | null => (value === undefined ? null : String(value));
+
+const thingIfAny = (
+  body: string,
+  integration: Integration<unknown> | undefined,
+  nowMs: number,
+): Thing | undefined => {
+  try {
+    return integration && thingOf(body, { integration, nowMs });
+  } catch {
+    return undefined;
   }
-  return { columns: table.columns, rows };
 };
 
-const cellOf = (text: string): Cell =>
-  text === emptyInQuotes ? { text: '', quoted: true } : { text, quoted: false };
+/** Names become what they stand for, and so are not part of what is wanted. Of two accepted rows about one thing, what was sent last holds. A removal yields to whoever is there. */
+const name = `
+  CREATE MACRO key_of(template, a, b) AS
+    replace(replace(template, chr(1) || 'o', coalesce(a, '')), chr(1) || 'u', coalesce(b, ''));
+  CREATE MACRO named_by(token, place, template) AS
+    CASE WHEN contains(template, place) OR contains(template, '/' || split_part(token, '=', 2))
+      THEN '{"' || split_part(token, '=', 1) || '":null}' ELSE '{}' END;
+  CREATE MACRO value_of(grp, template, a, b, data) AS grp || ' ' || CAST(json_merge_patch(CAST(data AS JSON),
+    CAST(named_by(coalesce(a, ''), chr(1) || 'o', template) AS JSON), CAST(named_by(coalesce(b, ''), chr(1) || 'u', template) AS JSON)) AS VARCHAR);
+  CREATE TABLE was_now AS
+    SELECT m.*, value_of(grp, template, a, b, data) AS value, key_of(template, coalesce(o.id, a), coalesce(u.id, b)) AS key
+    FROM made_before m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
+  INSERT INTO was BY NAME
+    SELECT unnest(w) FROM (
+      SELECT arg_max({'grp': grp, 'kind': kind, 'key': key, 'a': a, 'b': b, 'value': value, 'data': data, 'removed': removed,
+          'template': template, 'row': row, 'at_ms': CAST(at_ms AS BIGINT),
+          'seen': CAST(seen AS BIGINT), 'renamed': false}, coalesce(CAST(sent_ms AS BIGINT), 0)) AS w
+      FROM was_now GROUP BY key);
+  INSERT INTO backs SELECT grp, row, key FROM was_now UNION SELECT s.grp, s.row, s.key FROM shared_backs s;
+  INSERT INTO claims BY NAME
+    SELECT m.grp, m.kind, key_of(template, coalesce(o.id, a), coalesce(u.id, b)) AS key, a, b,
+      value_of(grp, template, a, b, data) AS value, data, removed, template, row, CAST(at_ms AS BIGINT) AS at_ms, CAST(line AS BIGINT) AS line
+    FROM made m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
+  DELETE FROM claims WHERE grp LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE grp NOT LIKE '%-remove');
+  INSERT INTO refused (grp, row, a, b) FROM unmade;
+  INSERT INTO problems SELECT DISTINCT (SELECT any_value(file) FROM kinds), CAST(line AS BIGINT), col, problem FROM untold;
+  DROP TABLE made; DROP TABLE made_before; DROP TABLE was_now;
+`;
 
-/** Enough of the first row to tell what is between its cells. */
-const headerOf = async (path: string): Promise<string> => {
-  await using file = await open(path);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(64 * 1024));
-  return buffer.toString('utf8', 0, bytesRead).split(/[\r\n]/, 1)[0] ?? '';
+const readRows = async (table: Table, context: Context): Promise<void> => {
+  const { mapping, comparison } = context;
+  const { sets } = comparison;
+  const wanted = [...columnsIn(mapping).keys()];
+  const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
+  for await (const batch of sets.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
+    const taken: Taken = { made: [], unmade: [], untold: [] };
+    for (const [line, ...cells] of batch) {
+      const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
+      for (const [at, message] of mapping.messages.entries())
+        take({ row, line, at, message }, context, taken);
+    }
+    for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await sets.add(table, rows);
+  }
 };
 
-type OneRow = { row: ReadonlyMap<string, Cell>; line: number; told: Set<string> };
-type One = { at: number; message: Message };
+type Taken = Record<'made' | 'unmade' | 'untold', (string | null)[][]>;
 
-const takeMessage = ({ row, line, told }: OneRow, { at, message }: One, context: Context): void => {
-  const { mapping, comparison, sorter, held, illegible, file } = context;
+const cellOf = (text: string | null): Cell => ({ text: text ?? '', quoted: text !== null });
+
+type OneRow = { row: ReadonlyMap<string, Cell>; line: number; at: number; message: Message };
+
+/** What a message makes of a row, by its key. */
+const take = (one: OneRow, context: Context, taken: Taken): void => {
+  const { row, line, at, message } = one;
+  const { mapping } = context;
   const { events, problems = [] } = eventsOf(row, mapping, at);
   const [made] = events ?? [];
   if (made === undefined && problems.length === 0) return;
   const cells = message.key.map((column) => row.get(column)?.text ?? '');
   const wrong = message.key.filter((_, place) => !isId(cells[place] ?? ''));
+  const key = cells.join(separator);
+  const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
   const removal = message.removed && removalsOf(row, mapping, at);
-  const [gone] = removal?.events ?? [];
-  const removed = gone && { function: gone.function, data: gone.data };
-  // Also where the row is refused: what was accepted of it stays.
-  if (removed) held?.set(textOf(removed), '');
   const time = made && timeIn(made, message);
   const all: Problem[] = [
     ...wrong.map((column) => ({ column, problem: 'is no key: it must be one line, and not empty' })),
@@ -197,28 +345,59 @@ const takeMessage = ({ row, line, told }: OneRow, { at, message }: One, context:
     ...(removal?.problems ?? []),
     ...(time?.problem ?? []),
   ];
-  const key = `${kindOf(at)}${separator}${cells.join(separator)}`;
-  if (made === undefined || all.length > 0) {
-    countsOf(comparison, message.function).refused += 1;
-    for (const { column, problem } of all) {
-      // Several messages may read one column.
-      const text = `${column}\n${problem}`;
-      if (told.has(text)) continue;
-      told.add(text);
-      comparison.report.add({ file, line, column, problem });
-    }
-    if (wrong.length > 0) illegible.add(at);
-    else sorter.add(key, { line, refused: true } satisfies MappedRow);
+  const thing = made && all.length === 0 ? thingIn({ ...one, made, id }, context) : { problems: all };
+  if (made === undefined || 'problems' in thing) {
+    const named = namesIn(row, mapping, at);
+    const whom = (field: 'orgUnitId' | 'userId') => named && tokenOf(named, field);
+    taken.unmade.push([message.function, id, whom('orgUnitId'), whom('userId')]);
+    if ('problems' in thing)
+      for (const { column, problem } of thing.problems) taken.untold.push([String(line), column, problem]);
     return;
   }
-  const accepted: Accepted = {
-    ...{ data: made.data, ...(time?.atMs !== undefined && { atMs: time.atMs }) },
-    ...(removed && { removed }),
-  };
-  sorter.add(key, { line, made: accepted } satisfies MappedRow);
+  const [gone] = removal?.events ?? [];
+  taken.made.push([
+    ...[kindOf(at), message.function, thing.template, thing.a, thing.b, JSON.stringify(made.data)],
+    gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
+    ...[id, numberText(time?.atMs), String(line)],
+  ]);
 };
 
-const textOf = ({ function: name, data }: Sent): string => JSON.stringify([name, data]);
+/** What the event is about, or why its function would not take it. */
+const thingIn = (
+  { made, id, at, message }: OneRow & { made: Made; id: string },
+  { comparison, integrations }: Context,
+): Thing | { problems: Problem[] } => {
+  const column = message.key.join(', ');
+  const body = eventOf(ofAnyNight(comparison), {
+    kind: kindOf(at),
+    key: id,
+    function: made.function,
+    data: made.data,
+  });
+  const size = sqsProblem({ body, attributes: {} }, maxMessageBytes - 1_024);
+  if (size !== undefined) return { problems: [{ column, problem: size }] };
+  const integration = integrations.get(made.function);
+  if (integration === undefined)
+    return { problems: [{ column, problem: `there is no function ${made.function}` }] };
+  try {
+    return thingOf(body, { integration, nowMs: comparison.droppedMs });
+  } catch (error) {
+    const problem = failureOf(error).message.replace('The message is not valid: ', '');
+    const problems = problemsByColumn(problem, made);
+    return { problems: problems.length > 0 ? problems : [{ column, problem }] };
+  }
+};
+
+const nameFields = new Set(sisFields.flat());
+
+/** What of a row that cannot be used says about whom it is. */
+const namesIn = (row: ReadonlyMap<string, Cell>, mapping: SnapshotMapping, at: number): object | null => {
+  const messages = mapping.messages.map((message) => ({
+    ...message,
+    fields: message.fields.filter(({ path }) => nameFields.has(path)),
+  }));
+  return eventsOf(row, { ...mapping, messages }, at).events?.[0]?.data ?? null;
+};
 
 const timeIn = ({ time }: Made, message: Message): { atMs?: number | undefined; problem?: Problem[] } => {
   const text = time?.trim() ?? '';
@@ -228,86 +407,32 @@ const timeIn = ({ time }: Made, message: Message): { atMs?: number | undefined; 
   return { problem: [{ column: message.time, problem: 'must be a time as in 2026-01-31T09:30:00Z' }] };
 };
 
-/** All that was accepted, in the order of the rows: by message, and by key. */
-function* acceptedIn({ comparison, mapping }: Context): Generator<Entry, void, undefined> {
-  for (const at of mapping.messages.keys())
-    for (const { key, value } of comparison.accepted(kindOf(at)))
-      yield { key: `${kindOf(at)}${separator}${key}`, value };
-}
-
-const settle = async (context: Context): Promise<void> => {
-  const breathe = createBreath();
-  for (const { key, old, new: now } of pairsOf(acceptedIn(context), context.sorter.groups())) {
-    await breathe();
-    const at = Number.parseInt(key, 36);
-    const message = context.mapping.messages[at];
-    if (message === undefined) continue;
-    const before = old?.value as Accepted | undefined;
-    const rows = (now?.rows ?? []) as MappedRow[];
-    const known = { at, message, key: key.slice(2), before };
-    apply({ ...known, ...decide(known, rows, context) }, context);
-  }
-};
-
-type Known = One & { key: string; before: Accepted | undefined };
-type Decided = { next: Accepted | undefined; line?: number | undefined };
-
-/** What holds from now on. */
-const decide = (
-  { at, message, before }: Known,
-  rows: MappedRow[],
-  { comparison, file, illegible }: Context,
-): Decided => {
-  if (rows.length === 0) return { next: illegible.has(at) ? before : undefined };
-  if (rows.some(({ refused }) => refused)) return { next: before };
-  const [first] = rows;
-  if (new Set(rows.map(({ made }) => JSON.stringify(made))).size === 1)
-    return { next: first?.made, line: first?.line };
-  for (const { line } of rows) {
-    countsOf(comparison, message.function).refused += 1;
-    const problem = 'another row has the same key, and differs';
-    comparison.report.add({ file, line, column: message.key.join(', '), problem });
-  }
-  return { next: before };
-};
-
-const apply = ({ at, message, key, before, next, line }: Known & Decided, context: Context): void => {
-  const { comparison, file, held } = context;
-  const { acceptedCounts, state } = comparison;
-  const counts = countsOf(comparison, message.function);
-  const kind = kindOf(at);
-  const refuse = (problem: string, event: Parameters<typeof columnsBehind>[0]): void => {
-    counts.refused += 1;
-    const columns = columnsBehind(event, message.time);
-    const [first = { column: message.key.join(', '), problem }, ...others] = problemsByColumn(problem, {
-      columns,
+/** A mapping may name its fields in another order than before. */
+const leaveSame = async ({ sets }: Comparison): Promise<void> => {
+  await sets.run('CREATE TABLE same (key VARCHAR)');
+  const statement = `SELECT key, value, before FROM draft WHERE change = 'updated' AND value <> before`;
+  for await (const batch of sets.rows<[string, string, string]>(statement)) {
+    const same = batch.flatMap(([key, ...values]) => {
+      const [now, before] = values.map((value) => {
+        const at = value.indexOf(' ');
+        return [value.slice(0, at), JSON.parse(value.slice(at + 1))];
+      });
+      return isDeepStrictEqual(now, before) ? [[key]] : [];
     });
-    for (const each of [first, ...others]) comparison.report.add({ file, line, ...each });
-    if (before !== undefined) state.add(stateLine(kind, key, before));
-  };
-  if (before !== undefined) acceptedCounts[message.function] = (acceptedCounts[message.function] ?? 0) + 1;
-  if (next === undefined) {
-    const { removed } = before ?? {};
-    if (before === undefined || (removed && held?.get(textOf(removed)) !== undefined)) return;
-    // Without a message for it, the platform keeps what was sent.
-    const problem = message.removed && removed && addEvent(comparison, { ...{ kind, key }, ...removed });
-    if (problem === undefined) counts.removed += 1;
-    else refuse(problem, message.removed ?? message);
-    return;
+    if (same.length > 0) await sets.add('same', same);
   }
-  if (before !== undefined && isDeepStrictEqual(before.data, next.data)) {
-    counts.unchanged += 1;
-    const { sentMs } = before;
-    state.add(stateLine(kind, key, { ...next, ...(sentMs !== undefined && { sentMs }) }));
-    return;
+  await sets.run(`UPDATE draft SET change = 'unchanged' WHERE key IN (FROM same)`);
+};
+
+const checkRemovals = async (comparison: Comparison): Promise<void> => {
+  const { sets, check } = comparison;
+  const statement = `SELECT key, removed FROM draft WHERE change = 'removed' AND removed IS NOT NULL`;
+  for await (const batch of sets.rows<[string, string]>(statement)) {
+    const unfit = batch.flatMap(([key, text]) => {
+      const removed = JSON.parse(text) as Sent;
+      const problem = check(removed.function, eventOf(comparison, { kind: '', key, ...removed }));
+      return problem === undefined ? [] : [[key, null, problem]];
+    });
+    if (unfit.length > 0) await sets.add('unfit', unfit);
   }
-  const timeMs = timeOf(before, next, comparison);
-  const event = { kind, key, function: message.function, data: next.data, timeMs };
-  const problem = addEvent(comparison, event);
-  if (problem !== undefined) {
-    refuse(problem, message);
-    return;
-  }
-  counts[before === undefined ? 'created' : 'updated'] += 1;
-  state.add(stateLine(kind, key, { ...next, sentMs: timeMs }));
 };

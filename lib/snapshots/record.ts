@@ -28,6 +28,8 @@ export const acceptedSnapshot = z.object({
   /** By file, in lower case. */
   columns: z.record(z.string(), z.array(z.string())),
   by: z.string(),
+  /** What its state has: without it, what a version before 1.1 compared, rows by their keys. */
+  holds: z.literal('resources').optional(),
   /** It is still being sent: what is left of it is sent before anything else. */
   sending: z.literal(true).optional(),
 });

@@ -32,6 +32,8 @@ export const snapshotSettings = z.strictObject({
     ]),
   /** More removals of any kind wait for a person. */
   maxRemovalsPercent: z.number().min(0).max(100).default(5),
+  /** The same of what is there already and gets another role, grade, title or maximum. */
+  maxChangesPercent: z.number().min(0).max(100).default(20),
 });
 
 export type SnapshotSettings = z.output<typeof snapshotSettings>;

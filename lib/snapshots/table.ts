@@ -1,18 +1,32 @@
-import { finished } from 'node:stream/promises';
-import { Parser } from 'csv-parse';
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import { open, readFile } from 'node:fs/promises';
 import { keepMemoryBelow } from '../files/memory.ts';
+import { quotedName } from '../sets/engine.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
-/** A row by the line that it begins in, counted from 1; `problem`: it cannot be read by its columns. */
-export type Row = { line: number; cells: string[]; problem?: string };
+/** A row that cannot be read by its columns, by the line that it begins in, counted from 1. `row` is the same for the same bytes. */
+export type DamagedRow = { line: number; row: string; problem: string };
 
 export type Table = {
+  /** Where its rows lie, as `readTable` wrote them. */
+  path: string;
+  delimiter: string;
   /** As the file writes them. */
   columns: string[];
   /** Where a column stands, whatever the case of its letters; -1: the file has none of that name. */
   at(column: string): number;
-  /** Many at a time, as each wait costs more than a row. */
-  rows: AsyncIterable<Row[]>;
+  /** How many rows it has, those included that are damaged. */
+  rows: number;
+  damaged: DamagedRow[];
+};
+
+type TableOptions = {
+  /** As people know it. */
+  file: string;
+  required?: readonly string[];
+  /** What stands between cells, by the text of the first row. */
+  delimiterIn?: (header: string) => string;
 };
 
 /** A comment has at most 4,000 characters. */
@@ -20,24 +34,88 @@ const maxRecordBytes = 64 * 1024;
 const maxColumns = 1_000;
 /** Garbage beside the 60 MB of a container that has just started. */
 export const garbageMb = 96;
+/** Nobody mends more by hand, and memory is bounded. */
+const maxDamaged = 100_000;
 
-type TableOptions = {
-  /** As people know it. */
-  file: string;
-  required?: readonly string[];
-  delimiter?: string;
-  /** A cell that is empty within quotation marks is read as this: so it can be told from one that is not given. */
-  emptyInQuotes?: string;
+/**
+ * Writes for the set engine one line for each row that has as many cells as the header. Its first cell is the line of the file that the
+ * row begins in: the engine counts rows, and where a cell has a line break they are not lines.
+ * @throws UnusableSnapshot where it is not CSV in UTF-8 with these columns.
+ */
+export const readTable = async (
+  pieces: AsyncIterable<Buffer>,
+  path: string,
+  options: TableOptions,
+): Promise<Table> => {
+  const { file } = options;
+  await using out = await open(path, 'w');
+  let table: Table | undefined;
+  let scanner: Scanner | undefined;
+  let rest: Buffer = Buffer.alloc(0);
+  const take = async (bytes: Buffer, isEnd: boolean): Promise<void> => {
+    if (scanner === undefined) {
+      const header = firstLineOf(bytes);
+      if (header === undefined && !isEnd && bytes.length <= maxRecordBytes) {
+        rest = bytes;
+        return;
+      }
+      const delimiter = options.delimiterIn?.(header ?? bytes.toString()) ?? ',';
+      scanner = createScanner(file, delimiter);
+    }
+    const { written, from } = scanner.take(bytes, {
+      isEnd,
+      columns: table?.columns.length,
+      onHeader: (content, delimiter) => {
+        table = tableOf(content, { ...options, delimiter, path });
+        return table.columns.length;
+      },
+      onDamaged: (damaged) => {
+        if ((table?.damaged.push(damaged) ?? 0) > maxDamaged)
+          throw new UnusableSnapshot(
+            `${file} has more than ${maxDamaged} rows with too few or too many cells`,
+          );
+      },
+    });
+    if (!isUtf8(bytes.subarray(0, from)))
+      throw new UnusableSnapshot(
+        `${file} is not in UTF-8, as seen before line ${scanner.line()}: export it as UTF-8 anew`,
+      );
+    rest = bytes.subarray(from);
+    if (table) table.rows = scanner.rows();
+    if (written.length > 0) await out.write(written);
+    keepMemoryBelow(garbageMb);
+  };
+  let isFirst = true;
+  for await (const piece of pieces) {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
+    if (isFirst && bytes.length < 3) {
+      rest = bytes;
+      continue;
+    }
+    await take(isFirst ? withoutMark(bytes, file) : bytes, false);
+    isFirst = false;
+  }
+  await take(isFirst ? withoutMark(rest, file) : rest, true);
+  if (table === undefined) throw new UnusableSnapshot(`${file} is empty: it lacks even a header`);
+  return table;
 };
 
-/** @throws UnusableSnapshot where it is not CSV in UTF-8 with these columns, also while its rows are read. */
-export const openTable = async (pieces: AsyncIterable<Buffer>, options: TableOptions): Promise<Table> => {
-  const { file, required = [] } = options;
-  const batches = recordsIn(pieces, options);
-  const first = await batches.next();
-  const [header, ...others] = first.done ? [] : first.value;
-  if (header === undefined) throw new UnusableSnapshot(`${file} is empty: it lacks even a header`);
-  const columns = header.cells.map((cell) => cell.trim());
+const firstLineOf = (bytes: Buffer): string | undefined => {
+  const end = bytes.findIndex((byte) => byte === lineFeed || byte === carriageReturn);
+  return end < 0 ? undefined : bytes.toString('utf8', 0, end);
+};
+
+const withoutMark = (bytes: Buffer, file: string): Buffer => {
+  const [one, other, third] = bytes;
+  if ((one === 0xff && other === 0xfe) || (one === 0xfe && other === 0xff) || one === 0 || other === 0)
+    throw new UnusableSnapshot(`${file} is in UTF-16: export it as UTF-8 anew`);
+  return one === 0xef && other === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
+};
+
+type Head = TableOptions & { delimiter: string; path: string };
+
+const tableOf = (header: string, { file, required = [], delimiter, path }: Head): Table => {
+  const columns = cellsOf(header, delimiter).map((cell) => cell.trim());
   if (columns.length > maxColumns) throw new UnusableSnapshot(`${file} has more than ${maxColumns} columns`);
   const places = new Map<string, number>();
   for (const [at, column] of columns.entries()) {
@@ -49,103 +127,180 @@ export const openTable = async (pieces: AsyncIterable<Buffer>, options: TableOpt
   const missing = required.filter((column) => !places.has(column.toLowerCase()));
   if (missing.length > 0)
     throw new UnusableSnapshot(`${file} lacks the column ${missing.join(', and ')} in its header`);
-  return {
-    columns,
-    at: (column) => places.get(column.toLowerCase()) ?? -1,
-    rows: (async function* () {
-      yield checked(others, columns.length);
-      for await (const rows of batches) yield checked(rows, columns.length);
-    })(),
-  };
+  const at = (column: string): number => places.get(column.toLowerCase()) ?? -1;
+  return { path, delimiter, columns, at, rows: 0, damaged: [] };
 };
 
-const checked = (rows: Row[], count: number): Row[] => {
-  for (const row of rows)
-    if (row.cells.length !== count) row.problem = `has ${row.cells.length} cells, and the header ${count}`;
-  return rows;
-};
-
-type Read = { info: { lines: number }; record: string[] };
-
-async function* recordsIn(
-  pieces: AsyncIterable<Buffer>,
-  { file, delimiter = ',', emptyInQuotes }: TableOptions,
-): AsyncGenerator<Row[], void> {
-  const parser = new Parser({
-    bom: true,
-    info: true,
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    max_record_size: maxRecordBytes,
-    delimiter,
-    ...(emptyInQuotes !== undefined && {
-      cast: (text, { quoting }) => (text === '' && quoting ? emptyInQuotes : text),
-    }),
-  });
-  let lastLine = 0;
-  let rows: Row[] = [];
-  let failure: Error | undefined;
-  parser.on('error', (error) => {
-    failure ??= error;
-  });
-  const drain = (): void => {
-    for (let read: Read | null = parser.read(); read !== null; read = parser.read()) {
-      const line = lastLine + 1;
-      lastLine = read.info.lines;
-      // Spreadsheets write empty rows at the end.
-      if (read.record.some((cell) => cell !== '')) rows.push({ line, cells: read.record });
+/** Of a row whose quotation marks are known to be right. */
+const cellsOf = (row: string, delimiter: string): string[] => {
+  const cells: string[] = [];
+  for (let at = 0; at <= row.length; at += 1) {
+    if (row[at] === '"') {
+      const [quoted = ''] = /"(?:[^"]|"")*"/y.exec(row.slice(at)) ?? [];
+      cells.push(quoted.slice(1, -1).replaceAll('""', '"'));
+      at += quoted.length;
+    } else {
+      const end = row.indexOf(delimiter, at);
+      cells.push(row.slice(at, end < 0 ? undefined : end));
+      at = end < 0 ? row.length : end;
     }
-  };
-  parser.on('readable', drain);
-  const taken = (): Row[] => {
-    if (failure !== undefined) throw new UnusableSnapshot(problemOf(failure, file, lastLine + 1));
-    const all = rows;
-    rows = [];
-    keepMemoryBelow(garbageMb);
-    return all;
-  };
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const check = (piece?: Buffer): void => {
-    try {
-      decoder.decode(piece, { stream: piece !== undefined });
-    } catch {
-      throw new UnusableSnapshot(
-        `${file} is not in UTF-8, as seen after line ${lastLine}: export it as UTF-8 anew`,
-      );
-    }
-  };
-  let isFirst = true;
-  for await (const piece of pieces) {
-    if (isFirst) refuseUtf16(piece, file);
-    isFirst = false;
-    check(piece);
-    parser.write(piece);
-    drain();
-    const batch = taken();
-    if (batch.length > 0) yield batch;
   }
-  check();
-  parser.end();
-  drain();
-  // What failed is told below.
-  await finished(parser).catch(() => undefined);
-  const batch = taken();
-  if (batch.length > 0) yield batch;
-}
-
-const refuseUtf16 = (piece: Buffer, file: string): void => {
-  const [one, other] = piece;
-  if ((one === 0xff && other === 0xfe) || (one === 0xfe && other === 0xff) || one === 0 || other === 0)
-    throw new UnusableSnapshot(`${file} is in UTF-16: export it as UTF-8 anew`);
+  return cells;
 };
 
-const problems: Record<string, string> = {
-  CSV_MAX_RECORD_SIZE: `a row is longer than ${maxRecordBytes} bytes: is a quotation mark not closed?`,
-  CSV_QUOTE_NOT_CLOSED: 'a quotation mark is not closed',
-  CSV_INVALID_CLOSING_QUOTE: 'text follows a closing quotation mark',
-  INVALID_OPENING_QUOTE: 'a quotation mark stands within a cell that does not begin with one',
+/** All rows of a small table. */
+export const cellsIn = async ({ path, delimiter }: Table): Promise<string[][]> =>
+  (await readFile(path, 'utf8'))
+    .split('\n')
+    .slice(0, -1)
+    .map((row) => cellsOf(row, delimiter).slice(1));
+
+type Taking = {
+  isEnd: boolean;
+  /** undefined: the header is not read yet. */
+  columns: number | undefined;
+  onHeader(content: string, delimiter: string): number;
+  onDamaged(row: DamagedRow): void;
 };
 
-/** Without the parser's words, which quote the file. */
-const problemOf = (error: Error & { code?: string }, file: string, line: number): string =>
-  `${file} is not CSV from line ${line} on: ${problems[error.code ?? ''] ?? 'it cannot be read'}`;
+type Scanner = {
+  /** What the rows that end within these bytes become, and from where on they are to be given again. */
+  take(bytes: Buffer, taking: Taking): { written: Buffer; from: number };
+  line(): number;
+  rows(): number;
+};
+
+const [mark, lineFeed, carriageReturn, quote] = [0x01, 0x0a, 0x0d, 0x22];
+
+/** So that the engine can read from any line on: it would have to guess whether a line break stands within a cell. */
+const inOneLine = (row: string): string =>
+  row.replaceAll('\u0001', '\u00010').replaceAll('\n', '\u0001n').replaceAll('\r', '\u0001r');
+
+/** The text of a cell, as it was before `inOneLine`. */
+const cellAt = (place: number): string =>
+  `CASE WHEN contains(c${place}, chr(1)) THEN
+     replace(replace(replace(c${place}, chr(1) || 'n', chr(10)), chr(1) || 'r', chr(13)), chr(1) || '0', chr(1))
+   ELSE c${place} END`;
+
+/**
+ * A statement that reads rows of a table: `line`, and each column by the name that is given here. The names in the file are no part of
+ * it. A cell that is empty without quotation marks is NULL, as is one of a column that the file does not have. `$1` is its path.
+ */
+export const rowsOf = (
+  { at, columns, delimiter }: Table,
+  names: Readonly<Record<string, string>>,
+): string => {
+  const types = ['line', ...columns].map(
+    (_, place) => `'c${place}': '${place === 0 ? 'BIGINT' : 'VARCHAR'}'`,
+  );
+  const cells = Object.entries(names).map(([name, column]) => {
+    const place = at(column);
+    return `${place < 0 ? 'NULL::VARCHAR' : cellAt(place + 1)} AS ${quotedName(name)}`;
+  });
+  return `SELECT ${['c0 AS line', ...cells].join(', ')}
+    FROM read_csv($1, auto_detect = false, header = false, delim = '${delimiter}', quote = '"', escape = '"',
+      new_line = '\\n', nullstr = '', allow_quoted_nulls = false, columns = {${types.join(', ')}})`;
+};
+
+/** The line's digits and the delimiter, before each row. */
+const roomForLine = 24;
+
+const createScanner = (file: string, delimiter: string): Scanner => {
+  const separator = delimiter.charCodeAt(0);
+  let line = 1;
+  let rows = 0;
+  /** Of the row that is read. */
+  let [breaks, isEmpty, isPlain] = [0, true, true];
+  const unusable = (problem: string): UnusableSnapshot =>
+    new UnusableSnapshot(`${file} is not CSV from line ${line} on: ${problem}`);
+  const isEndOfCell = (byte: number | undefined): boolean =>
+    byte === separator || byte === lineFeed || byte === carriageReturn || byte === undefined;
+
+  const plainEnd = (bytes: Buffer, from: number): number => {
+    let at = from;
+    for (let byte = bytes[at]; !isEndOfCell(byte); byte = bytes[at]) {
+      if (byte === quote)
+        throw unusable('a quotation mark stands within a cell that does not begin with one');
+      if (byte === mark) isPlain = false;
+      at += 1;
+    }
+    if (at > from) isEmpty = false;
+    return at;
+  };
+  const noteControl = (byte: number, before: number | undefined): void => {
+    if (byte === carriageReturn || (byte === lineFeed && before !== carriageReturn)) breaks += 1;
+    if (byte === carriageReturn || byte === lineFeed || byte === mark) isPlain = false;
+  };
+  /** Behind its closing quotation mark; -1: it does not end within these bytes. */
+  const quotedEnd = (bytes: Buffer, from: number, isEnd: boolean): number => {
+    for (let at = from + 1; at < bytes.length; at += 1) {
+      const byte = bytes[at] ?? 0;
+      if (byte === quote && bytes[at + 1] !== quote) {
+        // Whether it ends the cell depends on what follows.
+        if (at + 1 >= bytes.length && !isEnd) return -1;
+        if (!isEndOfCell(bytes[at + 1])) throw unusable('text follows a closing quotation mark');
+        return at + 1;
+      }
+      if (byte === quote) at += 1;
+      else if (byte <= carriageReturn) noteControl(byte, bytes[at - 1]);
+      isEmpty = false;
+    }
+    return -1;
+  };
+
+  /** The row that begins there; undefined: it does not end within these bytes. */
+  const rowAt = (bytes: Buffer, start: number, isEnd: boolean): Scanned | undefined => {
+    let [cells, at] = [0, start - 1];
+    breaks = 0;
+    isEmpty = true;
+    isPlain = true;
+    do {
+      at += 1;
+      cells += 1;
+      at = bytes[at] === quote ? quotedEnd(bytes, at, isEnd) : plainEnd(bytes, at);
+    } while (at >= 0 && bytes[at] === separator);
+    if ((at < 0 ? bytes.length : at) - start > maxRecordBytes)
+      throw unusable(`a row is longer than ${maxRecordBytes} bytes: is a quotation mark not closed?`);
+    if (at < 0 && isEnd) throw unusable('a quotation mark is not closed');
+    // A line feed may follow.
+    const isOver = at >= 0 && at + (bytes[at] === carriageReturn ? 1 : 0) < bytes.length;
+    if (!isOver && !isEnd) return undefined;
+    const isPair = bytes[at] === carriageReturn && bytes[at + 1] === lineFeed;
+    return { to: at, next: Math.min(bytes.length, at + (isPair ? 2 : 1)), cells };
+  };
+
+  const take: Scanner['take'] = (bytes, { isEnd, columns, onHeader, onDamaged }) => {
+    let written: Buffer = Buffer.allocUnsafe(2 * bytes.length + 64 * 1024);
+    let [from, to, width] = [0, 0, columns];
+    const add = (row: Scanned): void => {
+      if (to + 2 * (row.to - from) + roomForLine > written.length)
+        written = Buffer.concat([written, Buffer.allocUnsafe(written.length)]);
+      to += written.write(`${line}${delimiter}`, to, 'latin1');
+      to += isPlain
+        ? bytes.copy(written, to, from, row.to)
+        : written.write(inOneLine(bytes.toString('utf8', from, row.to)), to);
+      written[to] = lineFeed;
+      to += 1;
+    };
+    while (from < bytes.length) {
+      const row = rowAt(bytes, from, isEnd);
+      if (row === undefined) break;
+      if (width === undefined) width = onHeader(bytes.toString('utf8', from, row.to), delimiter);
+      else if (!isEmpty) {
+        rows += 1;
+        if (row.cells === width) add(row);
+        else
+          onDamaged({
+            ...{ line, row: `#${hash('sha256', bytes.subarray(from, row.to)).slice(0, 20)}` },
+            problem: `has ${row.cells} cells, and the header ${width}`,
+          });
+      }
+      line += breaks + 1;
+      from = row.next;
+    }
+    return { written: written.subarray(0, to), from };
+  };
+  return { take, line: () => line, rows: () => rows };
+};
+
+type Scanned = { to: number; next: number; cells: number };

@@ -13,13 +13,8 @@ import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
 import { crosswalkSettingsFrom } from '../../lib/config/settings.ts';
 import { type FillAnswer, fillJob } from '../../lib/crosswalk/fill/fill.ts';
 import { createFillServices } from '../../lib/crosswalk/fill/services.ts';
-import {
-  bucketOf,
-  type CrosswalkKind,
-  type CrosswalkSource,
-  type CrosswalkTable,
-  createCrosswalkTable,
-} from '../../lib/crosswalk/table.ts';
+import type { CrosswalkKind, CrosswalkSource } from '../../lib/crosswalk/kinds.ts';
+import { bucketOf, type CrosswalkTable, createCrosswalkTable } from '../../lib/crosswalk/table.ts';
 import { durableHandler } from '../../lib/durable/job.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';

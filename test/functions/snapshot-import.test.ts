@@ -405,16 +405,7 @@ describe('a later snapshot', () => {
     );
     await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100 });
     expect((await importSis(sis)).outcome).toBe('accepted');
-    const of = async (queue: string) => (await bodiesIn(queue)).map((body) => JSON.parse(body) as Event);
-    const created = await of('enrollment-create');
-    const removed = await of('enrollment-remove');
-    const whom = (events: Event[]) => events.map(({ data }) => `${data.orgUnitCode} ${data.userName}`).sort();
-    expect(whom(created)).toEqual(['BIO-101 ada', 'BIO-101 ben', 'BIO-101 cleo', 'BIO-101 tess']);
-    expect(whom(removed)).toEqual(whom(created));
-    // Whichever comes first, the enrollment is the newer one.
-    expect(new Set([...created, ...removed].map(({ time }) => time)).size).toBe(1);
-    expect(created.map(({ sequence }) => sequence)).toEqual(Array(4).fill('4'));
-    expect(removed.map(({ sequence }) => sequence)).toEqual(Array(4).fill('3'));
+    expect(await sent()).toEqual({});
   });
 
   test('removes a user by the name that the user has now, which may have been that of another', async () => {
@@ -542,7 +533,7 @@ describe('rows that cannot be used', () => {
           "created": 0,
           "refused": 3,
           "removed": 0,
-          "unchanged": 1,
+          "unchanged": 2,
           "updated": 0,
         },
         "results": {

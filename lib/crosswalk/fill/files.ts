@@ -6,7 +6,7 @@ import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
 import { delimiterIn } from '../../mapping/columns.ts';
 import { createLineFile, type LineFile } from '../../sets/line-file.ts';
-import type { CrosswalkKind } from '../table.ts';
+import type { CrosswalkKind } from '../kinds.ts';
 import { garbageMb } from './garbage.ts';
 import { listedLine } from './known.ts';
 import { maxNameLength } from './listings.ts';

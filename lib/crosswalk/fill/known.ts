@@ -1,12 +1,5 @@
-import {
-  type BucketItem,
-  type CrosswalkKind,
-  type CrosswalkSource,
-  type Entry,
-  idsIn,
-  sameIds,
-  shardOf,
-} from '../table.ts';
+import type { CrosswalkKind, CrosswalkSource } from '../kinds.ts';
+import { type BucketItem, type Entry, idsIn, sameIds, shardOf } from '../table.ts';
 
 /**
  * The normal form of the names of a kind and source: lines that are sorted, so that the names of a bucket lie together.

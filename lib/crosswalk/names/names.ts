@@ -2,15 +2,13 @@ import type { Audit } from '../../deployment/audit.ts';
 import { bucketOf as filesBucketOf } from '../../deployment/audit-log.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
+import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from '../kinds.ts';
 import { movedIn, movedKey } from '../moved.ts';
 import {
   acceptedBucketOf,
   bucketOf,
-  type CrosswalkKind,
-  type CrosswalkSource,
   type CrosswalkTable,
   createCrosswalkTable,
-  crosswalkSources,
   type Entry,
   type Filled,
   isAccepted,

@@ -2,15 +2,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { integration as enrollmentCreate } from '../../../functions/enrollment-create.ts';
 import { integration as gradePush } from '../../../functions/grade-push.ts';
 import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
+import type { CrosswalkKind, CrosswalkSource } from '../../../lib/crosswalk/kinds.ts';
 import { createCrosswalk } from '../../../lib/crosswalk/look-up.ts';
-import {
-  bucketOf,
-  type CrosswalkKind,
-  type CrosswalkSource,
-  createCrosswalkTable,
-  type Entries,
-  type Entry,
-} from '../../../lib/crosswalk/table.ts';
+import { bucketOf, createCrosswalkTable, type Entries, type Entry } from '../../../lib/crosswalk/table.ts';
 import { letterChange } from '../../../lib/desk/letter-facts.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
 import type { Platform } from '../../../lib/platform/client.ts';

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { handler as reconcile } from '../../../functions/reconcile.ts';
 import { handler as importSnapshot } from '../../../functions/snapshot-import.ts';
 import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { bucketOf, type CrosswalkKind, createCrosswalkTable } from '../../../lib/crosswalk/table.ts';
+import type { CrosswalkKind } from '../../../lib/crosswalk/kinds.ts';
+import { bucketOf, createCrosswalkTable } from '../../../lib/crosswalk/table.ts';
 import { createLedgerTable, type LedgerTable } from '../../../lib/ledger/table.ts';
 import {
   type DecidedFindings,

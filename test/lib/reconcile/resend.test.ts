@@ -21,13 +21,13 @@ import {
   resendResultKey,
 } from '../../../lib/reconcile/record.ts';
 import { createResend, type ResendAnswer, type Resending } from '../../../lib/reconcile/resend.ts';
-import { stateLine } from '../../../lib/snapshots/comparison.ts';
 import { createPackedLines } from '../../../lib/snapshots/packed-lines.ts';
 import { acceptedKey, stateKey } from '../../../lib/snapshots/record.ts';
 import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
 import type { InvokeResult } from '../../local/lambda-runtime-api.ts';
 import { bucketFolder } from '../snapshots/bucket-folder.ts';
+import { stateLine } from '../snapshots/state-line.ts';
 
 const id = '20261124T080000Z-0a1b2c3d';
 const snapshotId = '20261123T020000Z-11111111';

@@ -1,0 +1,476 @@
+import { join } from 'node:path';
+import { addDamaged, type FileRead, loadShared } from './accepted.ts';
+import type { Comparison } from './comparison.ts';
+import { settleLineItems } from './line-items.ts';
+import type { FileName, Modes } from './manifest.ts';
+import { readTable, rowsOf, type Table } from './table.ts';
+import {
+  addKinds,
+  type CheckedValue,
+  compareWanted,
+  countWanted,
+  type Forms,
+  refuseValues,
+  writeChanges,
+  writeState,
+} from './wanted.ts';
+import type { Files } from './zip.ts';
+
+export type Read = Partial<Record<FileName, FileRead>>;
+/** Roles without an id on the platform, and how many rows have them. */
+export type UnknownRoles = Map<string, number>;
+
+type Context = { files: Files; modes: Modes; comparison: Comparison; read: Read };
+
+/** Reads an export of OneRoster, and compares what it wants of the platform with what was accepted last. */
+export const compareExport = async (
+  files: Files,
+  modes: Modes,
+  comparison: Comparison,
+): Promise<{ read: Read; unknownRoles: UnknownRoles }> => {
+  const { sets, settings } = comparison;
+  const context: Context = { files, modes, comparison, read: {} };
+  await addKinds(comparison, kinds);
+  await sets.run(makers(settings.user.field));
+  await sets.add(
+    'roles',
+    Object.entries(settings.roles).map(([role, id]) => [role, String(id)]),
+  );
+  await loadShared(comparison);
+  await readNames(context);
+  const items = await open(context, 'lineItems', ['sourcedId', 'title', 'classSourcedId', 'resultValueMax']);
+  await settleLineItems(items, modes.lineItems, comparison);
+  await sets.run(load(comparison));
+  const unknownRoles = await readEnrollments(context);
+  await readResults(context);
+  await compareWanted(comparison);
+  await refuseValues(comparison, { joins: forms.joins, values: checkedValues(settings.user.field) });
+  await countWanted(comparison);
+  await writeChanges(comparison, forms);
+  await writeState(comparison, { forms, further: furtherLines });
+  return { read: context.read, unknownRoles };
+};
+
+const differentRoles = 'two active rows of one class and user have different roles';
+const differentResults = 'another row has this line item and student, too, and differs';
+
+const kinds = [
+  {
+    ...{
+      kind: '2',
+      grp: 'enrollments',
+      function: 'enrollment-create',
+      file: 'enrollments.csv',
+      column: 'role',
+    },
+    ...{ twice: differentRoles, differs: differentRoles },
+  },
+  {
+    ...{
+      kind: '3',
+      grp: 'results',
+      function: 'grade-push',
+      file: 'results.csv',
+      column: 'lineItemSourcedId',
+    },
+    ...{ twice: differentResults, differs: differentResults },
+    older: 'is before that of the grade that was accepted: an older one is not put over it',
+  },
+];
+
+/**
+ * `names`: what classes (`c`) and users (`u`) are called on the platform, or why nobody knows. `renamed`: names that nobody has any more
+ * who had them, and the one that all of those have now. The `value` of an enrollment is its role, and that of a grade the grade and its
+ * comments; `a` is the org unit's code or the grade object, `b` the user's name.
+ */
+const makers = (userField: string): string => `
+  CREATE TABLE roles (role VARCHAR, role_id VARCHAR);
+  CREATE TABLE names_was (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
+  CREATE TABLE names_now (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
+  CREATE MACRO enrollment_key(a, b) AS 'e' || chr(31) || a || chr(31) || b;
+  CREATE MACRO grade_key(a, b) AS 'g' || chr(31) || a || chr(31) || b;
+  CREATE MACRO keyed(kind, a, b) AS CASE WHEN kind = '2' THEN enrollment_key(a, b) ELSE grade_key(a, b) END;
+  CREATE MACRO user_data(b) AS ',"${userField}":' || to_json(b);
+  CREATE MACRO numeric_grade(points, comments) AS
+    '{"type":"numeric","points":' || number_text(points) || '}' || chr(31) || coalesce(comments, '');
+  CREATE MACRO text_grade(words, comments) AS
+    '{"type":"text","text":' || to_json(words) || '}' || chr(31) || coalesce(comments, '');
+  CREATE MACRO grade_of(value) AS split_part(value, chr(31), 1);
+  CREATE MACRO comments_of(value) AS split_part(value, chr(31), 2);
+`;
+
+const gradeData = (withoutComments: string): string => `
+  coalesce('{"orgUnitCode":' || to_json(i.org) || ',"gradeObjectName":' || to_json(i.title)
+    || CASE WHEN i.formers IS NULL THEN '' ELSE ',"gradeObjectFormerNames":' || i.formers END || user_data(d.b) || ',"grade":'
+    || CASE WHEN i.out_of IS NOT NULL AND starts_with(d.value, '{"type":"numeric"')
+         THEN left(grade_of(d.value), -1) || ',"outOf":' || i.out_of || '}' ELSE grade_of(d.value) END
+    || CASE WHEN comments_of(d.value) <> '' THEN ',"comments":' || to_json(comments_of(d.value)) ELSE ${withoutComments} END || '}',
+    d.data)`;
+
+const dataOf = (withoutComments: string): string => `
+  CASE WHEN d.kind = '2' THEN '{"orgUnitCode":' || to_json(d.a) || user_data(d.b) || ',"roleId":' || d.value || '}'
+    ELSE ${gradeData(withoutComments)} END`;
+
+const forms: Forms = {
+  joins: `LEFT JOIN items i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`,
+  data: dataOf(`''`),
+  // That the SIS has a comment no more clears it.
+  sent: dataOf(`CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`),
+  // The platform cannot clear a grade.
+  removal: `CASE WHEN d.kind = '2' THEN 'enrollment-remove' END`,
+  removalData: `'{"orgUnitCode":' || to_json(d.a) || user_data(d.b) || '}'`,
+  more: `CASE WHEN d.kind = '3' THEN ',"of":' || to_json(d.a) ELSE '' END`,
+};
+
+const checkedValues = (userField: string): CheckedValue[] => {
+  const enrollment = { grp: 'enrollments', function: 'enrollment-create' };
+  const grade = { grp: 'results', function: 'grade-push' };
+  const enrolled = { orgUnitCode: 'x', [userField]: 'x', roleId: 1 };
+  const graded = {
+    orgUnitCode: 'x',
+    gradeObjectName: 'x',
+    [userField]: 'x',
+    grade: { type: 'text', text: 'x' },
+  };
+  return [
+    {
+      ...enrollment,
+      value: 'd.a',
+      column: 'classSourcedId',
+      data: (text) => ({ ...enrolled, orgUnitCode: text }),
+    },
+    {
+      ...enrollment,
+      value: 'd.b',
+      column: 'userSourcedId',
+      data: (text) => ({ ...enrolled, [userField]: text }),
+    },
+    {
+      ...grade,
+      value: 'i.org',
+      column: 'lineItemSourcedId',
+      data: (text) => ({ ...graded, orgUnitCode: text }),
+    },
+    {
+      ...grade,
+      value: 'i.title',
+      column: 'lineItemSourcedId',
+      data: (text) => ({ ...graded, gradeObjectName: text }),
+    },
+    {
+      ...grade,
+      value: 'd.b',
+      column: 'studentSourcedId',
+      data: (text) => ({ ...graded, [userField]: text }),
+    },
+    {
+      ...grade,
+      value: 'grade_of(d.value)',
+      column: 'score',
+      data: (text) => ({ ...graded, grade: JSON.parse(text) }),
+    },
+    {
+      ...grade,
+      value: 'comments_of(d.value)',
+      column: 'comment',
+      data: (text) => ({ ...graded, comments: text }),
+    },
+  ];
+};
+
+/** Opens a file of the zip for the engine; undefined: it is absent. */
+const open = async (
+  { files, modes, comparison, read }: Context,
+  name: FileName,
+  required: readonly string[],
+): Promise<Table | undefined> => {
+  if (modes[name] === 'absent') return undefined;
+  const isOfNames = name === 'classes' || name === 'users';
+  const needed = modes[name] === 'delta' && !isOfNames ? [...required, 'status'] : required;
+  const file = `${name}.csv`;
+  const table = await readTable(files.open(file), join(comparison.folder, file), { file, required: needed });
+  read[name] = { columns: table.columns, rows: table.rows };
+  await addDamaged(comparison, { file, grp: name, table });
+  return table;
+};
+
+/** Of one id with two names, none is known: no name holds this. */
+const ambiguous = 'chr(127)';
+
+const readNames = async (context: Context): Promise<void> => {
+  const { comparison, modes } = context;
+  const { sets, settings } = comparison;
+  await sets.run(`
+    INSERT INTO names_was SELECT key[1], key[3:], json ->> 0, CAST(json ->> 1 AS BIGINT)
+      FROM (SELECT key, CAST(json AS JSON) AS json FROM state WHERE kind = '0')`);
+  const files = [
+    { name: 'classes', letter: 'c', column: settings.orgUnitCode },
+    { name: 'users', letter: 'u', column: settings.user.column },
+  ] as const;
+  for (const { name, letter, column } of files) {
+    const table = await open(context, name, ['sourcedId', column]);
+    await sets.run(
+      `CREATE OR REPLACE TABLE named (line BIGINT, id VARCHAR, name VARCHAR, active BIGINT, col VARCHAR, problem VARCHAR)`,
+    );
+    if (table)
+      await sets.run(
+        `INSERT INTO named SELECT line, id, trimmed(name), CASE WHEN coalesce(status, '') = 'tobedeleted' THEN 0 ELSE 1 END,
+           CASE WHEN NOT is_id(id) THEN 'sourcedId' ELSE $2 END,
+           CASE WHEN NOT is_id(id) THEN 'is no id: empty, too long, or with control characters'
+             WHEN has_control(trimmed(name)) OR length(trimmed(name)) > 255 THEN 'is no name: too long, or with control characters' END
+         FROM (${rowsOf(table, { id: 'sourcedId', name: column, status: 'status' })})`,
+        [table.path, column],
+      );
+    await sets.run(`
+      INSERT INTO problems SELECT '${name}.csv', line, col, problem FROM named WHERE problem IS NOT NULL;
+      INSERT INTO refused (grp, row, a, b) SELECT '${name}', CAST(line AS VARCHAR), NULL, NULL FROM named WHERE problem IS NOT NULL;
+      INSERT INTO names_now
+        SELECT '${letter}', id, CASE WHEN min(name) <> max(name) THEN ${ambiguous} ELSE min(name) END, max(active)
+        FROM named WHERE problem IS NULL GROUP BY id;
+      ${modes[name] === 'bulk' ? '' : `INSERT INTO names_now SELECT w.* FROM names_was w ANTI JOIN named n USING (id) WHERE w.letter = '${letter}';`}`);
+  }
+  const problemOf = (letter: string, file: string, column: string): string => `
+    WHEN n.letter = '${letter}' AND n.name = '' THEN 'its row of ${file} has no ' || ${column}
+    WHEN n.letter = '${letter}' AND n.name = ${ambiguous} THEN 'two rows of ${file} have this sourcedId'
+    WHEN n.letter = '${letter}' AND s.name IS NOT NULL THEN 'two rows of ${file} have the ' || ${column} || ' of this one'`;
+  await sets.run(
+    `CREATE TABLE names AS
+       SELECT n.letter, n.id, n.name, CASE ${problemOf('c', 'classes.csv', '$1')} ${problemOf('u', 'users.csv', '$2')} END AS problem
+       FROM names_now n LEFT JOIN (
+         SELECT letter, name FROM names_now WHERE active = 1 AND name NOT IN ('', ${ambiguous}) GROUP BY letter, name HAVING count(*) > 1
+       ) s USING (letter, name)`,
+    [settings.orgUnitCode, settings.user.column],
+  );
+  await sets.run(`
+    CREATE TABLE renamed AS
+      SELECT w.letter, w.name AS old, min(n.name) AS new FROM names_was w JOIN names n USING (letter, id)
+      WHERE w.name NOT IN ('', ${ambiguous})
+      GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name)`);
+};
+
+/** A line of a state, whatever version wrote it: one that compared rows had the keys of classes, users and line items. */
+const lineOfState = `from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "userName": "VARCHAR", "orgDefinedId": "VARCHAR", "roleId": "VARCHAR",
+  "grade": {"type": "VARCHAR", "points": "DOUBLE", "text": "VARCHAR"}, "comments": "VARCHAR"}, "of": "VARCHAR", "row": "VARCHAR",
+  "atMs": "BIGINT", "seen": "BIGINT", "id": "VARCHAR", "role": "VARCHAR", "begin": "VARCHAR", "end": "VARCHAR",
+  "pending": "BOOLEAN"}')`;
+
+const enrolledBefore = (before: Comparison['before']): string =>
+  before === 'rows'
+    ? `SELECT f.id, split_part(key, chr(31), 1) AS class, split_part(key, chr(31), 2) AS usr, f.role, f.begin AS begins, f.end AS ends
+       FROM (SELECT key, ${lineOfState} AS f FROM state WHERE kind = '2')`
+    : `SELECT f[1] AS id, f[2] AS class, f[3] AS usr, f[4] AS role, f[5] AS begins, f[6] AS ends
+       FROM (SELECT from_json(json, '["VARCHAR"]') AS f FROM state WHERE kind = 'e')`;
+
+/** What was accepted, by the names of now. Of two that come to be one, nobody knows what the platform has. */
+const load = ({ before, number }: Comparison): string => `
+  CREATE TABLE enrolled_was AS ${enrolledBefore(before)};
+  CREATE TABLE was_named AS
+    SELECT kind, CASE WHEN kind = '2' THEN f.data.orgUnitCode ELSE coalesce(f.of, split_part(key, chr(31), 1)) END AS a,
+      coalesce(f.data.userName, f.data.orgDefinedId) AS b, f.data.orgUnitCode AS org,
+      CASE WHEN kind = '2' THEN f.data.roleId
+        WHEN f.data.grade.type = 'numeric' THEN numeric_grade(f.data.grade.points, f.data.comments)
+        ELSE text_grade(f.data.grade.text, f.data.comments) END AS value,
+      coalesce(f.row, f.id, key) AS row, f.atMs AS at_ms, coalesce(f.seen, ${number}) AS seen, json
+    FROM (SELECT kind, key, json, ${lineOfState} AS f FROM state WHERE kind IN ('2', '3')) WHERE f.pending IS NULL;
+  CREATE TABLE was_now AS
+    SELECT w.kind, CASE WHEN w.kind = '2' THEN coalesce(c.new, w.a) ELSE w.a END AS a, coalesce(u.new, w.b) AS b, w.org, w.value, w.row,
+      w.at_ms, w.seen, CASE WHEN w.kind = '3' AND i.object IS NULL THEN CAST(CAST(w.json AS JSON) -> '$.data' AS VARCHAR) END AS data,
+      c.new IS NOT NULL OR u.new IS NOT NULL OR (w.kind = '3' AND i.org <> w.org) IS TRUE AS renamed,
+      keyed(w.kind, w.a, w.b) AS old_key, keyed(w.kind, CASE WHEN w.kind = '2' THEN coalesce(c.new, w.a) ELSE w.a END, coalesce(u.new, w.b)) AS key
+    FROM was_named w LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN w.kind = '2' THEN w.a END
+      LEFT JOIN renamed u ON u.letter = 'u' AND u.old = w.b
+      LEFT JOIN items i ON i.object = CASE WHEN w.kind = '3' THEN w.a END;
+  CREATE TABLE merged AS SELECT key FROM was_now GROUP BY key HAVING count(*) > 1;
+  INSERT INTO was BY NAME
+    SELECT CASE WHEN kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, * EXCLUDE (old_key) FROM was_now ANTI JOIN merged USING (key);
+  INSERT INTO was BY NAME
+    SELECT any_value(CASE WHEN kind = '2' THEN 'enrollments' ELSE 'results' END) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
+      any_value(b) AS b, any_value(org) AS org, arg_min(value, renamed) AS value, arg_min(row, renamed) AS row, max(at_ms) AS at_ms,
+      max(seen) AS seen, any_value(data) AS data, true AS renamed
+    FROM was_now SEMI JOIN merged USING (key) GROUP BY key;
+  INSERT INTO backs SELECT CASE WHEN kind = '2' THEN 'enrollments' ELSE 'results' END, row, key FROM was_now;
+  INSERT INTO backs SELECT s.grp, s.row, coalesce(w.key, s.key) FROM shared_backs s LEFT JOIN was_now w ON w.old_key = s.key AND w.key <> s.key;
+  DROP TABLE was_named; DROP TABLE was_now; DROP TABLE merged; DROP TABLE state;
+`;
+
+/** With what it is called by, or why that is not known. */
+const withName = (letter: 'c' | 'u', { of, as, file }: { of: string; as: string; file: string }): string =>
+  `(SELECT r.*, CASE WHEN n.problem IS NULL THEN n.name END AS ${as},
+      CASE WHEN n.id IS NULL THEN 'names no row of ${file}' ELSE n.problem END AS ${as}_problem
+    FROM ${of} r LEFT JOIN names n ON n.letter = '${letter}' AND n.id = r.${letter === 'c' ? 'class' : 'usr'})`;
+
+/** Whom a row that cannot be used may mean: nobody who is known, where neither of two ids is. */
+const whoOf = (where: 'class' | 'item'): string => {
+  const isForeign = `a IS NULL AND b IS NULL AND is_id(${where}) AND is_id(usr)`;
+  return `CASE WHEN ${isForeign} THEN '' ELSE a END, CASE WHEN ${isForeign} THEN '' ELSE b END`;
+};
+
+const enrollmentColumns = {
+  ...{ id: 'sourcedId', class: 'classSourcedId', usr: 'userSourcedId', role: 'role', status: 'status' },
+  ...{ begins: 'beginDate', ends: 'endDate' },
+};
+
+/** Enrollments hold through their last day, by days of UTC. */
+const readEnrollments = async (context: Context): Promise<UnknownRoles> => {
+  const { comparison, modes } = context;
+  const { sets, droppedMs } = comparison;
+  const day = new Date(droppedMs).toISOString().slice(0, 10);
+  const table = await open(context, 'enrollments', ['sourcedId', 'classSourcedId', 'userSourcedId', 'role']);
+  await sets.run(`CREATE TABLE enrolled_read (line BIGINT, id VARCHAR, class VARCHAR, usr VARCHAR, role VARCHAR, status VARCHAR,
+    begins VARCHAR, ends VARCHAR)`);
+  if (table)
+    await sets.run(
+      `INSERT INTO enrolled_read SELECT line, coalesce(id, ''), coalesce(class, ''), coalesce(usr, ''), trimmed(role), trimmed(status),
+         trimmed(begins), trimmed(ends) FROM (${rowsOf(table, enrollmentColumns)})`,
+      [table.path],
+    );
+  const named = (of: string): string =>
+    withName('u', { of: withName('c', { of, as: 'a', file: 'classes.csv' }), as: 'b', file: 'users.csv' });
+  await sets.run(`
+    CREATE TABLE enrolled AS
+      SELECT r.* EXCLUDE (a_problem, b_problem), o.role_id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || left(sha256(concat_ws(chr(31), r.id, r.class, r.usr, r.role)), 20) END AS row,
+        CASE WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is no id']
+          WHEN NOT is_id(r.usr) THEN ['userSourcedId', 'is no id']
+          WHEN NOT is_id(r.id) THEN ['sourcedId', 'is no id']
+          WHEN r.status = 'tobedeleted' THEN NULL
+          WHEN r.status NOT IN ('', 'active') THEN ['status', 'must be active or tobedeleted']
+          WHEN r.begins <> '' AND day_in(r.begins) IS NULL THEN ['beginDate', 'must be a day as in 2026-09-01']
+          WHEN r.ends <> '' AND day_in(r.ends) IS NULL THEN ['endDate', 'must be a day as in 2026-12-20']
+          WHEN a_problem IS NOT NULL THEN ['classSourcedId', a_problem]
+          WHEN b_problem IS NOT NULL THEN ['userSourcedId', b_problem]
+          WHEN o.role_id IS NULL THEN ['role', 'has no id in the settings'] END AS problem
+      FROM ${named('enrolled_read')} r LEFT JOIN roles o ON o.role = r.role;
+    DROP TABLE enrolled_read;
+    INSERT INTO refused (grp, row, a, b) SELECT 'enrollments', row, ${whoOf('class')} FROM enrolled WHERE problem IS NOT NULL;
+    INSERT INTO problems SELECT 'enrollments.csv', line, problem[1], problem[2] FROM enrolled
+      WHERE problem IS NOT NULL AND problem[2] <> 'has no id in the settings';
+    -- What is not named by a delta stands as it was, and what cannot be read, too.
+    CREATE TABLE enrolled_still AS
+      SELECT r.*, o.role_id FROM ${named(
+        `(SELECT * FROM enrolled_was ${
+          modes.enrollments === 'bulk'
+            ? 'SEMI JOIN (SELECT id FROM enrolled WHERE problem IS NOT NULL)'
+            : 'ANTI JOIN (SELECT id FROM enrolled WHERE problem IS NULL)'
+        } USING (id))`,
+      )} r LEFT JOIN roles o ON o.role = r.role;
+    DROP TABLE enrolled_was;
+    CREATE TABLE enrolled_now AS
+      SELECT line, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled WHERE problem IS NULL AND status <> 'tobedeleted'
+      ${modes.enrollments === 'bulk' ? '' : 'UNION ALL SELECT NULL, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled_still WHERE a IS NOT NULL AND b IS NOT NULL AND role_id IS NOT NULL'};
+    ${
+      modes.enrollments === 'bulk'
+        ? ''
+        : `INSERT INTO held SELECT k.key FROM backs k JOIN enrolled_still s ON k.grp = 'enrollments' AND k.row = s.id
+      WHERE s.a IS NULL OR s.b IS NULL OR s.role_id IS NULL;`
+    }
+    INSERT INTO claims BY NAME
+      SELECT 'enrollments' AS grp, '2' AS kind, enrollment_key(a, b) AS key, a, b, role_id AS value, id AS row, line
+      FROM enrolled_now WHERE (coalesce(begins, '') = '' OR begins <= '${day}') AND (coalesce(ends, '') = '' OR ends >= '${day}');
+    DELETE FROM enrolled_now WHERE ends <> '' AND ends < '${day}'`);
+  const unknown: UnknownRoles = new Map();
+  for await (const batch of sets.rows<[string, number]>(
+    `SELECT role, count(*) FROM enrolled WHERE problem[2] = 'has no id in the settings' GROUP BY role ORDER BY min(line)`,
+  ))
+    for (const [role, rows] of batch) {
+      const told = unknown.size < maxUnknownRoles ? JSON.stringify(role.slice(0, 50)) : 'and others';
+      unknown.set(told, (unknown.get(told) ?? 0) + rows);
+    }
+  for (const [role, rows] of unknown) {
+    const problem = `the role ${role} has no id in the settings of snapshots: ${rows} rows were refused`;
+    await sets.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
+  }
+  await sets.run('DROP TABLE enrolled');
+  return unknown;
+};
+
+const maxUnknownRoles = 20;
+
+const resultColumns = {
+  ...{
+    item: 'lineItemSourcedId',
+    usr: 'studentSourcedId',
+    status: 'status',
+    graded: 'scoreStatus',
+    score: 'score',
+  },
+  ...{ words: 'textScore', comments: 'comment', changed: 'dateLastModified' },
+};
+
+/** Of OneRoster. Only a score that is fully graded is sent. */
+const scoreStatuses = ['exempt', 'fully graded', 'not submitted', 'partially graded', 'submitted'];
+
+const readResults = async (context: Context): Promise<void> => {
+  const { comparison, modes } = context;
+  const { sets } = comparison;
+  const table = await open(context, 'results', [
+    'lineItemSourcedId',
+    'studentSourcedId',
+    'scoreStatus',
+    'score',
+  ]);
+  await sets.run(`CREATE TABLE results_read (line BIGINT, item VARCHAR, usr VARCHAR, status VARCHAR, graded VARCHAR, score VARCHAR,
+    words VARCHAR, comments VARCHAR, changed VARCHAR)`);
+  if (table)
+    await sets.run(
+      `INSERT INTO results_read SELECT line, coalesce(item, ''), coalesce(usr, ''), trimmed(status), lower(trimmed(graded)),
+         trimmed(score), coalesce(words, ''), coalesce(comments, ''), trimmed(changed) FROM (${rowsOf(table, resultColumns)})`,
+      [table.path],
+    );
+  const texts = scoreStatuses.map((each) => `'${each}'`).join(', ');
+  await sets.run(`
+    CREATE TABLE results AS
+      SELECT line, item, usr, status, graded, row, object AS a, b, at_ms, problem,
+        CASE WHEN problem IS NULL AND status <> 'tobedeleted' AND graded = 'fully graded' THEN
+          CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
+      FROM (SELECT r.*, i.object, instant_in(r.changed) AS at_ms, number_in(r.score) AS points,
+          CASE WHEN is_id(r.item) AND is_id(r.usr) THEN r.item || chr(31) || r.usr
+            ELSE '#' || left(sha256(concat_ws(chr(31), r.item, r.usr, r.score)), 20) END AS row,
+          CASE WHEN NOT is_id(r.item) THEN ['lineItemSourcedId', 'is no id']
+            WHEN NOT is_id(r.usr) THEN ['studentSourcedId', 'is no id']
+            WHEN r.status = 'tobedeleted' THEN NULL
+            WHEN r.status NOT IN ('', 'active') THEN ['status', 'must be active or tobedeleted']
+            WHEN r.graded NOT IN (${texts}) THEN ['scoreStatus', 'must be one of ${scoreStatuses.join(', ')}']
+            WHEN r.graded <> 'fully graded' THEN NULL
+            WHEN r.changed <> '' AND instant_in(r.changed) IS NULL THEN ['dateLastModified', 'must be a time as in 2026-01-31T09:30:00Z']
+            WHEN i.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used']
+            WHEN b_problem IS NOT NULL THEN ['studentSourcedId', b_problem]
+            WHEN number_in(r.score) IS NULL AND r.score <> '' THEN ['score', 'must be a number as in 100 or 7.5']
+            WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and so is textScore']
+            WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'holds control characters']
+            WHEN has_control_in_text(r.comments) THEN ['comment', 'holds control characters'] END AS problem
+        FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item);
+    DROP TABLE results_read;
+    INSERT INTO refused (grp, row, a, b) SELECT 'results', row, ${whoOf('item')} FROM results WHERE problem IS NOT NULL;
+    INSERT INTO problems SELECT 'results.csv', line, problem[1], problem[2] FROM results WHERE problem IS NOT NULL;
+    INSERT INTO pending
+      SELECT coalesce(k.key, grade_key(r.a, r.b)), r.row FROM results r LEFT JOIN backs k ON k.grp = 'results' AND k.row = r.row
+      WHERE r.problem IS NULL AND r.status <> 'tobedeleted' AND r.graded <> 'fully graded';
+    INSERT INTO held SELECT key FROM pending WHERE key IS NOT NULL;
+    INSERT INTO claims BY NAME
+      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, line FROM results WHERE value IS NOT NULL`);
+  if (modes.results === 'bulk') {
+    await sets.run('DROP TABLE results');
+    return;
+  }
+  // What is not named by a delta stands as it was.
+  await sets.run(`
+    CREATE TABLE results_still AS
+      SELECT r.*, i.object AS a FROM ${withName('u', {
+        of: `(SELECT k.key, k.row, w.value, w.at_ms, split_part(k.row, chr(31), 1) AS item, split_part(k.row, chr(31), 2) AS usr
+          FROM backs k JOIN was w USING (key) ANTI JOIN (SELECT row FROM results WHERE problem IS NULL) x ON x.row = k.row
+          WHERE k.grp = 'results')`,
+        ...{ as: 'b', file: 'users.csv' },
+      })} r LEFT JOIN items i ON i.id = r.item;
+    INSERT INTO held SELECT key FROM results_still WHERE a IS NULL OR b IS NULL;
+    INSERT INTO claims BY NAME
+      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms FROM results_still
+      WHERE a IS NOT NULL AND b IS NOT NULL`);
+};
+
+const furtherLines = [
+  `SELECT '0', letter || chr(31) || id, '[' || to_json(name) || ',' || active || ']' FROM names_now`,
+  `SELECT '1', id, json FROM item_lines`,
+  `SELECT 'e', id || chr(31) || class || chr(31) || usr, CAST(to_json([id, class, usr, role, begins, ends]) AS VARCHAR)
+   FROM (SELECT id, class, usr, role, begins, ends FROM enrolled_now
+     UNION SELECT id, class, usr, role, begins, ends FROM enrolled_still)`,
+];

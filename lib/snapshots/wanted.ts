@@ -1,0 +1,368 @@
+import { hash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { keepMemoryBelow } from '../files/memory.ts';
+import { outdatedAfterDays } from '../ledger/memory.ts';
+import type { SetEngine } from '../sets/engine.ts';
+import { type Comparison, countsOf } from './comparison.ts';
+import { garbageMb } from './table.ts';
+
+/**
+ * What is compared is what is wanted of each resource on the platform: who has which role in which org unit, or which grade. Each row
+ * that can be used is a claim about one resource (`key`). Claims about one resource must agree; then they are joined with what was wanted
+ * when the last snapshot was accepted (`was`). So a row that goes takes nothing away that another row claims.
+ *
+ * - `grp`: by which it is counted. `kind`: the sign of its lines in the state. `value`: what is wanted, in a form that can be compared.
+ * - `a` and `b`: by what a row is likely to mean a resource: an org unit or line item, and a user.
+ * - `backs`: which row claimed which resource when it was accepted.
+ * - `refused`: rows that cannot be used. Such a row may be meant for a resource that no other claims, which then stays as it was:
+ *   that which the row claimed before; that of its `a` and `b`; and where one of them is not legible, whatever is missing since the
+ *   row is refused (`since`, the number of the snapshot).
+ */
+const schema = `
+  CREATE TABLE was (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
+    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, seen BIGINT, renamed BOOLEAN);
+  CREATE TABLE claims (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
+    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, line BIGINT);
+  CREATE TABLE backs (grp VARCHAR, row VARCHAR, key VARCHAR);
+  CREATE TABLE refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, counts BOOLEAN DEFAULT true);
+  CREATE TABLE was_refused (grp VARCHAR, row VARCHAR, since BIGINT);
+  CREATE TABLE held (key VARCHAR);
+  CREATE TABLE pending (key VARCHAR, row VARCHAR);
+  CREATE TABLE shared_backs (grp VARCHAR, row VARCHAR, key VARCHAR);
+  CREATE TABLE problems (file VARCHAR, line BIGINT, col VARCHAR, problem VARCHAR);
+  CREATE TABLE kinds (kind VARCHAR, grp VARCHAR, fn VARCHAR, file VARCHAR, col VARCHAR, twice VARCHAR, differs VARCHAR, older VARCHAR);
+  CREATE TABLE unfit (key VARCHAR, col VARCHAR, problem VARCHAR);
+  CREATE TABLE state (kind VARCHAR, key VARCHAR, json VARCHAR);
+  CREATE MACRO trimmed(x) AS trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279));
+  CREATE MACRO has_control(x) AS regexp_matches(x, '[\\x00-\\x1f\\x7f]');
+  CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]');
+  CREATE MACRO is_id(x) AS coalesce(x, '') <> '' AND length(x) <= 255 AND NOT has_control(x);
+  CREATE MACRO number_in(x) AS
+    CASE WHEN length(x) <= 30 AND regexp_full_match(x, '[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)') THEN TRY_CAST(x AS DOUBLE) END;
+  CREATE MACRO number_text(x) AS
+    CASE WHEN abs(x) < 1e15 AND x = trunc(x) THEN CAST(CAST(x AS BIGINT) AS VARCHAR) ELSE CAST(x AS VARCHAR) END;
+  CREATE MACRO day_in(x) AS CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND TRY_CAST(x AS DATE) IS NOT NULL THEN x END;
+  CREATE MACRO instant_in(x) AS
+    CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})')
+    THEN epoch_ms(TRY_CAST(regexp_replace(x, '([T ][0-9]{2}:[0-9]{2})(Z|[+-])', '\\1:00\\2') AS TIMESTAMPTZ)) END;
+`;
+
+export const createSets = (sets: SetEngine): Promise<void> => sets.run(schema);
+
+/** A kind of what is wanted, by the sign of its lines in a state. */
+export type Kind = {
+  kind: string;
+  /** The name by which it is counted. */
+  grp: string;
+  function: string;
+  file: string;
+  /** Where a contradiction is reported: that of rows with one key, and of others. */
+  column: string;
+  twice: string;
+  differs: string;
+  /** Why a claim is refused that is older than what was accepted; without it, it is not. */
+  older?: string;
+};
+
+export const addKinds = async ({ sets }: Comparison, kinds: readonly Kind[]): Promise<void> => {
+  await sets.add(
+    'kinds',
+    kinds.map((each) => [
+      ...[
+        each.kind,
+        each.grp,
+        each.function,
+        each.file,
+        each.column,
+        each.twice,
+        each.differs,
+        each.older ?? null,
+      ],
+    ]),
+  );
+};
+
+/** Claims about one resource agree, or none of them is used. */
+const claimsAgree = `
+  CREATE TABLE several AS SELECT key FROM claims GROUP BY key HAVING count(*) > 1;
+  CREATE TABLE disputed AS
+    SELECT c.key, count(DISTINCT c.row) = 1 AS is_one FROM claims c SEMI JOIN several USING (key)
+    GROUP BY c.key HAVING min(c.value) <> max(c.value);
+  INSERT INTO problems
+    SELECT k.file, c.line, k.col, CASE WHEN d.is_one THEN k.twice ELSE k.differs END
+    FROM claims c JOIN disputed d USING (key) JOIN kinds k USING (kind) WHERE c.line IS NOT NULL;
+  CREATE TABLE disputed_rows AS
+    SELECT c.grp, count(*) AS rows FROM claims c JOIN disputed USING (key) WHERE c.line IS NOT NULL GROUP BY c.grp;
+  INSERT INTO held SELECT key FROM disputed;
+  -- Others that claim what was accepted are known again, too.
+  CREATE TABLE more_backs AS
+    SELECT c.grp, c.row, c.key FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key);
+  CREATE TABLE agreed AS
+    SELECT unnest(chosen), latest FROM (SELECT arg_min(c, (coalesce(c.line, 0), c.row)) AS chosen, max(c.at_ms) AS latest
+      FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key) GROUP BY c.key);
+  DELETE FROM claims WHERE key IN (SELECT key FROM several);
+  INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, line FROM agreed;
+  CREATE TABLE older AS
+    SELECT c.grp, c.key, c.line, k.file, k.older FROM claims c JOIN was w USING (key) JOIN kinds k ON k.kind = c.kind
+    WHERE k.older IS NOT NULL AND c.row = w.row AND c.at_ms < w.at_ms AND c.value <> w.value;
+  INSERT INTO held SELECT key FROM older;
+  INSERT INTO problems SELECT file, line, 'dateLastModified', older FROM older;
+`;
+
+/** What rows that cannot be used may be meant for. `$1`: the number of this snapshot. */
+const refusedHold = [
+  `CREATE TABLE doubts AS
+     SELECT r.grp, r.row, any_value(r.a) AS a, any_value(r.b) AS b, min(coalesce(w.since, $1)) AS since,
+       bool_or(k.row IS NOT NULL) AS is_known
+     FROM refused r LEFT JOIN was_refused w USING (grp, row) LEFT JOIN (SELECT DISTINCT grp, row FROM backs) k USING (grp, row)
+     GROUP BY r.grp, r.row`,
+  `INSERT INTO held
+     SELECT b.key FROM backs b JOIN doubts r USING (grp, row)
+     UNION SELECT w.key FROM was w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b`,
+  // What nobody claims, and is missing for no longer than such a row is refused.
+  `CREATE TABLE perhaps_meant AS
+     WITH missing AS (SELECT grp, key, a, b, seen FROM was ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
+       vague AS (SELECT grp, a, b, max(since) AS since FROM doubts WHERE NOT is_known AND (a IS NULL OR b IS NULL) GROUP BY grp, a, b)
+     SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a = m.a AND v.b IS NULL AND v.since > m.seen
+     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.b = m.b AND v.a IS NULL AND v.since > m.seen
+     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a IS NULL AND v.b IS NULL AND v.since > m.seen`,
+  'INSERT INTO held FROM perhaps_meant',
+];
+
+/** What is held or gone is as it was. */
+const isAsBefore = 'c.key IS NULL OR (w.key IS NOT NULL AND h.key IS NOT NULL)';
+const ofEither = ['kind', 'a', 'b', 'org', 'value', 'data', 'removed', 'template', 'row', 'at_ms']
+  .map((column) => `CASE WHEN ${isAsBefore} THEN w.${column} ELSE c.${column} END AS ${column}`)
+  .join(', ');
+
+/**
+ * `$1`: when it was dropped. `$2`: from when on a time of the SIS counts. It must be later than all that was sent before, whatever that was
+ * about: a name may have been that of another, or the same person had another name.
+ */
+const compareWithBefore = `
+  CREATE TABLE draft AS
+    SELECT * EXCLUDE (had, is_held, renamed),
+      CASE WHEN had AND is_held THEN CASE WHEN renamed THEN 'updated' ELSE 'kept' END
+        WHEN NOT told THEN 'removed'
+        WHEN NOT had THEN 'created'
+        WHEN renamed OR value <> before THEN 'updated'
+        ELSE 'unchanged' END AS change,
+      had AND renamed AND (told OR is_held) AS is_renamed,
+      CASE WHEN told AND at_ms BETWEEN $2 AND $1 AND NOT renamed THEN at_ms ELSE $1 END AS time_ms
+    FROM (
+      SELECT coalesce(c.key, w.key) AS key, coalesce(c.grp, w.grp) AS grp, ${ofEither},
+        c.key IS NOT NULL AS told, w.key IS NOT NULL AS had, h.key IS NOT NULL AS is_held, coalesce(w.renamed, false) AS renamed,
+        w.value AS before, w.seen, c.line
+      FROM claims c FULL JOIN was w ON c.key = w.key
+        LEFT JOIN (SELECT DISTINCT key FROM held) h ON h.key = coalesce(c.key, w.key)
+    )`;
+
+/** How what is wanted is written: expressions over \`d\`, a row of \`draft\`. */
+export type Forms = {
+  /** What they need beside it. */
+  joins: string;
+  /** The data of its message, as JSON. */
+  data: string;
+  /** The same as it is sent, which may say more. */
+  sent: string;
+  /** The function and data of what takes it away; NULL: nothing does. */
+  removal: string;
+  removalData: string;
+  /** Further fields of its line in the state, as JSON that begins with a comma. */
+  more: string;
+};
+
+/** Compares all claims with what was accepted. */
+export const compareWanted = async ({ sets, ...comparison }: Comparison): Promise<void> => {
+  const { droppedMs, number, lastDroppedMs } = comparison;
+  await sets.run(claimsAgree);
+  const [hold, ...vague] = refusedHold;
+  await sets.run(hold ?? '', [number + 1]);
+  for (const statement of vague) await sets.run(statement);
+  const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
+  await sets.run(compareWithBefore, [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
+  await sets.run('DROP TABLE claims');
+};
+
+const dayMs = 24 * 3_600_000;
+/** Until it is sent and handled. */
+const marginMs = 2 * dayMs;
+
+/** What the functions would refuse stays as it was, as if its rows could not be used. */
+const refuseUnfit = `
+  INSERT INTO problems SELECT k.file, d.line, coalesce(u.col, k.col), u.problem
+    FROM unfit u JOIN draft d USING (key) JOIN kinds k USING (kind);
+  CREATE TABLE unfit_rows AS SELECT d.grp, count(DISTINCT key) AS rows FROM unfit JOIN draft d USING (key) GROUP BY d.grp;
+  DELETE FROM draft WHERE key IN (SELECT key FROM unfit);
+  INSERT INTO draft BY NAME
+    SELECT w.* EXCLUDE (renamed), false AS told, w.value AS before, 'kept' AS change, false AS is_renamed
+    FROM was w SEMI JOIN unfit USING (key);
+`;
+
+/** A value of messages, and the data of one in which it is the only one that can be wrong. */
+export type CheckedValue = {
+  grp: string;
+  function: string;
+  /** Over `d`, a row of \`draft\`, and what is joined. */
+  value: string;
+  column: string;
+  data(text: string): object;
+};
+
+/** Refuses what the functions would refuse. Each value is checked once, however many messages have it. */
+export const refuseValues = async (
+  comparison: Comparison,
+  { joins, values }: { joins: string; values: readonly CheckedValue[] },
+): Promise<void> => {
+  const { sets, check } = comparison;
+  await sets.run('CREATE TABLE wrong (value VARCHAR, problem VARCHAR)');
+  for (const { grp, function: name, value, column, data } of values) {
+    const drafts = `draft d ${joins} WHERE d.grp = '${grp}' AND d.change IN ('created', 'updated')`;
+    const wrong: string[][] = [];
+    for await (const batch of sets.rows<[string | null]>(`SELECT DISTINCT ${value} FROM ${drafts}`))
+      for (const [text] of batch) {
+        const body = eventOf(comparison, { kind: '', key: '', function: name, data: data(text ?? '') });
+        const problem = text === null ? undefined : check(name, body);
+        if (text !== null && problem !== undefined) wrong.push([text, problem]);
+      }
+    if (wrong.length === 0) continue;
+    await sets.add('wrong', wrong);
+    await sets.run(
+      `INSERT INTO unfit SELECT d.key, $1, problem FROM (SELECT d.key, ${value} AS value FROM ${drafts}) d JOIN wrong USING (value)`,
+      [column],
+    );
+    await sets.run('DELETE FROM wrong');
+  }
+};
+
+/** Tells how much changes. */
+export const countWanted = async (comparison: Comparison): Promise<void> => {
+  const { sets, acceptedCounts, movedCounts, changedCounts } = comparison;
+  await sets.run(refuseUnfit);
+  const counted = async (statement: string, take: (grp: string, rows: number, change: string) => void) => {
+    for await (const batch of sets.rows<[string, number, string]>(`FROM (${statement}) ORDER BY grp`))
+      for (const [grp, rows, change] of batch) take(grp, rows, change);
+  };
+  const addTo =
+    (counts: Record<string, number>) =>
+    (grp: string, rows: number): void => {
+      counts[grp] = (counts[grp] ?? 0) + rows;
+    };
+  const changes = `SELECT grp, count(*), change FROM draft
+    WHERE change <> 'kept' OR key NOT IN (SELECT key FROM pending WHERE key IS NOT NULL) GROUP BY grp, change`;
+  await counted(changes, (grp, rows, change) => {
+    const isChange = change === 'created' || change === 'updated' || change === 'removed';
+    countsOf(comparison, grp)[isChange ? change : 'unchanged'] += rows;
+  });
+  await counted(
+    `SELECT grp, count(*) FROM refused WHERE counts GROUP BY grp UNION ALL SELECT grp, count(*) FROM older GROUP BY grp
+     UNION ALL FROM disputed_rows UNION ALL FROM unfit_rows`,
+    (grp, rows) => {
+      countsOf(comparison, grp).refused += rows;
+    },
+  );
+  await counted(
+    `SELECT 'results' AS grp, count(DISTINCT row) FROM pending HAVING count(*) > 0`,
+    (grp, rows) => {
+      countsOf(comparison, grp).pending = rows;
+    },
+  );
+  await counted('SELECT grp, count(*) FROM was GROUP BY grp', addTo(acceptedCounts));
+  await counted(
+    `SELECT grp, count(*) FROM draft WHERE change = 'updated' AND NOT is_renamed GROUP BY grp`,
+    addTo(changedCounts),
+  );
+  await counted(moves, addTo(movedCounts));
+  await sets.run(
+    `INSERT INTO problems
+       SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, and stay: refused rows may be meant for them'
+       FROM draft d JOIN kinds k USING (kind) SEMI JOIN perhaps_meant USING (key) GROUP BY d.grp`,
+  );
+};
+
+/** By the rows that say so: what a row claimed is claimed no longer, or what it claims now is not what that was. */
+const moves = `
+  SELECT grp, count(*) FROM draft WHERE is_renamed GROUP BY grp
+  UNION ALL
+  SELECT d.grp, count(DISTINCT d.row) FROM draft d JOIN backs b ON b.grp = d.grp AND b.row = d.row AND b.key <> d.key
+    LEFT JOIN draft x ON x.key = b.key
+  WHERE d.told AND NOT d.is_renamed AND (d.change IN ('created', 'updated') OR x.change = 'removed') GROUP BY d.grp`;
+
+/** Reports the rows that cannot be used, in the order of the file. */
+export const reportProblems = async ({ sets, report }: Comparison): Promise<void> => {
+  const statement =
+    'SELECT file, line, col, problem FROM problems ORDER BY file, line NULLS LAST, col, problem';
+  for await (const batch of sets.rows<[string, number | null, string | null, string]>(statement))
+    for (const [file, line, column, problem] of batch)
+      report.add({ file, line: line ?? undefined, column: column ?? undefined, problem });
+};
+
+type NewEvent = { kind: string; key: string; function: string; data: object };
+
+/** An event that is made as of now. The same snapshot always has the same events. */
+export const eventOf = ({ snapshotId, droppedMs, number }: Comparison, event: NewEvent): string =>
+  JSON.stringify({
+    specversion: '1.0',
+    id: `${snapshotId}/${hash('sha256', `${event.kind}\t${event.key}`).slice(0, 20)}`,
+    source: '/sis-relay/snapshots',
+    type: `sis.${event.function}.v1`,
+    time: new Date(droppedMs).toISOString(),
+    sequence: String(2 * number + 2),
+    data: event.data,
+  });
+
+/** The same as an expression, of its function, the kind and key that its id is made of, its time and place in the order, and its data. */
+const eventText = (comparison: Comparison): string => {
+  const { snapshotId, number } = comparison;
+  const id = `'${snapshotId}/' || left(sha256(kind || chr(9) || key), 20)`;
+  return `'{"specversion":"1.0","id":"' || ${id} || '","source":"/sis-relay/snapshots","type":"sis.' || fn
+    || '.v1","time":"' || strftime(make_timestamp(time_ms * 1000), '%Y-%m-%dT%H:%M:%S.%gZ')
+    || '","sequence":"' || CASE WHEN is_first THEN ${2 * number + 1} ELSE ${2 * number + 2} END || '","data":' || data || '}'`;
+};
+
+/** Writes what is to be sent. Removals are older than creations of the same snapshot: two names may be one user. */
+export const writeChanges = async (comparison: Comparison, forms: Forms): Promise<void> => {
+  const { sets, changes } = comparison;
+  const statement = `
+    SELECT ${eventText(comparison)} FROM (
+      SELECT d.grp, d.kind, d.key, d.change = 'removed' AS is_first, d.time_ms,
+        CASE WHEN d.change = 'removed' THEN ${forms.removal} ELSE k.fn END AS fn,
+        CASE WHEN d.change = 'removed' THEN ${forms.removalData} ELSE ${forms.sent} END AS data
+      FROM draft d JOIN kinds k USING (kind) ${forms.joins} WHERE d.change IN ('created', 'updated', 'removed')
+    ) WHERE fn IS NOT NULL ORDER BY kind, key`;
+  for await (const batch of sets.rows<[string]>(statement)) {
+    for (const [body] of batch) changes.add(body);
+    keepMemoryBelow(garbageMb);
+  }
+};
+
+/** What of the state is this comparison's alone: `further` gives its other lines. */
+export const writeState = async (
+  { sets, folder }: Comparison,
+  { forms, further }: { forms: Forms; further: readonly string[] },
+): Promise<void> => {
+  const optional = (name: string, value: string): string =>
+    `CASE WHEN ${value} IS NULL THEN '' ELSE ',"${name}":' || ${value} END`;
+  const lines = [
+    `SELECT d.kind, d.key, '{"data":' || ${forms.data} || ${optional('atMs', 'd.at_ms')}       || ${optional('row', 'to_json(d.row)')} || ${optional('seen', 'CASE WHEN NOT d.told THEN d.seen END')} || ${forms.more} || '}'
+     FROM draft d ${forms.joins} WHERE d.change <> 'removed'`,
+    // Others that claim the same.
+    `SELECT 's', b.grp || chr(31) || b.row, to_json(b.key) FROM (
+       SELECT * FROM more_backs UNION
+       SELECT b.* FROM backs b JOIN draft x USING (key) WHERE x.change <> 'removed' AND (NOT x.told OR x.change = 'kept')) b
+     JOIN draft d ON d.key = b.key AND d.change <> 'removed' AND d.row <> b.row`,
+    `SELECT 'r', grp || chr(31) || row, CAST(since AS VARCHAR) FROM doubts`,
+    ...further,
+  ];
+  const path = join(folder, 'state');
+  await sets.run(
+    `COPY (${lines.join(' UNION ALL ')})
+     TO $1 (FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`,
+    [`${path}.lines`],
+  );
+  // The engine's own gzip takes three times as long.
+  await pipeline(createReadStream(`${path}.lines`), createGzip({ level: 1 }), createWriteStream(path));
+};
