@@ -64,6 +64,8 @@ beforeAll(() => {
   }
 });
 afterEach(async () => {
+  // Else the stack waits for it when it ends.
+  stop.resolve();
   await command(`resume ${functions.join(' ')}`);
 });
 
@@ -236,9 +238,10 @@ describe('what AWS takes its time for', () => {
     mapOnly('lti-link-update');
     const interrupted = new AbortController();
     const { target, asked } = request('lti-link-update', { signal: interrupted.signal });
-    setTimeout(() => interrupted.abort(), 100);
-    expect(await pauseFunctions(target, asked)).toMatchObject([{ state: 'Disabling', done: false }]);
-    stop.resolve();
+    const pausing = pauseFunctions(target, asked);
+    await expect.poll(() => stateOf('lti-link-update')).toEqual(['Disabling']);
+    interrupted.abort();
+    expect(await pausing).toMatchObject([{ state: 'Disabling', done: false }]);
   });
 });
 
