@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
@@ -162,7 +163,9 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
     throw new UnusableSnapshot(
       `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
     );
-  const sets = await openSetEngine({ folder });
+  // A second thread costs more than it saves if there is little to do.
+  const threads = (await stat(path)).size < 4_000_000 ? 1 : 2;
+  const sets = await openSetEngine({ folder, threads });
   try {
     return await compareWith(sets, path, given);
   } finally {
