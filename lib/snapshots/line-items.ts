@@ -64,8 +64,9 @@ const choose = (isWhole: boolean): string => `
       UNION ALL
       SELECT w.id, w.title, w.class, w.points, CASE WHEN c.problem IS NULL THEN coalesce(c.name, w.org) ELSE w.org END, NULL
       FROM items_was w LEFT JOIN names c ON c.letter = 'c' AND c.id = w.class
-      WHERE w.id IN (SELECT id FROM items_read WHERE problem IS NOT NULL)
-        ${isWhole ? '' : 'OR w.id NOT IN (SELECT id FROM items_read WHERE problem IS NULL)'}
+      -- One that also has a row that can be used is there already.
+      WHERE ${isWhole ? 'w.id IN (SELECT id FROM items_read WHERE problem IS NOT NULL) AND' : ''}
+        w.id NOT IN (SELECT id FROM items_read WHERE problem IS NULL)
     ) w LEFT JOIN items_was b USING (id);
 `;
 

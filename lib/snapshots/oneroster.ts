@@ -353,7 +353,6 @@ const readEnrollments = async (context: Context): Promise<UnknownRoles> => {
             : 'ANTI JOIN (SELECT id FROM enrolled WHERE problem IS NULL)'
         } USING (id))`,
       )} r LEFT JOIN roles o ON o.role = r.role;
-    DROP TABLE enrolled_was;
     CREATE TABLE enrolled_now AS
       SELECT line, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled WHERE problem IS NULL AND status <> 'tobedeleted'
       ${modes.enrollments === 'bulk' ? '' : 'UNION ALL SELECT NULL, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled_still WHERE a IS NOT NULL AND b IS NOT NULL AND role_id IS NOT NULL'};
@@ -366,7 +365,16 @@ const readEnrollments = async (context: Context): Promise<UnknownRoles> => {
     INSERT INTO claims BY NAME
       SELECT 'enrollments' AS grp, '2' AS kind, enrollment_key(a, b) AS key, a, b, role_id AS value, id AS row, line
       FROM enrolled_now WHERE (coalesce(begins, '') = '' OR begins <= '${day}') AND (coalesce(ends, '') = '' OR ends >= '${day}');
-    DELETE FROM enrolled_now WHERE ends <> '' AND ends < '${day}'`);
+    ${
+      modes.enrollments === 'bulk'
+        ? ''
+        : `-- What stayed as a refused row might be meant for it has no row that a delta could name: the next bulk tells.
+    INSERT INTO held SELECT w.key FROM was w ANTI JOIN claims c ON c.key = w.key ANTI JOIN enrolled_was e ON e.id = w.row
+        ANTI JOIN (SELECT id FROM enrolled WHERE problem IS NULL) n ON n.id = w.row WHERE w.grp = 'enrollments';`
+    }
+    DROP TABLE enrolled_was;
+    DELETE FROM enrolled_now WHERE ends <> '' AND ends < '${day}';
+    DELETE FROM enrolled_still WHERE ends <> '' AND ends < '${day}'`);
   const unknown: UnknownRoles = new Map();
   for await (const batch of sets.rows<[string, number]>(
     `SELECT role, count(*) FROM enrolled WHERE problem[2] = 'has no id in the settings' GROUP BY role ORDER BY min(line)`,
@@ -445,9 +453,10 @@ const readResults = async (context: Context): Promise<void> => {
     INSERT INTO pending
       SELECT coalesce(k.key, grade_key(r.a, r.b)), r.row FROM results r LEFT JOIN backs k ON k.grp = 'results' AND k.row = r.row
       WHERE r.problem IS NULL AND r.status <> 'tobedeleted' AND r.graded <> 'fully graded';
-    INSERT INTO held SELECT key FROM pending WHERE key IS NOT NULL;
     INSERT INTO claims BY NAME
-      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, line FROM results WHERE value IS NOT NULL`);
+      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, line FROM results WHERE value IS NOT NULL;
+    -- Beside a score that is fully graded, that one counts.
+    INSERT INTO held SELECT p.key FROM pending p ANTI JOIN claims c ON c.key = p.key WHERE p.key IS NOT NULL`);
   if (modes.results === 'bulk') {
     await sets.run('DROP TABLE results');
     return;

@@ -160,6 +160,10 @@ const compareWithBefore = `
         LEFT JOIN (SELECT DISTINCT key FROM held) h ON h.key = coalesce(c.key, w.key)
     )`;
 
+/** What is removed and what is created may be one user by two names: the removal must not be the newer one. `$1`: when it was dropped. */
+const notBeforeRemovals = `
+  UPDATE draft SET time_ms = $1 WHERE change <> 'removed' AND grp IN (SELECT grp FROM draft WHERE change = 'removed')`;
+
 /** How what is wanted is written: expressions over \`d\`, a row of \`draft\`. */
 export type Forms = {
   /** What they need beside it. */
@@ -184,6 +188,7 @@ export const compareWanted = async ({ sets, ...comparison }: Comparison): Promis
   for (const statement of vague) await sets.run(statement);
   const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
   await sets.run(compareWithBefore, [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
+  await sets.run(notBeforeRemovals, [droppedMs]);
   await sets.run('DROP TABLE claims');
 };
 

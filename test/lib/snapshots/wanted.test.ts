@@ -111,6 +111,22 @@ describe('a table', () => {
     expect(isHeld()).toEqual(['BIO ada 110', 'BIO ben 110']);
   });
 
+  test('in which a user has a new name enrolls by it after the old one was removed, whatever time the row gives', async () => {
+    use({ ...message, time: 'AT' });
+    const columns = 'COURSE,LOGIN,ROLE,AT';
+    await table(columns, 'BIO,ada,S,2026-11-01T08:00:00Z', 'BIO,ben,S,2026-11-01T08:00:00Z');
+    const { bodies } = await table(
+      columns,
+      'BIO,ada2,S,2026-11-02T20:00:00Z',
+      'BIO,ben,S,2026-11-01T08:00:00Z',
+    );
+    // Both may be one user on the platform: what is older is superseded.
+    const newest = bodies.sort((one, other) =>
+      `${one.time} ${one.sequence}` < `${other.time} ${other.sequence}` ? -1 : 1,
+    );
+    expect(newest.map(({ type }) => type)).toEqual(['sis.enrollment-remove.v1', 'sis.enrollment-create.v1']);
+  });
+
   test('of which a second role comes and goes leaves the first, and names the contradiction', async () => {
     use({ ...message, key: ['COURSE', 'LOGIN', 'ROLE'] });
     const columns = 'COURSE,LOGIN,ROLE';
@@ -299,6 +315,43 @@ describe('an export of OneRoster', () => {
     await dropSis(export60('student', (at) => `${at + 1}`));
     const { reasons } = await dropSis(export60('teacher', () => '0'));
     expect(reasons).toEqual(['60 of 60 enrollments would be changed', '60 of 60 results would be changed']);
+  });
+
+  test('of changes removes nobody whom the export before it could not read', async () => {
+    const sis = smallSis();
+    await dropSis(sis);
+    const before = isHeld();
+    const unreadable = sis.enrollments.map((row) =>
+      row.sourcedId === 'e-bio-ada' ? { ...row, sourcedId: 'e-new', beginDate: '1/9/2026' } : row,
+    );
+    await dropSis({ ...sis, enrollments: unreadable });
+    for (const _ of [1, 2]) {
+      const { bodies } = await dropSis({ enrollments: [] }, { enrollments: 'delta' });
+      expect(bodies).toEqual([]);
+    }
+    expect(isHeld()).toEqual(before);
+    const left = sis.enrollments.filter(({ sourcedId }) => sourcedId !== 'e-bio-ada');
+    await dropSis({ ...sis, enrollments: left });
+    expect(isHeld()).toEqual(before.filter((each) => each !== 'BIO-101 ada 110'));
+  });
+
+  test('that lists a line item twice, once so that it cannot be used, sends its grades once', async () => {
+    const sis = smallSis();
+    await dropSis(sis);
+    const broken = { sourcedId: 'l-essay', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '' };
+    for (const lineItems of [[...sis.lineItems, broken], sis.lineItems, sis.lineItems]) {
+      const { bodies } = await dropSis({ ...sis, lineItems });
+      expect(bodies).toEqual([]);
+    }
+    expect((await dropSis({ results: [] }, { results: 'delta' })).bodies).toEqual([]);
+  });
+
+  test('with a score beside one that is not yet graded has the score', async () => {
+    const sis = smallSis();
+    await dropSis(sis);
+    const submitted = result('essay', 'ada', '', { scoreStatus: 'submitted', sourcedId: 'r-2' });
+    await dropSis({ ...sis, results: [submitted, result('essay', 'ada', '19', { dateLastModified: '' })] });
+    expect(isHeld()).toContain('BIO-101/Essay ada 19');
   });
 
   test('in which two line items swap their titles has the grades of each under its title', async () => {
