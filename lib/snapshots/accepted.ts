@@ -1,4 +1,5 @@
 import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { SetEngine } from '../sets/engine.ts';
 import type { Comparison } from './comparison.ts';
@@ -14,19 +15,9 @@ export const loadFile = async (
     columns,
   }: { path: string; sets: SetEngine; insert: string; columns: readonly string[] },
 ): Promise<void> => {
-  let bytes = 0;
-  await pipeline(
-    packed,
-    async function* (pieces: AsyncIterable<Uint8Array>) {
-      for await (const piece of pieces) {
-        bytes += piece.length;
-        yield piece;
-      }
-    },
-    createWriteStream(path),
-  );
+  await pipeline(packed, createWriteStream(path));
   // Without a line it may have no byte, which is no gzip.
-  if (bytes === 0) return;
+  if ((await stat(path)).size === 0) return;
   await sets.run(
     `${insert} read_csv($1, auto_detect = false, header = false, delim = '\t', quote = '', escape = '', compression = 'gzip',
        new_line = '\\n', columns = {${columns.map((column) => `'${column}': 'VARCHAR'`).join(', ')}})`,

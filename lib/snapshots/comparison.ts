@@ -38,6 +38,9 @@ export type Comparison = {
   changedCounts: Record<string, number>;
 };
 
+/** Garbage beside the 60 MB of a container that has just started. */
+export const garbageMb = 96;
+
 /** Parts of a key. No id holds it. */
 export const separator = '\u001f';
 

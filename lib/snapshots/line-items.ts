@@ -146,14 +146,11 @@ export const settleLineItems = async (
   const { sets, number, droppedMs } = comparison;
   await sets.run(tables(number));
   if (table) await sets.run(readItems(table), [table.path]);
-  const damaged = await sets.row<[number]>(
-    `SELECT count(*) FROM refused WHERE grp = '${name}' UNION ALL SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId'`,
-  );
-  const isIllegible =
-    (damaged?.[0] ?? 0) > 0 ||
-    ((await sets.row<[number]>(`SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId'`))?.[0] ?? 0) >
-      0;
-  await sets.run(choose(mode === 'bulk' && !isIllegible));
+  const [illegible = 0] =
+    (await sets.row<[number]>(`
+      SELECT (SELECT count(*) FROM refused WHERE grp = '${name}')
+        + (SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId')`)) ?? [];
+  await sets.run(choose(mode === 'bulk' && illegible === 0));
   await sets.run(judgeTitles(droppedMs));
   for (let left = Number.NaN, round = 0; round < maxCircle; round += 1) {
     await sets.run(narrow);

@@ -41,7 +41,11 @@ type Given = {
   integrations: Integrations;
   store: Pick<SnapshotStore, 'etagOf' | 'open'>;
 };
-type Context = Given & { comparison: Comparison };
+type Context = Given & {
+  comparison: Comparison;
+  /** With the fields alone that say whom a row is about. */
+  naming: SnapshotMapping;
+};
 
 /** Compares a table with the one of the same name that was accepted last. @throws UnusableSnapshot */
 export const compareMapped = async (
@@ -51,7 +55,7 @@ export const compareMapped = async (
 ): Promise<Outcome> => {
   const { file, mapping } = given;
   const { sets } = comparison;
-  const context: Context = { ...given, comparison };
+  const context: Context = { ...given, comparison, naming: namingIn(mapping) };
   const by = JSON.stringify(mapping.messages.map(({ function: name, key }) => [name, ...key]));
   if (last !== undefined) checkKeys(by, last.by, file);
   const table = await open(context);
@@ -329,7 +333,7 @@ type OneRow = { row: ReadonlyMap<string, Cell>; line: number; at: number; messag
 /** What a message makes of a row, by its key. */
 const take = (one: OneRow, context: Context, taken: Taken): void => {
   const { row, line, at, message } = one;
-  const { mapping } = context;
+  const { mapping, naming } = context;
   const { events, problems = [] } = eventsOf(row, mapping, at);
   const [made] = events ?? [];
   if (made === undefined && problems.length === 0) return;
@@ -347,8 +351,9 @@ const take = (one: OneRow, context: Context, taken: Taken): void => {
   ];
   const thing = made && all.length === 0 ? thingIn({ ...one, made, id }, context) : { problems: all };
   if (made === undefined || 'problems' in thing) {
-    const named = namesIn(row, mapping, at);
-    const whom = (field: 'orgUnitId' | 'userId') => named && tokenOf(named, field);
+    // What of a row that cannot be used says about whom it is.
+    const named = eventsOf(row, naming, at).events?.[0]?.data;
+    const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
     taken.unmade.push([message.function, id, whom('orgUnitId'), whom('userId')]);
     if ('problems' in thing)
       for (const { column, problem } of thing.problems) taken.untold.push([String(line), column, problem]);
@@ -390,14 +395,13 @@ const thingIn = (
 
 const nameFields = new Set(sisFields.flat());
 
-/** What of a row that cannot be used says about whom it is. */
-const namesIn = (row: ReadonlyMap<string, Cell>, mapping: SnapshotMapping, at: number): object | null => {
-  const messages = mapping.messages.map((message) => ({
+const namingIn = (mapping: SnapshotMapping): SnapshotMapping => ({
+  ...mapping,
+  messages: mapping.messages.map((message) => ({
     ...message,
     fields: message.fields.filter(({ path }) => nameFields.has(path)),
-  }));
-  return eventsOf(row, { ...mapping, messages }, at).events?.[0]?.data ?? null;
-};
+  })),
+});
 
 const timeIn = ({ time }: Made, message: Message): { atMs?: number | undefined; problem?: Problem[] } => {
   const text = time?.trim() ?? '';

@@ -10,6 +10,7 @@ import {
   compareWanted,
   countWanted,
   type Forms,
+  type Kind,
   refuseValues,
   writeChanges,
   writeState,
@@ -30,7 +31,7 @@ export const compareExport = async (
 ): Promise<{ read: Read; unknownRoles: UnknownRoles }> => {
   const { sets, settings } = comparison;
   const context: Context = { files, modes, comparison, read: {} };
-  await addKinds(comparison, kinds);
+  await addKinds(comparison, [enrollments, results]);
   await sets.run(makers(settings.user.field));
   await sets.add(
     'roles',
@@ -54,29 +55,15 @@ export const compareExport = async (
 const differentRoles = 'two active rows of one class and user have different roles';
 const differentResults = 'another row has this line item and student, too, and differs';
 
-const kinds = [
-  {
-    ...{
-      kind: '2',
-      grp: 'enrollments',
-      function: 'enrollment-create',
-      file: 'enrollments.csv',
-      column: 'role',
-    },
-    ...{ twice: differentRoles, differs: differentRoles },
-  },
-  {
-    ...{
-      kind: '3',
-      grp: 'results',
-      function: 'grade-push',
-      file: 'results.csv',
-      column: 'lineItemSourcedId',
-    },
-    ...{ twice: differentResults, differs: differentResults },
-    older: 'is before that of the grade that was accepted: an older one is not put over it',
-  },
-];
+const enrollments: Kind = {
+  ...{ kind: '2', grp: 'enrollments', function: 'enrollment-create', file: 'enrollments.csv' },
+  ...{ column: 'role', twice: differentRoles, differs: differentRoles },
+};
+const results: Kind = {
+  ...{ kind: '3', grp: 'results', function: 'grade-push', file: 'results.csv' },
+  ...{ column: 'lineItemSourcedId', twice: differentResults, differs: differentResults },
+  older: 'is before that of the grade that was accepted: an older one is not put over it',
+};
 
 /**
  * `names`: what classes (`c`) and users (`u`) are called on the platform, or why nobody knows. `renamed`: names that nobody has any more
@@ -123,8 +110,6 @@ const forms: Forms = {
 };
 
 const checkedValues = (userField: string): CheckedValue[] => {
-  const enrollment = { grp: 'enrollments', function: 'enrollment-create' };
-  const grade = { grp: 'results', function: 'grade-push' };
   const enrolled = { orgUnitCode: 'x', [userField]: 'x', roleId: 1 };
   const graded = {
     orgUnitCode: 'x',
@@ -132,49 +117,22 @@ const checkedValues = (userField: string): CheckedValue[] => {
     [userField]: 'x',
     grade: { type: 'text', text: 'x' },
   };
+  const checked =
+    ({ grp, function: name }: Kind, others: object) =>
+    (value: string, column: string, dataOf: (text: string) => object): CheckedValue => ({
+      ...{ grp, function: name, value, column },
+      data: (text) => ({ ...others, ...dataOf(text) }),
+    });
+  const ofEnrollment = checked(enrollments, enrolled);
+  const ofGrade = checked(results, graded);
   return [
-    {
-      ...enrollment,
-      value: 'd.a',
-      column: 'classSourcedId',
-      data: (text) => ({ ...enrolled, orgUnitCode: text }),
-    },
-    {
-      ...enrollment,
-      value: 'd.b',
-      column: 'userSourcedId',
-      data: (text) => ({ ...enrolled, [userField]: text }),
-    },
-    {
-      ...grade,
-      value: 'i.org',
-      column: 'lineItemSourcedId',
-      data: (text) => ({ ...graded, orgUnitCode: text }),
-    },
-    {
-      ...grade,
-      value: 'i.title',
-      column: 'lineItemSourcedId',
-      data: (text) => ({ ...graded, gradeObjectName: text }),
-    },
-    {
-      ...grade,
-      value: 'd.b',
-      column: 'studentSourcedId',
-      data: (text) => ({ ...graded, [userField]: text }),
-    },
-    {
-      ...grade,
-      value: 'grade_of(d.value)',
-      column: 'score',
-      data: (text) => ({ ...graded, grade: JSON.parse(text) }),
-    },
-    {
-      ...grade,
-      value: 'comments_of(d.value)',
-      column: 'comment',
-      data: (text) => ({ ...graded, comments: text }),
-    },
+    ofEnrollment('d.a', 'classSourcedId', (text) => ({ orgUnitCode: text })),
+    ofEnrollment('d.b', 'userSourcedId', (text) => ({ [userField]: text })),
+    ofGrade('i.org', 'lineItemSourcedId', (text) => ({ orgUnitCode: text })),
+    ofGrade('i.title', 'lineItemSourcedId', (text) => ({ gradeObjectName: text })),
+    ofGrade('d.b', 'studentSourcedId', (text) => ({ [userField]: text })),
+    ofGrade('grade_of(d.value)', 'score', (text) => ({ grade: JSON.parse(text) })),
+    ofGrade('comments_of(d.value)', 'comment', (text) => ({ comments: text })),
   ];
 };
 

@@ -2,9 +2,7 @@ import { pipeline } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
 import { keepMemoryBelow } from '../files/memory.ts';
-
-/** Garbage beside the 60 MB of a container that has just started. */
-const garbageMb = 96;
+import { garbageMb } from './comparison.ts';
 
 /** By the kinds of a state's lines, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
 export const functionsOf = (by: string): Map<string, string> =>

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { keepMemoryBelow } from '../files/memory.ts';
 import { quotedName } from '../sets/engine.ts';
+import { garbageMb } from './comparison.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
 /** A row that cannot be read by its columns, by the line that it begins in, counted from 1. `row` is the same for the same bytes. */
@@ -32,8 +33,6 @@ type TableOptions = {
 /** A comment has at most 4,000 characters. */
 const maxRecordBytes = 64 * 1024;
 const maxColumns = 1_000;
-/** Garbage beside the 60 MB of a container that has just started. */
-export const garbageMb = 96;
 /** Nobody mends more by hand, and memory is bounded. */
 const maxDamaged = 100_000;
 

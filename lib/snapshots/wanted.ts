@@ -6,8 +6,7 @@ import { createGzip } from 'node:zlib';
 import { keepMemoryBelow } from '../files/memory.ts';
 import { outdatedAfterDays } from '../ledger/memory.ts';
 import type { SetEngine } from '../sets/engine.ts';
-import { type Comparison, countsOf } from './comparison.ts';
-import { garbageMb } from './table.ts';
+import { type Comparison, countsOf, garbageMb } from './comparison.ts';
 
 /**
  * What is compared is what is wanted of each resource on the platform: who has which role in which org unit, or which grade. Each row
@@ -112,25 +111,26 @@ const claimsAgree = `
   INSERT INTO problems SELECT file, line, 'dateLastModified', older FROM older;
 `;
 
-/** What rows that cannot be used may be meant for. `$1`: the number of this snapshot. */
-const refusedHold = [
-  `CREATE TABLE doubts AS
-     SELECT r.grp, r.row, any_value(r.a) AS a, any_value(r.b) AS b, min(coalesce(w.since, $1)) AS since,
-       bool_or(k.row IS NOT NULL) AS is_known
-     FROM refused r LEFT JOIN was_refused w USING (grp, row) LEFT JOIN (SELECT DISTINCT grp, row FROM backs) k USING (grp, row)
-     GROUP BY r.grp, r.row`,
-  `INSERT INTO held
-     SELECT b.key FROM backs b JOIN doubts r USING (grp, row)
-     UNION SELECT w.key FROM was w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b`,
-  // What nobody claims, and is missing for no longer than such a row is refused.
-  `CREATE TABLE perhaps_meant AS
-     WITH missing AS (SELECT grp, key, a, b, seen FROM was ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
-       vague AS (SELECT grp, a, b, max(since) AS since FROM doubts WHERE NOT is_known AND (a IS NULL OR b IS NULL) GROUP BY grp, a, b)
-     SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a = m.a AND v.b IS NULL AND v.since > m.seen
-     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.b = m.b AND v.a IS NULL AND v.since > m.seen
-     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a IS NULL AND v.b IS NULL AND v.since > m.seen`,
-  'INSERT INTO held FROM perhaps_meant',
-];
+/** Rows that cannot be used, and for how long. `$1`: the number of this snapshot. */
+const doubts = `
+  CREATE TABLE doubts AS
+    SELECT r.grp, r.row, any_value(r.a) AS a, any_value(r.b) AS b, min(coalesce(w.since, $1)) AS since,
+      bool_or(k.row IS NOT NULL) AS is_known
+    FROM refused r LEFT JOIN was_refused w USING (grp, row) LEFT JOIN (SELECT DISTINCT grp, row FROM backs) k USING (grp, row)
+    GROUP BY r.grp, r.row`;
+
+/** What they may be meant for; also what nobody claims, and is missing for no longer than such a row is refused. */
+const doubtsHold = `
+  INSERT INTO held
+    SELECT b.key FROM backs b JOIN doubts r USING (grp, row)
+    UNION SELECT w.key FROM was w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b;
+  CREATE TABLE perhaps_meant AS
+    WITH missing AS (SELECT grp, key, a, b, seen FROM was ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
+      vague AS (SELECT grp, a, b, max(since) AS since FROM doubts WHERE NOT is_known AND (a IS NULL OR b IS NULL) GROUP BY grp, a, b)
+    SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a = m.a AND v.b IS NULL AND v.since > m.seen
+    UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.b = m.b AND v.a IS NULL AND v.since > m.seen
+    UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a IS NULL AND v.b IS NULL AND v.since > m.seen;
+  INSERT INTO held FROM perhaps_meant`;
 
 /** What is held or gone is as it was. */
 const isAsBefore = 'c.key IS NULL OR (w.key IS NOT NULL AND h.key IS NOT NULL)';
@@ -183,9 +183,8 @@ export type Forms = {
 export const compareWanted = async ({ sets, ...comparison }: Comparison): Promise<void> => {
   const { droppedMs, number, lastDroppedMs } = comparison;
   await sets.run(claimsAgree);
-  const [hold, ...vague] = refusedHold;
-  await sets.run(hold ?? '', [number + 1]);
-  for (const statement of vague) await sets.run(statement);
+  await sets.run(doubts, [number + 1]);
+  await sets.run(doubtsHold);
   const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
   await sets.run(compareWithBefore, [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
   await sets.run(notBeforeRemovals, [droppedMs]);
@@ -352,7 +351,7 @@ export const writeState = async (
   const optional = (name: string, value: string): string =>
     `CASE WHEN ${value} IS NULL THEN '' ELSE ',"${name}":' || ${value} END`;
   const lines = [
-    `SELECT d.kind, d.key, '{"data":' || ${forms.data} || ${optional('atMs', 'd.at_ms')}       || ${optional('row', 'to_json(d.row)')} || ${optional('seen', 'CASE WHEN NOT d.told THEN d.seen END')} || ${forms.more} || '}'
+    `SELECT d.kind, d.key, '{"data":' || ${forms.data} || ${optional('atMs', 'd.at_ms')} || ${optional('row', 'to_json(d.row)')} || ${optional('seen', 'CASE WHEN NOT d.told THEN d.seen END')} || ${forms.more} || '}'
      FROM draft d ${forms.joins} WHERE d.change <> 'removed'`,
     // Others that claim the same.
     `SELECT 's', b.grp || chr(31) || b.row, to_json(b.key) FROM (
