@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/grade-object-create.ts';
 import { integration as update } from '../../functions/grade-object-update.ts';
+import { waitLimitMs } from '../limits.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
@@ -280,7 +281,7 @@ describe('one that dies in the middle leaves one grade object, and it is linked'
   test('it was created, and is renamed before anybody has looked: the rename waits for that, and there is one', async () => {
     await relay.controls().fault({ reset: 'after' }, { method: 'POST', path: 'grades/$' });
     const creating = relay.deliver(item);
-    await expect.poll(() => items(), { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => items(), { timeout: waitLimitMs }).toHaveLength(1);
     const [{ gradeObjectId } = {}] = await items();
     const data = { orgUnitId: 2001, gradeObjectId, type: 'numeric', name: 'Field report (group 1)' };
     const renaming = relay.deliverBody(relay.event(data, { type: 'sis.grade-object-update.v1' }));

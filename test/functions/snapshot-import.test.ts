@@ -28,6 +28,7 @@ import {
   smallSis,
   zipOf,
 } from '../lib/snapshots/sis.ts';
+import { waitLimitMs } from '../limits.ts';
 import { localClient } from '../local/aws.ts';
 import { jobServicesHere } from '../local/in-this-process.ts';
 import { type Lambda, startLambda } from '../local/lambda.ts';
@@ -599,7 +600,7 @@ describe('rows that cannot be used', () => {
 /** What a person answers, once the import asks. */
 const decide = async (id: string, answer: object): Promise<SnapshotRecord> => {
   const waiting = await expect
-    .poll(async () => (await recordOf({ id } as ImportAnswer)).state, { timeout: 30_000 })
+    .poll(async () => (await recordOf({ id } as ImportAnswer)).state, { timeout: waitLimitMs })
     .toBe('waiting-for-approval')
     .then(() => recordOf({ id } as ImportAnswer));
   const lambda = new LambdaClient(localClient(stack.description.lambda));
@@ -623,7 +624,7 @@ const waitingId = async (): Promise<string> => {
     const record = await recordOf({ id } as ImportAnswer).catch(() => undefined);
     return record?.state === 'waiting-for-approval' ? id : undefined;
   };
-  await expect.poll(look, { timeout: 30_000 }).toBeDefined();
+  await expect.poll(look, { timeout: waitLimitMs }).toBeDefined();
   return (await look()) ?? '';
 };
 

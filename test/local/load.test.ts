@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, expect, test } from 'vitest';
+import { waitLimitMs } from '../limits.ts';
 import { localClient } from './aws.ts';
 import { controlsOf, type Effect } from './controls.ts';
 import { createFollower } from './play.ts';
@@ -62,7 +63,7 @@ test('400 grades all arrive while a fifth of the requests fails', async () => {
     const Entries = bodies.slice(from, from + 10).map((MessageBody, at) => ({ Id: String(at), MessageBody }));
     await stack.sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
   }
-  await expect.poll(() => lengthOf(QueueUrl), { timeout: 100_000, interval: 250 }).toBe(0);
+  await expect.poll(() => lengthOf(QueueUrl), { timeout: waitLimitMs, interval: 250 }).toBe(0);
 
   const held = (await controls.state()).gradeValues ?? [];
   const told = held.map(({ userId, pointsNumerator, comments, privateComments }) => ({

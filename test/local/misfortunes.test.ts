@@ -2,6 +2,7 @@
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DeadLetter } from '../../lib/dead-letter.ts';
+import { waitLimitMs } from '../limits.ts';
 import { controlsOf, type PlatformRequest } from './controls.ts';
 import { collectLetters, createFollower, play } from './play.ts';
 import {
@@ -237,7 +238,7 @@ describe('through SQS and processes of their own, each message ends as it must',
   test('nothing is left on a queue', async () => {
     const urls = Object.values(usual.stack.description.queues);
     await expect
-      .poll(() => Promise.all(urls.map((url) => lengthOf(usual.stack, url))), { timeout: 10_000 })
+      .poll(() => Promise.all(urls.map((url) => lengthOf(usual.stack, url))), { timeout: waitLimitMs })
       .toEqual(urls.map(() => 0));
   });
 });

@@ -1,6 +1,7 @@
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
+import { waitLimitMs } from '../../limits.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { never } from '../cli/office.ts';
 import { launch, loaded, type ServedConsole, serveConsole, watched } from './browser.ts';
@@ -28,7 +29,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await park(office, letters);
     [browser, served] = await Promise.all([launch(), serveConsole(office.file)]);
     context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(waitLimitMs);
     page = await context.newPage();
     problems = watched(page);
   });
@@ -71,7 +72,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await page.getByRole('heading', { name, level: 1 }).waitFor();
     await loaded(page);
   };
-  const ended = () => page.getByText(/This run (ended|failed|stopped)/).waitFor({ timeout: 30_000 });
+  const ended = () => page.getByText(/This run (ended|failed|stopped)/).waitFor({ timeout: waitLimitMs });
   const lettersOf = async (userId: number) => {
     const { letters } = await listLetters(
       office.target(),
@@ -178,7 +179,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await toScreen('Uncertain');
     await press(button('Look for them on the platform'));
     // For a minute the call may still act: a person who knows better decides.
-    await page.getByText(/^0 found, (0 absent, 1|1 absent, 0) unclear\.$/).waitFor({ timeout: 30_000 });
+    await page.getByText(/^0 found, (0 absent, 1|1 absent, 0) unclear\.$/).waitFor({ timeout: waitLimitMs });
     await write(page.getByLabel('Reason'), 'she has not handed in');
     await press(button('Send: it was not'));
     await press(button('Send 1 letter'));
@@ -236,7 +237,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await reach(row.getByRole('button'));
     const before = await row.getByRole('button').elementHandle();
     await park(office, [{ data: { userId: 403, gradeObjectId: 5002 } }]);
-    await before?.waitForElementState('hidden', { timeout: 30_000 });
+    await before?.waitForElementState('hidden', { timeout: waitLimitMs });
     expect(await isFocused(row.getByRole('button'))).toBe(true);
     expect(await row.getByLabel('Reason').inputValue()).toBe('a new key');
   });

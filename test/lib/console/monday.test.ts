@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitLimitMs } from '../../limits.ts';
 import { kinds, mondayOffice } from '../dead-letters/monday-office.ts';
 import { launch, serveConsole, signIn } from './browser.ts';
 import { browserPath } from './browser-path.ts';
@@ -16,7 +17,7 @@ const operatorAt = (page: Page) => {
     clicks += 1;
     await page.getByRole(role, { name }).first().click();
   };
-  const ended = () => page.getByText(/^This run (ended|failed)/).waitFor({ timeout: 300_000 });
+  const ended = () => page.getByText(/^This run (ended|failed)/).waitFor({ timeout: waitLimitMs });
   return {
     click,
     clicks: () => clicks,

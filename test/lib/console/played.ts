@@ -3,6 +3,7 @@ import { sendAll } from '../../../lib/aws/batches.ts';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
+import { waitLimitMs } from '../../limits.ts';
 import type { localOffice } from '../cli/local-office.ts';
 import { eventBody, failureOf, never } from '../cli/office.ts';
 import { typed } from '../cli/typed.ts';
@@ -155,14 +156,14 @@ export const playDesk = async (office: Office) => {
         throw new Error('not yet');
       return back.id;
     },
-    { timeout: 20_000, interval: 200 },
+    { timeout: waitLimitMs, interval: 200 },
   );
   await vi.waitFor(
     async () => {
       const { status } = await typed(`waiting --kind credentials ${stack}`);
       if (status !== 0) throw new Error('nothing waits yet');
     },
-    { timeout: 10_000, interval: 200 },
+    { timeout: waitLimitMs, interval: 200 },
   );
   return { edited: cameBack, uncertain: unknown, others };
 };

@@ -7,6 +7,7 @@ import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { groupIdOf } from '../../../lib/reconcile/desk/groups.ts';
+import { waitLimitMs } from '../../limits.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { typed } from '../cli/typed.ts';
 import { enrollmentOf, findingOf, reportOf, tallyOf, writeRun } from '../reconcile/desk/runs.ts';
@@ -98,14 +99,14 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     writeFileSync(file, gates.description);
     const own = await serveConsole(file);
     const gated = await browser.newContext();
-    gated.setDefaultTimeout(15_000);
+    gated.setDefaultTimeout(waitLimitMs);
     const open = await signIn(gated, own);
     await gates.shut();
     const fromMs = Date.now();
     const told = open
       .locator('.lost')
       .filter({ hasText: 'does not answer (ECONNREFUSED)' })
-      .waitFor({ timeout: 60_000 })
+      .waitFor({ timeout: waitLimitMs })
       .then(() => Date.now() - fromMs);
     // The test that awaits it comes later.
     told.catch(() => {});
@@ -319,7 +320,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
           await still.getByRole('link', { name: 'Take it from the queue' }).click();
           expect(await still.locator('main').textContent()).toContain('"specversion"');
         },
-        { timeout: 60_000 },
+        { timeout: waitLimitMs },
       );
       await still.goto(`${own.origin}/letters?user=10005`);
       await still.getByRole('checkbox').first().check();
@@ -404,7 +405,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
             const [said] = await other.locator('.problem, .warn').allTextContents();
             expect(said, path).toMatch(/(does not|no) answer \(ECONNREFUSED\)/);
           },
-          { timeout: 15_000, interval: 500 },
+          { timeout: waitLimitMs, interval: 500 },
         );
       await gates.reopen();
       for (const path of paths) {

@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ConsoleOptions, startConsole } from '../../../lib/console/console.ts';
 import { RefusedError } from '../../../lib/deployment/command-errors.ts';
+import { waitLimitMs } from '../../limits.ts';
 import { type Office, officesForTests } from '../cli/office.ts';
 import { launch, type ServedConsole, signIn } from './browser.ts';
 import { browserPath } from './browser-path.ts';
@@ -137,7 +138,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
   afterAll(() => browser.close());
   beforeEach(async () => {
     context = await browser.newContext();
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(waitLimitMs);
   });
   afterEach(() => context.close());
 

@@ -10,6 +10,7 @@ import { afterAll, expect, test } from 'vitest';
 import { sendAll } from '../../../lib/aws/batches.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
+import { waitLimitMs } from '../../limits.ts';
 import { seed } from '../../seed.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, type Office, officesForTests } from '../cli/office.ts';
@@ -207,7 +208,7 @@ test.each(Object.entries(commands))(
       const { letters } = await listLetters(
         office.target,
         { filter: {}, limit: 100 },
-        { signal: AbortSignal.timeout(60_000) },
+        { signal: AbortSignal.timeout(waitLimitMs) },
       );
       const left = await office.take(office.deadLetters.url);
       expect(letters.map(({ id }) => id).sort(), 'the lists are whole').toEqual(

@@ -10,6 +10,7 @@ import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
 import { randomFrom } from '../../fuzz/random.ts';
+import { waitLimitMs } from '../../limits.ts';
 import { seed } from '../../seed.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, failureOf, never } from '../cli/office.ts';
@@ -88,7 +89,7 @@ test(`${letters} letters of ten kinds, two operators at once, killed at random: 
   const queues = ['grade-push', 'submission-upload'].map((name) => description.queues[name] ?? '');
   for (const url of [...queues, description.deadLetters])
     await expect
-      .poll(async () => Object.values(await countsOf({ sqs, url })), { timeout: 60_000 })
+      .poll(async () => Object.values(await countsOf({ sqs, url })), { timeout: waitLimitMs })
       .toEqual([0, 0, 0]);
   await reindexLetters(office.target(), { signal: never, settleMs: 0 });
   expect(await listed()).toBe(0);

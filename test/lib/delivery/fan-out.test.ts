@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Outgoing } from '../../../lib/aws/sqs-limits.ts';
 import { createFanOut, placeAttribute } from '../../../lib/delivery/fan-out.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
+import { waitLimitMs } from '../../limits.ts';
 import { localClient, startQueuesAndFiles } from '../../local/aws.ts';
 
 const bucket = 'files';
@@ -30,7 +31,7 @@ const lines = (count: number, size = 10) =>
 const start = (send: (messages: Outgoing[]) => Promise<void>, nowMs = () => 0) =>
   createFanOut({
     ...{ bucket, functionName: 'try-out', s3: async () => s3, send, nowMs },
-    ...{ timeoutMs: 5_000, maximumBytes: 100_000_000, maximumEvents: 1_000_000 },
+    ...{ timeoutMs: waitLimitMs, maximumBytes: 100_000_000, maximumEvents: 1_000_000 },
   });
 const recordOf = (attributes: Outgoing['attributes'] = {}) =>
   ({
@@ -150,7 +151,7 @@ describe('what one notice may cause', () => {
     const queue = [recordOf()];
     const fanOut = createFanOut({
       ...{ bucket, functionName: 'try-out', s3: async () => s3, nowMs: () => 0 },
-      ...{ timeoutMs: 5_000, maximumBytes: 100_000_000, maximumEvents: 500 },
+      ...{ timeoutMs: waitLimitMs, maximumBytes: 100_000_000, maximumEvents: 500 },
       send: async (messages) => {
         for (const { body, attributes } of messages)
           if (body === 'the notice') queue.push(recordOf(attributes));

@@ -13,6 +13,7 @@ import { MessageFailure } from '../../../lib/failure.ts';
 import { createFiles, type FilesOptions, sniffImage } from '../../../lib/files/files.ts';
 import type { OpenedFile } from '../../../lib/files/source.ts';
 import { fileUriProblem, parseFileUri } from '../../../lib/files/uri.ts';
+import { waitLimitMs } from '../../limits.ts';
 import { selfSigned } from './self-signed.ts';
 
 const limits = { maximumBytes: 1_000_000, signal: new AbortController().signal };
@@ -339,7 +340,7 @@ describe('a file in S3', () => {
       },
       hosts: [host],
       allowLoopback: true,
-      timeoutMs: 2_000,
+      timeoutMs: waitLimitMs,
     });
     await bytesOf(await files.open(`http://${host}/a`, limits));
     expect(asked).toBe(0);
@@ -858,7 +859,7 @@ const filesWith = ({ s3, ...options }: Given) => {
     },
     hosts: [],
     allowLoopback: true,
-    timeoutMs: 5_000,
+    timeoutMs: waitLimitMs,
     ...options,
   });
   cleanups.push(files.close);

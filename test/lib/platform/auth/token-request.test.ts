@@ -5,11 +5,12 @@ import { TokenError } from '../../../../lib/platform/auth/client-authentication.
 import { type OAuthCredential, oauthCredential } from '../../../../lib/platform/auth/oauth.ts';
 import { requestTokens } from '../../../../lib/platform/auth/token-request.ts';
 import { whoAmI } from '../../../../lib/platform/resources/users.ts';
+import { waitLimitMs } from '../../../limits.ts';
 import { localPlatform } from '../local-client.ts';
 import { type Arrived, answering, nobody, raw } from '../servers.ts';
 
 const local = localPlatform();
-const options = () => ({ signal: AbortSignal.timeout(20_000), timeoutMs: 5_000 });
+const options = () => ({ signal: AbortSignal.timeout(waitLimitMs), timeoutMs: waitLimitMs });
 
 const credentialOf = (given: Partial<OAuthCredential>): OAuthCredential =>
   oauthCredential.parse({
@@ -232,7 +233,7 @@ describe('an answer without tokens', () => {
         (await raw((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"acc'))).url,
     ],
   ])('is waited for where %s', async (_, url) => {
-    const given = { signal: AbortSignal.timeout(20_000), timeoutMs: 1_000 };
+    const given = { signal: AbortSignal.timeout(waitLimitMs), timeoutMs: 1_000 };
     expect((await errorOf(credentialOf({ tokenUrl: await url() }), given)).cure).toBe('wait');
   });
 

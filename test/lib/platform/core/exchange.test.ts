@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Payload } from '../../../../lib/platform/core/exchange.ts';
+import { waitLimitMs } from '../../../limits.ts';
 import { answering, clientAt, errorOf, handling, nobody, operations, raw } from '../servers.ts';
 
 const path = { id: 1 };
@@ -430,7 +431,7 @@ test('a signal that many calls share makes no warning', async () => {
   process.on('warning', warned);
   onTestFinished(() => void process.off('warning', warned));
   const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
-  const platform = clientAt(url).platformOf(undefined, AbortSignal.timeout(60_000));
+  const platform = clientAt(url).platformOf(undefined, AbortSignal.timeout(waitLimitMs));
   const calls = Array.from({ length: 60 }, (_, index) =>
     platform.call(index % 2 ? operations.read : operations.readOnce, { path }),
   );

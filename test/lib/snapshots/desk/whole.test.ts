@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
+import { waitLimitMs } from '../../../limits.ts';
 import { localOffice } from '../../cli/local-office.ts';
 import { typed } from '../../cli/typed.ts';
 import { entriesOfSis, type Sis, smallSis, zipOf } from '../sis.ts';
@@ -26,7 +27,7 @@ const newest = async (state: string) => {
     expect(first).toMatchObject({ state });
     return first;
   };
-  return vi.waitFor(found, { timeout: 60_000, interval: 200 });
+  return vi.waitFor(found, { timeout: waitLimitMs, interval: 200 });
 };
 
 test('a file under snapshots/ is imported; one that removes too much waits, and is sent when it is approved', async () => {
