@@ -17,7 +17,7 @@ const letters: Parked[] = [
 ];
 
 describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
-  const office = localOffice({ functions: ['grade-push', 'submission-upload'] });
+  const office = localOffice({ inProcess: ['grade-push', 'submission-upload'] });
   let browser: Browser;
   let served: ServedConsole;
   let context: BrowserContext;
@@ -128,7 +128,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     expect(await lettersOf(403)).toHaveLength(1);
   });
 
-  test('a plan is looked at and declined', async () => {
+  test('a plan is looked at and declined', { tags: ['long'] }, async () => {
     await openLetter(403);
     await press(button('Plan a replay'));
     await press(button('Do nothing'));
@@ -136,7 +136,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     expect(await lettersOf(403)).toHaveLength(1);
   });
 
-  test('a letter is revealed with a reason', async () => {
+  test('a letter is revealed with a reason', { tags: ['long'] }, async () => {
     await openLetter(403);
     expect(await page.content()).not.toContain('Well argued');
     await write(page.getByLabel('Reason'), 'the learner asked');

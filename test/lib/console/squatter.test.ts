@@ -129,7 +129,7 @@ test('each start has a name that nobody can guess, and so an origin of its own',
   expect(new Set(origins).size).toBe(3);
 });
 
-describe.skipIf(browserPath() === undefined)('in a browser', () => {
+describe.skipIf(browserPath() === undefined)('in a browser', { tags: ['long'] }, () => {
   let browser: Browser;
   let context: BrowserContext;
   beforeAll(async () => {
@@ -203,10 +203,10 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       document.dispatchEvent(new Event('visibilitychange'));`);
 
   describe.each([
-    { what: 'shows something of its own', isSilent: false, tags: [] },
-    { what: 'never answers', isSilent: true, tags: ['long'] },
-  ])('whoever takes the port later and $what', ({ isSilent, tags }) => {
-    test('is shown and told nothing by tabs that were left open', { tags }, async () => {
+    { what: 'shows something of its own', isSilent: false },
+    { what: 'never answers', isSilent: true },
+  ])('whoever takes the port later and $what', ({ isSilent }) => {
+    test('is shown and told nothing by tabs that were left open', async () => {
       const port = somePort();
       const ours = await start({ port });
       const overview = await signIn(context, ours);
@@ -245,13 +245,12 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
   });
 
   describe.each([
-    { screen: '/runs', path: '/live', tags: [] },
-    // Asked for by the same function of the script.
-    { screen: '/', path: '/overview/live', tags: ['long'] },
-    { screen: '/', path: '/overview/live?part=yes', tags: ['long'] },
-    { screen: '/', path: '/trends', tags: ['long'] },
-  ])('at $screen, what comes from $path without the secret', ({ screen, path, tags }) => {
-    test('is not shown, and the page asks no more', { tags }, async () => {
+    { screen: '/runs', path: '/live' },
+    { screen: '/', path: '/overview/live' },
+    { screen: '/', path: '/overview/live?part=yes' },
+    { screen: '/', path: '/trends' },
+  ])('at $screen, what comes from $path without the secret', ({ screen, path }) => {
+    test('is not shown, and the page asks no more', async () => {
       const ours = await start();
       const page = await signIn(context, ours);
       const asked: string[] = [];
