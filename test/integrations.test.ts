@@ -2,8 +2,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { failureOf } from '../lib/failure.ts';
 import { parseMessage } from '../lib/message.ts';
 import type { Operation } from '../lib/platform/core/operation.ts';
-import { answers } from './answers/answers.ts';
-import { expectEnds } from './answers/ends.ts';
 import { integrationStage, type Part, patternOf } from './answers/stage.ts';
 import { parts } from './integrations.ts';
 import type { Effect, PlatformState } from './local/controls.ts';
@@ -18,16 +16,12 @@ const isRepeatable = async (part: Part): Promise<boolean> => {
 };
 const isChange = ({ method }: { method: string }) => method !== 'GET';
 
-/** What most often comes in the place of an answer; `npm run test-long` has all that may. */
-const usual = answers.filter(({ title }) =>
-  ['429', '503', '200 with a page', '403 that names a scope', 'an end of the connection'].includes(title),
-);
-
-/** After each of these an operator may have a letter to discard: nothing was done, it was, or nobody knows. */
-const refusal: Effect = { status: 400, body: { Errors: [{ Message: 'Closed' }] } };
-const lostAnswer: Effect = { status: 503, when: 'after' };
-const outage: Effect = { status: 503 };
-const letterCauses = [refusal, lostAnswer, outage];
+/** After each of these an operator may have a letter to discard. */
+const letterCauses: { cause: string; fault: Effect; tags?: string[] }[] = [
+  { cause: 'a change whose answer was lost', fault: { status: 503, when: 'after' } },
+  { cause: 'a refusal', fault: { status: 400, body: { Errors: [{ Message: 'Closed' }] } }, tags: ['long'] },
+  { cause: 'an outage', fault: { status: 503 }, tags: ['long'] },
+];
 
 /** What it makes of the platform, and by which calls that may change something. */
 const played = new Map<Part, { whole: PlatformState; changes: Operation<unknown>[] }>();
@@ -123,46 +117,48 @@ describe.each(parts)('$title', (part) => {
     expect(failure?.remedy).toContain(`the permission ${failure?.required}`);
   });
 
-  test('ends as it must, whatever answers its changes', async () => {
-    const { whole, changes } = playOf(part);
-    for (const operation of changes) await expectEnds(stage, part, { operation, by: usual, whole });
-  });
-
-  test('is done or a letter again, once, where its letter is discarded and the SIS sends it again', async () => {
-    const { whole, changes } = playOf(part);
-    const isHarmless = await isRepeatable(part);
-    for (const operation of changes)
-      for (const fault of letterCauses) {
+  describe.each(letterCauses)('whose letter came of $cause', ({ fault, tags = [] }) => {
+    test('is done or a letter again, once, if that is discarded and the SIS sends it again', {
+      tags,
+    }, async () => {
+      const { whole, changes } = playOf(part);
+      const isHarmless = await isRepeatable(part);
+      for (const operation of changes) {
         await stage.reset();
         const path = patternOf(operation).source;
         await stage.controls().fault(fault, { method: operation.method, path, times: 100 });
         const body = await stage.bodyOf(part);
         const first = await stage.deliver(part, { body, hasWaited: true });
         await stage.controls().clearFaults();
-        const before = [operation.name, fault, ...first.story];
+        const before = [operation.name, ...first.story];
         if (first.letters.length === 0) continue;
-        if (fault === outage) stage.inAnotherContainer();
+        stage.inAnotherContainer();
         const { story, letters, state } = await stage.deliver(part, { body });
         const isAgain = !isHarmless && story.at(-1) === 'parked uncertain' && letters.length === 1;
         if (!isAgain) expect([...before, story.at(-1), letters]).toEqual([...before, 'done', []]);
         if (!isAgain) expect(state).toEqual(whole);
       }
+    });
   });
 
-  test('is not done twice, nor lost, where its container dies before or after a change', async () => {
-    const { whole, changes } = playOf(part);
-    for (const operation of changes)
-      for (const moment of ['before', 'after'] as const) {
+  describe.each([
+    { moment: 'after' as const, tags: [] },
+    { moment: 'before' as const, tags: ['long'] },
+  ])('whose container dies $moment a change', ({ moment, tags }) => {
+    test('is not done twice, nor lost', { tags }, async () => {
+      const { whole, changes } = playOf(part);
+      for (const operation of changes) {
         await stage.reset();
         const { story, letters, state } = await stage.deliver(part, { death: { moment, operation } });
         const isKnown = (await isRepeatable(part)) || part.integration.verify?.look !== undefined;
-        expect([operation.name, moment, story]).toEqual([
-          ...[operation.name, moment],
+        expect([operation.name, story]).toEqual([
+          operation.name,
           ['death', isKnown ? 'done' : 'parked uncertain'],
         ]);
         if (isKnown) expect([letters, state]).toEqual([[], whole]);
         else
           expect(letters).toMatchObject([{ failure: { remedy: expect.stringMatching(/Replay only if/) } }]);
       }
+    });
   });
 });
