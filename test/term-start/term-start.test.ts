@@ -61,7 +61,7 @@ describe('half an hour of the term start', () => {
     expect(over?.measured).toBeLessThan(1.06);
   });
 
-  test('is the same with the same seed, and another with another', () => {
+  test('is the same with the same seed, and another with another', { tags: ['long'] }, () => {
     const lastMs = (seed: number): number => simulate(small({ seed })).record.lastMs;
     expect(lastMs(1)).toBe(simulated.record.lastMs);
     expect(lastMs(2)).not.toBe(lastMs(1));
@@ -161,7 +161,7 @@ describe('what reconcile has to read', () => {
 });
 
 describe('the judge sees', () => {
-  test('calls that go at once', () => {
+  test('calls that go at once', { tags: ['long'] }, () => {
     const broken = namesOf(brokenIn(small({ isGated: false })));
     expect(broken).toContain('requests refused');
     expect(broken).toContain('receipts p99');
@@ -238,7 +238,9 @@ describe('what is shown', () => {
     }
   });
 
-  test('tells of each run of reconcile how far it came, and the urgent messages beside it', () => {
+  test('tells of each run of reconcile how far it came, and the urgent messages beside it', {
+    tags: ['long'],
+  }, () => {
     const [without, byNight] = variants.slice(0, 2).map((each) => tell({ ...each, part: 0.01 }, 1)) as [
       Told,
       Told,

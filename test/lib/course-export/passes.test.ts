@@ -171,7 +171,9 @@ describe('10,000 org units take no more operations than AWS allows an execution'
     expect(hours).toBeLessThan(4);
   });
 
-  test('where it is back after two hours: all are had, and nobody asked in vain for more than a few times', async () => {
+  test('where it is back after two hours: all are had, and nobody asked in vain for more than a few times', {
+    tags: ['long'],
+  }, async () => {
     const answer = () => (Date.now() < 2 * hour ? 'unavailable' : 'rejected');
     const { kinds, calls, operations, hours } = await exportOf(all, { answer });
     expect(kinds).toEqual({ rejected: all });
@@ -182,6 +184,7 @@ describe('10,000 org units take no more operations than AWS allows an execution'
 
   test.each(['throttled', 'credentials'] as const)(
     'where every tenth call is %s: what is left in the end is told',
+    { tags: ['long'] },
     async (kind) => {
       let calls = 0;
       const answer = () => {
@@ -196,7 +199,9 @@ describe('10,000 org units take no more operations than AWS allows an execution'
     },
   );
 
-  test('where one part of each cannot be had: all are tried again together, and given up after the longest wait', async () => {
+  test('where one part of each cannot be had: all are tried again together, and given up after the longest wait', {
+    tags: ['long'],
+  }, async () => {
     const answer = (operation: string) =>
       operation === 'list-classlist-paged'
         ? 'unavailable'

@@ -94,39 +94,42 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
   };
 };
 
+const urgent = (count: number): Container[] => many(count, { priority: 'urgent' });
+
 const strangers = [{ perMinute: 15_000, periodMs: minuteMs, activePart: 1 }];
 
 describe('containers that share nothing share a budget, by its headers', () => {
-  test.each<[string, Fleet]>([
-    ['2 of them', { containers: many(2, { priority: 'urgent' }), minutes: 8 }],
-    ['8', { containers: many(8, { priority: 'urgent' }), minutes: 8 }],
-    ['24', { containers: many(24, { priority: 'urgent' }), minutes: 8 }],
-    ['60', { containers: many(60, { priority: 'urgent' }), minutes: 8 }],
-    [
-      'beside strangers that use 30 %',
-      { containers: many(24, { priority: 'urgent' }), minutes: 8, strangers },
-    ],
-    [
-      'where seconds are rounded down',
-      { containers: many(24, { priority: 'urgent' }), minutes: 8, resetRounding: 'down' },
-    ],
-    [
-      'where answers take four seconds',
-      { containers: many(24, { priority: 'urgent' }), minutes: 16, latency: 20 },
-    ],
-    [
-      'where the budget is halved',
-      {
-        containers: many(24, { priority: 'urgent' }),
-        minutes: 10,
+  describe.each<{ what: string; fleet: Fleet; tags?: string[] }>([
+    { what: '2 of them', fleet: { containers: urgent(2), minutes: 8 }, tags: ['long'] },
+    { what: '8', fleet: { containers: urgent(8), minutes: 8 }, tags: ['long'] },
+    { what: '24', fleet: { containers: urgent(24), minutes: 8 }, tags: ['long'] },
+    { what: '60', fleet: { containers: urgent(60), minutes: 8 } },
+    { what: 'beside strangers that use 30 %', fleet: { containers: urgent(24), minutes: 8, strangers } },
+    {
+      what: 'where seconds are rounded down',
+      fleet: { containers: urgent(24), minutes: 8, resetRounding: 'down' },
+      tags: ['long'],
+    },
+    {
+      what: 'where answers take four seconds',
+      fleet: { containers: urgent(24), minutes: 16, latency: 20 },
+      tags: ['long'],
+    },
+    {
+      what: 'where the budget is halved',
+      fleet: {
+        ...{ containers: urgent(24), minutes: 10 },
         budgetAt: (ms) => (ms < 5 * minuteMs ? 50_000 : 25_000),
       },
-    ],
-  ])('%s', (_, fleet) => {
-    const { use, refused, unevenness } = live(fleet);
-    expect(use).toBeGreaterThan(0.98);
-    expect(refused).toBeLessThan(0.001);
-    expect(unevenness('urgent')).toBeLessThan(2);
+      tags: ['long'],
+    },
+  ])('$what', ({ fleet, tags = [] }) => {
+    test('use it, evenly, and none is refused', { tags }, () => {
+      const { use, refused, unevenness } = live(fleet);
+      expect(use).toBeGreaterThan(0.98);
+      expect(refused).toBeLessThan(0.001);
+      expect(unevenness('urgent')).toBeLessThan(2);
+    });
   });
 
   test('a small budget, too', () => {
@@ -183,9 +186,9 @@ test('a cap of our own leaves the rest of the budget to others', () => {
 });
 
 describe('without headers', () => {
-  test.each([2, 4, 8])('%i containers find their shares by the refusals alone', (count) => {
+  test('8 containers find their shares by the refusals alone', () => {
     const { use, refused, unevenness } = live({
-      containers: many(count, { priority: 'urgent' }),
+      containers: urgent(8),
       minutes: 60,
       headers: false,
     });
