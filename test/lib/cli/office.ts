@@ -278,6 +278,9 @@ type Sendable = {
   DelaySeconds?: number;
 };
 
+/** Two days ago: whoever looks at a letter has the audit log of each day since then listed. */
+const failedMs = Date.now() - 48 * 3_600_000;
+
 /** A failure as the functions write it; of kinds that no answer of the platform makes, without one. */
 export const failureOf = (name = 'grade-push', kind: LetterFailure['kind'] = 'rejected'): LetterFailure => ({
   kind,
@@ -288,8 +291,8 @@ export const failureOf = (name = 'grade-push', kind: LetterFailure['kind'] = 're
     : {}),
   function: name,
   attempts: 1,
-  firstAt: '2026-03-01T09:00:00.000Z',
-  lastAt: '2026-03-01T09:00:01.000Z',
+  firstAt: new Date(failedMs).toISOString(),
+  lastAt: new Date(failedMs + 1_000).toISOString(),
 });
 
 const dataOf: Record<string, object> = {

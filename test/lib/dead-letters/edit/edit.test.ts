@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { editLetters } from '../../../../lib/dead-letters/edit/edit.ts';
 import { RefusedError } from '../../../../lib/deployment/command-errors.ts';
-import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
+import { eventBody, failureOf, never, type Office, officesForTests } from '../../cli/office.ts';
 
 const offices = officesForTests();
 
@@ -42,7 +42,7 @@ describe('an edited message', () => {
       replays: { StringValue: '2' },
     });
     expect(JSON.parse(message?.MessageAttributes?.history?.StringValue ?? '')).toEqual({
-      firstAt: '2026-03-01T09:00:00.000Z',
+      firstAt: failureOf().firstAt,
       left: 0,
       deeds: [
         {
