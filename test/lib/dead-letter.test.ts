@@ -202,7 +202,7 @@ describe('a letter', () => {
   });
 
   test('is taken by SQS however little room its body leaves', async () => {
-    const rooms = [0, 1, 60, 90, 120, 200, 300, 400, 600, 1_200, 4_000];
+    const rooms = [0, 1, 120, 400, 4_000];
     for (const [at, any] of fc.sample(anyLetter, { numRuns: rooms.length, seed }).entries()) {
       // The local SQS counts binary values as the base64 in which they travel.
       const texts = Object.entries(any.attributes).filter(([, { BinaryValue }]) => !BinaryValue);
@@ -221,7 +221,8 @@ describe('a letter', () => {
     };
     const story = { ...failure, detail: '€'.repeat(2_000) };
     const body = 'x'.repeat(limit);
-    for (let room = 0; room <= 8_000; room += room < 1_000 ? 1 : 50) {
+    const step = 3 / runs(3);
+    for (let room = 0; room <= 8_000; room += room < 1_000 ? step : 50 * step) {
       const written = { ...letter, body: body.slice(room), attributes, failure: story };
       const message = sqsMessageOf(written);
       expect(message.MessageBody === written.body).toBe(true);

@@ -47,7 +47,7 @@ test('what was discarded and what was edited is listed, the newest first, with i
   expect(later).toEqual({ archives: [], isWhole: true });
 });
 
-test('of more than a thousand the list says that it is not whole', async () => {
+test('of more than a thousand the list says that it is not whole', { tags: ['long'] }, async () => {
   const { target, put } = await opened('many-archives');
   const today = new Date().toISOString().slice(0, 10);
   for (let from = 0; from < 1_001; from += 50)

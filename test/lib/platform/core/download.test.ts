@@ -74,7 +74,7 @@ describe('a file', () => {
   });
 
   test('is not held in memory, however large it is', async () => {
-    const { url, state } = await fileServer(300);
+    const { url, state } = await fileServer(100);
     const { platform } = clientAt(url);
     let most = 0;
     const slowly: Use<number> = async ({ stream }) => {
@@ -87,7 +87,7 @@ describe('a file', () => {
       }
       return bytes;
     };
-    expect(await platform.download(getFile, { path }, slowly)).toBe(300 * megabyte);
+    expect(await platform.download(getFile, { path }, slowly)).toBe(100 * megabyte);
     expect(most).toBeLessThan(32 * megabyte);
   });
 
