@@ -129,30 +129,36 @@ describe.each([...(await loadIntegrations()).values()])('$name', (integration) =
     expect(new Set(called)).toEqual(new Set(integration.operations));
   });
 
-  test.each(needed)('parks a message and names the scope where %s is missing', async (missing) => {
-    await grant(
-      needed.filter((scope) => scope !== missing),
-      userId,
-    );
-    // It may have read what it needs the scope for.
-    stage.inAnotherContainer();
-    const kind = lookedUp[integration.name]?.[missing];
-    if (kind) await untold();
-    const failures: (LetterFailure | null)[] = [];
-    for (const message of messages) {
-      const { letters } = await stage.deliver(message);
-      failures.push(...letters.map(({ failure }) => failure));
-    }
-    expect(failures).not.toEqual([]);
-    for (const failure of failures) {
-      if (kind) {
-        expect(failure).toMatchObject({ kind, message: expect.stringContaining(missing) });
-        continue;
+  test.each(needed)(
+    'parks a message and names the scope where %s is missing',
+    {
+      tags: ['long'],
+    },
+    async (missing) => {
+      await grant(
+        needed.filter((scope) => scope !== missing),
+        userId,
+      );
+      // It may have read what it needs the scope for.
+      stage.inAnotherContainer();
+      const kind = lookedUp[integration.name]?.[missing];
+      if (kind) await untold();
+      const failures: (LetterFailure | null)[] = [];
+      for (const message of messages) {
+        const { letters } = await stage.deliver(message);
+        failures.push(...letters.map(({ failure }) => failure));
       }
-      expect(failure).toMatchObject({ kind: 'missing-scope', required: missing });
-      expect(failure?.remedy).toContain(`Grant the scope ${missing}`);
-    }
-  });
+      expect(failures).not.toEqual([]);
+      for (const failure of failures) {
+        if (kind) {
+          expect(failure).toMatchObject({ kind, message: expect.stringContaining(missing) });
+          continue;
+        }
+        expect(failure).toMatchObject({ kind: 'missing-scope', required: missing });
+        expect(failure?.remedy).toContain(`Grant the scope ${missing}`);
+      }
+    },
+  );
 });
 
 /** An execution that nothing interrupts. */
