@@ -389,30 +389,12 @@ describe('what is no grade is parked, and nothing is sent', () => {
     expect(relay.problemOf({ ...message, ...wrong })).toMatch(says);
   });
 
-  test.each([
-    ['malformed JSON', '{"specversion":"1.0","data":{', /the body is not JSON/],
-    ['another text', 'grade: 8.5', /the body is not JSON/],
-    ['a list of events', '[]', /the body/],
-    ['an event without data', { data: undefined }, /data: is missing/],
-    [
-      'another function’s type',
-      { type: 'sis.enrollment-create.v1' },
-      /type: must be sis\.grade-push\.v1 on this queue/,
-    ],
-    ['another version of CloudEvents', { specversion: '0.3' }, /specversion/],
-    ['no time', { time: undefined }, /time: is missing/],
-    [
-      'a time of tomorrow',
-      { time: new Date(Date.now() + 86_400_000).toISOString() },
-      /time: must not be more than/,
-    ],
-    ['an empty id', { id: '' }, /id: /],
-  ])('%s', async (_, wrong, says) => {
-    const body = typeof wrong === 'string' ? wrong : relay.event(message, wrong);
+  test('another function’s message', async () => {
+    const body = relay.event(message, { type: 'sis.enrollment-create.v1' });
     expect(parked(await relay.deliverBody(body))).toMatchObject({
       requests: [],
       kind: 'invalid',
-      message: expect.stringMatching(says),
+      message: expect.stringMatching(/type: must be sis\.grade-push\.v1 on this queue/),
     });
   });
 
