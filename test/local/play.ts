@@ -6,6 +6,7 @@ import {
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../../lib/dead-letter.ts';
+import { waitLimitMs } from '../limits.ts';
 import { type Controls, controlsOf } from './controls.ts';
 import type { Invocation, Scenario } from './scenarios.ts';
 import type { Stack } from './stack.ts';
@@ -140,13 +141,13 @@ export type Letters = ReturnType<typeof collectLetters>;
 
 type PlayOptions = { stack: Stack; follower: Follower; letters: Letters };
 
-/** How long a scenario may take. */
-const limitMs = 60_000;
-
 /** Plays a scenario, and tells what has missing or wrong fields: nothing, if all is well. */
 export async function play(scenario: Scenario, options: PlayOptions): Promise<string[]> {
   const late = Promise.withResolvers<string[]>();
-  const timer = setTimeout(() => late.resolve([`it did not end within ${limitMs / 1000} s`]), limitMs);
+  const timer = setTimeout(
+    () => late.resolve([`it did not end within ${waitLimitMs / 60_000} min`]),
+    waitLimitMs,
+  );
   try {
     return await Promise.race([perform(scenario, options), late.promise]);
   } catch (error) {

@@ -264,19 +264,19 @@ describe('an upload', () => {
       for await (const piece of request) {
         readBytes += piece.length;
         // What is sent and not yet read is read at once: the time limit for the answer has begun.
-        if (readBytes < 200 * 64 * 1024) await delay(8);
+        if (readBytes < 200 * 64 * 1024) await delay(25);
       }
       response.end('{"Id":1}');
     });
     const { payload } = upload(400);
-    const { platform } = clientAt(url, { headersTimeoutMs: 1_000 });
+    const { platform } = clientAt(url, { headersTimeoutMs: 4_000 });
     expect(await platform.call(operations.readOnce, { path, payload })).toEqual({ Id: 1 });
   });
 
   test('whose file comes slowly is not cut by the time limit for its answer', async () => {
     const { url } = await answering(() => ({ body: '{"Id":1}' }));
-    const { payload } = upload(4, { betweenMs: 450, pieceBytes: 10 });
-    const { platform } = clientAt(url, { headersTimeoutMs: 300 });
+    const { payload } = upload(4, { betweenMs: 1_200, pieceBytes: 10 });
+    const { platform } = clientAt(url, { headersTimeoutMs: 3_000 });
     expect(await platform.call(operations.readOnce, { path, payload })).toEqual({ Id: 1 });
   });
 
