@@ -1,10 +1,10 @@
 import type { FileRead } from './accepted.ts';
 import { type Comparison, noCounts } from './comparison.ts';
-import { type FileName, fileNames, type Modes, modesOf } from './manifest.ts';
+import { type FileName, fileNames, type Modes } from './manifest.ts';
 import { compareExport, type Read, type UnknownRoles } from './oneroster.ts';
+import type { Package } from './package.ts';
 import type { SnapshotRecord } from './record.ts';
 import { UnusableSnapshot } from './unusable.ts';
-import type { Files } from './zip.ts';
 
 /** What is known of the snapshot that was accepted last, beside its state. */
 export type LastAccepted = {
@@ -24,22 +24,22 @@ export type Outcome = Pick<SnapshotRecord, 'counts' | 'byKind' | 'removals' | 'l
 
 /** Compares an export of OneRoster with what was accepted last. @throws UnusableSnapshot */
 export const compareOneRoster = async (
-  files: Files,
+  given: Package,
   comparison: Comparison,
   last: LastAccepted | undefined,
 ): Promise<Outcome> => {
   const { settings } = comparison;
+  const { modes } = given;
   if (Object.keys(settings.roles).length === 0)
     throw new UnusableSnapshot(
       'snapshot-settings.json in the bucket says of no role which one it is on the platform: give `roles`',
     );
-  const modes = await modesOf(files, comparison.folder);
   const by = JSON.stringify([settings.orgUnitCode, settings.user.field, settings.user.column]);
   if (last !== undefined && last.by !== by && [modes.classes, modes.users].some((mode) => mode !== 'bulk'))
     throw new UnusableSnapshot(
       'Since the snapshot that was accepted last, snapshot-settings.json names other columns: drop one whose classes.csv and users.csv are bulk',
     );
-  const { read, unknownRoles } = await compareExport(files, modes, comparison);
+  const { read, unknownRoles } = await compareExport(given, comparison);
   return { ...judge({ read, modes }, comparison, last), by, unknownRoles };
 };
 
@@ -61,7 +61,7 @@ const judge = (
     last,
   );
   // In an export of changes, what has none is left out.
-  if (!Object.values(modes).includes('delta'))
+  if (!present.some((name) => modes[name] === 'delta'))
     for (const name of Object.keys(last?.columns ?? {}))
       if (!(present as string[]).includes(name))
         reasons.push(`${name}.csv is missing, which was there before`);

@@ -15,6 +15,7 @@ import { compareOneRoster, type Outcome } from './compare.ts';
 import { type Comparison, type EventCheck, noCounts } from './comparison.ts';
 import { compareMapped } from './mapped.ts';
 import { mappingFor } from './mapping-file.ts';
+import { openPackage } from './package.ts';
 import { createPackedLines } from './packed-lines.ts';
 import {
   type AcceptedSnapshot,
@@ -35,7 +36,6 @@ import { settingsKey, snapshotSettings } from './settings-file.ts';
 import type { Dropped, SnapshotStore } from './store.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import { createSets, reportProblems } from './wanted.ts';
-import { openZip } from './zip.ts';
 
 type Services = Pick<SnapshotServices, 'store' | 'integrations'> & {
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart'>;
@@ -226,8 +226,8 @@ const outcomeOf = async (
     const mapping = await mappingFor(key, { ...services, functions });
     return await compareMapped({ path, file: fileNameOf(key), mapping, ...services }, comparison, last);
   }
-  const files = await openZip(path);
-  return await compareOneRoster(files, comparison, last).finally(() => files.close());
+  const opened = await openPackage(path, comparison.folder);
+  return await compareOneRoster(opened, comparison, last).finally(() => opened.close());
 };
 
 const settingsOf = async (store: SnapshotStore) => {

@@ -4,38 +4,64 @@ import { cellsIn, readTable } from './table.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import type { Files } from './zip.ts';
 
-/** The files of OneRoster that are read; all others may be there. */
+/** The files of OneRoster whose rows are compared. */
 export const fileNames = ['classes', 'users', 'lineItems', 'enrollments', 'results'] as const;
 export type FileName = (typeof fileNames)[number];
-export type Modes = Record<FileName, Mode>;
+/** Those that are read where a name or a role needs them; all others may be there. */
+const furtherNames = ['courses', 'academicSessions', 'orgs', 'roles'] as const;
+export type FurtherName = (typeof furtherNames)[number];
+export type Modes = Record<FileName | FurtherName, Mode>;
+
+export type Manifest = {
+  /** Of OneRoster; undefined: the package does not say. */
+  version: string | undefined;
+  modes: Modes;
+};
 
 /** Which files there are, and of what kind. @throws UnusableSnapshot where the zip is not what its manifest says. */
-export const modesOf = async (files: Files, folder: string): Promise<Modes> => {
-  if (!files.names.includes('manifest.csv'))
+export const manifestOf = async (files: Files, folder: string): Promise<Manifest> => {
+  const properties = files.has('manifest.csv')
+    ? await propertiesIn(files, folder)
+    : new Map<string, string>();
+  const version = properties.get('oneroster.version') || undefined;
+  if (version !== undefined && !/^1\.[012](\.|$)/.test(version))
+    throw new UnusableSnapshot('manifest.csv gives an oneroster.version that is not 1.0, 1.1 or 1.2');
+  const isDelta = [...properties.values()].some((value) => value.toLowerCase() === 'delta');
+  const main = fileNames.map((name) => [name, modeOf(name, { files, properties, isDelta })] as const);
+  if (main.every(([, mode]) => mode === 'absent'))
     throw new UnusableSnapshot(
-      'The zip holds no manifest.csv: the files of OneRoster must lie in it directly, not in a folder',
+      `The zip holds none of ${fileNames.map((name) => `${name}.csv`).join(', ')}, in no folder or in one`,
     );
-  const properties = await propertiesIn(files, folder);
-  const version = properties.get('oneroster.version') ?? '';
-  if (!/^1\.[12](\.|$)/.test(version))
-    throw new UnusableSnapshot('manifest.csv does not say oneroster.version 1.2 or 1.1: no other is known');
-  const modes = Object.fromEntries(
-    fileNames.map((name) => {
-      const mode = properties.get(`file.${name.toLowerCase()}`) ?? 'absent';
-      if (mode !== 'bulk' && mode !== 'delta' && mode !== 'absent')
-        throw new UnusableSnapshot(`manifest.csv says of file.${name} neither bulk, nor delta, nor absent`);
-      if ((mode !== 'absent') !== files.names.includes(`${name}.csv`))
-        throw new UnusableSnapshot(
-          mode === 'absent'
-            ? `manifest.csv says that ${name}.csv is absent, and the zip holds it`
-            : `manifest.csv says that ${name}.csv is there (${mode}), and the zip does not hold it`,
-        );
-      return [name, mode];
-    }),
-  ) as Modes;
-  if (Object.values(modes).every((mode) => mode === 'absent'))
-    throw new UnusableSnapshot('manifest.csv names none of the files that are read');
-  return modes;
+  const further = furtherNames.map((name) => {
+    const isHere = files.has(`${name}.csv`);
+    const isPart = properties.get(`file.${name.toLowerCase()}`)?.toLowerCase() === 'delta';
+    return [name, !isHere ? 'absent' : isPart ? 'delta' : 'bulk'] as const;
+  });
+  return { version, modes: Object.fromEntries([...main, ...further]) as Modes };
+};
+
+type Given = { files: Files; properties: ReadonlyMap<string, string>; isDelta: boolean };
+
+const modeOf = (name: FileName, { files, properties, isDelta }: Given): Mode => {
+  const file = `${name}.csv`;
+  const isHere = files.has(file);
+  const told = properties.get(`file.${name.toLowerCase()}`)?.toLowerCase();
+  if (told === undefined || told === '') {
+    if (isHere && isDelta)
+      throw new UnusableSnapshot(
+        `manifest.csv does not say whether ${file} is bulk or delta, as it does of others`,
+      );
+    return isHere ? 'bulk' : 'absent';
+  }
+  if (told !== 'bulk' && told !== 'delta' && told !== 'absent')
+    throw new UnusableSnapshot(`manifest.csv says of file.${name} neither bulk, nor delta, nor absent`);
+  if ((told !== 'absent') !== isHere)
+    throw new UnusableSnapshot(
+      isHere
+        ? `manifest.csv says that ${file} is absent, and the zip holds it`
+        : `manifest.csv says that ${file} is there (${told}), and the zip does not hold it`,
+    );
+  return told;
 };
 
 const propertiesIn = async (files: Files, folder: string): Promise<Map<string, string>> => {

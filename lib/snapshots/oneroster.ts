@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import { addDamaged, type FileRead, loadShared } from './accepted.ts';
 import type { Comparison } from './comparison.ts';
 import { settleLineItems } from './line-items.ts';
-import type { FileName, Modes } from './manifest.ts';
-import { readTable, rowsOf, type Table } from './table.ts';
+import type { FileName } from './manifest.ts';
+import type { Package } from './package.ts';
+import { rowsOf, type Table } from './table.ts';
 import {
   addKinds,
   type CheckedValue,
@@ -15,22 +15,21 @@ import {
   writeChanges,
   writeState,
 } from './wanted.ts';
-import type { Files } from './zip.ts';
 
 export type Read = Partial<Record<FileName, FileRead>>;
 /** Roles without an id on the platform, and how many rows have them. */
 export type UnknownRoles = Map<string, number>;
 
-type Context = { files: Files; modes: Modes; comparison: Comparison; read: Read };
+type Context = { given: Package; modes: Package['modes']; comparison: Comparison; read: Read };
 
 /** Reads an export of OneRoster, and compares what it wants of the platform with what was accepted last. */
 export const compareExport = async (
-  files: Files,
-  modes: Modes,
+  given: Package,
   comparison: Comparison,
 ): Promise<{ read: Read; unknownRoles: UnknownRoles }> => {
   const { sets, settings } = comparison;
-  const context: Context = { files, modes, comparison, read: {} };
+  const { modes } = given;
+  const context: Context = { given, modes, comparison, read: {} };
   await addKinds(comparison, [enrollments, results]);
   await sets.run(makers(settings.user.field));
   await sets.add(
@@ -138,7 +137,7 @@ const checkedValues = (userField: string): CheckedValue[] => {
 
 /** Opens a file of the zip for the engine; undefined: it is absent. */
 const open = async (
-  { files, modes, comparison, read }: Context,
+  { given, modes, comparison, read }: Context,
   name: FileName,
   required: readonly string[],
 ): Promise<Table | undefined> => {
@@ -146,7 +145,7 @@ const open = async (
   const isOfNames = name === 'classes' || name === 'users';
   const needed = modes[name] === 'delta' && !isOfNames ? [...required, 'status'] : required;
   const file = `${name}.csv`;
-  const table = await readTable(files.open(file), join(comparison.folder, file), { file, required: needed });
+  const table = await given.read(name, needed);
   read[name] = { columns: table.columns, rows: table.rows };
   await addDamaged(comparison, { file, grp: name, table });
   return table;

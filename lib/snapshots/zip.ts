@@ -14,25 +14,33 @@ export const zipLimits: ZipLimits = { maxBytes: 8 * 1024 ** 3, maxRatio: 200, ma
 /** Even a small file of equal rows is packed well. */
 const freeBytes = 1024 ** 2;
 
+/** Names are the same in whatever case their letters are. */
 export type Files = {
-  /** In the folder that is the zip itself. */
+  /** As the zip writes them, without their folder. */
   names: string[];
+  has(name: string): boolean;
   /** @throws UnusableSnapshot while it is read, where what is unpacked is not what the zip says. */
   open(name: string): AsyncIterable<Buffer>;
   close(): void;
 };
 
 /**
- * What lies in a zip; nothing is written to the disk under the names that it gives.
- * @throws UnusableSnapshot where it is none, or would do harm.
+ * What lies in a zip, or in the only folder of it that has one of the files in question; nothing is written to the disk under the names
+ * that it gives. @throws UnusableSnapshot where it is none, or would do harm.
  */
-export const openZip = async (path: string, limits = zipLimits): Promise<Files> => {
-  const zip = await orUnusable(() => yauzl.openPromise(path, { autoClose: false, strictFileNames: true }));
+export const openZip = async (
+  path: string,
+  isWanted: (name: string) => boolean,
+  limits = zipLimits,
+): Promise<Files> => {
+  const zip = await orUnusable(() => yauzl.openPromise(path, { autoClose: false }));
   try {
-    const entries = await orUnusable(() => entriesOf(zip, limits));
+    const entries = await orUnusable(() => entriesOf(zip, { isWanted, limits }));
+    const named = (name: string): Entry | undefined => entries.get(name.toLowerCase())?.entry;
     return {
-      names: [...entries.keys()],
-      open: (name) => unpacked(zip, entries.get(name), name),
+      names: [...entries.values()].map(({ name }) => name),
+      has: (name) => named(name) !== undefined,
+      open: (name) => unpacked(zip, named(name), name),
       close: () => zip.close(),
     };
   } catch (error) {
@@ -41,29 +49,56 @@ export const openZip = async (path: string, limits = zipLimits): Promise<Files> 
   }
 };
 
-const entriesOf = async (zip: ZipFile, limits: ZipLimits): Promise<Map<string, Entry>> => {
-  const entries = new Map<string, Entry>();
+type Placed = { folder: string; name: string; entry: Entry };
+
+const entriesOf = async (
+  zip: ZipFile,
+  { isWanted, limits }: { isWanted: (name: string) => boolean; limits: ZipLimits },
+): Promise<Map<string, Placed>> => {
   if (zip.entryCount > limits.maxEntries)
     throw new UnusableSnapshot(
       `The zip holds ${zip.entryCount} files: at most ${limits.maxEntries} are read`,
     );
+  const all: Placed[] = [];
   for await (const entry of zip.eachEntry()) {
-    const name = entry.fileName;
-    // An extension of the format: what lies in folders is not read.
-    if (name.includes('/')) continue;
-    const told = JSON.stringify(name.slice(0, 100));
-    if (entries.has(name)) throw new UnusableSnapshot(`The zip holds ${told} twice`);
-    if (entry.isEncrypted()) throw new UnusableSnapshot(`${told} in the zip is encrypted`);
-    const { compressedSize, uncompressedSize } = entry;
-    if (uncompressedSize > limits.maxBytes)
-      throw new UnusableSnapshot(`${told} in the zip is larger than ${limits.maxBytes} bytes`);
-    if (uncompressedSize > Math.max(freeBytes, compressedSize * limits.maxRatio))
-      throw new UnusableSnapshot(
-        `${told} in the zip grows to more than ${limits.maxRatio} times its size: no export does`,
-      );
-    entries.set(name, entry);
+    const at = entry.fileName.lastIndexOf('/') + 1;
+    const name = entry.fileName.slice(at);
+    // A folder has no name, and the copies of files that macOS adds are no tables.
+    if (name !== '' && !name.startsWith('._')) all.push({ folder: entry.fileName.slice(0, at), name, entry });
+  }
+  const folder = folderOf(all.filter(({ name }) => isWanted(name)));
+  const entries = new Map<string, Placed>();
+  for (const placed of all) {
+    const key = placed.name.toLowerCase();
+    if (placed.folder !== folder) continue;
+    if (entries.has(key)) throw new UnusableSnapshot(`The zip holds ${quoted(placed.name)} twice`);
+    refuseHarm(placed, limits);
+    entries.set(key, placed);
   }
   return entries;
+};
+
+const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));
+
+/** What lies outside of all folders comes first: other folders are then an extension of the format. */
+const folderOf = (wanted: readonly Placed[]): string => {
+  const [first = '', second] = [...new Set(wanted.map(({ folder }) => folder))].sort();
+  if (first !== '' && second !== undefined)
+    throw new UnusableSnapshot(
+      `The zip holds an export in two folders, ${quoted(first)} and ${quoted(second)}: drop one zip for each`,
+    );
+  return first;
+};
+
+const refuseHarm = ({ name, entry }: Placed, { maxBytes, maxRatio }: ZipLimits): void => {
+  if (entry.isEncrypted()) throw new UnusableSnapshot(`${quoted(name)} in the zip is encrypted`);
+  const { compressedSize, uncompressedSize } = entry;
+  if (uncompressedSize > maxBytes)
+    throw new UnusableSnapshot(`${quoted(name)} in the zip is larger than ${maxBytes} bytes`);
+  if (uncompressedSize > Math.max(freeBytes, compressedSize * maxRatio))
+    throw new UnusableSnapshot(
+      `${quoted(name)} in the zip grows to more than ${maxRatio} times its size: no export does`,
+    );
 };
 
 async function* unpacked(zip: ZipFile, entry: Entry | undefined, name: string): AsyncGenerator<Buffer> {
