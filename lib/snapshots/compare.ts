@@ -1,8 +1,9 @@
 import type { FileRead } from './accepted.ts';
 import { type Comparison, noCounts } from './comparison.ts';
 import { type FileName, fileNames, type Modes } from './manifest.ts';
-import { compareExport, type Read, type UnknownRoles } from './oneroster.ts';
+import { compareExport, type UnknownRoles } from './oneroster.ts';
 import type { Package } from './package.ts';
+import type { Read } from './reading.ts';
 import type { SnapshotRecord } from './record.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
@@ -33,6 +34,11 @@ export const compareOneRoster = async (
   if (Object.keys(settings.roles).length === 0)
     throw new UnusableSnapshot(
       'snapshot-settings.json in the bucket says of no role which one it is on the platform: give `roles`',
+    );
+  const delta = fileNames.find((name) => modes[name] === 'delta');
+  if (last === undefined && delta !== undefined)
+    throw new UnusableSnapshot(
+      `${delta}.csv is a delta, and no export was accepted before that it could change: drop one first whose files are all bulk`,
     );
   const by = JSON.stringify([settings.orgUnitCode, settings.user.field, settings.user.column]);
   if (last !== undefined && last.by !== by && [modes.classes, modes.users].some((mode) => mode !== 'bulk'))

@@ -1,6 +1,6 @@
 import type { SetEngine } from '../sets/engine.ts';
 import type { PackedLines } from './packed-lines.ts';
-import type { Counts } from './record.ts';
+import type { Counts, RowCounts } from './record.ts';
 import type { Report } from './report.ts';
 import type { SnapshotSettings } from './settings-file.ts';
 
@@ -30,6 +30,8 @@ export type Comparison = {
   /** When the last one was dropped that was accepted: nothing that was sent is later. */
   lastDroppedMs: number;
   byKind: Record<string, Counts>;
+  /** What became of the rows of a zip, by their file. */
+  rows: Record<string, RowCounts>;
   /** How much of a kind was accepted before, by its name. */
   acceptedCounts: Record<string, number>;
   /** How much of a kind goes to other users or org units than were accepted, by its name. */

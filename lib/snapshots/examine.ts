@@ -189,7 +189,7 @@ const compareWith = async (
     ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets },
     // Ids tell seconds alone.
     lastDroppedMs: last === undefined ? 0 : droppedMsOf(last.id) + 999,
-    ...{ report, changes, byKind: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
+    ...{ report, changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
     before: last === undefined ? 'nothing' : (last.holds ?? 'rows'),
@@ -209,6 +209,7 @@ const compareWith = async (
     ...{ ...record, counts, byKind, of: parts.reduce((sum, { lines }) => sum + lines, 0) },
     ...(removals && { removals }),
     ...(lostColumns && { lostColumns }),
+    ...(Object.keys(comparison.rows).length > 0 && { rows: comparison.rows }),
     ...(unknownRoles.size > 0 && { unknownRoles: [...unknownRoles] }),
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);

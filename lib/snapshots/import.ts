@@ -13,6 +13,7 @@ import {
   snapshotRecord,
 } from './record.ts';
 import { isSnapshot, keyIn } from './request.ts';
+import { rowsTold } from './rows.ts';
 import { sendStretch, stretchesOf } from './send.ts';
 import type { SnapshotServices } from './services.ts';
 import type { SnapshotStore } from './store.ts';
@@ -194,7 +195,7 @@ const sendAll = async (
   return engine.step('accept', {
     work: async () => {
       await store.writeJson(acceptedKeyOf(key), accepted);
-      const { counts, sent } = await change(store, id, {
+      const { counts, sent, ...told } = await change(store, id, {
         ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
       });
       countOutcome('accepted', observe);
@@ -202,7 +203,8 @@ const sendAll = async (
         observe.count('SnapshotRows', { change }, count);
       observe.info(`the snapshot ${id} is accepted`, { count: sent });
       observe.flush();
-      return { outcome: 'accepted', message: `${sent} events were sent.`, id };
+      const message = [`${sent} events were sent.`, ...(sent === 0 ? rowsTold(told) : [])].join(' ');
+      return { outcome: 'accepted', message, id };
     },
     backoff,
   });

@@ -1,4 +1,5 @@
 import { type Comparison, countsOf, type Mode } from './comparison.ts';
+import { countRows, reportRows } from './rows.ts';
 import { rowsOf, type Table } from './table.ts';
 import { eventOf } from './wanted.ts';
 
@@ -32,17 +33,19 @@ const tables = (number: number): string => `
   CREATE MACRO new_object(id) AS id || chr(31) || ${number};
 `;
 
-const readItems = (table: Table): string => `
+const readItems = (table: Table, maximum: number | undefined): string => `
   INSERT INTO items_read
     SELECT r.line, r.id, r.title, r.class, number_in(r.points), r.status, c.name, CASE
       WHEN NOT is_id(r.id) THEN ['sourcedId', 'is no id']
-      WHEN status = 'tobedeleted' THEN NULL
-      WHEN status NOT IN ('', 'active') THEN ['status', 'must be active or tobedeleted']
+      WHEN is_gone(status) THEN NULL
+      WHEN status NOT IN ('', 'active') THEN ['status', 'must be active, inactive or tobedeleted']
       WHEN coalesce(title, '') = '' OR has_control(title) THEN ['title', 'must be one line, and not empty']
+      WHEN points = '' THEN ['resultValueMax', 'is empty; to give such line items a maximum, give "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
       WHEN number_in(points) IS NULL THEN ['resultValueMax', 'must be a number as in 100 or 7.5']
-      WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv']
-      WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem] END
-    FROM (SELECT line, id, title, class, trimmed(points) AS points, trimmed(status) AS status FROM (${rowsOf(table, columns)})) r
+      WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv', 'notInPackage']
+      WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.fate] END
+    FROM (SELECT line, id, title, class, ${maximum === undefined ? 'trimmed(points)' : `coalesce(nullif(trimmed(points), ''), '${maximum}')`} AS points,
+        word_in(status) AS status FROM (${rowsOf(table, columns)})) r
       LEFT JOIN names c ON c.letter = 'c' AND c.id = r.class`;
 
 const problemOfSame = `['sourcedId', 'another row has it, too, and differs']`;
@@ -51,16 +54,16 @@ const problemOfSame = `['sourcedId', 'another row has it, too, and differs']`;
 const choose = (isWhole: boolean): string => `
   CREATE TABLE items_differ AS
     SELECT id FROM items_read WHERE problem IS NULL GROUP BY id
-    HAVING count(DISTINCT CASE WHEN status = 'tobedeleted' THEN '' ELSE concat_ws(chr(31), title, class, points) END) > 1;
+    HAVING count(DISTINCT CASE WHEN is_gone(status) THEN '' ELSE concat_ws(chr(31), title, class, points) END) > 1;
   UPDATE items_read SET problem = ${problemOfSame} WHERE problem IS NULL AND id IN (FROM items_differ);
   INSERT INTO refused (grp, row, a, b) SELECT '${name}', coalesce(id, '') || chr(31) || line, NULL, NULL FROM items_read WHERE problem IS NOT NULL;
-  INSERT INTO problems SELECT '${file}', line, problem[1], problem[2] FROM items_read WHERE problem IS NOT NULL;
+  ${reportRows(file, 'items_read')}
   CREATE TABLE wanted AS
     SELECT w.*, nfc_normalize(w.title) AS norm, b.org AS was_org, b.title AS was_title, b.norm AS was_norm, b.points AS was_points,
       b.left AS was_left, b.object AS was_object, b.id IS NOT NULL AND b.org = w.org AND b.norm = nfc_normalize(w.title) AS stays
     FROM (
       SELECT id, any_value(title) AS title, any_value(class) AS class, any_value(points) AS points, any_value(org) AS org, min(line) AS line
-      FROM items_read WHERE problem IS NULL AND status <> 'tobedeleted' GROUP BY id
+      FROM items_read WHERE problem IS NULL AND NOT is_gone(status) GROUP BY id
       UNION ALL
       SELECT w.id, w.title, w.class, w.points, CASE WHEN c.problem IS NULL THEN coalesce(c.name, w.org) ELSE w.org END, NULL
       FROM items_was w LEFT JOIN names c ON c.letter = 'c' AND c.id = w.class
@@ -113,7 +116,7 @@ const refuseTitles = `
     UNION ALL
     SELECT b.id, NULL, b.class, b.org, b.title, b.points, b.object, b.title, b.points, b.left, true
     FROM items_was b WHERE id IN (SELECT id FROM refused_titles);
-  CREATE TABLE told (id VARCHAR, lefts VARCHAR, formers VARCHAR, problem VARCHAR);
+  CREATE TABLE told (id VARCHAR, lefts VARCHAR, formers VARCHAR, problem VARCHAR, fate VARCHAR);
 `;
 
 /** `items`: what grades say of their grade objects. Not what they are out of where that changes: either message may come first. */
@@ -143,9 +146,9 @@ export const settleLineItems = async (
   mode: Mode,
   comparison: Comparison,
 ): Promise<void> => {
-  const { sets, number, droppedMs } = comparison;
+  const { sets, number, droppedMs, settings } = comparison;
   await sets.run(tables(number));
-  if (table) await sets.run(readItems(table), [table.path]);
+  if (table) await sets.run(readItems(table, settings.resultValueMax), [table.path]);
   const [illegible = 0] =
     (await sets.row<[number]>(`
       SELECT (SELECT count(*) FROM refused WHERE grp = '${name}')
@@ -163,7 +166,13 @@ export const settleLineItems = async (
   await send(comparison);
   await sets.run(finish);
   await count(comparison);
+  await countRows(comparison, file, fatesOfRows);
 };
+
+const fatesOfRows = `
+  SELECT CASE WHEN r.problem IS NOT NULL THEN coalesce(r.problem[3], 'refused') WHEN is_gone(r.status) THEN fate_of_gone(r.status)
+      WHEN t.id IS NOT NULL OR d.problem IS NOT NULL THEN 'refused' ELSE coalesce(d.fate, 'unchanged') END AS fate, count(*)
+  FROM items_read r LEFT JOIN refused_titles t USING (id) LEFT JOIN told d USING (id) GROUP BY ALL`;
 
 type Changed = [
   id: string,
@@ -189,13 +198,14 @@ const send = async (comparison: Comparison): Promise<void> => {
       const event = changeOf(item, left);
       const body = event && eventOf(comparison, { ...event, kind: '1', key: id });
       const problem = event && check(event.function, body ?? '');
-      if (body !== undefined && problem === undefined) {
+      const isSent = body !== undefined && problem === undefined;
+      if (isSent) {
         changes.add(body);
         counts[had ? 'updated' : 'created'] += 1;
       }
       const names = left.map((each) => each.name);
       const texts = left.length === 0 ? [null, null] : [JSON.stringify(left), JSON.stringify(names)];
-      told.push([id, ...texts, problem ?? null]);
+      told.push([id, ...texts, problem ?? null, isSent ? 'sent' : null]);
     }
   await sets.add('told', told);
 };

@@ -1,8 +1,12 @@
-import { addDamaged, type FileRead, loadShared } from './accepted.ts';
-import type { Comparison } from './comparison.ts';
+import { loadShared } from './accepted.ts';
+import type { Comparison, Mode } from './comparison.ts';
 import { settleLineItems } from './line-items.ts';
-import type { FileName } from './manifest.ts';
+import { readNames, withName } from './names.ts';
 import type { Package } from './package.ts';
+import { openFile, type Read, type Reading } from './reading.ts';
+import { addUserRoles } from './roles.ts';
+import { countClaims, countRows, fateOfProblem, reportRows } from './rows.ts';
+import type { SnapshotSettings } from './settings-file.ts';
 import { rowsOf, type Table } from './table.ts';
 import {
   addKinds,
@@ -16,11 +20,8 @@ import {
   writeState,
 } from './wanted.ts';
 
-export type Read = Partial<Record<FileName, FileRead>>;
 /** Roles without an id on the platform, and how many rows have them. */
 export type UnknownRoles = Map<string, number>;
-
-type Context = { given: Package; modes: Package['modes']; comparison: Comparison; read: Read };
 
 /** Reads an export of OneRoster, and compares what it wants of the platform with what was accepted last. */
 export const compareExport = async (
@@ -29,26 +30,28 @@ export const compareExport = async (
 ): Promise<{ read: Read; unknownRoles: UnknownRoles }> => {
   const { sets, settings } = comparison;
   const { modes } = given;
-  const context: Context = { given, modes, comparison, read: {} };
+  const reading: Reading = { given, comparison, read: {} };
   await addKinds(comparison, [enrollments, results]);
-  await sets.run(makers(settings.user.field));
+  await sets.run(makers(settings));
   await sets.add(
     'roles',
     Object.entries(settings.roles).map(([role, id]) => [role, String(id)]),
   );
   await loadShared(comparison);
-  await readNames(context);
-  const items = await open(context, 'lineItems', ['sourcedId', 'title', 'classSourcedId', 'resultValueMax']);
+  const { users } = await readNames(reading);
+  const needed = ['sourcedId', 'title', 'classSourcedId'];
+  const items = await openFile(reading, 'lineItems', withStatus(needed, modes.lineItems));
   await settleLineItems(items, modes.lineItems, comparison);
   await sets.run(load(comparison));
-  const unknownRoles = await readEnrollments(context);
-  await readResults(context);
+  const unknownRoles = await readEnrollments(reading, users);
+  await readResults(reading);
   await compareWanted(comparison);
   await refuseValues(comparison, { joins: forms.joins, values: checkedValues(settings.user.field) });
   await countWanted(comparison);
+  await countClaims(comparison);
   await writeChanges(comparison, forms);
   await writeState(comparison, { forms, further: furtherLines });
-  return { read: context.read, unknownRoles };
+  return { read: reading.read, unknownRoles };
 };
 
 const differentRoles = 'two active rows of one class and user have different roles';
@@ -69,21 +72,50 @@ const results: Kind = {
  * who had them, and the one that all of those have now. The `value` of an enrollment is its role, and that of a grade the grade and its
  * comments; `a` is the org unit's code or the grade object, `b` the user's name.
  */
-const makers = (userField: string): string => `
+const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   CREATE TABLE roles (role VARCHAR, role_id VARCHAR);
   CREATE TABLE names_was (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
   CREATE TABLE names_now (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
   CREATE MACRO enrollment_key(a, b) AS 'e' || chr(31) || a || chr(31) || b;
   CREATE MACRO grade_key(a, b) AS 'g' || chr(31) || a || chr(31) || b;
   CREATE MACRO keyed(kind, a, b) AS CASE WHEN kind = '2' THEN enrollment_key(a, b) ELSE grade_key(a, b) END;
-  CREATE MACRO user_data(b) AS ',"${userField}":' || to_json(b);
+  CREATE MACRO user_data(b) AS ',"${user.field}":' || to_json(b);
   CREATE MACRO numeric_grade(points, comments) AS
     '{"type":"numeric","points":' || number_text(points) || '}' || chr(31) || coalesce(comments, '');
   CREATE MACRO text_grade(words, comments) AS
     '{"type":"text","text":' || to_json(words) || '}' || chr(31) || coalesce(comments, '');
   CREATE MACRO grade_of(value) AS split_part(value, chr(31), 1);
   CREATE MACRO comments_of(value) AS split_part(value, chr(31), 2);
+  CREATE MACRO word_in(x) AS lower(trimmed(x));
+  CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive');
+  CREATE MACRO fate_of_gone(status) AS CASE WHEN status = 'inactive' THEN 'notActive' ELSE 'deleted' END;
+  CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}${timeOfDay}');
+  CREATE MACRO day_of(x) AS CASE
+    WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}${timeOfDay}') THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN left(x, 10) END
+    ${dateOrder === undefined ? '' : `WHEN can_be_two_days(x) THEN ${dayInOrder(dateOrder)}`} END;
+  -- The standard has times in UTC. A day alone orders nothing.
+  CREATE MACRO time_of(x) AS coalesce(instant_in(x), instant_in(x || 'Z'));
 `;
+
+const timeOfDay = '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}:?[0-9]{2})?)?';
+
+const dayInOrder = (order: NonNullable<SnapshotSettings['dateOrder']>): string => {
+  const number = (place: number): string =>
+    `lpad(regexp_extract(x, '^([0-9]+)[./-]([0-9]+)[./-]([0-9]{4})', ${place}), 2, '0')`;
+  const [day, month] = order === 'day-month-year' ? [1, 2] : [2, 1];
+  return `CAST(TRY_CAST(${number(3)} || '-' || ${number(month)} || '-' || ${number(day)} AS DATE) AS VARCHAR)`;
+};
+
+const badStatus = `['status', 'must be active, inactive or tobedeleted']`;
+
+/** What is to be said of a date that has no one reading. */
+const unread = (
+  column: string,
+  value: string,
+  { otherwise, settings }: { otherwise: string; settings: SnapshotSettings },
+): string => `
+  CASE WHEN ${settings.dateOrder === undefined} AND can_be_two_days(${value}) THEN ['${column}', 'is written as in 1/05/2023, which can be two days: give "dateOrder": "day-month-year" or "month-day-year" in snapshot-settings.json', 'twoReadings']
+    ELSE ['${column}', '${otherwise}'] END`;
 
 const gradeData = (withoutComments: string): string => `
   coalesce('{"orgUnitCode":' || to_json(i.org) || ',"gradeObjectName":' || to_json(i.title)
@@ -135,75 +167,9 @@ const checkedValues = (userField: string): CheckedValue[] => {
   ];
 };
 
-/** Opens a file of the zip for the engine; undefined: it is absent. */
-const open = async (
-  { given, modes, comparison, read }: Context,
-  name: FileName,
-  required: readonly string[],
-): Promise<Table | undefined> => {
-  if (modes[name] === 'absent') return undefined;
-  const isOfNames = name === 'classes' || name === 'users';
-  const needed = modes[name] === 'delta' && !isOfNames ? [...required, 'status'] : required;
-  const file = `${name}.csv`;
-  const table = await given.read(name, needed);
-  read[name] = { columns: table.columns, rows: table.rows };
-  await addDamaged(comparison, { file, grp: name, table });
-  return table;
-};
-
-/** Of one id with two names, none is known: no name holds this. */
-const ambiguous = 'chr(127)';
-
-const readNames = async (context: Context): Promise<void> => {
-  const { comparison, modes } = context;
-  const { sets, settings } = comparison;
-  await sets.run(`
-    INSERT INTO names_was SELECT key[1], key[3:], json ->> 0, CAST(json ->> 1 AS BIGINT)
-      FROM (SELECT key, CAST(json AS JSON) AS json FROM state WHERE kind = '0')`);
-  const files = [
-    { name: 'classes', letter: 'c', column: settings.orgUnitCode },
-    { name: 'users', letter: 'u', column: settings.user.column },
-  ] as const;
-  for (const { name, letter, column } of files) {
-    const table = await open(context, name, ['sourcedId', column]);
-    await sets.run(
-      `CREATE OR REPLACE TABLE named (line BIGINT, id VARCHAR, name VARCHAR, active BIGINT, col VARCHAR, problem VARCHAR)`,
-    );
-    if (table)
-      await sets.run(
-        `INSERT INTO named SELECT line, id, trimmed(name), CASE WHEN coalesce(status, '') = 'tobedeleted' THEN 0 ELSE 1 END,
-           CASE WHEN NOT is_id(id) THEN 'sourcedId' ELSE $2 END,
-           CASE WHEN NOT is_id(id) THEN 'is no id: empty, too long, or with control characters'
-             WHEN has_control(trimmed(name)) OR length(trimmed(name)) > 255 THEN 'is no name: too long, or with control characters' END
-         FROM (${rowsOf(table, { id: 'sourcedId', name: column, status: 'status' })})`,
-        [table.path, column],
-      );
-    await sets.run(`
-      INSERT INTO problems SELECT '${name}.csv', line, col, problem FROM named WHERE problem IS NOT NULL;
-      INSERT INTO refused (grp, row, a, b) SELECT '${name}', CAST(line AS VARCHAR), NULL, NULL FROM named WHERE problem IS NOT NULL;
-      INSERT INTO names_now
-        SELECT '${letter}', id, CASE WHEN min(name) <> max(name) THEN ${ambiguous} ELSE min(name) END, max(active)
-        FROM named WHERE problem IS NULL GROUP BY id;
-      ${modes[name] === 'bulk' ? '' : `INSERT INTO names_now SELECT w.* FROM names_was w ANTI JOIN named n USING (id) WHERE w.letter = '${letter}';`}`);
-  }
-  const problemOf = (letter: string, file: string, column: string): string => `
-    WHEN n.letter = '${letter}' AND n.name = '' THEN 'its row of ${file} has no ' || ${column}
-    WHEN n.letter = '${letter}' AND n.name = ${ambiguous} THEN 'two rows of ${file} have this sourcedId'
-    WHEN n.letter = '${letter}' AND s.name IS NOT NULL THEN 'two rows of ${file} have the ' || ${column} || ' of this one'`;
-  await sets.run(
-    `CREATE TABLE names AS
-       SELECT n.letter, n.id, n.name, CASE ${problemOf('c', 'classes.csv', '$1')} ${problemOf('u', 'users.csv', '$2')} END AS problem
-       FROM names_now n LEFT JOIN (
-         SELECT letter, name FROM names_now WHERE active = 1 AND name NOT IN ('', ${ambiguous}) GROUP BY letter, name HAVING count(*) > 1
-       ) s USING (letter, name)`,
-    [settings.orgUnitCode, settings.user.column],
-  );
-  await sets.run(`
-    CREATE TABLE renamed AS
-      SELECT w.letter, w.name AS old, min(n.name) AS new FROM names_was w JOIN names n USING (letter, id)
-      WHERE w.name NOT IN ('', ${ambiguous})
-      GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name)`);
-};
+/** A row of a delta that says nothing of that may mean either. */
+const withStatus = (required: readonly string[], mode: Mode): readonly string[] =>
+  mode === 'delta' ? [...required, 'status'] : required;
 
 /** A line of a state, whatever version wrote it: one that compared rows had the keys of classes, users and line items. */
 const lineOfState = `from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "userName": "VARCHAR", "orgDefinedId": "VARCHAR", "roleId": "VARCHAR",
@@ -250,12 +216,6 @@ const load = ({ before, number }: Comparison): string => `
   DROP TABLE was_named; DROP TABLE was_now; DROP TABLE merged; DROP TABLE state;
 `;
 
-/** With what it is called by, or why that is not known. */
-const withName = (letter: 'c' | 'u', { of, as, file }: { of: string; as: string; file: string }): string =>
-  `(SELECT r.*, CASE WHEN n.problem IS NULL THEN n.name END AS ${as},
-      CASE WHEN n.id IS NULL THEN 'names no row of ${file}' ELSE n.problem END AS ${as}_problem
-    FROM ${of} r LEFT JOIN names n ON n.letter = '${letter}' AND n.id = r.${letter === 'c' ? 'class' : 'usr'})`;
-
 /** Whom a row that cannot be used may mean: nobody who is known, where neither of two ids is. */
 const whoOf = (where: 'class' | 'item'): string => {
   const isForeign = `a IS NULL AND b IS NULL AND is_id(${where}) AND is_id(usr)`;
@@ -268,39 +228,52 @@ const enrollmentColumns = {
 };
 
 /** Enrollments hold through their last day, by days of UTC. */
-const readEnrollments = async (context: Context): Promise<UnknownRoles> => {
-  const { comparison, modes } = context;
-  const { sets, droppedMs } = comparison;
+const readEnrollments = async (reading: Reading, users: Table | undefined): Promise<UnknownRoles> => {
+  const { comparison, given } = reading;
+  const { modes } = given;
+  const { sets, droppedMs, settings } = comparison;
   const day = new Date(droppedMs).toISOString().slice(0, 10);
-  const table = await open(context, 'enrollments', ['sourcedId', 'classSourcedId', 'userSourcedId', 'role']);
+  const needed = ['classSourcedId', 'userSourcedId', ...(modes.enrollments === 'delta' ? ['sourcedId'] : [])];
+  const table = await openFile(reading, 'enrollments', withStatus(needed, modes.enrollments));
   await sets.run(`CREATE TABLE enrolled_read (line BIGINT, id VARCHAR, class VARCHAR, usr VARCHAR, role VARCHAR, status VARCHAR,
-    begins VARCHAR, ends VARCHAR)`);
-  if (table)
+    begins VARCHAR, ends VARCHAR, begin_day VARCHAR, end_day VARCHAR)`);
+  if (table) {
+    // Where the file has no ids, those of class and user are one.
+    const id =
+      table.at('sourcedId') < 0
+        ? `left(sha256(concat_ws(chr(31), class, usr, role)), 40)`
+        : `coalesce(id, '')`;
     await sets.run(
-      `INSERT INTO enrolled_read SELECT line, coalesce(id, ''), coalesce(class, ''), coalesce(usr, ''), trimmed(role), trimmed(status),
-         trimmed(begins), trimmed(ends) FROM (${rowsOf(table, enrollmentColumns)})`,
+      `INSERT INTO enrolled_read
+         SELECT line, ${id}, coalesce(class, ''), coalesce(usr, ''), trimmed(role), word_in(status), begins, ends, day_of(begins), day_of(ends)
+         FROM (SELECT * REPLACE (trimmed(begins) AS begins, trimmed(ends) AS ends) FROM (${rowsOf(table, enrollmentColumns)}))`,
       [table.path],
     );
+  }
+  await addUserRoles(reading, { users, day });
+  const isWithin = `(coalesce(begins, '') = '' OR begins <= '${day}') AND (coalesce(ends, '') = '' OR ends >= '${day}')`;
   const named = (of: string): string =>
     withName('u', { of: withName('c', { of, as: 'a', file: 'classes.csv' }), as: 'b', file: 'users.csv' });
   await sets.run(`
     CREATE TABLE enrolled AS
-      SELECT r.* EXCLUDE (a_problem, b_problem), o.role_id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || left(sha256(concat_ws(chr(31), r.id, r.class, r.usr, r.role)), 20) END AS row,
+      SELECT r.* EXCLUDE (a_problem, b_problem, a_fate, b_fate, begin_day, end_day)
+          REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends), o.role_id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || left(sha256(concat_ws(chr(31), r.id, r.class, r.usr, r.role)), 20) END AS row,
         CASE WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is no id']
           WHEN NOT is_id(r.usr) THEN ['userSourcedId', 'is no id']
           WHEN NOT is_id(r.id) THEN ['sourcedId', 'is no id']
-          WHEN r.status = 'tobedeleted' THEN NULL
-          WHEN r.status NOT IN ('', 'active') THEN ['status', 'must be active or tobedeleted']
-          WHEN r.begins <> '' AND day_in(r.begins) IS NULL THEN ['beginDate', 'must be a day as in 2026-09-01']
-          WHEN r.ends <> '' AND day_in(r.ends) IS NULL THEN ['endDate', 'must be a day as in 2026-12-20']
-          WHEN a_problem IS NOT NULL THEN ['classSourcedId', a_problem]
-          WHEN b_problem IS NOT NULL THEN ['userSourcedId', b_problem]
-          WHEN o.role_id IS NULL THEN ['role', 'has no id in the settings'] END AS problem
+          WHEN is_gone(r.status) THEN NULL
+          WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
+          WHEN r.begins <> '' AND r.begin_day IS NULL THEN ${unread('beginDate', 'r.begins', { otherwise: 'must be a day as in 2026-09-01', settings })}
+          WHEN r.ends <> '' AND r.end_day IS NULL THEN ${unread('endDate', 'r.ends', { otherwise: 'must be a day as in 2026-12-20', settings })}
+          WHEN a_problem IS NOT NULL THEN ['classSourcedId', a_problem, a_fate]
+          WHEN b_problem IS NOT NULL THEN ['userSourcedId', b_problem, b_fate]
+          WHEN r.role = '' THEN ['role', CASE WHEN r.usr IN (SELECT usr FROM user_roles) THEN 'is empty, and roles.csv gives the user several'
+            ELSE 'is empty, and neither roles.csv nor users.csv gives the user one' END, 'withoutRole']
+          WHEN o.role_id IS NULL THEN ['role', 'has no id in the settings', 'unknownRole'] END AS problem
       FROM ${named('enrolled_read')} r LEFT JOIN roles o ON o.role = r.role;
     DROP TABLE enrolled_read;
     INSERT INTO refused (grp, row, a, b) SELECT 'enrollments', row, ${whoOf('class')} FROM enrolled WHERE problem IS NOT NULL;
-    INSERT INTO problems SELECT 'enrollments.csv', line, problem[1], problem[2] FROM enrolled
-      WHERE problem IS NOT NULL AND problem[2] <> 'has no id in the settings';
+    ${reportRows('enrollments.csv', 'enrolled')}
     -- What is not named by a delta stands as it was, and what cannot be read, too.
     CREATE TABLE enrolled_still AS
       SELECT r.*, o.role_id FROM ${named(
@@ -311,7 +284,7 @@ const readEnrollments = async (context: Context): Promise<UnknownRoles> => {
         } USING (id))`,
       )} r LEFT JOIN roles o ON o.role = r.role;
     CREATE TABLE enrolled_now AS
-      SELECT line, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled WHERE problem IS NULL AND status <> 'tobedeleted'
+      SELECT line, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled WHERE problem IS NULL AND NOT is_gone(status)
       ${modes.enrollments === 'bulk' ? '' : 'UNION ALL SELECT NULL, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled_still WHERE a IS NOT NULL AND b IS NOT NULL AND role_id IS NOT NULL'};
     ${
       modes.enrollments === 'bulk'
@@ -321,7 +294,7 @@ const readEnrollments = async (context: Context): Promise<UnknownRoles> => {
     }
     INSERT INTO claims BY NAME
       SELECT 'enrollments' AS grp, '2' AS kind, enrollment_key(a, b) AS key, a, b, role_id AS value, id AS row, line
-      FROM enrolled_now WHERE (coalesce(begins, '') = '' OR begins <= '${day}') AND (coalesce(ends, '') = '' OR ends >= '${day}');
+      FROM enrolled_now WHERE ${isWithin};
     ${
       modes.enrollments === 'bulk'
         ? ''
@@ -334,7 +307,7 @@ const readEnrollments = async (context: Context): Promise<UnknownRoles> => {
     DELETE FROM enrolled_still WHERE ends <> '' AND ends < '${day}'`);
   const unknown: UnknownRoles = new Map();
   for await (const batch of sets.rows<[string, number]>(
-    `SELECT role, count(*) FROM enrolled WHERE problem[2] = 'has no id in the settings' GROUP BY role ORDER BY min(line)`,
+    `SELECT role, count(*) FROM enrolled WHERE problem[3] = 'unknownRole' GROUP BY role ORDER BY min(line)`,
   ))
     for (const [role, rows] of batch) {
       const told = unknown.size < maxUnknownRoles ? JSON.stringify(role.slice(0, 50)) : 'and others';
@@ -344,6 +317,12 @@ const readEnrollments = async (context: Context): Promise<UnknownRoles> => {
     const problem = `the role ${role} has no id in the settings of snapshots: ${rows} rows were refused`;
     await sets.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
   }
+  await countRows(
+    comparison,
+    'enrollments.csv',
+    `SELECT CASE WHEN problem IS NOT NULL THEN ${fateOfProblem} WHEN is_gone(status) THEN fate_of_gone(status) ELSE 'outsideDates' END AS fate,
+       count(*) FROM enrolled WHERE problem IS NOT NULL OR is_gone(status) OR NOT (${isWithin}) GROUP BY fate`,
+  );
   await sets.run('DROP TABLE enrolled');
   return unknown;
 };
@@ -364,20 +343,17 @@ const resultColumns = {
 /** Of OneRoster. Only a score that is fully graded is sent. */
 const scoreStatuses = ['exempt', 'fully graded', 'not submitted', 'partially graded', 'submitted'];
 
-const readResults = async (context: Context): Promise<void> => {
-  const { comparison, modes } = context;
-  const { sets } = comparison;
-  const table = await open(context, 'results', [
-    'lineItemSourcedId',
-    'studentSourcedId',
-    'scoreStatus',
-    'score',
-  ]);
+const readResults = async (reading: Reading): Promise<void> => {
+  const { comparison, given } = reading;
+  const { modes } = given;
+  const { sets, settings } = comparison;
+  const needed = ['lineItemSourcedId', 'studentSourcedId', 'scoreStatus'];
+  const table = await openFile(reading, 'results', withStatus(needed, modes.results));
   await sets.run(`CREATE TABLE results_read (line BIGINT, item VARCHAR, usr VARCHAR, status VARCHAR, graded VARCHAR, score VARCHAR,
     words VARCHAR, comments VARCHAR, changed VARCHAR)`);
   if (table)
     await sets.run(
-      `INSERT INTO results_read SELECT line, coalesce(item, ''), coalesce(usr, ''), trimmed(status), lower(trimmed(graded)),
+      `INSERT INTO results_read SELECT line, coalesce(item, ''), coalesce(usr, ''), word_in(status), word_in(graded),
          trimmed(score), coalesce(words, ''), coalesce(comments, ''), trimmed(changed) FROM (${rowsOf(table, resultColumns)})`,
       [table.path],
     );
@@ -385,20 +361,21 @@ const readResults = async (context: Context): Promise<void> => {
   await sets.run(`
     CREATE TABLE results AS
       SELECT line, item, usr, status, graded, row, object AS a, b, at_ms, problem,
-        CASE WHEN problem IS NULL AND status <> 'tobedeleted' AND graded = 'fully graded' THEN
+        CASE WHEN problem IS NULL AND NOT is_gone(status) AND graded = 'fully graded' THEN
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
-      FROM (SELECT r.*, i.object, instant_in(r.changed) AS at_ms, number_in(r.score) AS points,
+      FROM (SELECT r.*, i.object, time_of(r.changed) AS at_ms, number_in(r.score) AS points,
           CASE WHEN is_id(r.item) AND is_id(r.usr) THEN r.item || chr(31) || r.usr
             ELSE '#' || left(sha256(concat_ws(chr(31), r.item, r.usr, r.score)), 20) END AS row,
           CASE WHEN NOT is_id(r.item) THEN ['lineItemSourcedId', 'is no id']
             WHEN NOT is_id(r.usr) THEN ['studentSourcedId', 'is no id']
-            WHEN r.status = 'tobedeleted' THEN NULL
-            WHEN r.status NOT IN ('', 'active') THEN ['status', 'must be active or tobedeleted']
+            WHEN is_gone(r.status) THEN NULL
+            WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
             WHEN r.graded NOT IN (${texts}) THEN ['scoreStatus', 'must be one of ${scoreStatuses.join(', ')}']
             WHEN r.graded <> 'fully graded' THEN NULL
-            WHEN r.changed <> '' AND instant_in(r.changed) IS NULL THEN ['dateLastModified', 'must be a time as in 2026-01-31T09:30:00Z']
-            WHEN i.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used']
-            WHEN b_problem IS NOT NULL THEN ['studentSourcedId', b_problem]
+            WHEN r.changed <> '' AND day_of(r.changed) IS NULL
+              THEN ${unread('dateLastModified', 'r.changed', { otherwise: 'must be a time as in 2026-01-31T09:30:00Z', settings })}
+            WHEN i.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used', 'notInPackage']
+            WHEN b_problem IS NOT NULL THEN ['studentSourcedId', b_problem, b_fate]
             WHEN number_in(r.score) IS NULL AND r.score <> '' THEN ['score', 'must be a number as in 100 or 7.5']
             WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and so is textScore']
             WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'holds control characters']
@@ -406,14 +383,20 @@ const readResults = async (context: Context): Promise<void> => {
         FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item);
     DROP TABLE results_read;
     INSERT INTO refused (grp, row, a, b) SELECT 'results', row, ${whoOf('item')} FROM results WHERE problem IS NOT NULL;
-    INSERT INTO problems SELECT 'results.csv', line, problem[1], problem[2] FROM results WHERE problem IS NOT NULL;
+    ${reportRows('results.csv', 'results')}
     INSERT INTO pending
       SELECT coalesce(k.key, grade_key(r.a, r.b)), r.row FROM results r LEFT JOIN backs k ON k.grp = 'results' AND k.row = r.row
-      WHERE r.problem IS NULL AND r.status <> 'tobedeleted' AND r.graded <> 'fully graded';
+      WHERE r.problem IS NULL AND NOT is_gone(r.status) AND r.graded <> 'fully graded';
     INSERT INTO claims BY NAME
       SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, line FROM results WHERE value IS NOT NULL;
     -- Beside a score that is fully graded, that one counts.
     INSERT INTO held SELECT p.key FROM pending p ANTI JOIN claims c ON c.key = p.key WHERE p.key IS NOT NULL`);
+  await countRows(
+    comparison,
+    'results.csv',
+    `SELECT CASE WHEN problem IS NOT NULL THEN ${fateOfProblem} WHEN is_gone(status) THEN fate_of_gone(status) ELSE 'notGraded' END AS fate,
+       count(*) FROM results WHERE value IS NULL GROUP BY fate`,
+  );
   if (modes.results === 'bulk') {
     await sets.run('DROP TABLE results');
     return;

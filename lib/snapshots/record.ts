@@ -49,6 +49,30 @@ const counts = z.object({
 });
 export type Counts = z.output<typeof counts>;
 
+/** What may become of a row of a file, in the order in which it is told. */
+export const rowFates = [
+  /** What it wants is new, or other than what was accepted. */
+  'sent',
+  'unchanged',
+  /** It says what something is called, or which role somebody has. */
+  'read',
+  'outsideDates',
+  'notActive',
+  'deleted',
+  'notGraded',
+  'unknownRole',
+  'withoutRole',
+  'notInPackage',
+  'withoutName',
+  'withoutMaximum',
+  'twoReadings',
+  'refused',
+] as const;
+export type RowFate = (typeof rowFates)[number];
+/** How many rows of a file became what; together they are all of its rows. */
+const rowCounts = z.partialRecord(z.enum(rowFates), counted);
+export type RowCounts = z.output<typeof rowCounts>;
+
 /** What a person answers to a snapshot that waits; as JSON it is the result of its callback. */
 export const decision = z.object({
   by: z.string(),
@@ -79,6 +103,8 @@ export const snapshotRecord = z.object({
   counts,
   /** By kind: `lineItems`, `enrollments`, `results`, or a function's name where a mapping made them. */
   byKind: z.record(z.string(), counts),
+  /** By file, of a zip. */
+  rows: z.record(z.string(), rowCounts).optional(),
   /** Why it waits or failed, in plain English. */
   why: z.string().optional(),
   /** Both in per cent of what was accepted before. */

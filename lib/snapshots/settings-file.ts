@@ -1,22 +1,36 @@
 import * as z from 'zod';
 import { platformId } from '../message.ts';
+import { namePartsIn } from './template.ts';
 
 /** What a university says about its exports: `snapshot-settings.json` in the bucket. */
 export const settingsKey = 'snapshot-settings.json';
 
+/** A column, or a template over columns. */
+const name = z
+  .string()
+  .min(1)
+  .max(500)
+  .refine((text) => namePartsIn(text) !== undefined, {
+    error: 'must be a column, or a template such as {course.courseCode}-{term.title}',
+  });
+
 export const snapshotSettings = z.strictObject({
-  /** The column of classes.csv that has the codes of the platform’s org units. */
-  orgUnitCode: z.string().min(1).default('classCode'),
+  /** The codes of the platform’s org units: a column of classes.csv, or a template over those of the class, its course, term and school. */
+  orgUnitCode: name.default('classCode'),
   user: z
     .strictObject({
       /** By which of the platform’s names users are known. */
       field: z.enum(['userName', 'orgDefinedId']),
-      /** The column of users.csv that has it. */
-      column: z.string().min(1),
+      /** The column of users.csv that has it, or a template over those of the user and the user’s school. */
+      column: name,
     })
     .default({ field: 'userName', column: 'username' }),
   /** The platform’s ids of roles, by the words of enrollments.csv. */
   roles: z.record(z.string(), platformId).default({}),
+  /** Which number comes first in a date such as 1/05/2023. Without it, such a date is not read. */
+  dateOrder: z.enum(['day-month-year', 'month-day-year']).optional(),
+  /** The maximum of line items that have none. Without it, they are not sent. */
+  resultValueMax: z.number().positive().optional(),
   /**
    * To which functions an import may send: a mapping may name no other. Whoever drops a file acts with their rights, without
    * approval, so those that sign as a learner or change secrets are not among them by default.

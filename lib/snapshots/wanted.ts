@@ -96,6 +96,7 @@ const claimsAgree = `
   CREATE TABLE disputed_rows AS
     SELECT c.grp, count(*) AS rows FROM claims c JOIN disputed USING (key) WHERE c.line IS NOT NULL GROUP BY c.grp;
   INSERT INTO held SELECT key FROM disputed;
+  CREATE TABLE several_rows AS SELECT key, count(c.line) AS rows FROM claims c SEMI JOIN several USING (key) GROUP BY key;
   -- Others that claim what was accepted are known again, too.
   CREATE TABLE more_backs AS
     SELECT c.grp, c.row, c.key FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key);
@@ -199,6 +200,7 @@ const marginMs = 2 * dayMs;
 const refuseUnfit = `
   INSERT INTO problems SELECT k.file, d.line, coalesce(u.col, k.col), u.problem
     FROM unfit u JOIN draft d USING (key) JOIN kinds k USING (kind);
+  CREATE TABLE unfit_lines AS SELECT d.grp, d.key, d.line, d.told FROM draft d SEMI JOIN unfit USING (key);
   CREATE TABLE unfit_rows AS SELECT d.grp, count(DISTINCT key) AS rows FROM unfit JOIN draft d USING (key) GROUP BY d.grp;
   DELETE FROM draft WHERE key IN (SELECT key FROM unfit);
   INSERT INTO draft BY NAME

@@ -3,6 +3,7 @@ import type { Decided } from '../snapshots/desk/decide.ts';
 import type { SnapshotDiff } from '../snapshots/desk/diff.ts';
 import type { RefusedRow, ShownSnapshot } from '../snapshots/desk/read.ts';
 import type { SnapshotRecord } from '../snapshots/record.ts';
+import { rowsTold } from '../snapshots/rows.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import { type Note, noteIf, type Tone } from './notes.ts';
 
@@ -49,16 +50,25 @@ const changeNotes = ({
   ),
 ];
 
+/** What became of rows, unless all of them are as they are wanted. */
+const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>): Note[] => {
+  const fates = Object.values(snapshot.rows ?? {}).flatMap((counts) => Object.keys(counts));
+  const isPlain = fates.every((fate) => fate === 'sent' || fate === 'unchanged' || fate === 'read');
+  if (snapshot.rows === undefined || (isPlain && snapshot.of > 0)) return [];
+  return rowsTold(snapshot, plain).map((text): Note => ({ tone: 'plain', text }));
+};
+
 export const diffTitle = ({ against, of }: SnapshotDiff): string =>
   `${countOf(of, 'message')} would be sent, compared with ${against ?? 'nothing: no snapshot was accepted yet'}`;
 
-export const diffNotes = ({ reasons, removals, lostColumns }: SnapshotDiff): Note[] => [
+export const diffNotes = ({ reasons, removals, lostColumns, ...diff }: SnapshotDiff): Note[] => [
   ...noteIf(
     reasons.length > 0,
     'warn',
     `Nothing would be sent before a person approves it: ${reasons.map(plain).join('; ')}.`,
   ),
   ...changeNotes({ removals, lostColumns }),
+  ...rowNotes(diff),
 ];
 
 /** What a person must know of it before all else. */
@@ -68,8 +78,10 @@ export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
   return [
     ...noteIf(why !== undefined, snapshotTone(snapshot), plain(why ?? '')),
     ...changeNotes({ removals, lostColumns }),
+    ...rowNotes(snapshot),
+    // Other records tell it beside the rows.
     ...noteIf(
-      roles.length > 0,
+      roles.length > 0 && snapshot.rows === undefined,
       'warn',
       `Roles that snapshot-settings.json gives no id of the platform, so that their rows were refused: ${roles.join(', ')}.`,
     ),

@@ -14,7 +14,10 @@ import { createSnapshotStore, type SnapshotStore } from '../store.ts';
 import { firstRows, type RefusedRow } from './read.ts';
 
 /** What a file would change, were it dropped now. */
-export type SnapshotDiff = Pick<SnapshotRecord, 'counts' | 'byKind' | 'of' | 'removals' | 'lostColumns'> & {
+export type SnapshotDiff = Pick<
+  SnapshotRecord,
+  'counts' | 'byKind' | 'of' | 'removals' | 'lostColumns' | 'rows' | 'unknownRoles'
+> & {
   /** The one that was accepted last; undefined: there is none. */
   against: string | undefined;
   /** Why nothing would be sent before a person agrees. */
@@ -74,9 +77,10 @@ export const diffSnapshot = async (
   const record = records.at(-1);
   if (examined.is === 'over' || record === undefined)
     throw new RefusedError(`${file} cannot be compared: ${'message' in examined ? examined.message : ''}.`);
-  const { counts, byKind, of, removals, lostColumns } = record;
+  const { counts, byKind, of, removals, lostColumns, rows, unknownRoles } = record;
   return {
     ...{ counts, byKind, of, against: examined.against, reasons: examined.reasons, refusedRows },
     ...{ ...(removals && { removals }), ...(lostColumns && { lostColumns }) },
+    ...{ ...(rows && { rows }), ...(unknownRoles && { unknownRoles }) },
   };
 };

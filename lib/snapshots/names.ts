@@ -1,0 +1,202 @@
+import type { FurtherName } from './manifest.ts';
+import { openFile, type Reading } from './reading.ts';
+import { addRows, countRows } from './rows.ts';
+import { rowsOf, type Table } from './table.ts';
+import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
+import { UnusableSnapshot } from './unusable.ts';
+
+/** Of one id with two names, none is known: no name holds this. */
+const ambiguous = 'chr(127)';
+
+type Named = {
+  name: 'classes' | 'users';
+  letter: 'c' | 'u';
+  /** As the settings give it. */
+  setting: string;
+  /** Where they do. */
+  key: string;
+  parts: NamePart[];
+};
+
+/** What classes and users are called on the platform, or why that is not known: the tables `names` and `renamed`. */
+export const readNames = async (reading: Reading): Promise<{ users: Table | undefined }> => {
+  const { comparison, given } = reading;
+  const { sets, settings } = comparison;
+  const { orgUnitCode, user } = settings;
+  await sets.run(`
+    INSERT INTO names_was SELECT key[1], key[3:], json ->> 0, CAST(json ->> 1 AS BIGINT)
+      FROM (SELECT key, CAST(json AS JSON) AS json FROM state WHERE kind = '0')`);
+  const classes: Named = {
+    ...{ name: 'classes', letter: 'c', setting: orgUnitCode, parts: namePartsIn(orgUnitCode) ?? [] },
+    key: '"orgUnitCode": "sourcedId"',
+  };
+  const users: Named = {
+    ...{ name: 'users', letter: 'u', setting: user.column, parts: namePartsIn(user.column) ?? [] },
+    key: `"user": { "field": "${user.field}", "column": "sourcedId" }`,
+  };
+  const tables: Partial<Record<Named['name'], Table>> = {};
+  for (const named of [classes, users]) {
+    const { name, letter } = named;
+    const table = await openFile(reading, name, ['sourcedId']);
+    await sets.run(
+      `CREATE OR REPLACE TABLE named (line BIGINT, id VARCHAR, name VARCHAR, status VARCHAR, col VARCHAR, problem VARCHAR)`,
+    );
+    if (table) await addNamed(table, named, reading);
+    if (table) tables[name] = table;
+    await sets.run(`
+      INSERT INTO problems SELECT '${name}.csv', line, col, problem FROM named WHERE problem IS NOT NULL;
+      INSERT INTO refused (grp, row, a, b) SELECT '${name}', CAST(line AS VARCHAR), NULL, NULL FROM named WHERE problem IS NOT NULL;
+      INSERT INTO names_now
+        SELECT '${letter}', id, CASE WHEN min(name) <> max(name) THEN ${ambiguous} ELSE min(name) END,
+          max(CASE WHEN is_gone(status) THEN 0 ELSE 1 END)
+        FROM named WHERE problem IS NULL GROUP BY id;
+      ${given.modes[name] === 'bulk' ? '' : `INSERT INTO names_now SELECT w.* FROM names_was w ANTI JOIN named n USING (id) WHERE w.letter = '${letter}';`}`);
+    if (table)
+      await countRows(
+        comparison,
+        `${name}.csv`,
+        `SELECT CASE WHEN problem IS NOT NULL THEN 'refused' WHEN is_gone(status) THEN fate_of_gone(status)
+           WHEN name = '' THEN 'withoutName' ELSE 'read' END AS fate, count(*) FROM named GROUP BY fate`,
+      );
+  }
+  const problemOf = ({ letter, name }: Named, first: number): string => `
+    WHEN n.letter = '${letter}' AND n.name = '' THEN $${first}
+    WHEN n.letter = '${letter}' AND n.name = ${ambiguous} THEN 'two rows of ${name}.csv have this sourcedId'
+    WHEN n.letter = '${letter}' AND s.name IS NOT NULL THEN 'two rows of ${name}.csv have the ' || $${first + 1} || ' of this one'`;
+  await sets.run(
+    `CREATE TABLE names AS
+       SELECT n.letter, n.id, n.name, CASE ${problemOf(classes, 1)} ${problemOf(users, 3)} END AS problem,
+         CASE WHEN n.name = '' THEN 'withoutName' END AS fate
+       FROM names_now n LEFT JOIN (
+         SELECT letter, name FROM names_now WHERE active = 1 AND name NOT IN ('', ${ambiguous}) GROUP BY letter, name HAVING count(*) > 1
+       ) s USING (letter, name)`,
+    [namelessText(classes), classes.setting, namelessText(users), users.setting],
+  );
+  await sets.run(`
+    CREATE TABLE renamed AS
+      SELECT w.letter, w.name AS old, min(n.name) AS new FROM names_was w JOIN names n USING (letter, id)
+      WHERE w.name NOT IN ('', ${ambiguous})
+      GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name)`);
+  return { users: tables.users };
+};
+
+const helpOf = ({ key }: Named): string => `to take another column, give ${key} in snapshot-settings.json`;
+
+const namelessText = (named: Named): string =>
+  named.parts.length === 1
+    ? `its row of ${named.name}.csv has no ${named.setting}; ${helpOf(named)}`
+    : `its row of ${named.name}.csv has no name by ${named.setting}, as a part is empty, is not in the package, or has two values; ${helpOf(named)}`;
+
+/** With what it is called by, or why that is not known. */
+export const withName = (
+  letter: 'c' | 'u',
+  { of, as, file }: { of: string; as: string; file: string },
+): string =>
+  `(SELECT r.*, CASE WHEN n.problem IS NULL THEN n.name END AS ${as},
+      CASE WHEN n.id IS NULL THEN 'names no row of ${file}' ELSE n.problem END AS ${as}_problem,
+      CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS ${as}_fate
+    FROM ${of} r LEFT JOIN names n ON n.letter = '${letter}' AND n.id = r.${letter === 'c' ? 'class' : 'usr'})`;
+
+/** In the names of versions 1.0 to 1.2, and of what Microsoft’s School Data Sync takes. */
+const links: Record<LinkedRow, { file: FurtherName; columns: readonly string[] }> = {
+  course: { file: 'courses', columns: ['courseSourcedId'] },
+  term: { file: 'academicSessions', columns: ['termSourcedIds', 'termSourcedId', 'sessionSourcedIds'] },
+  school: {
+    file: 'orgs',
+    columns: ['schoolSourcedId', 'primaryOrgSourcedId', 'orgSourcedIds', 'orgSourcedId'],
+  },
+};
+
+const addNamed = async (table: Table, named: Named, reading: Reading): Promise<void> => {
+  const { name, parts, setting } = named;
+  const { sets } = reading.comparison;
+  const own: Record<string, string> = {};
+  for (const [place, part] of parts.entries())
+    if ('of' in part && part.of === 'itself') {
+      if (table.at(part.column) < 0)
+        throw new UnusableSnapshot(
+          `${name}.csv lacks the column ${part.column} in its header; ${helpOf(named)}`,
+        );
+      own[`v${place}`] = part.column;
+    }
+  const linked = await addLinked(table, named, reading);
+  const joins = linked.map(
+    (place) => `LEFT JOIN linked_names l${place} ON l${place}.line = r.line AND l${place}.place = ${place}`,
+  );
+  const texts: string[] = [];
+  const cells: string[] = [];
+  const pieces = parts.map((part, place) => {
+    if ('text' in part) return `$${texts.push(part.text) + 2}`;
+    const cell = part.of === 'itself' ? `trimmed(r.v${place})` : `coalesce(l${place}.value, '')`;
+    cells.push(cell);
+    return cell;
+  });
+  // Of a name with an empty part, another may be short of the same.
+  const whole =
+    pieces.length === 1
+      ? pieces[0]
+      : `CASE WHEN ${cells.map((cell) => `${cell} = ''`).join(' OR ')} THEN '' ELSE ${pieces.join(' || ')} END`;
+  await sets.run(
+    `INSERT INTO named SELECT line, id, name, status, CASE WHEN NOT is_id(id) THEN 'sourcedId' ELSE $2 END,
+       CASE WHEN NOT is_id(id) THEN 'is no id: empty, too long, or with control characters'
+         WHEN has_control(name) OR length(name) > 255 THEN 'is no name: too long, or with control characters' END
+     FROM (SELECT r.line, r.id, word_in(r.status) AS status, ${whole} AS name
+       FROM (${rowsOf(table, { id: 'sourcedId', status: 'status', ...own })}) r ${joins.join(' ')})`,
+    [table.path, setting, ...texts],
+  );
+};
+
+/** Reads the parts of names that other files have, into the table `linked_names`. Answers the places of those parts. */
+const addLinked = async (
+  table: Table,
+  { name, parts, setting }: Named,
+  reading: Reading,
+): Promise<number[]> => {
+  const { comparison, given } = reading;
+  const { sets } = comparison;
+  const places: number[] = [];
+  for (const row of linkedRows) {
+    const wanted = parts.flatMap((part, place) =>
+      'of' in part && part.of === row ? { column: part.column, place } : [],
+    );
+    if (wanted.length === 0) continue;
+    const { file, columns } = links[row];
+    const link = columns.find((column) => table.at(column) >= 0);
+    const told = `${setting} in snapshot-settings.json`;
+    if (link === undefined)
+      throw new UnusableSnapshot(
+        `${name}.csv lacks the column ${columns[0]}, by which ${told} finds a ${row}`,
+      );
+    if (given.modes[file] !== 'bulk')
+      throw new UnusableSnapshot(
+        `${told} needs ${file}.csv with all its rows beside ${name}.csv, and the package has ${given.modes[file] === 'delta' ? 'a delta of it' : 'none'}: drop an export that has it as bulk`,
+      );
+    const others = await given.read(file, ['sourcedId', ...wanted.map(({ column }) => column)]);
+    if (comparison.rows[`${file}.csv`] === undefined) {
+      addRows(comparison, `${file}.csv`, { fate: 'refused', count: others.damaged.length });
+      addRows(comparison, `${file}.csv`, { fate: 'read', count: others.rows - others.damaged.length });
+    }
+    // Several schools of a user, or terms of a class, make a name where they have the same value.
+    const ids = /s$/.test(link) ? `string_split(coalesce(ids, ''), ',')` : `[coalesce(ids, '')]`;
+    if (places.length === 0)
+      await sets.run('CREATE OR REPLACE TABLE linked_names (line BIGINT, place BIGINT, value VARCHAR)');
+    for (const { column, place } of wanted) {
+      places.push(place);
+      await sets.run(
+        `CREATE OR REPLACE TABLE linked AS
+           SELECT id, CASE WHEN min(value) = max(value) THEN min(value) ELSE '' END AS value
+           FROM (SELECT trimmed(id) AS id, trimmed(value) AS value FROM (${rowsOf(others, { id: 'sourcedId', value: column })})) GROUP BY id`,
+        [others.path],
+      );
+      await sets.run(
+        `INSERT INTO linked_names
+           SELECT line, ${place}, CASE WHEN min(value) = max(value) THEN min(value) ELSE '' END
+           FROM (SELECT line, coalesce(l.value, '') AS value
+             FROM (SELECT line, trimmed(unnest(${ids})) AS id FROM (${rowsOf(table, { ids: link })})) LEFT JOIN linked l USING (id))
+           GROUP BY line`,
+        [table.path],
+      );
+    }
+  }
+  return places;
+};

@@ -1,0 +1,55 @@
+import type { Reading } from './reading.ts';
+import { addRows } from './rows.ts';
+import { rowsOf, type Table } from './table.ts';
+
+const roleColumns = {
+  ...{
+    usr: 'userSourcedId',
+    role: 'role',
+    type: 'roleType',
+    status: 'status',
+    begins: 'beginDate',
+    ends: 'endDate',
+  },
+  // Of School Data Sync.
+  prime: 'isPrimary',
+};
+
+/**
+ * Gives the enrollments that have no role that of their user: the one of roles.csv, where a primary one comes first, or without such
+ * a file that of users.csv. `user_roles`: who has any.
+ */
+export const addUserRoles = async (
+  { given, comparison }: Reading,
+  { users, day }: { users: Table | undefined; day: string },
+): Promise<void> => {
+  const { sets } = comparison;
+  await sets.run('CREATE TABLE user_roles (usr VARCHAR, role VARCHAR)');
+  const [missing = 0] =
+    (await sets.row<[number]>(`SELECT count(*) FROM enrolled_read WHERE role = ''`)) ?? [];
+  if (missing === 0) return;
+  if (given.modes.roles !== 'absent') {
+    const roles = await given.read('roles', ['userSourcedId', 'role']);
+    addRows(comparison, 'roles.csv', { fate: 'refused', count: roles.damaged.length });
+    addRows(comparison, 'roles.csv', { fate: 'read', count: roles.rows - roles.damaged.length });
+    await sets.run(
+      `INSERT INTO user_roles
+         SELECT usr, CASE WHEN count(DISTINCT role) FILTER (is_prime) = 1 THEN min(role) FILTER (is_prime)
+             WHEN count(DISTINCT role) = 1 THEN min(role) END
+         FROM (SELECT usr, trimmed(role) AS role, word_in(type) = 'primary' OR word_in(prime) = 'true' AS is_prime
+           FROM (${rowsOf(roles, roleColumns)})
+           WHERE NOT is_gone(word_in(status)) AND trimmed(role) <> ''
+             AND coalesce(day_of(trimmed(begins)), '') <= '${day}' AND coalesce(day_of(trimmed(ends)), '9') >= '${day}')
+         GROUP BY usr`,
+      [roles.path],
+    );
+  } else if (users && users.at('role') >= 0)
+    await sets.run(
+      `INSERT INTO user_roles SELECT id, CASE WHEN count(DISTINCT role) = 1 THEN min(role) END
+         FROM (SELECT id, trimmed(role) AS role FROM (${rowsOf(users, { id: 'sourcedId', role: 'role' })})) WHERE role <> '' GROUP BY id`,
+      [users.path],
+    );
+  await sets.run(`
+    UPDATE enrolled_read SET role = u.role FROM user_roles u
+      WHERE enrolled_read.role = '' AND u.usr = enrolled_read.usr AND u.role IS NOT NULL`);
+};

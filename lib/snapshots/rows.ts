@@ -1,0 +1,116 @@
+import type { Comparison } from './comparison.ts';
+import { type FileName, fileNames } from './manifest.ts';
+import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from './record.ts';
+
+export const addRows = (
+  { rows }: Comparison,
+  file: string,
+  { fate, count }: { fate: RowFate; count: number },
+): void => {
+  const counts = rows[file] ?? {};
+  rows[file] = counts;
+  if (count > 0) counts[fate] = (counts[fate] ?? 0) + count;
+};
+
+/** Counts rows of a file by a statement that gives what became of them, and of how many. */
+export const countRows = async (comparison: Comparison, file: string, statement: string): Promise<void> => {
+  for await (const batch of comparison.sets.rows<[RowFate, number]>(statement))
+    for (const [fate, count] of batch) addRows(comparison, file, { fate, count });
+};
+
+/** What became of the rows that claim something, once that was compared. */
+export const countClaims = async (comparison: Comparison): Promise<void> => {
+  const rows = 'coalesce(s.rows, CASE WHEN d.line IS NULL THEN 0 ELSE 1 END)';
+  const statement = `
+    SELECT grp, fate, CAST(sum(rows) AS BIGINT) FROM (
+      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN d.change IN ('created', 'updated') THEN 'sent'
+          ELSE 'unchanged' END AS fate, ${rows} AS rows
+        FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) WHERE d.told
+      UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
+      UNION ALL SELECT grp, 'refused', rows FROM disputed_rows)
+    GROUP BY grp, fate`;
+  for await (const batch of comparison.sets.rows<[FileName, RowFate, number]>(statement))
+    for (const [grp, fate, count] of batch) addRows(comparison, `${grp}.csv`, { fate, count });
+};
+
+/** Rows that all have the same problem, which one setting ends: they are told in one line. */
+const toldOnce: readonly RowFate[] = ['withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings'];
+
+/**
+ * Reports the problems of a table's rows: `problem` is a list of the column, the words, and what becomes of the row, if that is not
+ * `refused`. Those with an unknown role are told with the roles.
+ */
+export const reportRows = (file: string, table: string): string => {
+  const once = `coalesce(problem[3], '') IN (${toldOnce.map((fate) => `'${fate}'`).join(', ')})`;
+  return `
+    INSERT INTO problems SELECT '${file}', line, problem[1], problem[2] FROM ${table}
+      WHERE problem IS NOT NULL AND NOT ${once} AND coalesce(problem[3], '') <> 'unknownRole';
+    INSERT INTO problems
+      SELECT '${file}', NULL, problem[1], problem[2] || ' (' || count(*) || CASE WHEN count(*) = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || min(line) || ')'
+      FROM ${table} WHERE problem IS NOT NULL AND ${once} GROUP BY problem[1], problem[2];`;
+};
+
+/** What became of a row that has a problem. */
+export const fateOfProblem = `coalesce(problem[3], 'refused')`;
+
+const words: Record<RowFate, string> = {
+  sent: 'sent',
+  unchanged: 'unchanged',
+  read: 'read',
+  outsideDates: 'outside their dates',
+  notActive: 'not active',
+  deleted: 'marked as deleted',
+  notGraded: 'not fully graded',
+  unknownRole: 'with a role that the settings do not name',
+  withoutRole: 'without a role',
+  notInPackage: 'whose class, user or line item is not in the package',
+  withoutName: 'whose class or user has no name for the platform',
+  withoutMaximum: 'without a maximum',
+  twoReadings: 'with a date that can be read in two ways',
+  refused: 'refused',
+};
+
+/** What helps; of others, nothing is to be done. */
+const steps: Partial<Record<RowFate, string>> = {
+  outsideDates:
+    'An enrollment is sent in the first export from its beginDate on, and removed after its endDate.',
+  notGraded: 'A result is sent when its scoreStatus is “fully graded”.',
+  unknownRole: 'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
+  withoutRole: 'Export the column role of enrollments.csv, or roles.csv.',
+  notInPackage: 'Export all classes, users and line items that other files name.',
+  withoutName:
+    'Fill that column, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
+  withoutMaximum: 'Fill resultValueMax, or give "resultValueMax" in snapshot-settings.json.',
+  twoReadings: 'Give "dateOrder" in snapshot-settings.json.',
+  refused: 'The report names the rows, and why.',
+};
+
+type Account = Pick<SnapshotRecord, 'rows' | 'unknownRoles'>;
+
+const fatesIn = (counts: RowCounts): (readonly [RowFate, number])[] =>
+  rowFates.flatMap((fate) => {
+    const count = counts[fate] ?? 0;
+    return count > 0 ? [[fate, count] as const] : [];
+  });
+
+/** What became of each file's rows, a file a sentence, and then what can be done. `plain` makes what a file says fit to be shown. */
+export const rowsTold = (
+  { rows = {}, unknownRoles = [] }: Account,
+  plain: (text: string) => string = (text) => text,
+): string[] => {
+  const roles = unknownRoles.map(([role, count]) => `${plain(role)} ${count}`).join(', ');
+  const files = Object.entries(rows).map(([file, counts]) => {
+    const fates = fatesIn(counts).map(
+      ([fate, count]) =>
+        `${count} ${words[fate]}${fate === 'unknownRole' && roles !== '' ? ` (${roles})` : ''}`,
+    );
+    return `${file}: ${fates.length === 0 ? 'no row' : fates.join(', ')}.`;
+  });
+  const absent = fileNames.filter((name) => rows[`${name}.csv`] === undefined).map((name) => `${name}.csv`);
+  const all = new Set(Object.values(rows).flatMap((counts) => fatesIn(counts).map(([fate]) => fate)));
+  return [
+    ...files,
+    ...(absent.length > 0 && files.length > 0 ? [`Not in the package: ${absent.join(', ')}.`] : []),
+    ...rowFates.flatMap((fate) => (all.has(fate) ? (steps[fate] ?? []) : [])),
+  ];
+};
