@@ -101,9 +101,12 @@ const timeOfDay = '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}:?[0-9]{2})?)?';
 
 const dayInOrder = (order: NonNullable<SnapshotSettings['dateOrder']>): string => {
   const number = (place: number): string =>
-    `lpad(regexp_extract(x, '^([0-9]+)[./-]([0-9]+)[./-]([0-9]{4})', ${place}), 2, '0')`;
+    `regexp_extract(x, '^([0-9]+)[./-]([0-9]+)[./-]([0-9]{4})', ${place})`;
   const [day, month] = order === 'day-month-year' ? [1, 2] : [2, 1];
-  return `CAST(TRY_CAST(${number(3)} || '-' || ${number(month)} || '-' || ${number(day)} AS DATE) AS VARCHAR)`;
+  const text = [number(3), ...[month, day].map((place) => `lpad(${number(place)}, 2, '0')`)].join(
+    ` || '-' || `,
+  );
+  return `CAST(TRY_CAST(${text} AS DATE) AS VARCHAR)`;
 };
 
 const badStatus = `['status', 'must be active, inactive or tobedeleted']`;
@@ -114,7 +117,7 @@ const unread = (
   value: string,
   { otherwise, settings }: { otherwise: string; settings: SnapshotSettings },
 ): string => `
-  CASE WHEN ${settings.dateOrder === undefined} AND can_be_two_days(${value}) THEN ['${column}', 'is written as in 1/05/2023, which can be two days: give "dateOrder": "day-month-year" or "month-day-year" in snapshot-settings.json', 'twoReadings']
+  CASE WHEN ${settings.dateOrder === undefined} AND can_be_two_days(${value}) THEN ['${column}', 'is written as in 1/05/2023, where day or month may come first: give "dateOrder": "day-month-year" or "month-day-year" in snapshot-settings.json', 'twoReadings']
     ELSE ['${column}', '${otherwise}'] END`;
 
 const gradeData = (withoutComments: string): string => `

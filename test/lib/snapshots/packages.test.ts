@@ -1,0 +1,432 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { rowsTold } from '../../../lib/snapshots/rows.ts';
+import { type Random, randomFrom } from '../../fuzz/random.ts';
+import { seed } from '../../seed.ts';
+import { removeTemporaryFolders } from '../../temporary-folder.ts';
+import {
+  columnsOf,
+  type Dropped,
+  filesOf,
+  type Mode,
+  newImporter,
+  sentOfStandard,
+  standardTables,
+  type TableName,
+  tableNames,
+  type Version,
+} from './packages.ts';
+import { csvOf, type Rows } from './sis.ts';
+
+afterAll(removeTemporaryFolders);
+
+const standard = () => filesOf(standardTables('bulk'), { version: '1.2', mode: 'bulk' });
+const lines = (...rows: string[]): string => `${rows.join('\r\n')}\r\n`;
+
+describe('a package as others write it', () => {
+  test('has a byte-order mark, TRUE, no status, and full times for dates, as PowerSchool may write', async () => {
+    const files = filesOf(standardTables('bulk'), { version: '1.1', mode: 'bulk' });
+    const changed = Object.fromEntries(
+      Object.entries(files).map(([name, text]) => [
+        name,
+        `\ufeff${text
+          .replaceAll('"true"', '"TRUE"')
+          .replace('2026-01-01', '2026-01-01T00:00:00-05:00')
+          .replace('2027-12-31', '2027-12-31 00:00:00.000')
+          .replace(/^(.*sourcedId.*)\r/, '$1,metadata.homeroom,Something Else\r')
+          .replaceAll(/"\r\n/g, '",x,"two\r\nlines"\r\n')
+          .replaceAll(',""', ',')}`,
+      ]),
+    );
+    const { sent, record } = await newImporter().drop(changed);
+    expect(sent).toEqual(sentOfStandard);
+    expect(record.rows).toEqual({
+      'classes.csv': { read: 2 },
+      'users.csv': { read: 2 },
+      'lineItems.csv': { sent: 1 },
+      'enrollments.csv': { sent: 2 },
+      'results.csv': { sent: 1 },
+    });
+  });
+
+  test('lies in a folder, has no class codes and makes names of course, term and school, as Infinite Campus may write', async () => {
+    const { classes = [], users = [], enrollments = [] } = standardTables('bulk');
+    const files = filesOf(
+      { classes, users, enrollments },
+      { version: '1.1', mode: 'bulk', without: (_, column) => column === 'classCode' },
+    );
+    const others = {
+      'courses.csv': lines('sourcedId,orgSourcedId,title,courseCode', 'k-1,o-1,Biology,BIO-1'),
+      'academicSessions.csv': lines('sourcedId,title,type,startDate', 't-1,2026F,term,2026-09-01'),
+      'orgs.csv': lines('sourcedId,name,type,identifier', `o-1,'); DROP TABLE claims; --,school,7`),
+    };
+    const inFolder = Object.fromEntries(
+      Object.entries({ ...files, ...others, '._users.csv': 'x' }).map(([name, text]) => [
+        `Export 1/${name}`,
+        text,
+      ]),
+    );
+    const { drop, set } = newImporter();
+    const { refusal } = await drop(inFolder);
+    expect(refusal).toBe(
+      'classes.csv lacks the column classCode in its header; to take another column, give "orgUnitCode": "sourcedId" in snapshot-settings.json',
+    );
+    set({
+      orgUnitCode: '{course.courseCode}-{ term.title }-{school.identifier}',
+      user: { field: 'orgDefinedId', column: '{identifier}x' },
+    });
+    const named = await drop(inFolder);
+    expect(named.sent).toEqual([]);
+    expect(named.report).toEqual([
+      expect.stringContaining('two rows of classes.csv have the {course.courseCode}'),
+      expect.stringContaining('two rows of classes.csv have the {course.courseCode}'),
+    ]);
+    classes[1] = { ...classes[1], courseSourcedId: 'k-2' };
+    const again = filesOf({ classes, users, enrollments }, { version: '1.1', mode: 'bulk' });
+    const { sent, record } = await drop({ ...again, ...others });
+    expect(sent).toEqual(['BIO-1-2026F-7 Iu-1x 110', 'BIO-1-2026F-7 Iu-2x 109']);
+    expect(record.rows).toMatchObject({
+      ...{ 'classes.csv': { read: 1, withoutName: 1 }, 'courses.csv': { read: 1 }, 'orgs.csv': { read: 1 } },
+      'academicSessions.csv': { read: 1 },
+    });
+    set({ orgUnitCode: '{course.courseCode}{school.name}' });
+    expect((await drop({ ...again, ...others })).sent).toContain(`BIO-1'); DROP TABLE claims; -- ada 110`);
+  });
+
+  test('has no manifest, no ids of enrollments, and roles in a file of their own, as for School Data Sync', async () => {
+    const files = {
+      'Orgs.csv': lines('sourcedId,name,type', 'o-1,School,school'),
+      'Users.CSV': lines('sourcedId,username,givenName', 'u-1,ada,Ada', 'u-2,tess,Tess', 'u-3,two,Two'),
+      'Roles.csv': lines(
+        'userSourcedId,orgSourcedId,role,isPrimary,roleStartDate',
+        ...['u-1,o-1,student,TRUE,', 'u-2,o-1,teacher,true,', 'u-2,o-1,student,FALSE,'],
+        ...['u-3,o-1,teacher,FALSE,', 'u-3,o-1,student,FALSE,'],
+      ),
+      'Classes.csv': lines('sourcedId,orgSourcedId,title,code', 'c-1,o-1,Biology,BIO'),
+      'Enrollments.csv': lines('classSourcedId,userSourcedId,role', 'c-1,u-1,', 'c-1,u-2,', 'c-1,u-3,'),
+    };
+    const { drop } = newImporter({ orgUnitCode: 'code' });
+    const first = await drop(files);
+    expect(first.sent).toEqual(['BIO ada 110', 'BIO tess 109']);
+    expect(first.report).toEqual([
+      '"enrollments.csv","","role","is empty, and roles.csv gives the user several (1 row, in line 4)"',
+    ]);
+    expect(first.record.rows).toMatchObject({
+      'enrollments.csv': { sent: 2, withoutRole: 1 },
+      'roles.csv': { read: 5 },
+    });
+    const second = await drop({
+      ...files,
+      'Enrollments.csv': lines('classSourcedId,userSourcedId,role', 'c-1,u-2,'),
+    });
+    expect(second.sent).toEqual(['no BIO ada']);
+    expect((await drop(files)).sent).toEqual(['BIO ada 110']);
+  });
+
+  test('has dates as people write them, once the settings give their order', async () => {
+    const dated = (begin: string, end: string) => {
+      const { classes = [], users = [], enrollments = [] } = standardTables('bulk');
+      const rows = enrollments.map((row) => ({ ...row, beginDate: begin, endDate: end }));
+      return filesOf({ classes, users, enrollments: rows }, { version: '1.1', mode: 'bulk' });
+    };
+    const { drop, set } = newImporter();
+    const { report, sent, record } = await drop(dated('1/12/2026', ''));
+    expect(sent).toEqual([]);
+    expect(report).toEqual([
+      '"enrollments.csv","","beginDate","is written as in 1/05/2023, where day or month may come first: give ""dateOrder"": ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (2 rows, the first in line 2)"',
+    ]);
+    expect(record.rows?.['enrollments.csv']).toEqual({ twoReadings: 2 });
+    set({ dateOrder: 'day-month-year' });
+    expect((await drop(dated('1/12/2026', ''))).record.rows?.['enrollments.csv']).toEqual({
+      outsideDates: 2,
+    });
+    set({ dateOrder: 'month-day-year' });
+    const read = await drop(dated('1/12/2026 12:00:00 AM', '12-31-2026'));
+    expect(read.sent).toEqual(['BIO ada 110', 'BIO tess 109']);
+    expect((await drop(dated('13/12/2026', ''))).report).toHaveLength(2);
+  });
+
+  test('gives line items no maximum, once the settings give one', async () => {
+    const content = standardTables('bulk');
+    const files = filesOf(content, {
+      version: '1.2',
+      mode: 'bulk',
+      without: (_, column) => column === 'resultValueMax',
+    });
+    const { drop, set } = newImporter();
+    const { sent, report } = await drop(files);
+    expect(sent).toEqual(['BIO ada 110', 'BIO tess 109']);
+    expect(report[0]).toContain('give ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 2)');
+    set({ resultValueMax: 100 });
+    expect((await drop(files)).sent).toEqual(['BIO Essay 100', 'BIO Essay ada 17']);
+  });
+});
+
+test.each<[string, () => Record<string, string | Buffer>, string]>([
+  [
+    'a delta before any bulk',
+    () => filesOf(standardTables('delta'), { version: '1.1', mode: 'delta' }),
+    'classes.csv is a delta, and no export was accepted before that it could change: drop one first whose files are all bulk',
+  ],
+  [
+    'UTF-16',
+    () => ({ ...standard(), 'users.csv': Buffer.from(`\ufeff${standard()['users.csv']}`, 'utf16le') }),
+    'users.csv is in UTF-16: export it as UTF-8 anew',
+  ],
+  [
+    'an export in two folders',
+    () => ({ 'a/users.csv': 'x', 'b/users.csv': 'x' }),
+    'The zip holds an export in two folders, "a/" and "b/": drop one zip for each',
+  ],
+  [
+    'no file of an export',
+    () => ({ 'readme.txt': 'x' }),
+    'The zip holds none of classes.csv, users.csv, lineItems.csv, enrollments.csv, results.csv, in no folder or in one',
+  ],
+  [
+    'a version to come',
+    () => ({ ...standard(), 'manifest.csv': 'propertyName,value\noneroster.version,2.0\n' }),
+    'manifest.csv gives an oneroster.version that is not 1.0, 1.1 or 1.2',
+  ],
+])('%s is refused with the words that help', async (_, files, words) => {
+  expect((await newImporter().drop(files())).refusal).toBe(words);
+});
+
+test.each([
+  ['without a pair of braces', '{course.courseCode'],
+  ['without a column', '{}'],
+  ['of text alone', 'a}'],
+])('a template %s is refused', async (_, orgUnitCode) => {
+  expect((await newImporter({ orgUnitCode }).drop(standard())).refusal).toContain(
+    'orgUnitCode: must be a column, or a template such as {course.courseCode}-{term.title}',
+  );
+});
+
+test('a template that needs a file which the package lacks is refused', async () => {
+  const { refusal } = await newImporter({ orgUnitCode: '{course.courseCode}' }).drop(standard());
+  expect(refusal).toBe(
+    '{course.courseCode} in snapshot-settings.json needs courses.csv with all its rows beside classes.csv, and the package has none: drop an export that has it as bulk',
+  );
+});
+
+test('names of columns and files break out of no statement', async () => {
+  const hostile = `a"); DROP TABLE claims; --'`;
+  const classes = csvOf(['sourcedId', hostile], [{ sourcedId: 'c-1', [hostile]: 'BIO' }]).replace(
+    hostile,
+    `"${hostile.replace('"', '""')}"`,
+  );
+  const { sent } = await newImporter({ orgUnitCode: `{${hostile}}` }).drop({
+    ...{ ...standard(), "'; DROP TABLE claims; --.csv": 'x' },
+    'classes.csv': classes.replace(`sourcedId,""`, `sourcedId,"`),
+  });
+  expect(sent).toContain('BIO ada 110');
+});
+
+/** Every one of its columns that may be missing is, or only its values are. */
+const absences = (version: Version, mode: Mode): [TableName, string][] =>
+  tableNames.flatMap((table) =>
+    columnsOf(table, version, mode)
+      .filter(({ isOptional }) => isOptional)
+      .map(({ name }): [TableName, string] => [table, name]),
+  );
+
+const kinds: [Version, Mode][] = [
+  ['1.1', 'bulk'],
+  ['1.1', 'delta'],
+  ['1.2', 'bulk'],
+  ['1.2', 'delta'],
+];
+/** What the platform cannot do without, and what the answer says then. */
+const needed: Record<string, { words: RegExp; sent: string[] }> = {
+  'classes classCode': { words: /"orgUnitCode": "sourcedId"/, sent: [] },
+  'lineItems resultValueMax': { words: /"resultValueMax": 100/, sent: ['BIO ada 110', 'BIO tess 109'] },
+  'results score': {
+    words: /^$/,
+    sent: [...sentOfStandard.slice(0, 1), 'BIO Essay ada B', ...sentOfStandard.slice(2)],
+  },
+};
+
+/** A package without any of these; a delta comes after an empty bulk. */
+const without = async (
+  absent: [TableName, string][],
+  how: 'column' | 'value',
+  [version, mode]: [Version, Mode],
+) => {
+  const isAbsent = (table: string, column: string) =>
+    absent.some(([one, other]) => one === table && other === column);
+  const { drop } = newImporter();
+  if (mode === 'delta')
+    await drop(filesOf(Object.fromEntries(tableNames.map((name) => [name, []])), { version, mode: 'bulk' }));
+  const content = Object.fromEntries(
+    Object.entries(standardTables(mode)).map(([name, rows]) => [
+      name,
+      rows.map((row) =>
+        Object.fromEntries(
+          Object.entries(row).filter(([column]) => how === 'column' || !isAbsent(name, column)),
+        ),
+      ),
+    ]),
+  );
+  return drop(
+    filesOf(content, {
+      version,
+      mode,
+      without: (table, column) => how === 'column' && isAbsent(table, column),
+    }),
+  );
+};
+
+/** Why something of it is not imported. */
+const reasonsIn = ({ refusal, report }: Dropped): string =>
+  [refusal, ...report].join('\n').replaceAll('""', '"').trim();
+
+test.each(kinds)(
+  'without anything that %s need not have, a %s package is imported',
+  async (version, mode) => {
+    const absent = absences(version, mode).filter(
+      ([table, column]) => needed[`${table} ${column}`] === undefined,
+    );
+    for (const how of ['column', 'value'] as const) {
+      const found = await without(absent, how, [version, mode]);
+      expect([reasonsIn(found), found.sent]).toEqual(['', sentOfStandard]);
+    }
+  },
+);
+
+describe.each(kinds)('of %s, a %s package', { tags: ['long'], timeout: 600_000 }, (version, mode) => {
+  test.each(absences(version, mode))(
+    'without %s %s is imported, or the answer says what helps',
+    async (...absent) => {
+      for (const how of ['column', 'value'] as const) {
+        const found = await without([absent], how, [version, mode]);
+        const { words, sent } = needed[absent.join(' ')] ?? { words: /^$/, sent: sentOfStandard };
+        expect(reasonsIn(found)).toMatch(words);
+        expect(found.sent).toEqual(sent);
+      }
+    },
+  );
+});
+
+/** Rows of all kinds, right and wrong. */
+const randomRows = (random: Random, mode: Mode): Record<TableName, Rows> => {
+  const some = <Row>(row: (at: number) => Row): Row[] =>
+    Array.from({ length: random.below(25) }, (_, at) => row(at));
+  const id = (letter: string, most = 8) => `${letter}${random.below(most)}`;
+  const status = () => random.one(['', 'active', 'Active', 'tobedeleted', 'inactive', 'gone']);
+  const day = () =>
+    random.one(['', '', '', '2026-01-01', '2026-10-31T00:00:00Z', '2027-01-01', '1/05/2023', 'soon']);
+  return {
+    classes: some((at) => ({
+      sourcedId: random.one([`c${at}`, id('c'), '']),
+      title: 'x',
+      classCode: random.one([`C${at}`, id('C'), '']),
+      status: status(),
+    })),
+    users: some((at) => ({
+      sourcedId: random.one([`u${at}`, id('u'), '']),
+      email: 'x',
+      username: random.one([`n${at}`, id('n'), '']),
+      status: status(),
+    })),
+    lineItems: some((at) => ({
+      ...{
+        sourcedId: random.one([`l${at}`, id('l')]),
+        title: random.one([`T${at}`, id('T'), '', 'a/b']),
+        classSourcedId: id('c'),
+        status: status(),
+      },
+      resultValueMax: random.one(['10', '10', '20', '', 'x']),
+    })),
+    enrollments: some((at) => ({
+      ...{
+        sourcedId: random.one([`e${at}`, id('e'), '']),
+        classSourcedId: id('c'),
+        userSourcedId: id('u'),
+        status: mode === 'bulk' ? random.one(['', '', status()]) : status(),
+      },
+      ...{
+        role: random.one(['student', 'student', 'teacher', 'Guest', '']),
+        beginDate: day(),
+        endDate: day(),
+      },
+    })),
+    results: some(() => ({
+      ...{
+        lineItemSourcedId: id('l'),
+        studentSourcedId: id('u'),
+        status: status(),
+        score: random.one(['1', '2', '', 'x']),
+        textScore: '',
+      },
+      ...{
+        scoreStatus: random.one(['fully graded', 'Fully Graded', 'submitted', 'new']),
+        dateLastModified: random.one(['', '2026-10-01', '2026-10-01T10:00:00Z', '2026-10-02T10:00:00', 'x']),
+      },
+    })),
+  };
+};
+
+/** Some rows have a cell too few. */
+const damage = (text: string, random: Random): string =>
+  text.replaceAll('\r\n"', () => (random.happens(0.03) ? '\r\n"x"\r\n"' : '\r\n"'));
+
+const countsTell = async (universities: number, nights: number): Promise<void> => {
+  const random = randomFrom(seed);
+  for (let university = 0; university < universities; university += 1) {
+    const { drop } = newImporter();
+    for (let night = 0; night < nights; night += 1) {
+      const mode = night > 0 && random.happens(0.4) ? 'delta' : 'bulk';
+      const rows = randomRows(random, mode);
+      const files = filesOf(rows, { version: '1.2', mode });
+      for (const name of tableNames) files[`${name}.csv`] = damage(files[`${name}.csv`] ?? '', random);
+      const { record, refusal } = await drop(files);
+      expect(refusal).toBe('');
+      const sums = Object.fromEntries(
+        Object.entries(record.rows ?? {}).map(([file, counts]) => [
+          file,
+          Object.values(counts).reduce((sum, count) => sum + count, 0),
+        ]),
+      );
+      // Each row is a line here, the header is one too, and the last line ends with a break.
+      const wanted = Object.fromEntries(
+        tableNames.map((name) => [`${name}.csv`, (files[`${name}.csv`] ?? '').split('\r\n').length - 2]),
+      );
+      expect([university, night, sums]).toEqual([university, night, wanted]);
+      for (const [file, counts] of Object.entries(record.byKind))
+        expect(record.rows?.[`${file}.csv`]?.sent ?? 0).toBeGreaterThanOrEqual(
+          mode === 'bulk' && file === 'enrollments' ? counts.created : 0,
+        );
+    }
+  }
+};
+
+test('every row of random packages is counted once', () => countsTell(2, 3));
+test('every row of many random packages is counted once', { tags: ['long'], timeout: 600_000 }, () =>
+  countsTell(40, 5),
+);
+
+test('a package that sends nothing says what became of its rows, and what helps', async () => {
+  const { classes = [], users = [], enrollments = [] } = standardTables('bulk');
+  const rows = [
+    ...enrollments.map((row, at) => ({
+      ...row,
+      role: at === 0 ? 'Pupil' : 'teacher',
+      endDate: '2026-06-30',
+    })),
+    { ...enrollments[0], sourcedId: 'e-3', status: 'tobedeleted' },
+    { ...enrollments[0], sourcedId: 'e-4', status: 'inactive' },
+    { ...enrollments[0], sourcedId: 'e-5', userSourcedId: 'u-9' },
+  ];
+  const { record, sent } = await newImporter().drop(
+    filesOf({ classes, users, enrollments: rows }, { version: '1.1', mode: 'bulk' }),
+  );
+  expect(sent).toEqual([]);
+  expect(rowsTold(record)).toEqual([
+    'classes.csv: 2 read.',
+    'users.csv: 2 read.',
+    'enrollments.csv: 1 outside their dates, 1 not active, 1 marked as deleted, 1 with a role that the settings do not name ("Pupil" 1), 1 whose class, user or line item is not in the package.',
+    'Not in the package: lineItems.csv, results.csv.',
+    'An enrollment is sent in the first export from its beginDate on, and removed after its endDate.',
+    'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
+    'Export all classes, users and line items that other files name.',
+  ]);
+});

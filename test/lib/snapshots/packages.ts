@@ -1,0 +1,226 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
+import { examine } from '../../../lib/snapshots/examine.ts';
+import {
+  acceptedKeyOf,
+  changesKey,
+  recordKey,
+  reportKey,
+  type SnapshotRecord,
+} from '../../../lib/snapshots/record.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { bucketFolder } from './bucket-folder.ts';
+import { csvOf, type Rows, zipOf } from './sis.ts';
+
+/** Columns of the standard's tables, in their order: `*` behind one that is required, `~` behind one that is in a delta. */
+const tables = {
+  classes:
+    'sourcedId* status~ dateLastModified~ title* grades courseSourcedId* classCode classType* location schoolSourcedId* termSourcedIds* subjects subjectCodes periods',
+  users:
+    'sourcedId* status~ dateLastModified~ enabledUser* username* userIds givenName* familyName* middleName identifier email sms phone agentSourcedIds grades password',
+  lineItems:
+    'sourcedId* status~ dateLastModified~ title* description assignDate* dueDate* classSourcedId* categorySourcedId* resultValueMin',
+  enrollments:
+    'sourcedId* status~ dateLastModified~ classSourcedId* schoolSourcedId* userSourcedId* role* primary beginDate endDate',
+  results:
+    'sourcedId* status~ dateLastModified~ lineItemSourcedId* studentSourcedId* scoreStatus* scoreDate* comment',
+} as const;
+export type TableName = keyof typeof tables;
+export const tableNames = Object.keys(tables) as TableName[];
+/** What only one of the versions has, or where they differ. */
+const ofVersion = {
+  '1.1': {
+    ...{ classes: '', enrollments: '', users: 'orgSourcedIds* role*' },
+    ...{ lineItems: 'gradingPeriodSourcedId* resultValueMax*', results: 'score*' },
+  },
+  '1.2': {
+    classes: '',
+    enrollments: '',
+    users: 'userMasterIdentifier preferredGivenName primaryOrgSourcedId pronouns',
+    lineItems: 'academicSessionSourcedId* resultValueMax schoolSourcedId*',
+    results: 'score textScore classSourcedId inProgress incomplete late missing scoreScaleSourcedId',
+  },
+} as const;
+export type Version = keyof typeof ofVersion;
+export type Mode = 'bulk' | 'delta';
+
+export type Column = { name: string; isOptional: boolean };
+export const columnsOf = (table: TableName, version: Version, mode: Mode): Column[] =>
+  `${tables[table]} ${ofVersion[version][table]}`
+    .split(' ')
+    .filter(Boolean)
+    .map((told) => ({
+      name: told.replace(/[*~]/, ''),
+      isOptional: !told.endsWith('*') && (mode === 'bulk' || !told.endsWith('~')),
+    }));
+
+export type Tables = Record<string, Rows>;
+
+/** A package as the standard has it, with a value in every column that anybody reads. */
+export const standardTables = (mode: Mode): Tables => {
+  const status = mode === 'delta' ? { status: 'active', dateLastModified: '2026-09-02T08:00:00.000Z' } : {};
+  const row = (values: Record<string, string>) => ({ ...status, ...values });
+  const class_ = (id: string, code: string) =>
+    row({
+      sourcedId: id,
+      title: `Class ${code}`,
+      classCode: code,
+      courseSourcedId: 'k-1',
+      classType: 'scheduled',
+      schoolSourcedId: 'o-1',
+      termSourcedIds: 't-1',
+    });
+  const user = (id: string, username: string, role: string) =>
+    row({
+      sourcedId: id,
+      username,
+      enabledUser: 'true',
+      givenName: 'G',
+      familyName: 'F',
+      role,
+      orgSourcedIds: 'o-1',
+      identifier: `I${id}`,
+      primaryOrgSourcedId: 'o-1',
+    });
+  const enrollment = (id: string, user: string, role: string) =>
+    row({
+      sourcedId: id,
+      classSourcedId: 'c-1',
+      userSourcedId: user,
+      schoolSourcedId: 'o-1',
+      role,
+      primary: 'false',
+      beginDate: '2026-01-01',
+      endDate: '2027-12-31',
+    });
+  return {
+    classes: [class_('c-1', 'BIO'), class_('c-2', 'ART')],
+    users: [user('u-1', 'ada', 'student'), user('u-2', 'tess', 'teacher')],
+    lineItems: [
+      row({
+        sourcedId: 'l-1',
+        title: 'Essay',
+        classSourcedId: 'c-1',
+        resultValueMin: '0',
+        resultValueMax: '20',
+        categorySourcedId: 'g-1',
+        assignDate: '2026-09-01',
+        dueDate: '2026-10-01',
+      }),
+    ],
+    enrollments: [enrollment('e-1', 'u-1', 'student'), enrollment('e-2', 'u-2', 'teacher')],
+    results: [
+      row({
+        sourcedId: 'r-1',
+        lineItemSourcedId: 'l-1',
+        studentSourcedId: 'u-1',
+        scoreStatus: 'fully graded',
+        score: '17',
+        scoreDate: '2026-10-02',
+        comment: 'Good',
+        textScore: 'B',
+      }),
+    ],
+  };
+};
+
+/** Its files by their names. `without`: columns that no file has. */
+export const filesOf = (
+  content: Tables,
+  {
+    version,
+    mode,
+    without = () => false,
+  }: { version: Version; mode: Mode; without?: (table: string, column: string) => boolean },
+): Record<string, string> => {
+  const names = Object.keys(content) as TableName[];
+  return {
+    'manifest.csv': [
+      'propertyName,value',
+      'manifest.version,1.0',
+      `oneroster.version,${version}`,
+      ...tableNames.map((name) => `file.${name},${names.includes(name) ? mode : 'absent'}`),
+      '',
+    ].join('\r\n'),
+    ...Object.fromEntries(
+      names.map((name) => {
+        const columns = columnsOf(name, version, mode).map((column) => column.name);
+        return [
+          `${name}.csv`,
+          csvOf(
+            columns.filter((column) => !without(name, column)),
+            content[name] ?? [],
+          ),
+        ];
+      }),
+    ),
+  };
+};
+
+export type Body = { type: string; data: Record<string, unknown> };
+export type Dropped = {
+  /** Why nothing of it is imported. */
+  refusal: string;
+  record: SnapshotRecord;
+  report: string[];
+  /** As `BIO ada 110`, `BIO Essay ada 17`. */
+  sent: string[];
+};
+
+const integrations = await loadIntegrations();
+const startMs = Date.parse('2026-11-01T02:00:00Z');
+
+/** Imports packages one after the other, a night each. */
+export const newImporter = (settings: object = {}) => {
+  const bucket = bucketFolder(temporaryFolder());
+  const key = 'snapshots/export.zip';
+  let night = 0;
+  const set = (more: object) =>
+    bucket.write(
+      'snapshot-settings.json',
+      JSON.stringify({
+        ...{ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100, maxChangesPercent: 100 },
+        ...more,
+      }),
+    );
+  set(settings);
+  const drop = async (files: Record<string, string | Buffer>): Promise<Dropped> => {
+    bucket.write(key, await zipOf(Object.entries(files).map(([name, content]) => ({ name, content }))));
+    night += 1;
+    const services = { store: bucket.store, integrations, limits: { eventsPerPart: 1_000 } };
+    const droppedMs = startMs + night * 86_400_000;
+    const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
+    const record = (id = '') => bucket.json(recordKey(id)) as SnapshotRecord;
+    if (examined.is === 'over')
+      return { refusal: examined.message, record: record(examined.id), report: [], sent: [] };
+    const { id, accepted } = examined;
+    bucket.write(acceptedKeyOf(key), JSON.stringify(accepted));
+    const packed = readFileSync(bucket.at(changesKey(id)));
+    const lines = packed.length === 0 ? [] : `${gunzipSync(packed)}`.trimEnd().split('\n').filter(Boolean);
+    const report = readFileSync(bucket.at(reportKey(id)), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(1);
+    return {
+      refusal: '',
+      record: record(id),
+      report,
+      sent: lines.map((line) => told(JSON.parse(line))).sort(),
+    };
+  };
+  return { drop, set };
+};
+
+const told = ({ type, data }: Body): string => {
+  const { orgUnitCode, gradeObjectName, name, userName, orgDefinedId, roleId, grade, maxPoints } = data;
+  const { points, text } = (grade ?? {}) as { points?: number; text?: string };
+  const isRemoval = type.includes('remove');
+  const parts = [isRemoval ? 'no' : '', orgUnitCode, gradeObjectName, name, userName ?? orgDefinedId];
+  return [...parts, roleId ?? points ?? text ?? maxPoints]
+    .filter((part) => part !== undefined && part !== '')
+    .join(' ');
+};
+
+/** What the standard package sends when it is new. */
+export const sentOfStandard = ['BIO Essay 20', 'BIO Essay ada 17', 'BIO ada 110', 'BIO tess 109'];
