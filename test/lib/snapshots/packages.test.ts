@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { rowsTold } from '../../../lib/snapshots/rows.ts';
+import { snapshotNotes } from '../../../lib/wording/snapshots.ts';
 import { type Random, randomFrom } from '../../fuzz/random.ts';
 import { seed } from '../../seed.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
@@ -171,6 +172,16 @@ test.each<[string, () => Record<string, string | Buffer>, string]>([
     'UTF-16',
     () => ({ ...standard(), 'users.csv': Buffer.from(`\ufeff${standard()['users.csv']}`, 'utf16le') }),
     'users.csv is in UTF-16: export it as UTF-8 anew',
+  ],
+  [
+    'a file whose name comes in two cases',
+    () => ({ ...standard(), 'Users.csv': 'x' }),
+    'The zip holds "Users.csv" twice',
+  ],
+  [
+    'a manifest that says of one file only what the package holds of it',
+    () => ({ ...standard(), 'manifest.csv': 'propertyName,value\nfile.users,delta\n' }),
+    'manifest.csv does not say whether classes.csv is bulk or delta, as it does of others',
   ],
   [
     'an export in two folders',
@@ -429,4 +440,6 @@ test('a package that sends nothing says what became of its rows, and what helps'
     'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
     'Export all classes, users and line items that other files name.',
   ]);
+  const notes = snapshotNotes(record).map(({ text }) => text);
+  expect(notes.filter((text) => rowsTold(record).includes(text))).toEqual(rowsTold(record));
 });
