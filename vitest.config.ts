@@ -4,9 +4,10 @@ import { testLimitMs, waitLimitMs } from './test/limits.ts';
 
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
-  ...['package/permissions', 'lib/console/flows', 'functions/snapshot-import', 'functions/course-export'],
+  ...['lib/console/flows', 'functions/snapshot-import', 'functions/course-export'],
   ...['functions/submission-upload', 'package/template'],
   // The long ones among them.
+  'package/permissions',
   ...['local/chaos', 'package/contributing', 'package/deploy', 'local/misfortunes', 'package/scenarios'],
   ...['lib/console/screens', 'package/durable', 'university/university'],
 ];
@@ -26,7 +27,7 @@ const ownProcess = ['test/lib/reconcile/resend-end-to-end.test.ts', 'test/local/
 
 /** What needs packages, which are made before the first of these tests begins: as they are deployed, and without code of each function. */
 const packages = ['deploy', 'durable', 'runtime', 'scenarios'].map((name) => `test/package/${name}.test.ts`);
-const stages = ['aws-runtime', 'bundles', 'cost', 'permissions', 'template'].map(
+const stages = ['aws-runtime', 'bundles', 'cost', 'permissions', 'roles', 'template'].map(
   (name) => `test/package/${name}.test.ts`,
 );
 const globalSetup = 'test/package/package-once.ts';

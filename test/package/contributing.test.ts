@@ -88,6 +88,7 @@ test('whoever follows the five steps adds an integration that passes', async () 
     'test/functions/configuration-update.test.ts',
     'test/lib/cli/cli.test.ts',
     'test/package/permissions.test.ts',
+    'test/package/roles.test.ts',
     'test/package/template.test.ts',
   ];
   await run(

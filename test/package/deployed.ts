@@ -7,7 +7,7 @@ import { linkBinding } from '../local/bundles.ts';
 import { mapQueue } from '../local/event-source-mapping.ts';
 import { type FunctionConfiguration, type InvokeResult, startLambda } from '../local/lambda.ts';
 import { type Attempt, attemptsIn } from '../local/play.ts';
-import { settingsOf, startStack } from '../local/stack.ts';
+import { type StackDescription, settingsOf, startStack } from '../local/stack.ts';
 import { type Recorder, recordAwsCalls } from './aws-recorder.ts';
 import { deploy } from './cloudformation.ts';
 import type { Packaged } from './packaged.ts';
@@ -61,14 +61,7 @@ export async function deployLocally(
           executionTimeoutMs: DurableConfig.ExecutionTimeout * 1000,
         },
       }),
-      env: {
-        ...settingsOf(stack.description, name),
-        ...localised(Environment.Variables, recorder.url),
-        PLATFORM_URL: stack.description.platform,
-        QUEUE_VISIBILITY_SECONDS: String(stack.description.visibilitySeconds),
-        ...Object.fromEntries(services.map((service) => [`AWS_ENDPOINT_URL_${service}`, recorder.url])),
-        ...settings,
-      },
+      env: { ...deployedSettings(Environment.Variables, { ...stack, name, url: recorder.url }), ...settings },
     };
   }
 
@@ -136,6 +129,18 @@ export async function deployLocally(
 }
 
 export type Deployed = Awaited<ReturnType<typeof deployLocally>>;
+
+/** What the template sets of a function, which reaches AWS by this address. */
+export const deployedSettings = (
+  variables: Record<string, unknown>,
+  { description, name, url }: { description: StackDescription; name: string; url: string },
+): Record<string, string> => ({
+  ...settingsOf(description, name),
+  ...localised(variables, url),
+  PLATFORM_URL: description.platform,
+  QUEUE_VISIBILITY_SECONDS: String(description.visibilitySeconds),
+  ...Object.fromEntries(services.map((service) => [`AWS_ENDPOINT_URL_${service}`, url])),
+});
 
 const services = ['SECRETS_MANAGER', 'S3', 'SQS', 'DYNAMODB', 'LAMBDA'];
 

@@ -1,3 +1,4 @@
+// @module-tag long
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -52,24 +53,16 @@ import { recordAwsCalls } from './aws-recorder.ts';
 import { alarmsIn, deploy } from './cloudformation.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import { packagedProject } from './packages.ts';
-import { type AwsCall, allGrants, coverOf, roleStatements, statementsOf } from './policies.ts';
+import { type AwsCall, allGrants, coverOf, statementsOf, statementsOfRole } from './policies.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
 const packaged = await packagedProject();
 const deployment = deploy(packaged.template);
 
-/** What a function's role allows. */
-const statementsOfRole = (name: string) => {
-  const { FunctionName, Role } = deployment
-    .ofType('AWS::Lambda::Function')
-    .find((each) => each.FunctionName.endsWith(`-${name}`))!;
-  return { FunctionName, statements: roleStatements(deployment, Role.split('/').at(-1)) };
-};
-
 /** Roles are alike that allow the same, but for the function's name. */
 const kindOfRole = (name: string): string => {
-  const { statements } = statementsOfRole(name);
+  const statements = statementsOfRole(deployment, name);
   return JSON.stringify(allGrants(statements).map((grant) => grant.replaceAll(name, '…')));
 };
 /** Whoever has added a function asks for that alone. */
@@ -103,10 +96,10 @@ const queuedOf = (names: string[]): string[] =>
 
 /** The calls of a function that its role does not allow, and what its role allows in vain. */
 function judged(name: string) {
-  const { FunctionName, statements } = statementsOfRole(name);
+  const statements = statementsOfRole(deployment, name);
   const calls = [
     ...deployed.callsOf(name),
-    ...lambdasOwn(FunctionName, deployed.stack.description.queues[name]),
+    ...lambdasOwn(`sis-relay-local-${name}`, deployed.stack.description.queues[name]),
   ];
   const used = new Set(calls.flatMap((call) => coverOf(call, statements)));
   return {
@@ -121,9 +114,7 @@ describe('a function with each kind of role', () => {
     for (const name of oneOfEachKind) await scheduled[name]?.();
   });
 
-  test('the operators’ policy allows what the command does, and beside it what the runbook has people do', {
-    tags: ['long'],
-  }, async () => {
+  test('the operators’ policy allows what the command does, and beside it what the runbook has people do', async () => {
     const statements = deployment
       .ofType('AWS::IAM::ManagedPolicy')
       .filter(({ id }) => ['Operators', 'Pausers', 'Verifiers'].includes(id))
@@ -166,17 +157,13 @@ describe('a function with each kind of role', () => {
 });
 
 // None, where one function alone is asked for.
-describe.runIf(others.length > 0)(
-  'a function whose role allows what that of another does',
-  { tags: ['long'] },
-  () => {
-    beforeAll(() => sendEverything(queuedOf(others), { fromSeconds: 3600 }));
+describe.runIf(others.length > 0)('a function whose role allows what that of another does', () => {
+  beforeAll(() => sendEverything(queuedOf(others), { fromSeconds: 3600 }));
 
-    test.each(others)('%s is allowed what it does, and nothing that it does not', (name) => {
-      expect(judged(name)).toEqual({ forbidden: [], inVain: [] });
-    });
-  },
-);
+  test.each(others)('%s is allowed what it does, and nothing that it does not', (name) => {
+    expect(judged(name)).toEqual({ forbidden: [], inVain: [] });
+  });
+});
 
 /** The records of an execution with more operations than one page are read where it goes on in another invocation: of long ones. */
 const isForLongJobs = (grant: string): boolean =>

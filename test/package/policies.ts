@@ -29,6 +29,14 @@ export const roleStatements = (deployment: Deployment, roleId: string): Statemen
   return [...(role?.Policies ?? []), ...beside].flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
 };
 
+/** What a function's role allows. */
+export const statementsOfRole = (deployment: Deployment, name: string): Statement[] => {
+  const lambda = deployment
+    .ofType('AWS::Lambda::Function')
+    .find(({ FunctionName }) => FunctionName.endsWith(`-${name}`));
+  return roleStatements(deployment, lambda?.Role.split('/').at(-1));
+};
+
 /** The parts of statements that cover a call: an action with a resource of its statement. */
 export const coverOf = (call: AwsCall, statements: Statement[]): string[] =>
   statements.flatMap((statement) =>

