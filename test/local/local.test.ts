@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, globSync } from 'node:fs';
 import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
@@ -13,8 +14,10 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { letterOf } from '../../lib/dead-letter.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { controlsOf } from './controls.ts';
+import { report } from './play-program.ts';
 import { program } from './program.ts';
 import { event } from './scenarios.ts';
+import { createScreen } from './screen.ts';
 import type { StackDescription } from './stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -116,7 +119,7 @@ const grade = (userId: number, points: number | null) =>
 
 describe('npm run local', () => {
   test('tells where everything is, in one line and in .local/stack.json, does what comes, and leaves nothing behind after Ctrl-C', async () => {
-    const stack = run('npm', 'run', '--silent', 'local');
+    const stack = local();
     const description = await stack.up();
     expect(stack.said.out).toBe(`${JSON.stringify(description)}\n`);
     expect(await readFile(stackFile(), 'utf8')).toBe(stack.said.out);
@@ -370,7 +373,18 @@ describe('npm start', () => {
     expect([...new Set(played)].sort()).toEqual(files.map((file) => file.replace('.ts', '')).sort());
   });
 
-  test('ends with status 1 where one did not, and tells what is otherwise', async () => {
+  test('has not gone well where one ended otherwise, and tells what is otherwise', async () => {
+    const [{ step } = {}] = await program();
+    const stream = new PassThrough();
+    const screen = createScreen(40, { stream: stream as unknown as NodeJS.WriteStream });
+    const results = [{ step: step!, problems: ['how it ended: ["parked"] and not ["done"]'] }];
+    expect(report(screen, { results, scenarios: [], written: [] })).toBe(false);
+    const said = `${stream.read()}`;
+    expect(said).toContain(`✗ ${step?.title}: how it ended: ["parked"] and not ["done"]`);
+    expect(last(said)).toMatch(/^✗ 0 of 1 scenario ended as they must/);
+  });
+
+  test('ends with status 1 where one did not, and tells what is otherwise', isLong, async () => {
     const file = join(project, 'test/local/scenarios.ts');
     const good = await readFile(file, 'utf8');
     await writeFile(

@@ -123,7 +123,7 @@ async function start(options: Pick<StackOptions, 'onLog' | 'onError'>) {
 }
 
 /** Shows the letters, a table and what is otherwise than it must be; answers whether nothing is. */
-function report(
+export function report(
   screen: Screen,
   { results, scenarios, written }: { results: Result[]; scenarios: Scenario[]; written: DeadLetter[] },
 ): boolean {

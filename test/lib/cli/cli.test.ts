@@ -1,5 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { spawnSync } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { functionNames } from '../../../esbuild.config.ts';
+import { run } from '../../../lib/cli/cli.ts';
 import { guarded, terminalOf } from '../../../lib/cli/print/terminal.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { withSession } from '../../../lib/dead-letters/reading/session.ts';
@@ -683,8 +684,8 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
       const words = { title: 'Not Found', detail: hostile, remedy: hostile, message: hostile };
       const attributes = { trace: { DataType: 'String', StringValue: inSqs } };
       const body = eventBody('grade-push', {}, { extension: hostile });
+      const { office, stack } = await opened();
       for (const json of ['', '--json ']) {
-        const { office, stack } = await opened();
         const [id = ''] = await office.park([{ failure: { ...words, status: 404 }, attributes, body }]);
         const line = command
           .replace(/^(show|edit)/, `$1 ${id}`)
@@ -772,19 +773,33 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
   });
 });
 
+/** The command between pipes: with its own terminal, and the streams and signals of a process that is none. */
+function piped(line: string) {
+  const streams = { stdin: Readable.from([]), stdout: new PassThrough(), stderr: new PassThrough() };
+  const person = Object.assign(new EventEmitter(), streams);
+  const said = { out: '', err: '' };
+  streams.stdout.on('data', (piece) => {
+    said.out += piece;
+  });
+  streams.stderr.on('data', (piece) => {
+    said.err += piece;
+  });
+  const ended = run(line.split(' '), terminalOf(person as unknown as NodeJS.Process)).then((status) => ({
+    status,
+    out: () => said.out,
+    err: () => said.err,
+  }));
+  return { person, stdout: streams.stdout, ended };
+}
+
 describe.concurrent('the program itself', () => {
   test('prints no colours into a pipe', async () => {
     const { office, stack } = await opened();
     await office.park([{}]);
-    const child = spawn(process.execPath, [bin, 'letters', 'groups', ...stack.split(' ')]);
-    let out = '';
-    child.stdout.on('data', (piece) => {
-      out += piece;
-    });
-    const [status] = await once(child, 'exit');
+    const { status, out } = await piped(`letters groups ${stack}`).ended;
     expect(status).toBe(0);
-    expect(out).toMatch(/rejected/);
-    expect(out).not.toContain('\u001B');
+    expect(out()).toMatch(/rejected/);
+    expect(out()).not.toContain('\u001B');
   });
 
   test('needs Node 24, and says so in words', () => {
@@ -803,11 +818,9 @@ describe.concurrent('the program itself', () => {
   test('opens no editor where there is no terminal and none is named', async () => {
     const { office, stack } = await opened();
     const [id = ''] = await office.park([{}]);
-    const streams = { stdin: Readable.from([]), stdout: new PassThrough(), stderr: new PassThrough() };
-    const { edit } = terminalOf(Object.assign(new EventEmitter(), streams) as unknown as NodeJS.Process);
-    const { status, err } = await sisRelay(`letters edit ${id} --reason r ${stack}`, { edit });
+    const { status, err } = await piped(`letters edit ${id} --reason r ${stack}`).ended;
     expect(status).toBe(1);
-    expect(err).toMatch(/No editor can be opened here: give --set/);
+    expect(err()).toMatch(/No editor can be opened here: give --set/);
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 
@@ -826,14 +839,9 @@ describe.concurrent('the program itself', () => {
   test('stops where nobody reads on, and leaves no letter hidden', async () => {
     const { office, stack } = await opened();
     await office.park(Array.from({ length: 30 }, () => ({})));
-    const given = `letters replay --no-probe --yes --canary 0 --rate 10 ${stack}`;
-    const child = spawn(process.execPath, [bin, ...given.split(' ')]);
-    child.stdout.once('data', () => {
-      child.stdout.destroy();
-      child.stderr.destroy();
-    });
-    const [status] = await once(child, 'exit');
-    expect(status).toBe(1);
+    const { stdout, ended } = piped(`letters replay --no-probe --yes --canary 0 --rate 10 ${stack}`);
+    stdout.once('data', () => stdout.emit('error', Object.assign(new Error('write'), { code: 'EPIPE' })));
+    expect((await ended).status).toBe(1);
     const sent = await office.take(office.queueOf('grade-push').url);
     expect(await office.take(office.deadLetters.url)).toHaveLength(30 - sent.length);
   });
@@ -841,36 +849,16 @@ describe.concurrent('the program itself', () => {
   test('stops at Ctrl-C, says what was done and what was not, and leaves no letter hidden', async () => {
     const { office, stack } = await opened();
     await office.park(Array.from({ length: 60 }, () => ({})));
-    const child = spawn(process.execPath, [
-      bin,
-      'letters',
-      'replay',
-      '--no-probe',
-      '--yes',
-      '--canary',
-      '0',
-      '--rate',
-      '10',
-      ...stack.split(' '),
-    ]);
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (piece) => {
-      out += piece;
-    });
-    child.stderr.on('data', (piece) => {
-      err += piece;
-    });
-    const exit = once(child, 'exit');
+    const { person, ended } = piped(`letters replay --no-probe --yes --canary 0 --rate 10 ${stack}`);
     const queue = { sqs: await office.target.sqs(), url: office.queueOf('grade-push').url };
     while ((await countsOf(queue)).visible === 0) await sleep(20);
-    child.kill('SIGINT');
-    const [status] = await exit;
+    person.emit('SIGINT', 'SIGINT');
+    const { status, out, err } = await ended;
     expect(status).toBe(130);
-    expect(err).toMatch(/Stopping: requests in progress are finished/);
+    expect(err()).toMatch(/Stopping: requests in progress are finished/);
     const [, sent, left] =
-      /^ *(\d+) .* (\d+) {2}grade-push {2}rejected/m.exec(out.split('interrupted')[1] ?? '') ?? [];
-    expect(out).toMatch(/Stopped: it was interrupted\./);
+      /^ *(\d+) .* (\d+) {2}grade-push {2}rejected/m.exec(out().split('interrupted')[1] ?? '') ?? [];
+    expect(out()).toMatch(/Stopped: it was interrupted\./);
     expect(Number(sent) + Number(left)).toBe(60);
     expect(await office.take(office.deadLetters.url)).toHaveLength(Number(left));
     expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(Number(sent));

@@ -66,8 +66,11 @@ const change = (path: string, from: string, to: string): void => {
 const told = 'queues, what waits and why';
 const changed = 'QUEUES, what waits and why';
 
+/** Each starts the command in several processes of its own. */
+const isLong = { tags: ['long'] };
+
 describe('what is kept of the sources', () => {
-  test('is in the checkout and nowhere else', () => {
+  test('is in the checkout and nowhere else', isLong, () => {
     expect(sisRelay('status --help')).toMatchObject({ status: 0, out: expect.stringContaining(told) });
     expect(filesIn(kept).length).toBeGreaterThan(10);
     expect(filesIn(temporary)).toEqual([]);
@@ -85,7 +88,7 @@ describe('what is kept of the sources', () => {
     expect(sisRelay('status --help').out).toContain(told);
   });
 
-  test('gives a defect the line of the source', () => {
+  test('gives a defect the line of the source', isLong, () => {
     const file = 'lib/cli/actions/scopes.ts';
     change(
       file,
@@ -102,7 +105,7 @@ describe('what is kept of the sources', () => {
       );
   });
 
-  test('is no matter where a source cannot be compiled: that is said, and the next is right', () => {
+  test('is no matter where a source cannot be compiled: that is said, and the next is right', isLong, () => {
     sisRelay('status --help');
     change(statusFile, 'export const', 'export konst');
     expect(sisRelay('status --help')).toMatchObject({ status: 1, err: expect.stringContaining('status.ts') });
@@ -110,7 +113,7 @@ describe('what is kept of the sources', () => {
     expect(sisRelay('status --help').status).toBe(0);
   });
 
-  test('may be damaged', () => {
+  test('may be damaged', isLong, () => {
     sisRelay('status --help');
     for (const [at, file] of filesIn(kept).entries())
       if (at % 3 === 0) truncateSync(file, statSync(file).size >> 1);
@@ -127,7 +130,7 @@ describe('what is kept of the sources', () => {
     });
   });
 
-  test('is written by many at once, and by those that are killed', async () => {
+  test('is written by many at once, and by those that are killed', isLong, async () => {
     const started = Array.from({ length: 6 }, () =>
       spawn(process.execPath, argumentsOf('status --help'), { env, stdio: 'ignore' }),
     );
@@ -155,7 +158,7 @@ describe('in a checkout that cannot be written', () => {
     expect(out).toContain(changed);
   };
 
-  test('a change is seen, and nothing is said', () => {
+  test('a change is seen, and nothing is said', isLong, () => {
     writeFileSync(kept, 'no folder can be made here');
     expect(sisRelay('status --help').out).toContain(told);
     seesChange();
@@ -167,6 +170,7 @@ describe('in a checkout that cannot be written', () => {
   const isReached = above.every((folder) => (statSync(folder).mode & 0o001) !== 0);
   test.skipIf(process.platform === 'win32' || (isRoot && !isReached))(
     'because it is another user’s, a change is seen',
+    isLong,
     () => {
       sisRelay('status --help');
       const folders = [project, kept, ...readdirSync(kept).map((name) => join(kept, name))];
@@ -192,15 +196,18 @@ const packagesOf = (urls: string[]): string[] =>
   [...new Set(urls.flatMap((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []))].sort();
 
 describe('a command loads what it needs:', () => {
-  test.each(['--version', '--help', 'letters list --help', 'letters list --nope', 'completion bash'])(
+  const loadsDeclarationsAlone = (line: string): void => {
+    const urls = loadedBy(line);
+    expect(packagesOf(urls)).toEqual(['commander', 'fastest-levenshtein']);
+    // As a module it evaluates all that it exports, such as Node's undici.
+    expect(urls).not.toContain('node:http');
+    expect(urls.filter((url) => /\/(?:actions|functions)\//.test(url))).toEqual([]);
+  };
+  test('letters list --help no more than declarations', () => loadsDeclarationsAlone('letters list --help'));
+  test.each(['--version', '--help', 'letters list --nope', 'completion bash'])(
     '%s no more than declarations',
-    (line) => {
-      const urls = loadedBy(line);
-      expect(packagesOf(urls)).toEqual(['commander', 'fastest-levenshtein']);
-      // As a module it evaluates all that it exports, such as Node's undici.
-      expect(urls).not.toContain('node:http');
-      expect(urls.filter((url) => /\/(?:actions|functions)\//.test(url))).toEqual([]);
-    },
+    isLong,
+    loadsDeclarationsAlone,
   );
 
   test('letters list neither functions nor clients that others need', () => {
