@@ -33,7 +33,11 @@ const situations = text
     ),
   }));
 
-const office = localOffice({ inProcess: ['grade-push', 'submission-upload'] });
+const office = localOffice({
+  inProcess: ['grade-push', 'submission-upload'],
+  // What waits is tried once, and not again while all else is typed.
+  settings: { WAIT_MINIMUM_SECONDS: '600', WAIT_MAXIMUM_SECONDS: '900' },
+});
 const kinds = [
   'rejected',
   'invalid',
@@ -127,18 +131,15 @@ const idOf = async (command: string): Promise<string> => {
   return letters.find((letter) => letter.kind === kind)?.id.slice(0, 8) ?? letters[0]?.id ?? '';
 };
 
-/** Submissions of somebody whose key is wrong: so many that there is always one that is not just being tried. */
-const messagesThatWait = async () => {
-  const { sqs, description } = office.stack();
+/** A submission of somebody whose key is wrong. */
+const messageThatWaits = async () => {
+  const { description } = office.stack();
   const userId = firstUser + 19;
   const key = { type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userKey: 'a wrong one' };
   await office
     .controls()
     .secret(`${description.secrets.userPrefix}${userId}`, { ...key, userId: String(userId) });
-  const Entries = Array.from({ length: 10 }, (_, at) => ({
-    ...{ Id: String(at), MessageBody: eventBody('submission-upload', { userId }) },
-  }));
-  await sqs.send(new SendMessageBatchCommand({ QueueUrl: description.queues['submission-upload'], Entries }));
+  await office.send('submission-upload', { userId });
   const waiting = () => typed(`waiting --kind credentials --user ${userId} --stack ${office.file}`);
   await expect.poll(waiting).toMatchObject({ status: 0 });
 };
@@ -179,9 +180,8 @@ const comparison = async (command: string): Promise<string> => {
 /** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. */
 const followed = async (command: string) => {
   if (isUsed) await renewLetters();
-  isUsed =
-    /letters (replay|edit|discard|import|verify)|publish/.test(command) && !command.includes('--dry-run');
-  if (command.includes('sis-relay waiting')) await messagesThatWait();
+  isUsed = /letters (replay|edit|discard|verify)/.test(command) && !command.includes('--dry-run');
+  if (command.includes('sis-relay waiting')) await messageThatWaits();
   if (command.includes('sis-relay crosswalk')) await codeThatMoved();
   const group = command.includes('sis-relay reconcile') ? await comparison(command) : '';
   const line = command
