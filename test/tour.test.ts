@@ -14,7 +14,7 @@ const blocks = [...tour.matchAll(/^```(sh|text)\n(.*?)^```$/gms)].map(([, kind, 
 const lines = blocks.flatMap(({ kind, text }) => (kind === 'sh' ? text.trim().split(/\n(?! )/) : []));
 const [shown] = blocks.flatMap(({ kind, text }) => (kind === 'text' ? [text] : []));
 
-const office = localOffice({ functions: ['enrollment-create', 'grade-push'] });
+const office = localOffice({ inProcess: ['enrollment-create', 'grade-push'] });
 
 /** Until the functions are done with what lies on their queues, as somebody would wait who watches the log. */
 const settled = () =>

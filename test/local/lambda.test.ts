@@ -137,7 +137,7 @@ describe('a function', () => {
     },
   );
 
-  test('has a folder for temporary files until it ends, also when it is killed', async () => {
+  test('has a folder for temporary files until it ends, also when it is killed', isLong, async () => {
     const { lambda, invoke } = await lambdaOf(
       `import { writeFileSync } from 'node:fs';
       import { tmpdir } from 'node:os';
@@ -153,7 +153,7 @@ describe('a function', () => {
     expect(existsSync(next)).toBe(false);
   });
 
-  test('has its lines in the log before its result is known', async () => {
+  test('has its lines in the log before its result is known', isLong, async () => {
     const { invoke, lines } = await lambdaOf(
       `export const handler = async ({ n }) => {
         for (let i = 0; i < 500; i += 1) console.log(n, 'é'.repeat(100), i);
@@ -259,7 +259,7 @@ describe('a failure', () => {
     expect(await invoke()).toEqual({ ok: false, error: { errorType: 'Runtime.ExitError', errorMessage } });
   });
 
-  test('to answer in time ends the process', async () => {
+  test('to answer in time ends the process', isLong, async () => {
     const { invoke, lambda } = await lambdaOf(
       'export const handler = () => new Promise(() => setInterval(() => {}, 1e6));',
       { timeoutMs: 300 },
@@ -367,7 +367,7 @@ describe('containers', () => {
     expect(new Set(payloads.map(({ pid }) => pid)).size).toBe(2);
   });
 
-  test('that are killed at work fail their invocation, and are replaced', async () => {
+  test('that are killed at work fail their invocation, and are replaced', isLong, async () => {
     const gate = await startGate();
     const { invoke, lambda } = await lambdaOf(waiting(gate.url));
     const running = invoke('first');
@@ -395,24 +395,28 @@ describe('containers', () => {
     expect(lambda.containers('f')).toEqual([]);
   });
 
-  test('that are recycled make the next invocation a cold start, with the new environment', async () => {
-    const { invoke, lambda } = await lambdaOf(
-      `let n = 0; export const handler = async () => [++n, process.env.KEY];`,
-      { env: { KEY: 'old' } },
-    );
-    expect([await invoke(), await invoke()]).toMatchObject([
-      { payload: [1, 'old'] },
-      { payload: [2, 'old'] },
-    ]);
-    await lambda.recycle('f');
-    expect(lambda.containers('f')).toEqual([]);
-    expect(await invoke()).toMatchObject({ payload: [1, 'old'] });
-    await lambda.recycle('f', { KEY: 'new' });
-    expect([await invoke(), await invoke()]).toMatchObject([
-      { payload: [1, 'new'] },
-      { payload: [2, 'new'] },
-    ]);
-  });
+  test(
+    'that are recycled make the next invocation a cold start, with the new environment',
+    isLong,
+    async () => {
+      const { invoke, lambda } = await lambdaOf(
+        `let n = 0; export const handler = async () => [++n, process.env.KEY];`,
+        { env: { KEY: 'old' } },
+      );
+      expect([await invoke(), await invoke()]).toMatchObject([
+        { payload: [1, 'old'] },
+        { payload: [2, 'old'] },
+      ]);
+      await lambda.recycle('f');
+      expect(lambda.containers('f')).toEqual([]);
+      expect(await invoke()).toMatchObject({ payload: [1, 'old'] });
+      await lambda.recycle('f', { KEY: 'new' });
+      expect([await invoke(), await invoke()]).toMatchObject([
+        { payload: [1, 'new'] },
+        { payload: [2, 'new'] },
+      ]);
+    },
+  );
 
   test('that are recycled at work finish first', isLong, async () => {
     const gate = await startGate();
@@ -438,7 +442,7 @@ describe('containers', () => {
     expect(await invoke()).toEqual({ ok: true, payload: 'late' });
   });
 
-  test('do nothing between invocations when they are frozen, and go on with the next', async () => {
+  test('do nothing between invocations when they are frozen, and go on with the next', isLong, async () => {
     const ticking = 'let n = 0; setInterval(() => { n += 1; }, 5); export const handler = async () => n;';
     const { invoke, lambda } = await lambdaOf(ticking, { freeze: true });
     await invoke();
