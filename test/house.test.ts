@@ -130,7 +130,7 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform`, `dead-letters`, `crosswalk`, `snapshots` and `reconcile` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'console markup wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk telemetry ledger redaction',
+  cli: 'console markup wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk telemetry crosswalk ledger redaction',
   console:
     'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots mapping desk failure redaction aws',
   markup: 'wording redaction',
@@ -153,7 +153,7 @@ const rooms: Record<string, string> = {
   'reconcile/desk': 'dead-letters/reading deployment reconcile durable desk aws json',
   'dead-letters/reading': 'deployment delivery desk dead-letter redaction aws json',
   publish: 'deployment mapping integration desk dead-letter message ledger failure aws envelope json',
-  'snapshots/desk': 'deployment snapshots aws json',
+  'snapshots/desk': 'deployment snapshots files crosswalk aws json sets',
   'crosswalk/names': 'deployment crosswalk',
   deployment: 'integration config telemetry platform/core redaction aws json',
   reconcile:

@@ -4,12 +4,12 @@ import { type Audit, checkAudit, createAudit } from '../deployment/audit.ts';
 import { readCaller } from '../deployment/caller.ts';
 import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { readStack } from '../deployment/stack-outputs.ts';
-import { type Target, targetFrom } from '../deployment/target.ts';
+import { isNamed, type Target, type TargetOptions, targetFrom } from '../deployment/target.ts';
 import { printableJson } from '../redaction/printable.ts';
 import { globalOptions } from './options.ts';
 import { type Print, printOf } from './print/document.ts';
 import { errorSentence } from './print/error-sentence.ts';
-import { createProgress, type Progress } from './print/progress.ts';
+import { createBar, createProgress, type Progress } from './print/progress.ts';
 import type { Terminal } from './print/terminal.ts';
 
 /** What all commands share. */
@@ -27,6 +27,8 @@ export type CommandContext = Cli & {
   isJson: boolean;
   /** The deployment that the options name. @throws UsageError where they name none. */
   readonly target: Target;
+  /** The same; undefined: nothing names one. */
+  readonly targetIfNamed: Target | undefined;
   /** Which letters the options name. @throws UsageError naming the option that is wrong. */
   readonly filter: Filter;
   /** Before letters are read for a change: @throws where the audit log could not be written. */
@@ -38,6 +40,8 @@ export type CommandContext = Cli & {
   agreed(question: string): Promise<boolean>;
   /** Shows how far the work is, and clears that line at the end. */
   withProgress<Value>(what: string, work: (show: Progress['show']) => Promise<Value>): Promise<Value>;
+  /** The same by a bar, which gets the share that is done, from 0 to 1; nothing is shown except on a terminal. */
+  withBar<Value>(what: string, work: (show: (share: number) => void) => Promise<Value>): Promise<Value>;
   /** For what went wrong. */
   sentence(error: unknown): string;
   /** For a command whose data takes standard output: all that it says goes to standard error. */
@@ -62,6 +66,9 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     print: printOf(cli, { json: isJson }),
     get target() {
       return targetOnce();
+    },
+    get targetIfNamed() {
+      return isNamed(targetOptionsOf(command)) ? targetOnce() : undefined;
     },
     get filter() {
       return filterOf(command);
@@ -89,6 +96,14 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
         return await work(progress.show);
       } finally {
         progress.end();
+      }
+    },
+    withBar: async (what, work) => {
+      const bar = createBar(terminal, what);
+      try {
+        return await work(bar.show);
+      } finally {
+        bar.end();
       }
     },
     sentence: (error) => errorSentence(error, command.optsWithGlobals()),
@@ -119,15 +134,13 @@ const namingDeployment = new Set(['local', 'stack', 'stage', 'deadLetters', 'buc
 const quoted = (text: string): string =>
   /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-const targetOf = (command: Command, warn: (sentence: string) => void): Target => {
+const targetOptionsOf = (command: Command): TargetOptions => {
   const { local, stack, lease, ...options } = command.optsWithGlobals();
-  return targetFrom({
-    ...options,
-    local: stack ?? (local ? true : undefined),
-    leaseSeconds: lease,
-    ...{ readStack, readCaller, warn },
-  });
+  return { ...options, local: stack ?? (local ? true : undefined), leaseSeconds: lease };
 };
+
+const targetOf = (command: Command, warn: (sentence: string) => void): Target =>
+  targetFrom({ ...targetOptionsOf(command), ...{ readStack, readCaller, warn } });
 
 const filterOf = (command: Command): Filter => {
   const given = command.opts();

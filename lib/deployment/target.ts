@@ -93,6 +93,14 @@ const environment = () => {
   );
 };
 
+/** Whether the options or the environment say which deployment is meant. */
+export const isNamed = ({ local, stage, deadLetters }: TargetOptions): boolean => {
+  const { SIS_RELAY_STAGE, DEAD_LETTER_QUEUE_URL } = environment();
+  return [local, stage, deadLetters, SIS_RELAY_STAGE, DEAD_LETTER_QUEUE_URL].some(
+    (each) => each !== undefined,
+  );
+};
+
 export const targetFrom = (options: TargetOptions): Target => {
   const common = {
     metricNamespace: environment().METRIC_NAMESPACE,

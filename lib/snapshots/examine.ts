@@ -17,6 +17,7 @@ import { compareMapped } from './mapped.ts';
 import { mappingFor } from './mapping-file.ts';
 import { openPackage } from './package.ts';
 import { createPackedLines } from './packed-lines.ts';
+import { createProgress, type OnProgress, type Progress } from './progress.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
@@ -33,12 +34,15 @@ import { createReport } from './report.ts';
 import { fileNameOf, isTable } from './request.ts';
 import type { SnapshotServices } from './services.ts';
 import { settingsKey, snapshotSettings } from './settings-file.ts';
-import type { Dropped, SnapshotStore } from './store.ts';
+import type { ComparisonStore, Dropped } from './store.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import { createSets, reportProblems } from './wanted.ts';
 
-type Services = Pick<SnapshotServices, 'store' | 'integrations'> & {
+type Services = Pick<SnapshotServices, 'integrations'> & {
+  store: ComparisonStore;
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart'>;
+  /** Hears how far it is, from 0 to 1. */
+  onProgress?: OnProgress;
 };
 
 /** What is to be done with a snapshot. It is recorded as the result of a step, so it stays small. */
@@ -110,12 +114,12 @@ export const examine = (
     }
   });
 
-const end = (store: SnapshotStore, record: SnapshotRecord): Promise<void> =>
+const end = (store: ComparisonStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
 
 /** With which a file of this key is compared. */
 export const lastAccepted = async (
-  store: SnapshotStore,
+  store: ComparisonStore,
   key: string,
 ): Promise<AcceptedSnapshot | undefined> => {
   const json = await store.readJsonIfAny(acceptedKeyOf(key));
@@ -134,14 +138,14 @@ const plan = z.object({
 });
 export type Plan = z.output<typeof plan>;
 
-export const planOf = async (store: SnapshotStore, id: string): Promise<Plan> =>
+export const planOf = async (store: ComparisonStore, id: string): Promise<Plan> =>
   plan.parse(await store.readJson(partsKey(id)));
 
 /** Events of it may be on their queues: what is sent now must be the same. */
 const resumed = async (
   { id }: SnapshotRecord,
   last: AcceptedSnapshot | undefined,
-  store: SnapshotStore,
+  store: ComparisonStore,
 ): Promise<Examined> => {
   const { parts, accepted } = await planOf(store, id);
   return { is: 'to be sent', id, reasons: [], parts: parts.length, against: last?.id, accepted };
@@ -165,18 +169,22 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
     );
   // A second thread costs more than it saves if there is little to do.
   const threads = (await stat(path)).size < 4_000_000 ? 1 : 2;
-  const sets = await openSetEngine({ folder, threads });
+  const progress = createProgress(services.onProgress, usualStatements);
+  const sets = progress.watched(await openSetEngine({ folder, threads }));
   try {
-    return await compareWith(sets, path, given);
+    return await compareWith(sets, path, { ...given, progress });
   } finally {
     sets.close();
   }
 };
 
+/** A comparison of an export of OneRoster runs about so many. */
+const usualStatements = 40;
+
 const compareWith = async (
   sets: SetEngine,
   path: string,
-  { folder, record, last, dropped, services }: Comparing,
+  { folder, record, last, dropped, services, progress }: Comparing & { progress: Progress },
 ): Promise<Examined> => {
   const { store, integrations } = services;
   const { id } = record;
@@ -194,7 +202,7 @@ const compareWith = async (
     check: eventCheck(integrations, dropped.droppedMs),
     before: last === undefined ? 'nothing' : (last.holds ?? 'rows'),
   };
-  const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services });
+  const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
   const accepted = { id, number: comparison.number + 1, columns, by, holds: 'resources' as const };
   await reportProblems(comparison);
@@ -216,22 +224,27 @@ const compareWith = async (
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
 };
 
-type World = { comparison: Comparison; last: AcceptedSnapshot | undefined; services: Services };
+type World = {
+  comparison: Comparison;
+  last: AcceptedSnapshot | undefined;
+  services: Services;
+  progress: Progress;
+};
 
 const outcomeOf = async (
   { path, key }: { path: string; key: string },
-  { comparison, last, services }: World,
+  { comparison, last, services, progress }: World,
 ): Promise<Outcome> => {
   if (isTable(key)) {
     const { functions } = comparison.settings;
     const mapping = await mappingFor(key, { ...services, functions });
     return await compareMapped({ path, file: fileNameOf(key), mapping, ...services }, comparison, last);
   }
-  const opened = await openPackage(path, comparison.folder);
+  const opened = await openPackage(path, comparison.folder, progress.onRead);
   return await compareOneRoster(opened, comparison, last).finally(() => opened.close());
 };
 
-const settingsOf = async (store: SnapshotStore) => {
+const settingsOf = async (store: ComparisonStore) => {
   const text = await store.textIfAny(settingsKey);
   if (text === undefined) return snapshotSettings.parse({});
   const read = readJson(text);

@@ -11,6 +11,12 @@ export type Dropped = { key: string; etag: string; droppedMs: number };
 
 export type SnapshotStore = ReturnType<typeof createSnapshotStore>;
 
+/** What a comparison reads and keeps there. */
+export type ComparisonStore = Pick<
+  SnapshotStore,
+  'download' | 'open' | 'etagOf' | 'textIfAny' | 'readJson' | 'readJsonIfAny' | 'writeJson' | 'uploadFile'
+>;
+
 /** Nothing can be said of larger ones. */
 const maxBytes = 2 * 1024 ** 3;
 

@@ -21,6 +21,8 @@ export type Files = {
   has(name: string): boolean;
   /** @throws UnusableSnapshot while it is read, where what is unpacked is not what the zip says. */
   open(name: string): AsyncIterable<Buffer>;
+  /** Unpacked, in bytes, as the zip says it. */
+  sizeOf(name: string): number;
   close(): void;
 };
 
@@ -41,6 +43,7 @@ export const openZip = async (
       names: [...entries.values()].map(({ name }) => name),
       has: (name) => named(name) !== undefined,
       open: (name) => unpacked(zip, named(name), name),
+      sizeOf: (name) => named(name)?.uncompressedSize ?? 0,
       close: () => zip.close(),
     };
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { action } from '../action.ts';
 import type { Cli } from '../command-context.ts';
 import { reasonText, wholeNumber } from '../options.ts';
@@ -34,9 +34,18 @@ const addShow = (snapshots: Command, cli: Cli): void => {
 const addDiff = (snapshots: Command, cli: Cli): void => {
   snapshots
     .command('diff')
-    .description('what a file on this machine would change, were it put into the bucket now')
+    .description(
+      'what a file on this machine would change; of a zip without settings, what it holds and settings to start from',
+    )
     .argument('<file>', 'a zip of OneRoster, or a table, which is compared with the last one of its name')
     .option('--map <file>', 'the mapping of a table, in place of the one in the bucket')
+    .option('--settings <file>', 'snapshot-settings.json on this machine, in place of the one in the bucket')
+    .addOption(
+      new Option(
+        '--write-settings <file>',
+        'look at the zip although there are settings, and write some to start from',
+      ).conflicts(['map', 'settings']),
+    )
     .action(action(cli, () => import('../actions/snapshots/diff.ts')));
 };
 
@@ -64,10 +73,15 @@ const examples = `
 Examples:
   sis-relay snapshots list
   sis-relay snapshots show 20261123T020000Z
+  sis-relay snapshots diff first.zip --write-settings snapshot-settings.json
+  sis-relay snapshots diff first.zip --settings snapshot-settings.json
   sis-relay snapshots diff tonight.zip
   sis-relay snapshots diff enrollments.csv --map mapping.json
   sis-relay snapshots approve 20261123T020000Z-0a1b2c3d --reason "the summer courses end"
   sis-relay snapshots reject 20261123T020000Z-0a1b2c3d --reason "half of the export is missing"
+
+Begin with diff. While nothing says which roles are which, it looks at the zip and sends nothing: files, columns, roles,
+dates, codes, and which of them the platform knows, if a stage is given. It proposes snapshot-settings.json.
 
 A file that is put into the bucket under snapshots/ is compared with the last accepted one, and its changes are
 sent. Where more would be removed than is usual, or a file lost a column, nothing is sent before a person agrees.`;

@@ -28,3 +28,27 @@ export const createProgress = (terminal: Terminal, what: string): Progress => {
     },
   };
 };
+
+const cells = 30;
+
+/** `Comparing  [============                  ]  42 %`, on a terminal alone. What it has shown stays shown: a share never falls. */
+export const createBar = (
+  terminal: Pick<Terminal, 'isLive' | 'err'>,
+  what: string,
+): { show(share: number): void; end(): void } => {
+  let shown = -1;
+  return {
+    show: (share) => {
+      const percent = Math.floor(100 * Math.min(1, Math.max(0, share)));
+      if (!terminal.isLive || percent <= shown) return;
+      shown = percent;
+      const done = Math.round((cells * percent) / 100);
+      terminal.err(
+        `${clearLine}${what}  [${'='.repeat(done).padEnd(cells)}] ${String(percent).padStart(3)} %`,
+      );
+    },
+    end: () => {
+      if (shown >= 0) terminal.err(clearLine);
+    },
+  };
+};

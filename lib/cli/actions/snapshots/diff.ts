@@ -1,15 +1,71 @@
+import { writeFile } from 'node:fs/promises';
+import { createCrosswalkTable } from '../../../crosswalk/table.ts';
+import { UsageError } from '../../../deployment/command-errors.ts';
 import { loadIntegrations } from '../../../deployment/integrations.ts';
-import { diffSnapshot } from '../../../snapshots/desk/diff.ts';
+import type { Target } from '../../../deployment/target.ts';
+import { diffSnapshot, hasSettings } from '../../../snapshots/desk/diff.ts';
+import { checkReadable } from '../../../snapshots/desk/package-file.ts';
 import { fiveCounts } from '../../../snapshots/desk/read.ts';
+import { surveyPackage } from '../../../snapshots/desk/survey.ts';
+import { isTable } from '../../../snapshots/request.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { diffLines } from '../../print/snapshots.ts';
+import { settingsText, surveyLines } from '../../print/survey.ts';
 
-export const act = async (
-  { target, terminal, print, withProgress }: CommandContext,
+type Given = { map?: string; settings?: string; writeSettings?: string };
+
+export const act = async (context: CommandContext, file: string, given: Given): Promise<void> => {
+  const { targetIfNamed: target, terminal, print, withBar } = context;
+  const { map, settings, writeSettings } = given;
+  await checkReadable(file);
+  if (isTable(file) && writeSettings !== undefined)
+    throw new UsageError(
+      'Settings are proposed for a zip of OneRoster: a table needs a mapping, as by --map.',
+    );
+  if (isTable(file) && target === undefined && map === undefined)
+    throw new UsageError(
+      `${file} is a table, and nothing says what its columns mean: give --map, or --stage for the mapping in its bucket. One file of OneRoster is not a package: zip it with the others.`,
+    );
+  const isUnknown = async (): Promise<boolean> => target === undefined || !(await hasSettings(target));
+  const hasOwn = isTable(file) || settings !== undefined || map !== undefined;
+  if (writeSettings !== undefined || (!hasOwn && (await isUnknown()))) return survey(context, file, given);
+  const integrations = await loadIntegrations();
+  const diff = await withBar('Comparing', (onProgress) =>
+    diffSnapshot(target, { file, map, settings, onProgress }, integrations),
+  );
+  print({ ...diff, counts: fiveCounts(diff.counts) }, () => diffLines(diff, terminal));
+};
+
+const survey = async (
+  { targetIfNamed: target, terminal, signal, print, withBar, finish }: CommandContext,
   file: string,
-  { map }: { map?: string },
+  { writeSettings }: Given,
 ): Promise<void> => {
   const integrations = await loadIntegrations();
-  const diff = await withProgress('Comparing', () => diffSnapshot(target, { file, map }, integrations));
-  print({ ...diff, counts: fiveCounts(diff.counts) }, () => diffLines(diff, terminal));
+  const crosswalk = target && crosswalkOf(target);
+  const found = await withBar('Looking', (onProgress) =>
+    surveyPackage(file, { integrations, crosswalk, signal, onProgress }),
+  );
+  if (writeSettings !== undefined) await writeNew(writeSettings, settingsText(found));
+  print({ ...found, written: writeSettings }, () =>
+    surveyLines(found, { terminal, given: file, writeSettings }),
+  );
+  finish(found.blocks.length === 0);
+};
+
+const crosswalkOf = ({ dynamodb, crosswalkTable: table }: Target) =>
+  table === undefined ? undefined : createCrosswalkTable({ dynamodb, table, nowMs: Date.now });
+
+/** Roles that somebody has filled in are not written over. */
+const writeNew = async (file: string, text: string): Promise<void> => {
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+  } catch (error) {
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    throw new UsageError(
+      isThere
+        ? `${file} is there already, and was not changed: give another name, or remove it first.`
+        : `${file} cannot be written: look at its folder.`,
+    );
+  }
 };

@@ -2,8 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test, vi } from 'vitest';
+import { createDynamoDb } from '../../../../lib/aws/dynamodb.ts';
+import { bucketOf, createCrosswalkTable } from '../../../../lib/crosswalk/table.ts';
 import { waitLimitMs } from '../../../limits.ts';
+import { localClient } from '../../../local/aws.ts';
 import { localOffice } from '../../cli/local-office.ts';
 import { typed } from '../../cli/typed.ts';
 import { entriesOfSis, type Sis, smallSis, zipOf } from '../sis.ts';
@@ -71,6 +75,22 @@ test('a file under snapshots/ is imported; one that removes too much waits, and 
   await type(`snapshots reject ${third.id} --yes --reason broken`);
   await newest('rejected');
   expect((await json('snapshots list')).accepted).toBe(id);
+});
+
+test('a zip is looked at while the bucket has no settings, and the crosswalk of the stage is asked', async () => {
+  const { s3, description } = { s3: await office.target().s3(), description: office.stack().description };
+  await s3.send(new DeleteObjectCommand({ Bucket: description.bucket, Key: 'snapshot-settings.json' }));
+  const dynamodb = createDynamoDb(localClient(description.dynamodb));
+  const table = createCrosswalkTable({ dynamodb, table: description.crosswalkTable, nowMs: Date.now });
+  const bucket = bucketOf('orgUnitCode', 'platform', 'c-bio');
+  await table.put([{ bucket, entries: new Map([['c-bio', { ids: [2001] }]]) }]);
+  const file = join(office.folder, 'first.zip');
+  writeFileSync(file, await zipOf(entriesOfSis(smallSis())));
+  expect(await json(`snapshots diff ${file}`)).toMatchObject({
+    settings: { roles: { student: null, teacher: null }, orgUnitCode: 'sourcedId' },
+    crosswalk: { orgUnitCode: 0 },
+    trial: { of: 9 },
+  });
 });
 
 test('a table is compared with the last of its name; a mapping on this machine shows what it would change', async () => {

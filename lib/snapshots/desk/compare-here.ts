@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { RefusedError } from '../../deployment/command-errors.ts';
+import type { Integrations } from '../../deployment/integrations.ts';
+import { examine } from '../examine.ts';
+import type { OnProgress } from '../progress.ts';
+import { recordKey, type SnapshotRecord, snapshotRecord } from '../record.ts';
+import { snapshotsPrefix } from '../request.ts';
+import type { ComparisonStore } from '../store.ts';
+
+type Here = {
+  /** On this machine. */
+  file: string;
+  store: ComparisonStore;
+  integrations: Integrations;
+  /** Texts in place of those in the bucket, by their keys. */
+  texts?: ReadonlyMap<string, string>;
+  /** Takes the report of rows that were refused, while it is there. */
+  takeReport(path: string): Promise<void>;
+  onProgress?: OnProgress | undefined;
+};
+
+/** What an import would do with the file, and what it was compared with. */
+export type ComparedHere = { record: SnapshotRecord; against: string | undefined; reasons: string[] };
+
+/** Nothing is sent by parts. */
+const limits = { eventsPerPart: 10_000 };
+
+/** The key under which a file would be put into the bucket. */
+export const keyOf = (file: string): string => `${snapshotsPrefix}${basename(file)}`;
+
+/** Compares as an import does, and keeps nothing. @throws RefusedError if the file cannot be compared. */
+export const compareHere = async ({
+  file,
+  store,
+  integrations,
+  texts = new Map(),
+  takeReport,
+  onProgress,
+}: Here): Promise<ComparedHere> => {
+  const records: SnapshotRecord[] = [];
+  const local: ComparisonStore = {
+    ...store,
+    // What lies in the bucket is read; what an import writes there is kept here, or not at all.
+    download: async (_, path) => {
+      await copyFile(file, path);
+      const hash = createHash('sha256');
+      for await (const piece of createReadStream(path)) hash.update(piece);
+      return hash.digest('hex');
+    },
+    textIfAny: async (key) => texts.get(key) ?? store.textIfAny(key),
+    writeJson: async (key, value) => {
+      const { data } = snapshotRecord.safeParse(value);
+      if (data && key === recordKey(data.id)) records.push(data);
+    },
+    uploadFile: async (key, path) => {
+      if (key.endsWith('/report.csv')) await takeReport(path);
+    },
+  };
+  const examined = await examine(
+    { key: keyOf(file), etag: '', droppedMs: Date.now() },
+    {
+      services: { store: local, integrations, limits, ...(onProgress && { onProgress }) },
+      startedAt: new Date().toISOString(),
+    },
+  );
+  const record = records.at(-1);
+  if (examined.is === 'over' || record === undefined)
+    throw new RefusedError('message' in examined ? examined.message : 'There is no record of it');
+  return { record, against: examined.against, reasons: examined.reasons };
+};
+
+/** A bucket that holds nothing. */
+export const emptyStore: ComparisonStore = {
+  download: async () => undefined,
+  open: async (key) => {
+    throw new Error(`There is no ${key}`);
+  },
+  readJson: async (key) => {
+    throw new Error(`There is no ${key}`);
+  },
+  etagOf: async () => undefined,
+  textIfAny: async () => undefined,
+  readJsonIfAny: async () => undefined,
+  writeJson: async () => {},
+  uploadFile: async () => {},
+};

@@ -1,0 +1,266 @@
+import { quotedName, type SetEngine } from '../../sets/engine.ts';
+import type { Package } from '../package.ts';
+import type { SnapshotSettings } from '../settings-file.ts';
+import { rowsOf } from '../table.ts';
+
+/** What is looked at of a file of OneRoster. */
+type Looked = {
+  /** Columns that an import reads or that a setting may name. */
+  columns: readonly string[];
+  /** Columns of few values, which are counted. */
+  values?: readonly string[];
+  dates?: readonly string[];
+};
+
+const looked = {
+  academicSessions: {
+    columns: ['sourcedId', 'title', 'startDate', 'endDate'],
+    dates: ['startDate', 'endDate'],
+  },
+  courses: { columns: ['sourcedId', 'status', 'title', 'courseCode'], values: ['status'] },
+  classes: {
+    columns: ['sourcedId', 'status', 'title', 'classCode', 'courseSourcedId'],
+    values: ['status'],
+  },
+  users: {
+    columns: ['sourcedId', 'status', 'username', 'identifier', 'email', 'role'],
+    values: ['status', 'role'],
+  },
+  roles: { columns: ['userSourcedId', 'status', 'role'], values: ['role'] },
+  enrollments: {
+    columns: ['sourcedId', 'status', 'classSourcedId', 'userSourcedId', 'role', 'beginDate', 'endDate'],
+    ...{ values: ['status', 'role'], dates: ['beginDate', 'endDate'] },
+  },
+  lineItems: {
+    columns: ['sourcedId', 'status', 'title', 'classSourcedId', 'resultValueMax'],
+    values: ['status'],
+  },
+  results: {
+    columns: [
+      ...['lineItemSourcedId', 'studentSourcedId', 'status', 'scoreStatus', 'score', 'textScore'],
+      ...['comment', 'dateLastModified'],
+    ],
+    ...{ values: ['status', 'scoreStatus'], dates: ['dateLastModified'] },
+  },
+} as const satisfies Record<string, Looked>;
+
+export type LookedFile = keyof typeof looked;
+export const lookedFiles = Object.keys(looked) as LookedFile[];
+
+export type ValueCounts = {
+  column: string;
+  /** The most frequent ones; an empty cell is `''`. */
+  counts: { value: string; rows: number }[];
+  /** Rows with other values than these. */
+  others: number;
+};
+
+export type DateOrder = NonNullable<SnapshotSettings['dateOrder']>;
+
+export type DateForm = {
+  column: string;
+  /** How the cells are written, as an example of the 31st of January. */
+  form: string;
+  rows: number;
+  /** A cell that is written so. */
+  example: string;
+  /** Days; absent if the form does not tell them. */
+  earliest?: string;
+  latest?: string;
+  /** Which number comes first, where that could be either; `unknown`: no cell tells it. */
+  order?: DateOrder | 'unknown';
+};
+
+export type FileFacts = {
+  rows: number;
+  /** Rows with too few or too many cells. */
+  damaged: number;
+  columns: string[];
+  /** Columns that an import would read, or that a setting could name, and that the file lacks. */
+  missing: string[];
+  values: ValueCounts[];
+  dates: DateForm[];
+};
+
+/** Statements that the others are made of. A cell is never a part of a statement. */
+const macros = `
+  CREATE MACRO trimmed(x) AS trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279));
+  CREATE MACRO date_form(x) AS CASE
+    WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN 'day'
+    WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9]{2}:?[0-9]{2})') THEN 'instant'
+    WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+') THEN 'local'
+    WHEN regexp_full_match(x, '[0-9]{8}') THEN 'digits'
+    WHEN regexp_matches(x, '^[0-9]{1,2}([/.-])[0-9]{1,2}[/.-][0-9]{4}') THEN 'parts' || regexp_extract(x, '[/.-]')
+    ELSE 'other' END;
+  CREATE MACRO part(x, n) AS TRY_CAST(regexp_extract(x, '^([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]([0-9]{4})', n) AS INTEGER);
+  CREATE MACRO day_text(y, m, d) AS format('{:04d}-{:02d}-{:02d}', y, m, d);
+`;
+
+export const prepareFacts = (sets: SetEngine): Promise<void> => sets.run(macros);
+
+/** Reads a file into a table of its name, and counts what it holds. @throws UnusableSnapshot if it is not CSV in UTF-8. */
+export const readFacts = async (
+  { given, sets }: { given: Package; sets: SetEngine },
+  name: LookedFile,
+): Promise<FileFacts> => {
+  const { columns, values = [], dates = [] }: Looked = looked[name];
+  const table = await given.read(name);
+  const names = Object.fromEntries(columns.map((column) => [column, column]));
+  await sets.run(`CREATE TABLE ${quotedName(name)} AS ${rowsOf(table, names)}`, [table.path]);
+  const has = (column: string): boolean => table.at(column) >= 0;
+  return {
+    ...{ rows: table.rows, damaged: table.damaged.length, columns: table.columns },
+    missing: columns.filter((column) => !has(column)),
+    values: await all(values.filter(has), (column) => countsOf(sets, name, column)),
+    dates: (await all(dates.filter(has), (column) => formsOf(sets, name, column))).flat(),
+  };
+};
+
+/** One after the other, so that the engine has its memory for each. */
+const all = async <Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> => {
+  const results: Result[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+};
+
+const maxValues = 20;
+const maxShownLength = 100;
+
+const countsOf = async (sets: SetEngine, name: LookedFile, column: string): Promise<ValueCounts> => {
+  const counts: ValueCounts['counts'] = [];
+  let others = 0;
+  const statement = `SELECT left(trimmed(${quotedName(column)}), ${maxShownLength}) AS value, count(*) AS n
+    FROM ${quotedName(name)} GROUP BY value`;
+  const kept = `SELECT CASE WHEN place <= ${maxValues} THEN value END AS value, sum(n)::BIGINT, min(place) AS first
+    FROM (SELECT *, row_number() OVER (ORDER BY n DESC, value) AS place FROM (${statement})) GROUP BY 1 ORDER BY first`;
+  for await (const batch of sets.rows<[string | null, number, number]>(kept))
+    for (const [value, rows] of batch)
+      if (value === null) others = rows;
+      else counts.push({ value, rows });
+  return { column, counts, others };
+};
+
+type FormRow = readonly [
+  form: string,
+  rows: number,
+  example: string,
+  least: string | null,
+  most: string | null,
+  dayFirst: number,
+  monthFirst: number,
+  ...days: (string | null)[],
+];
+
+const formsOf = async (sets: SetEngine, name: LookedFile, column: string): Promise<DateForm[]> => {
+  const forms: DateForm[] = [];
+  const byDay = 'day_text(part(x, 3), part(x, 2), part(x, 1))';
+  const byMonth = 'day_text(part(x, 3), part(x, 1), part(x, 2))';
+  const statement = `
+    SELECT date_form(x) AS form, count(*) AS n, left(min(x), 40), left(min(x), 10), left(max(x), 10),
+      coalesce(bool_or(part(x, 1) > 12), false)::INTEGER, coalesce(bool_or(part(x, 2) > 12), false)::INTEGER,
+      min(${byDay}), max(${byDay}), min(${byMonth}), max(${byMonth})
+    FROM (SELECT trimmed(${quotedName(column)}) AS x FROM ${quotedName(name)}) WHERE x <> '' GROUP BY form ORDER BY n DESC, form`;
+  for await (const batch of sets.rows<FormRow>(statement))
+    for (const row of batch) forms.push({ column, ...formOf(row) });
+  return forms;
+};
+
+const written: Record<string, string> = {
+  day: '2026-01-31',
+  instant: '2026-01-31T09:30:00Z',
+  local: '2026-01-31T09:30:00',
+  digits: '20260131',
+};
+
+const formOf = ([form, rows, example, least, most, dayFirst, monthFirst, ...days]: FormRow): Omit<
+  DateForm,
+  'column'
+> => {
+  const known = written[form];
+  const [earliestByDay, latestByDay, earliestByMonth, latestByMonth] = days;
+  const told = (
+    form: string,
+    [earliest, latest]: readonly (string | null | undefined)[],
+    order?: DateForm['order'],
+  ) => ({
+    ...{ form, rows, example },
+    ...(earliest && latest && { earliest, latest }),
+    ...(order && { order }),
+  });
+  if (known !== undefined) return told(known, form === 'digits' ? [] : [least, most]);
+  const sign = form.replace('parts', '');
+  if (form === 'other' || dayFirst + monthFirst === 2) return told('other', []);
+  const [dayForm, monthForm] = [['31', '1', '2026'].join(sign), ['1', '31', '2026'].join(sign)];
+  if (dayFirst) return told(dayForm, [earliestByDay, latestByDay], 'day-month-year');
+  if (monthFirst) return told(monthForm, [earliestByMonth, latestByMonth], 'month-day-year');
+  return told(`${dayForm} or ${monthForm}`, [], 'unknown');
+};
+
+/** A column that may name org units or users. */
+export type Candidate = {
+  file: 'classes.csv' | 'users.csv' | 'courses.csv';
+  column: string;
+  /** As the settings name it. */
+  setting: string;
+  filled: number;
+  empty: number;
+  /** How many share their value with another one. */
+  doubles: number;
+  /** Some of its values, spread over the file. */
+  samples: string[];
+};
+
+const maxSamples = 40;
+
+/** A row that is gone names nothing. */
+const active = "lower(trimmed(status)) NOT IN ('tobedeleted', 'inactive')";
+
+const classes = (column: string): string =>
+  `SELECT trimmed(${quotedName(column)}) AS x FROM classes WHERE ${active}`;
+const users = (column: string): string =>
+  `SELECT trimmed(${quotedName(column)}) AS x FROM users WHERE ${active}`;
+const coursesOfClasses = `SELECT trimmed(code) AS x FROM classes c
+  LEFT JOIN (SELECT sourcedId AS id, min(courseCode) AS code FROM courses GROUP BY sourcedId) k ON k.id = c.courseSourcedId
+  WHERE ${active.replace('status', 'c.status')}`;
+
+const candidatesOf: readonly [file: Candidate['file'], column: string, values: string][] = [
+  ['classes.csv', 'classCode', classes('classCode')],
+  ['courses.csv', 'courseCode', coursesOfClasses],
+  ['classes.csv', 'title', classes('title')],
+  ['classes.csv', 'sourcedId', classes('sourcedId')],
+  ['users.csv', 'username', users('username')],
+  ['users.csv', 'identifier', users('identifier')],
+  ['users.csv', 'email', users('email')],
+  ['users.csv', 'sourcedId', users('sourcedId')],
+];
+
+/** What may name org units and users, of the files that were read. A code of a course counts by the classes that have it. */
+export const candidatesIn = (
+  sets: SetEngine,
+  facts: Partial<Record<LookedFile, FileFacts>>,
+): Promise<Candidate[]> => {
+  const has = (file: Candidate['file'], column: string): boolean => {
+    const read = facts[file.replace('.csv', '') as LookedFile];
+    return read !== undefined && read.rows > 0 && !read.missing.includes(column);
+  };
+  const there = candidatesOf.filter(
+    ([file, column]) =>
+      has(file, column) && (file !== 'courses.csv' || has('classes.csv', 'courseSourcedId')),
+  );
+  return all(there, async ([file, column, values]) => {
+    const counted = await sets.row<[number, number, number]>(
+      `SELECT coalesce(sum(n) FILTER (WHERE x <> ''), 0)::BIGINT, coalesce(sum(n) FILTER (WHERE x = ''), 0)::BIGINT,
+         coalesce(sum(n) FILTER (WHERE x <> '' AND n > 1), 0)::BIGINT
+       FROM (SELECT x, count(*) AS n FROM (${values}) GROUP BY x)`,
+    );
+    const samples: string[] = [];
+    const sampled = `SELECT x FROM (${values}) WHERE x <> '' AND length(x) <= 255 GROUP BY x ORDER BY md5(x) LIMIT ${maxSamples}`;
+    for await (const batch of sets.rows<[string]>(sampled)) samples.push(...batch.map(([value]) => value));
+    const [filled = 0, empty = 0, doubles = 0] = counted ?? [];
+    const setting = file === 'courses.csv' ? `{course.${column}}` : column;
+    return { file, column, setting, filled, empty, doubles, samples };
+  });
+};
