@@ -32,7 +32,7 @@ const formBytes = 256 * 1024;
 /** Of a table or file of messages. */
 const fileBytes = 20 * 1024 * 1024;
 
-const titles = { 400: 'That cannot be done', 404: 'Not found', 413: 'Too large', 502: 'It failed' } as const;
+const titles = { 400: 'This cannot be done', 404: 'Not found', 413: 'Too large', 502: 'It failed' } as const;
 
 /** The console: what a request must be, then its screens. */
 export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: AppOptions): Hono => {
@@ -43,13 +43,13 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
     context.status(status);
     if (!session.isSignedIn(context)) return context.html(bare(titles[status], html`${titles[status]}`));
     const content = html`<p class="problem" role="alert">${said(text)}</p>
-<p><a href="/">Overview</a></p>${status === 502 ? html`<p class="quiet">Nothing is lost: letters lie in their queue, and messages go on.</p>` : status === 404 ? '' : html`<p>Go back, correct it, and try again.</p>`}`;
+<p><a href="/">Overview</a></p>${status === 502 ? html`<p class="quiet">Nothing is lost: letters stay in their queue, and messages are still handled.</p>` : status === 404 ? '' : html`<p>Go back, correct the form, and try again.</p>`}`;
     return render(desk, context, { title: titles[status], content });
   };
   const limit = (maxSize: number) =>
     bodyLimit({
       maxSize,
-      onError: (context) => problem(context, 413, `A form may have ${maxSize / 1024} KB at most.`),
+      onError: (context) => problem(context, 413, `A form can have at most ${maxSize / 1024} KB.`),
     });
   app.use((context, next) => limit(context.req.path === '/publish' ? fileBytes : formBytes)(context, next));
   app.use(async (context, next) => {
@@ -76,7 +76,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
     // Another site may lead here, with any token behind the address of any screen.
     if (session.isSignedIn(context)) return context.redirect('/', 303);
     return context.html(
-      signIn(next, 'This token is not right, or was used before. Start the console again for a new one.'),
+      signIn(next, 'This token is wrong, or was used before. Start the console again to get a new one.'),
       403,
     );
   });

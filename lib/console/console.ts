@@ -80,7 +80,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
       usedMs = Date.now();
     },
   });
-  const errorHandler = () => new Response('This is no request of a browser.', { status: 400, headers });
+  const errorHandler = () => new Response('This is not a request of a browser.', { status: 400, headers });
   for (const server of servers) server.on('request', getRequestListener(app.fetch, { errorHandler }));
 
   // The first screen need not wait for what takes long.
@@ -109,7 +109,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
 
 const refusing: Audit = {
   begin: async () => {
-    throw new RefusedError('This console was started with --read-only, so nothing is changed or revealed.');
+    throw new RefusedError('This console was started with --read-only. It changes and reveals nothing.');
   },
 };
 
@@ -128,7 +128,7 @@ const listening = async (asked: number): Promise<{ servers: Server[]; port: numb
     else if (refusal !== 'EADDRNOTAVAIL' && refusal !== 'EAFNOSUPPORT') {
       for (const each of servers) each.close();
       throw new RefusedError(
-        `Port ${port} is not free (${refusal}), maybe another console has it: give --port.`,
+        `Port ${port} is not free (${refusal}). Another console may use it. Pass another --port.`,
       );
     }
   }

@@ -84,7 +84,7 @@ export const addVerb = ({ app }: Desk, path: string, begin: Begin): void =>
 export const reasonIn = (form: URLSearchParams): string => {
   const reason = form.get('reason')?.trim();
   if (reason) return reason;
-  throw new UsageError('Give a reason: the audit log records it.');
+  throw new UsageError('Enter a reason. The audit log records it.');
 };
 
 /** The fields of a form, each as often as it was given. */
@@ -123,7 +123,7 @@ export const chosenFrom = async (
 ): Promise<{ groups: Group[]; count: number; given: Given; filter: Filter }> => {
   const ticked = query.getAll('selected');
   if (query.get('of') === 'selected' && ticked.length === 0)
-    throw new UsageError('No letter is ticked: tick some, or take all that match.');
+    throw new UsageError('No letter is ticked. Tick some, or choose all that match.');
   const asked = query.get('of') === 'matching' || ticked.length === 0 ? query : idsOnly(ticked);
   const { filter, given } = filterFrom(asked);
   const { value } = await lists.letters.get();

@@ -74,7 +74,7 @@ export const guard = ({ host, session, readOnly, signal, onUse }: GuardOptions):
     if (context.req.header('host') !== host || new URL(context.req.url).host !== host)
       return refused(
         421,
-        `This is not the address of this console. Open the printed address, followed by ${pathOf(context)}`,
+        `This is not the address of this console. Open the address that the console printed, followed by ${pathOf(context)}`,
       );
     if (!isRead && method !== 'POST') return refused(405, `${method} is not allowed here.`);
     if (isRead && from !== undefined && !['same-origin', 'none'].includes(from))
@@ -82,7 +82,7 @@ export const guard = ({ host, session, readOnly, signal, onUse }: GuardOptions):
     if (!isRead && (context.req.header('origin') !== `http://${host}` || from !== 'same-origin'))
       return refused(403, 'Changes are accepted only from a page of this console, in a current browser.');
     if (!isRead && !/^(application\/x-www-form-urlencoded|multipart\/form-data)(;|$)/.test(typeOf(context)))
-      return refused(415, 'Changes are accepted only as a form.');
+      return refused(415, 'Changes are accepted only from a form.');
     if (publicRoutes.has(`${method} ${path}`)) return undefined;
     if (!session.isSignedIn(context)) return { status: 401 as const, page: signIn(pathOf(context)) };
     if (!isRead && readOnly && !harmlessPosts.test(path))
@@ -117,7 +117,7 @@ const refused = <Status extends number>(status: Status, why: string) => ({
 const elsewhere = (path: string): Html =>
   bare(
     'From elsewhere',
-    html`<main><h1>You come from another site</h1><p><a href="${path}">Open this screen of the console</a></p></main>`,
+    html`<main><h1>You come from another site</h1><p><a href="${path}">Open this screen in the console</a></p></main>`,
   );
 
 /** The script sends the form, where the address has a token. */
@@ -125,7 +125,7 @@ export const signIn = (next: string, problem = ''): Html =>
   bare(
     'Sign in',
     html`<main class="sign-in"><h1>Sign in</h1>${problem === '' ? '' : html`<p class="problem" role="alert">${problem}</p>`}
-<p>Open the address that <code>sis-relay console</code> printed. It lets one browser in, once; started anew, it prints another.</p>
+<p>Open the address that <code>sis-relay console</code> printed. It works once, in one browser. To get a new address, start the console again.</p>
 <form method="post" action="/session"><input type="hidden" name="next" value="${next}">
 <label>Token <input name="token" type="password" autocomplete="off" required></label><button>Sign in</button></form></main>`,
   );

@@ -75,7 +75,7 @@ const lose = () => {
   isLost = true;
   isThere = false;
   tell(
-    'This page has lost its console, so its links and buttons do nothing. If the console still runs, reload the page; otherwise close it, start the console again, and open the address that it prints.',
+    'This page has lost its console, so its links and buttons do nothing. If the console still runs, reload the page. If not, close the page, start the console again, and open the address that it prints.',
   );
 };
 
@@ -102,7 +102,7 @@ const ask = async (path, signal) => {
 const renew = async (element, signal) => {
   const told = await ask(`${element.dataset.live}?part=yes`, signal);
   if (told === undefined) return;
-  tell(told.ok ? '' : (partOf(told.text)?.textContent ?? 'The console cannot show this now.'));
+  tell(told.ok ? '' : (partOf(told.text)?.textContent ?? 'The console cannot show this at the moment.'));
   if (told.ok) replaceContent(element, told.text);
 };
 

@@ -13,8 +13,8 @@ export const addDiscard = (desk: Desk): void => {
   addScreen(desk, ['/discard', 'Discard'], async (query) => {
     const { groups, count, given } = await chosenFrom(desk, query);
     const isAll = Object.keys(given).length === 0;
-    return html`<p>${matchText(count)}. Each is archived first; the log restores it.</p>
-${desk.readOnly ? '' : html`<form method="post" action="/discard">${hiddenFields(given)}${isAll ? checkbox('all', 'Every letter there is', { isRequired: true }) : ''}${reasonField(true)}<button>Plan</button></form>`}
+    return html`<p>${matchText(count)}. Each is archived first. You can restore it from the log.</p>
+${desk.readOnly ? '' : html`<form method="post" action="/discard">${hiddenFields(given)}${isAll ? checkbox('all', 'All letters', { isRequired: true }) : ''}${reasonField(true)}<button>Plan</button></form>`}
 ${groupTable('Letters by cause', groups, 'No letter matches.')}`;
   });
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
@@ -25,7 +25,7 @@ export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParam
   const { filter } = filterFrom(form);
   const reason = reasonIn(form);
   if (Object.keys(filter).length === 0 && form.get('all') !== 'yes')
-    throw new UsageError('Which letters? Choose some, or filter them.');
+    throw new UsageError('Which letters? Choose some, or set a filter.');
   return runs.begin('Discard', async (at) => {
     const discarded = await discardLetters(target, {
       ...{ filter, reason, dryRun: false, audit, signal: at.signal },
@@ -34,7 +34,7 @@ export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParam
       confirm: async (plan) => {
         at.show('Plan', groupTable('What is discarded', plan.groups, 'No letter matches.'));
         if (plan.letters === 0 || isAgreed) return isAgreed;
-        const text = `They leave the queue, and are archived. Reason: ${reason}`;
+        const text = `They are archived, then deleted from the queue. Reason: ${reason}`;
         return (await at.ask({ text, act: `Discard ${countOf(plan.letters, 'letter')}` })) !== undefined;
       },
     });

@@ -26,7 +26,7 @@ export const addEdit = (desk: Desk): void => {
     const [name = '', ...others] = new Set(groups.map((group) => group.function));
     const fields = others.length === 0 ? fieldsOf(name) : new Map<string, Column>();
     const form = html`<form method="post" action="/edit" class="fields">${hiddenFields({ ...given, function: name })}
-<p>What is left empty stays as it is. The letters' values are personal, so they are not shown; before anything is sent you see the difference.</p>
+<p>A field that you leave empty stays as it is. The letters' values are personal, so they are not shown here. Before anything is sent, you see the changes.</p>
 <fieldset><legend>Fields of ${name}</legend>${[...fields].map(([path, column]) => fieldOf(path, column))}</fieldset>
 ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the difference</button></form>`;
     return html`<p>${matchText(count)}.</p>${groupTable('Letters by cause', groups, 'No letter matches.')}${
@@ -34,16 +34,17 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
         ? ''
         : fields.size > 0
           ? form
-          : html`<p class="warn">Only letters of one function that is known here are edited together: <a href="/letters">choose them</a>.</p>`
+          : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
     }`;
   });
 
   addVerb(desk, '/edit', (form) => {
     const { filter } = filterFrom(form);
     const reason = reasonIn(form);
-    if (Object.keys(filter).length === 0) throw new UsageError('Which letters? Choose some, or filter them.');
+    if (Object.keys(filter).length === 0)
+      throw new UsageError('Which letters? Choose some, or set a filter.');
     const changes = changesIn(form, fieldsOf(form.get('function') ?? ''));
-    if (changes.length === 0) throw new UsageError('Nothing is changed: fill in a field, or take one away.');
+    if (changes.length === 0) throw new UsageError('Nothing is changed. Fill in a field, or remove one.');
     return runs.begin('Edit', async (at) => {
       const options: Parameters<typeof editLetters>[1] = {
         ...{ ...runDefaults, ...sendingHooks(at), filter, reason, audit },
@@ -69,7 +70,7 @@ const fieldOf = (path: string, { types, choices }: Column): Html => {
   const options = types.has('boolean') ? [...choices, 'true', 'false'] : choices;
   const name = `set:${path}`;
   return html`<div class="field">${options.length > 0 ? choice(name, path, { options, none: 'stays' }) : textField(name, path)}
-<label class="check"><input type="checkbox" name="unset" value="${path}" aria-label="Take ${path} away"> take away</label></div>`;
+<label class="check"><input type="checkbox" name="unset" value="${path}" aria-label="Remove ${path}"> remove</label></div>`;
 };
 
 /** A value is what its field's type says: `7` is a number for points, and a text for a comment. */

@@ -28,9 +28,9 @@ export const addLetter = (desk: Desk): void => {
 ${operation ? html`<p><code>${plain(operation)}</code> ${status === undefined ? '' : `→ ${status}`} ${required ? html`requires <code>${plain(required)}</code>` : ''}</p>` : ''}
 <p class="todo">→ ${said(remedy)}</p>${readOnly ? '' : actionsOf(id, kind)}
 <section><h2>What happened</h2>${timeline(trace)}</section>
-<section><h2>Message</h2>${later(`${path}/message`, 'Take it from the queue, and show it without what is personal')}</section>
+<section><h2>Message</h2>${later(`${path}/message`, 'Read it from the queue, and show it without personal data')}</section>
 ${wasEdited ? html`<section><h2>Before and after the edit</h2>${later(`${path}/original`, 'Compare it with the original')}</section>` : ''}
-${readOnly ? '' : html`<section><h2>Reveal</h2><form method="post" action="${path}/reveal">${reasonField(true)}<button>Reveal what is personal</button></form><p class="quiet">The audit log says who did so, and why.</p></section>`}`;
+${readOnly ? '' : html`<section><h2>Reveal</h2><form method="post" action="${path}/reveal">${reasonField(true)}<button>Reveal personal data</button></form><p class="quiet">The audit log records who did so, and why.</p></section>`}`;
   });
 
   addScreen(desk, ['/letters/:id/message', 'Message'], async (_, context) => {
@@ -41,7 +41,7 @@ ${readOnly ? '' : html`<section><h2>Reveal</h2><form method="post" action="${pat
     const compared = await compareWithOriginal(target, asked(context));
     if ('missing' in compared) return html`<p id="part">${said(compared.missing)}</p>`;
     const fields = compared.difference.map(({ field }) => field).join(', ');
-    return html`<div id="part" class="beside"><div><h2>As it was</h2>${json('As it was', compared.before)}</div><div><h2>As it is</h2>${json('As it is', compared.after)}</div>
+    return html`<div id="part" class="beside"><div><h2>Before</h2>${json('Before', compared.before)}</div><div><h2>After</h2>${json('After', compared.after)}</div>
 <p class="wide">${fields === '' ? 'They do not differ.' : html`They differ in ${said(fields)}.`}</p></div>`;
   });
 
@@ -63,7 +63,7 @@ export const timeline = ({ events, unread }: Pick<Trace, 'events' | 'unread'>): 
   html`<ol class="timeline">${events.map(
     (event) =>
       html`<li class="${event.what}"><time datetime="${event.at}">${timeText(event.at)}</time> ${said(eventText(event))}</li>`,
-  )}</ol>${unread.map(({ source, why }) => html`<p class="warn">Not read: ${source}: ${said(why)}</p>`)}`;
+  )}</ol>${unread.map(({ source, why }) => html`<p class="warn">Not read: ${source} (${said(why)})</p>`)}`;
 
 const json = (label: string, value: unknown): Html => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'nothing');

@@ -28,7 +28,7 @@ export const addLetters = (desk: Desk): void => {
     const link = (text: string, to: Record<string, string | number>): Html =>
       html`<a href="${href('/letters', { ...given, sort, ...to })}">${text}</a>`;
     return html`${filterForm(given, desk)}
-${query.has('unheld') ? html`<p class="warn">No letter’s error holds that text, so these are not filtered by it.</p>` : ''}
+${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
 <p role="status">${matchText(found.length)} of ${numberOf(value.all.length)}, as of ${clock(atMs)}.</p>
 <form method="get" data-selection>${hiddenFields(given)}
 ${desk.readOnly || found.length === 0 ? '' : actions(found.length)}
@@ -73,7 +73,8 @@ ${
     const isHeld = filter.error === undefined || value.matching({ error: filter.error }).length > 0;
     const to = isHeld ? given : { ...others, unheld: 'yes' };
     const address = href('/letters', to);
-    if (address.length > maxAddress) throw new UsageError('That is too much for one filter: give fewer ids.');
+    if (address.length > maxAddress)
+      throw new UsageError('This is too much for one filter. Enter fewer ids.');
     return context.redirect(address, 303);
   });
 };

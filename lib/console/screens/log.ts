@@ -21,7 +21,7 @@ export const addLog = (desk: Desk): void => {
     const reads = [readAuditLog(target, options), listArchives(target, options)] as const;
     const [log, { archives }] = await Promise.all(reads);
     return html`<form method="get" class="filter">${textField('days', 'Days back', { value: days })}<button>Show</button></form>
-<section><h2>What was done</h2>${log.isWhole ? '' : html`<p class="warn">The log is too long to be read whole: these are its newest days.</p>`}${commandTable(log.commands.slice(0, maxShown))}</section>
+<section><h2>What was done</h2>${log.isWhole ? '' : html`<p class="warn">The log is too long to be read completely. These are its newest days.</p>`}${commandTable(log.commands.slice(0, maxShown))}</section>
 <section><h2>Archives</h2><p>What was discarded, and what edited letters were before.</p>${archiveTable(archives.slice(0, maxShown), readOnly)}</section>`;
   });
 
@@ -31,7 +31,7 @@ export const addLog = (desk: Desk): void => {
     const isArchive =
       address.startsWith(`s3://${await target.bucket()}/discarded/`) && !address.includes('/../');
     if (input === undefined || !isArchive)
-      throw new RefusedError('Only what lies under discarded/ in the bucket of this deployment is restored.');
+      throw new RefusedError('Only files under discarded/ in the bucket of this deployment can be restored.');
     return runs.begin('Restore', async (at) => {
       let old = 0;
       const onSent = at.progress('Restored');
@@ -47,7 +47,7 @@ export const addLog = (desk: Desk): void => {
       at.show(
         'Plan',
         html`<p>${countOf(letters, 'letter')}; ${stillLetters > 0 ? `${numberOf(stillLetters)} of them are in the queue already, and are left out.` : ''} ${left === 0 ? 'There is nothing to restore.' : ''}</p>
-${old > 0 ? html`<p class="warn">${countOf(old, 'message is', 'messages are')} so old that a replay could put the old in the place of what is newer. Look on the platform before you replay them.</p>` : ''}${problemsOf(problems)}`,
+${old > 0 ? html`<p class="warn">${countOf(old, 'message is', 'messages are')} so old that a replay could overwrite newer data. Check the platform before you replay them.</p>` : ''}${problemsOf(problems)}`,
       );
       if (left === 0 || problems.length > 0) return;
       if (!(await at.ask({ text: 'Put them back?', act: `Restore ${countOf(left, 'letter')}` }))) return;
@@ -87,7 +87,7 @@ const commandTable = (commands: readonly AuditedCommand[]): Html =>
       Counts: ({ counts, endedAt }) =>
         `${Object.entries(counts)
           .map(([name, count]) => `${name} ${numberOf(count)}`)
-          .join(', ')}${endedAt === undefined ? ' (came to no end)' : ''}`,
+          .join(', ')}${endedAt === undefined ? ' (did not finish)' : ''}`,
       Letters: ({ meant, did }) => {
         const ids = [...meant.union(did)];
         const more = ids.length > 3 ? `and ${numberOf(ids.length - 3)} more` : '';

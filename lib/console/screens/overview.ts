@@ -32,7 +32,7 @@ export const addOverview = (desk: Desk): void => {
     desk,
     ['/', 'Overview'],
     async () => html`<div data-live="/overview/live">${(await look()).part()}</div>
-<section><h2>The last day</h2>${later('/trends', 'Letters by hour, and what was put right')}</section>`,
+<section><h2>The last day</h2>${later('/trends', 'Letters by hour, and what was done about them')}</section>`,
   );
   addLive(desk, '/overview/live', look);
 
@@ -44,7 +44,7 @@ export const addOverview = (desk: Desk): void => {
       ...{ atMs: Date.parse(at), count: command.startsWith('letters ') ? sent + discarded : 0 },
     }));
     return html`<div id="part">${hourly('By hour, UTC', [
-      { name: 'became letters, and are still', tone: 'bad', events: letters.all },
+      { name: 'became letters, and still are', tone: 'bad', events: letters.all },
       { name: 'sent again or discarded', tone: 'good', events: right },
     ])}</div>`;
   });
@@ -56,7 +56,7 @@ export const addOverview = (desk: Desk): void => {
       const confirm = async (plan: WakePlan): Promise<boolean> => {
         at.show('Plan', html`${wakeTable(plan.groups)}${notes(wakePlanNotes(plan))}`);
         const act = `Wake ${countOf(plan.messages, 'message')}`;
-        const text = 'Their functions take them at once. One whose cause is not gone waits again.';
+        const text = 'The functions handle them now. A message whose cause remains waits again.';
         return plan.messages > 0 && (await at.ask({ text, act })) !== undefined;
       };
       const options = { filter, reason, dryRun: false, audit, signal: at.signal, confirm };
@@ -74,7 +74,7 @@ export const addOverview = (desk: Desk): void => {
         const changes = await verb(target, { functions, known, reason, audit, signal: at.signal });
         const told = changes.map(({ function: name, was, state, done }) => ({
           tone: done ? ('good' as const) : ('warn' as const),
-          text: `${name}: its event-source mapping was ${was} and is ${state}${done ? '.' : ': AWS has not done it yet.'}`,
+          text: `${name}: its event-source mapping was ${was} and is ${state}${done ? '.' : '. AWS has not finished the change.'}`,
         }));
         at.show('Result', notes(told));
       });
@@ -117,7 +117,7 @@ ${bars('Letters by kind', kinds)}${total > 0 ? html`<p><a href="/causes">By caus
   )}${waiting.map((group) => waitingOf(group, desk))}</section>
 <section><h2>Platform</h2>${notes([...connectionNotes(connection), ...incidents.flatMap(incidentNotes)])}
 ${connection?.scopes ? html`<p class="quiet">Scopes asked for: ${said(connection.scopes.join(' '))}</p>` : ''}</section>
-<section><h2>Pace</h2><p>${windowText(pace.window)}</p>${budgetOf(pace.window)}<p>Calls since ${clock(pace.sinceMs)}:</p>${bars('Calls of the platform', calls)}</section>
+<section><h2>Pace</h2><p>${windowText(pace.window)}</p>${budgetOf(pace.window)}<p>Calls since ${clock(pace.sinceMs)}:</p>${bars('Calls to the platform', calls)}</section>
 <section class="wide"><h2>Queues</h2>${table('Queues', all, {
     Function: ({ function: name }) => name,
     Visible: ({ visible }) => visible,
@@ -135,8 +135,8 @@ const budgetOf = (window: Status['pace']['window']): Html => {
 const waitingOf = (group: WaitingGroup, { readOnly }: Desk): Html => {
   const { kind, function: name, error, remedy, oldestMs } = group;
   return html`<details><summary>${badge(kind)} ${said(name)}: ${said(error)}</summary>${remedy ? html`<p class="todo">→ ${said(remedy)}</p>` : ''}
-<p class="quiet">The oldest since ${ageOf(oldestMs)}; ${nextOfGroup(group)}.</p>
-${readOnly ? '' : html`<form method="post" action="/wake">${hiddenFields({ function: name, kind })}${reasonField(false)}<button>Wake all of ${name} that wait for this kind</button></form>`}</details>`;
+<p class="quiet">The oldest has waited ${ageOf(oldestMs)}; next try: ${nextOfGroup(group)}.</p>
+${readOnly ? '' : html`<form method="post" action="/wake">${hiddenFields({ function: name, kind })}${reasonField(false)}<button>Wake all of ${name} that wait because of this</button></form>`}</details>`;
 };
 
 const deliveriesOf = (name: string, paused: readonly PausedFunction[], { readOnly }: Desk): Html => {
@@ -171,6 +171,6 @@ const firstOf = ({ letters: { groups }, ...status }: Status): Html => {
   ].filter(Boolean);
   if (all.length > 0) return html`<ol>${all.map((each) => html`<li>${each}</li>`)}</ol>`;
   return waiting.length > 0
-    ? html`<p>Nothing: what waits goes on by itself.</p>`
+    ? html`<p>Nothing: messages that wait continue by themselves.</p>`
     : html`<p class="good">Nothing. All is well.</p>`;
 };

@@ -21,11 +21,11 @@ export const addPublish = (desk: Desk): void => {
   addScreen(
     desk,
     ['/publish', 'Publish'],
-    () => html`<p>A table (CSV, UTF-8) or JSON of messages. Each row is checked first; nothing is sent before you agree.</p>
+    () => html`<p>A table (CSV, UTF-8) or JSON of messages. Each row is checked first. Nothing is sent before you agree.</p>
 <form method="post" action="/publish" enctype="multipart/form-data">
 <label class="drop">Drop a file here, or choose one <input type="file" name="file" required accept=".csv,.json,.jsonl,.ndjson"></label>
-${choice('function', 'Function, for rows without an envelope', { options: [...integrations.keys()], none: 'as each message says' })}
-${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A large load, which leaves the platform to others')}<button>Check</button></form>`,
+${choice('function', 'Function (for rows without an envelope)', { options: [...integrations.keys()], none: 'as each message says' })}
+${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A large load: other messages go first')}<button>Check</button></form>`,
   );
 
   addVerb(desk, '/publish', async (form, context) => {
@@ -43,14 +43,14 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
       if (valid === 0 || readOnly) return;
       const left = invalid > 0 ? `, and leave ${numberOf(invalid)} out` : '';
       const answer = await at.ask({
-        text: 'Send what is valid?',
+        text: 'Send the valid messages?',
         act: `Send ${countOf(valid, 'message')}${left}`,
       });
       if (answer === undefined) return;
       const onSent = at.progress('Sent');
       const published = await publishMessages(target, { ...options, dryRun: false, receipts: true, onSent });
       at.show('Sent', notes(publishedNotes(published)));
-      at.progress('Waiting for what becomes of them:')(0, published.sent);
+      at.progress('Waiting for the outcomes:')(0, published.sent);
       const awaited = await awaitOutcomes(deskOf(target), published.messages, { waitSeconds, signal });
       at.show('Outcomes', outcomesOf(awaited));
     });
@@ -83,7 +83,7 @@ const gridOf = (rows: readonly BadRow[], invalid: number): Html => {
 
 const outcomesOf = ({ messages, outcomes, unread }: Awaited): Html => {
   const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
-  return html`<p>${outcomesText(outcomes)}</p>${unread ? html`<p class="warn">What became of the others could not be read.</p>` : ''}
+  return html`<p>${outcomesText(outcomes)}</p>${unread ? html`<p class="warn">The outcomes of the others could not be read.</p>` : ''}
 ${table(
   'What was not done',
   open.slice(0, maxRows),

@@ -23,7 +23,7 @@ export const addReconcile = (desk: Desk): void => {
   addScreen(desk, ['/reconcile', 'Reconcile'], async (query, context) => {
     const { signal } = context.req.raw;
     const reports = await listReports(target, { limit: maxRuns, signal });
-    if (reports.length === 0) return html`<p>The platform was never compared with what was sent.</p>`;
+    if (reports.length === 0) return html`<p>The platform was not compared with what was sent yet.</p>`;
     const run = query.get('run') ?? undefined;
     const comparison = await readComparison(target, { run, limit: 0, signal });
     return html`${comparisonOf(comparison, readOnly)}<section><h2>Runs</h2>${table('Runs', reports, runColumns)}</section>`;
@@ -43,7 +43,7 @@ export const addReconcile = (desk: Desk): void => {
         Written: ({ writtenMs }) => (writtenMs === undefined ? '–' : `${ageOf(writtenMs)} ago`),
         'Message, or error': ({ error, messageId = '' }) => said(error ?? messageId),
       },
-      { empty: 'Nothing of these differs, or all of it was accepted.' },
+      { empty: 'None of these differs, or all differences are accepted.' },
     )}${omitted > 0 ? html`<p class="quiet">And ${omitted} more.</p>` : ''}`;
   });
 

@@ -11,12 +11,13 @@ import type { Run } from '../runs.ts';
 import { groupTable } from './cells.ts';
 import { countsOf, rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 
-export const lookedText = 'Also those that are uncertain or outdated: I have looked what the platform holds';
+export const lookedText =
+  'Also send letters that are uncertain or outdated: I have checked what the platform holds';
 
 export const addReplay = (desk: Desk): void => {
   addScreen(desk, ['/replay', 'Replay'], async (query) => {
     const { groups, count, given } = await chosenFrom(desk, query);
-    return html`<p>${matchText(count)}. A replay begins with a plan: nothing is sent before you agree to it.</p>
+    return html`<p>${matchText(count)}. A replay starts with a plan. Nothing is sent before you agree to it.</p>
 <form method="post" action="/replay">${hiddenFields(given)}${checkbox('includeUncertain', lookedText)}<button>Make the plan</button></form>
 ${groupTable('Letters by cause', groups, 'No letter matches.')}`;
   });
@@ -61,7 +62,7 @@ const planOf = (plan: Plan, report: ConnectionReport | undefined): Html =>
   )}${notes(probeNotes(report))}`;
 
 const unsent: Record<string, string> = {
-  planned: 'This was the plan alone.',
+  planned: 'This was only the plan.',
   nothing: 'There is nothing to send.',
   declined: 'Nothing was changed.',
 };

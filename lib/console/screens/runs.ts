@@ -12,20 +12,20 @@ export const addRuns = (desk: Desk): void => {
   const runOf = (context: Context): Run => {
     const run = runs.get(context.req.param('id') ?? '');
     if (run === undefined)
-      throw new RefusedError('There is no such run in this console: the log tells what was done.');
+      throw new RefusedError('There is no such run in this console. The log shows what was done.');
     return run;
   };
 
   addScreen(desk, ['/runs', 'Runs'], () =>
     table(
-      'What was begun in this console',
+      'What was started in this console',
       runs.all(),
       {
         Run: ({ id, title }) => html`<a href="/runs/${id}">${title}</a>`,
         Begun: ({ startedMs }) => clock(startedMs),
         State: stateOf,
       },
-      { empty: 'Nothing was begun in this console yet.' },
+      { empty: 'Nothing was started in this console yet.' },
     ),
   );
   addScreen(desk, ['/runs/:id', (context) => runOf(context).title], (_, context) => {
@@ -41,7 +41,7 @@ export const addRuns = (desk: Desk): void => {
   addVerb(desk, '/runs/:id/answer', (form, context) => {
     const run = runOf(context);
     const { question } = run;
-    if (question?.id !== form.get('question')) throw new RefusedError('This was answered already.');
+    if (question?.id !== form.get('question')) throw new RefusedError('This question was answered already.');
     question?.answer(form.get('answer') === 'yes' ? Object.fromEntries(form) : undefined);
     return run;
   });
@@ -55,7 +55,7 @@ export const addRuns = (desk: Desk): void => {
 const stateOf = ({ ended, question, stopped }: Run): string => {
   if (ended === 'failed') return 'failed';
   if (ended) return stopped ? 'stopped' : 'ended';
-  return question ? 'waits for your answer' : stopped ? 'is stopping' : 'is at work';
+  return question ? 'waits for your answer' : stopped ? 'is stopping' : 'is running';
 };
 
 const contentOf = (run: Run): Html => {

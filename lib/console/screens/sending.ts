@@ -32,7 +32,8 @@ export const sendingHooks = (at: Work): RunHooks & { onProgress(done: number, of
   onSent: at.progress('Sent'),
   onCanary: (canary) => canary.letters > 0 && at.show('Canary', canaryOf(canary)),
   continueUndecided: async () => {
-    const text = 'Of some of the canary nothing is known yet. Send the rest of their causes all the same?';
+    const text =
+      'Some letters of the canary have no outcome yet. Send the rest of their causes all the same?';
     return (await at.ask({ text, act: 'Send them' })) !== undefined;
   },
 });
@@ -42,7 +43,7 @@ const canaryOf = (canary: Canary): Html =>
 
 /** Per cause what was sent, went through, came back and was not tried, and where to go next. */
 export const countsOf = ({ byCause, cameBackAs, waitFor }: ReplayCounts): Html =>
-  html`${table('What became of each cause', byCause, {
+  html`${table('The outcome of each cause', byCause, {
     Sent: ({ sent }) => sent,
     Through: ({ through }) => through,
     'Came back': ({ cameBack }) => cameBack,
@@ -71,6 +72,6 @@ const nextOf = ({
   if (cameBack + setAside > 0) return html`<a href="/causes">Look at the causes</a>`;
   if (waits > 0) return html`<a href="${href('/waiting', { function: name })}">What waits</a>`;
   const left = notTried > 0 ? html`<a href="${href('/letters', { cause })}">Those left</a>` : html``;
-  if (unknown > 0) return html`<a href="/">Is its function paused?</a> ${left}`;
+  if (unknown > 0) return html`<a href="/">Check whether its function is paused</a> ${left}`;
   return notTried > 0 ? left : html`<span class="good">✓</span>`;
 };

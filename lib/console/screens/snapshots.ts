@@ -36,7 +36,7 @@ ${snapshots.length < all ? html`<p class="quiet">These are the newest ${snapshot
       const confirm = async (snapshot: SnapshotRecord): Promise<boolean> => {
         at.show('Plan', changesOf(snapshot));
         const act = isApproval ? `Approve, and send ${countOf(snapshot.of, 'message')}` : verb;
-        const text = `${isApproval ? 'All' : 'None'} of its changes ${isApproval ? 'are' : 'is'} sent. Reason: ${reason}`;
+        const text = `${isApproval ? 'All' : 'None'} of its changes are sent. Reason: ${reason}`;
         return (await at.ask({ text, act })) !== undefined;
       };
       const options = { decision, reason, audit, signal: at.signal, confirm } as const;

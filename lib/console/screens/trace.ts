@@ -19,7 +19,7 @@ export const addTrace = (desk: Desk): void => {
   const { target, integrations, lists } = desk;
   const ofMessage = async (id: string, options: { log: boolean; signal: AbortSignal }): Promise<Html> => {
     const trace = await traceOf(target, id, { ...options, functions: [...integrations.keys()] });
-    return html`${trace.events.length > 0 ? '' : html`<p>Nothing is known of it. A message that was done at its first try is known by its resource alone, as in grade/2001/5001/301, or by the functions’ log.</p>`}
+    return html`${trace.events.length > 0 ? '' : html`<p>Nothing is known about it. A message that was done at its first try is found only by its resource, as in grade/2001/5001/301, or in the functions’ log.</p>`}
 ${trace.messages.map((message) => {
   const subject = subjectOf(message);
   return html`<p><code>${message.message}</code> ${said(message.function ?? '')} ${subject} <strong>${outcomeText(message)}</strong></p>`;
@@ -38,7 +38,7 @@ ${trace.messages.map((message) => {
       if (id !== '') return ofMessage(id, { log, signal });
       if (Object.keys(subject).length === 0) return html``;
       const { messages, isWhole } = await messagesAbout(target, subject, { limit: maxMessages, signal });
-      return html`${recordTable(messages, 'Nothing is known. Messages that were done at their first try leave no record.')}${
+      return html`${recordTable(messages, 'Nothing is known. A message that was done at its first try leaves no record.')}${
         isWhole ? '' : html`<p class="quiet">These are the newest ${numberOf(messages.length)}.</p>`
       }`;
     };
@@ -51,7 +51,7 @@ ${textField('user', 'or user', { value: user, hint: 'id' })}${textField('orgUnit
     const { filter } = filterFrom(query);
     const { value } = await lists.waiting.get();
     const found = value.filter((record) => matches(filter, record));
-    return html`<p>${waitText(found.length)}. Those that only wait for their turn are not among them.</p>${recordTable(found.slice(0, maxMessages), 'Nothing waits.')}`;
+    return html`<p>${waitText(found.length)}. Messages that only wait for their turn are not listed.</p>${recordTable(found.slice(0, maxMessages), 'Nothing waits.')}`;
   });
 };
 

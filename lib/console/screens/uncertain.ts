@@ -24,9 +24,9 @@ export const addUncertain = (desk: Desk): void => {
   addScreen(desk, ['/uncertain', 'Uncertain'], async (query) => {
     const { letters, groups, given } = await undecidedAmong(query);
     if (letters.length === 0) return html`<p class="good">There is nothing to decide.</p>`;
-    return html`<p>Of ${countOf(letters.length, 'letter')} only a person can decide. Of the uncertain ones nobody knows whether they were done, and doing them twice does harm; since the outdated ones something newer may have been done.</p>
+    return html`<p>${countOf(letters.length, 'letter needs', 'letters need')} the decision of a person. It is not known whether the uncertain ones were done, and doing them twice does harm. Something newer may have been done after the outdated ones.</p>
 ${button('/uncertain', 'Look for them on the platform', given)}
-<p class="quiet">This changes nothing. What is outdated cannot be looked up: compare it with what the platform holds.</p>
+<p class="quiet">This changes nothing. Outdated letters cannot be looked up: compare them with what the platform holds.</p>
 ${groupTable('What needs a decision', groups)}
 ${table('Letters that need a decision', letters.slice(0, maxShown), { Letter: ({ message }) => letterLink(message), ...origin, ...about, Decide: ({ message }) => decide(message, '', readOnly) })}
 ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxShown}.</p>` : ''}`;
@@ -46,7 +46,7 @@ ${letters.length > maxShown ? html`<p class="quiet">These are the oldest ${maxSh
   addVerb(desk, '/decide', (form) => {
     const reason = reasonIn(form);
     const count = form.getAll('id').length;
-    if (count === 0) throw new UsageError('No letter was named.');
+    if (count === 0) throw new UsageError('No letter was chosen.');
     return form.get('decision') === 'discard'
       ? beginDiscard(desk, form, count === 1)
       : beginReplay(desk, form, { includeUncertain: true, reason });

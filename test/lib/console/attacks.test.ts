@@ -130,7 +130,7 @@ const attack = async <Told>(make: () => Promise<Told>, at = ours): Promise<Told>
   const saidBefore = at.said.length;
   const changed = changes.length;
   const told = await make();
-  expect((await at.get('/runs')).text).toContain('Nothing was begun in this console yet.');
+  expect((await at.get('/runs')).text).toContain('Nothing was started in this console yet.');
   expect(changes.slice(changed)).toEqual([]);
   expect(at.said.slice(saidBefore)).toEqual([]);
   return told;

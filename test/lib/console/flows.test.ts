@@ -140,7 +140,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await openLetter(403);
     expect(await page.content()).not.toContain('Well argued');
     await write(page.getByLabel('Reason'), 'the learner asked');
-    await press(button('Reveal what is personal'));
+    await press(button('Reveal personal data'));
     await page.getByText('Well argued, Jane').waitFor();
   });
 

@@ -317,7 +317,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       await vi.waitFor(
         async () => {
           await still.goto(`${own.origin}/letters/${played.edited}`);
-          await still.getByRole('link', { name: 'Take it from the queue' }).click();
+          await still.getByRole('link', { name: 'Read it from the queue' }).click();
           expect(await still.locator('main').textContent()).toContain('"specversion"');
         },
         { timeout: waitLimitMs },
