@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   console.error(
-    `sis-relay needs Node 24 or newer, and this is ${process.version}. Run \`npm start\`, \`npm test\` or \`npm run …\`: it brings its own on Linux, macOS and Windows (x64).`,
+    `sis-relay needs Node 24 or newer, but this is Node ${process.version}. Run \`npm start\`, \`npm test\` or \`npm run …\`: on Linux, macOS and Windows (x64) they use the Node that the project brings.`,
   );
   process.exit(1);
 }

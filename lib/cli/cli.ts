@@ -51,7 +51,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   };
   const program = new Command('sis-relay')
     .description(
-      'Shows, corrects and replays dead letters, publishes messages, and shows the state of everything.',
+      'Shows, corrects and replays dead letters, publishes messages, and shows the state of a deployment.',
     )
     .version(version())
     .configureOutput({
@@ -141,9 +141,9 @@ const toldError = async (error: unknown, given: object, width: number): Promise<
 
 const examples = `
 Examples:
-  sis-relay status --stage prod                 the state of everything
+  sis-relay status --stage prod                 the state of the deployment
   sis-relay letters groups --stage prod         what failed, how often, and who must do what
-  sis-relay letters replay --kind unavailable   sends what failed for that reason again
+  sis-relay letters replay --kind unavailable   sends what failed for this reason again
   sis-relay publish grades.csv --function grade-push --dry-run
   sis-relay reconcile show                      whether the platform holds what was sent to it
   sis-relay scopes                              which OAuth scopes to ask for
@@ -154,7 +154,7 @@ Exit status: 0 done, 1 nothing to do, refused or not all done, 2 wrong usage, 13
 
 const letterExamples = `
 Examples:
-  sis-relay letters groups                          begin here
+  sis-relay letters groups                          start here
   sis-relay letters list --kind rejected --since 2d
   sis-relay letters show 3f0c91aa
   sis-relay letters replay --function grade-push --dry-run`;

@@ -84,7 +84,7 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
       const answer = isJson ? undefined : await terminal.ask(`${question} [y/N] `);
       if (answer === undefined)
         throw new RefusedError(
-          'Nothing was changed: this needs a confirmation, and there is no terminal to ask on. Give --yes to confirm.',
+          'Nothing was changed: this needs confirmation, and there is no terminal to ask on. Pass --yes to confirm.',
         );
       if (isYes(answer)) return true;
       terminal.err('Nothing was changed.\n');

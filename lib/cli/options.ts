@@ -7,8 +7,8 @@ const elsewhere = ['stage', 'deadLetters', 'profile'];
 
 export const globalOptions = (): Option[] => [
   new Option('--stage <name>', 'the stage to work on (environment: SIS_RELAY_STAGE)'),
-  new Option('--local', 'work on the one that `npm run local` runs on this machine').conflicts(elsewhere),
-  new Option('--stack <file>', 'like --local, for the one that this file describes').conflicts(elsewhere),
+  new Option('--local', 'work on the stack that `npm run local` runs on this machine').conflicts(elsewhere),
+  new Option('--stack <file>', 'like --local, for the stack that this file describes').conflicts(elsewhere),
   new Option('--dead-letters <url>', 'address of the dead-letter queue (environment: DEAD_LETTER_QUEUE_URL)'),
   new Option('--bucket <name>', 'bucket of the audit log and of archives (environment: SIS_RELAY_BUCKET)'),
   new Option('--profile <name>', 'profile of the AWS configuration'),
@@ -31,7 +31,7 @@ export function wholeNumber(from: number, to: number): (text: string) => number 
 /** Why, for the audit log. */
 export const reasonText = (text: string): string => {
   if (text.trim() !== '') return text;
-  throw new InvalidArgumentError('It must say why.');
+  throw new InvalidArgumentError('It must not be empty: say why.');
 };
 
 /** Values of an option that may be given more than once, and several at once with commas. */
@@ -55,17 +55,17 @@ const kinds = (text: string, before?: string[]): string[] => {
 /** The conditions by which letters are chosen, the same for every command. */
 export const addFilterOptions = (command: Command): Command =>
   command
-    .optionsGroup('Which letters (all by default; every condition must hold, of a list one):')
+    .optionsGroup('Which letters (default: all; every filter must match, and of a list one value):')
     .option('--function <name...>', 'of these functions, as in grade-push,org-unit-move', listed)
     .option('--kind <kind...>', `of these kinds: ${letterKinds.join(', ')}`, kinds)
     .option('--status <status...>', 'refused by the platform with this HTTP status, as in 403,5xx', listed)
-    .option('--cause <id>', 'of this cause, as `letters groups --json` names it')
+    .option('--cause <id>', 'of this cause: its id in `letters groups --json`')
     .option('--error <text>', 'whose error holds this text')
     .option('--org-unit <id>', 'whose message is about this org unit, by its id or the SIS’ code')
-    .option('--user <id>', 'whose message is about this user, by the id, or what the SIS calls the user')
+    .option('--user <id>', 'whose message is about this user, by its id or the SIS’ name for the user')
     .option('--since <time>', 'not older than a time or an age, as in 2026-01-31T09:30Z, 90m, 36h, 3d')
     .option('--until <time>', 'not newer than that')
     .option('--min-replays <n>', 'replayed n times or more')
-    .option('--max-replays <n>', 'replayed n times or less')
-    .option('--id <id...>', 'with these ids, or beginnings of them, or ids of their messages', listed)
+    .option('--max-replays <n>', 'replayed n times or fewer')
+    .option('--id <id...>', 'with these ids or ids of their messages, or beginnings of them', listed)
     .optionsGroup('Options:');

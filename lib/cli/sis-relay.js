@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   console.error(
-    `sis-relay needs Node 24 or newer, and this is ${process.version}. Run \`npm exec -- sis-relay\` in its folder: npm finds the Node that it brings.`,
+    `sis-relay needs Node 24 or newer, but this is Node ${process.version}. Run \`npm exec -- sis-relay\` in the project’s folder: npm uses the Node that the project brings.`,
   );
   process.exit(2);
 }

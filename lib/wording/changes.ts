@@ -25,7 +25,7 @@ export const discardNotes = ({ discarded, failed, left, archives, backLater }: D
   ...noteIf(
     backLater > 0,
     'plain',
-    `${countOf(backLater, 'letter shows', 'letters show')} up again when their lease is over.`,
+    `${countOf(backLater, 'letter becomes', 'letters become')} visible again when the lease ends.`,
   ),
 ];
 
@@ -36,13 +36,13 @@ export const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: Edi
     ...noteIf(
       letters > 1,
       'plain',
-      `So it is with the first of ${countOf(letters, 'letter')}. Fields that differ: ${differing.join(', ')}.`,
+      `This is the first of ${countOf(letters, 'letter')}. Fields that change: ${differing.join(', ')}.`,
     ),
     ...noteIf(unchanged > 0, 'plain', `${countOf(unchanged, 'letter is', 'letters are')} left unchanged.`),
     ...noteIf(
       refused.length > 0,
       'warn',
-      `${countOf(refused.length, 'letter')} would still not be accepted, and stay as they are: ${plain(refused[0]?.problem ?? '')}`,
+      `${countOf(refused.length, 'letter')} would still be refused, and will not be changed: ${plain(refused[0]?.problem ?? '')}`,
     ),
     ...noteIf(gone > 0, 'warn', `${countOf(gone, 'letter')} could not be read.`),
   ];

@@ -43,7 +43,7 @@ export const adviceNotes = (group: Pick<Group, 'remedy' | 'grants' | 'replayedOf
     ...noteIf(
       group.replayedOften > 0,
       'warn',
-      `${often} replayed ${replayedOften} times or more: look into the cause first.`,
+      `${often} replayed ${replayedOften} times or more: find the cause first.`,
     ),
   ];
 };
@@ -65,7 +65,7 @@ export const nothingText = ({ listed, queued }: Counted, name: string): string =
 export const differText = ({ listed, queued }: Counted): string | undefined =>
   listed === undefined || listed === queued
     ? undefined
-    : `SQS counts about ${countOf(queued, 'letter')}, the lists have ${numberOf(listed)}. They are made equal every 15 minutes`;
+    : `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes`;
 
 /** `warn`: it may go away by itself. `bad`: a person must act. */
 export const kindTone = (kind: string): 'warn' | 'bad' =>

@@ -41,7 +41,12 @@ export const planSections = (
         ]
       : []),
     ...(plan.unknownSource > 0
-      ? [{ ...section('not from here: they have no queue to go to', [], []), count: plan.unknownSource }]
+      ? [
+          {
+            ...section('not from this deployment: they have no queue to go to', [], []),
+            count: plan.unknownSource,
+          },
+        ]
       : []),
   ];
 };
@@ -50,7 +55,7 @@ const sendNotes = (send: PlannedGroup[], report: Pick<ConnectionReport, 'reachab
   ...noteIf(
     send.some(({ kind }) => kind === 'invalid'),
     'plain',
-    'Those that are invalid are checked first: what their function would still refuse stays a letter.',
+    'Invalid messages are checked first. If their function would still refuse them, they stay letters.',
   ),
   ...noteIf(
     send.some(({ kind }) => /^missing-(scope|permission)$/.test(kind)) && report?.reachable === true,
@@ -64,12 +69,12 @@ const decisionNotes = (uncertain: PlannedGroup[], includer: string): Note[] =>
   [
     {
       kind: 'uncertain',
-      why: 'Nobody knows whether the uncertain ones were done, and doing them twice does harm. Check each on the platform.',
+      why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
       todo: `Discard those that were done; ${includer} sends those that were not.`,
     },
     {
       kind: 'outdated',
-      why: 'Something newer may have been done since the outdated messages. Check each on the platform.',
+      why: 'Something newer may have been done after the outdated messages. Check each on the platform.',
       todo: `Discard those that something newer has replaced; ${includer} sends the others.`,
     },
   ]
@@ -90,11 +95,11 @@ export const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefine
     return [
       {
         tone: 'plain',
-        text: 'The platform was not asked (PLATFORM_URL): the canary will tell what still fails.',
+        text: 'The platform was not asked, because PLATFORM_URL is not set. The canary will show what still fails.',
       },
     ];
   if (report.problems.length === 0)
-    return [{ tone: 'good', text: "The platform answers, and takes the service's credential." }];
+    return [{ tone: 'good', text: "The platform answers, and accepts the service's credential." }];
   return report.problems.map(({ what }) => ({ tone: 'bad', text: plain(what) }));
 };
 
@@ -107,13 +112,13 @@ export const runSentence = (
   const left = Math.max(0, letters - canary);
   const first =
     canary > 0
-      ? `${numberOf(Math.min(canary, letters))} first, of each cause at least one, their outcome awaited for up to ${waitSeconds} s`
+      ? `Sends ${numberOf(Math.min(canary, letters))} first, at least one of each cause, and waits up to ${waitSeconds} s for their outcomes`
       : '';
   const then =
     left > 0
-      ? `${canary > 0 ? 'then ' : ''}${numberOf(left)}${rate === undefined ? '' : ` at ${rate} a second (${durationOf(left / rate)})`}`
+      ? `${canary > 0 ? 'then sends ' : 'Sends '}${numberOf(left)}${rate === undefined ? '' : ` at ${rate} a second (${durationOf(left / rate)})`}`
       : '';
-  return `${[first, then].filter(Boolean).join(', ')}; it stops when ${stopAfter} in a row come back with the same error.`;
+  return `${[first, then].filter(Boolean).join(', ')}. Stops when ${stopAfter} in a row come back with the same error.`;
 };
 
 export const canarySentence = ({ letters, cameBack, waits, undecided, seconds }: Canary): string => {
@@ -122,7 +127,7 @@ export const canarySentence = ({ letters, cameBack, waits, undecided, seconds }:
     `${letters - back - waiting - undecided} went through`,
     ...(back > 0 ? [`${back} came back`] : []),
     ...(waiting > 0 ? [`${waiting} wait`] : []),
-    ...(undecided > 0 ? [`of ${undecided} nothing is known yet`] : []),
+    ...(undecided > 0 ? [`${undecided} have no outcome yet`] : []),
   ];
   return `Canary of ${letters}: ${parts.join(', ')} (after ${Math.round(seconds)} s)`;
 };
@@ -135,7 +140,7 @@ export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
   const { sent, through, setAside, notTried, gone, failed, undeleted } = counts;
   return through === sent && setAside + notTried + gone + failed.length + undeleted.length === 0
     ? { tone: 'good', text: 'Done.' }
-    : { tone: 'warn', text: 'Ended; not all went through.' };
+    : { tone: 'warn', text: 'Ended. Not all letters went through.' };
 };
 
 /**
@@ -147,19 +152,19 @@ export const resultNotes = (
   invalid?: string,
 ): (Note & { count: number })[] => {
   const notes: [count: number, tone: Tone, text: string][] = [
-    [counts.gone, 'plain', 'were in the queue no longer, or in somebody else’s hands'],
+    [counts.gone, 'plain', 'were no longer in the queue, or another operator had them in hand'],
     [
       counts.stillInvalid,
       'warn',
-      `were not sent, as their function would still refuse them${invalid === undefined ? '' : `: ${invalid}`}`,
+      `were not sent, because their function would still refuse them${invalid === undefined ? '' : `: ${invalid}`}`,
     ],
     [counts.failed.length, 'bad', `could not be sent, and stay letters (${counts.failed[0]?.reason})`],
     [
       counts.undeleted.length,
       'warn',
-      'were sent, but stay letters as well: replayed again, the ledger knows them as duplicates',
+      'were sent, but stay letters as well. If you replay them again, the ledger recognizes them as duplicates',
     ],
-    [backLater, 'plain', 'letters show up again by themselves when their lease is over'],
+    [backLater, 'plain', 'letters become visible again by themselves when their lease ends'],
   ];
   return notes.flatMap(([count, tone, text]) => (count > 0 ? [{ count, tone, text }] : []));
 };

@@ -12,12 +12,12 @@ export const publishedNotes = ({ valid, invalid, skipped, sent, functions, outda
     ...noteIf(
       outdated > 0,
       'warn',
-      `${countOf(outdated, 'message is', 'messages are')} older than ${outdatedAfterDays} days, and will be parked as outdated where the ledger knows nothing of what it is about.`,
+      `${countOf(outdated, 'message is', 'messages are')} older than ${outdatedAfterDays} days. Such a message is parked as outdated if the ledger does not know its resource.`,
     ),
     ...noteIf(
       skipped > 0,
       'plain',
-      `${countOf(skipped, 'row makes', 'rows make')} no message by the mapping.`,
+      `${countOf(skipped, 'row makes', 'rows make')} no message, according to the mapping.`,
     ),
     {
       tone: 'plain',

@@ -22,8 +22,8 @@ export const percentText = (share: number): string => {
 
 const states: Record<Report['state'], [text: string, tone: Tone]> = {
   running: ['is running', 'plain'],
-  whole: ['whole', 'good'],
-  partial: ['not at its end when its time was over', 'warn'],
+  whole: ['complete', 'good'],
+  partial: ['ended before everything was checked', 'warn'],
   failed: ['failed', 'bad'],
 };
 
@@ -36,7 +36,7 @@ export const runTitle = (report: Report): string => `Run ${report.id}: ${runStat
 /** When it was, for how long, and what it cost the platform. */
 export const runFacts = ({ startedMs, endedMs, calls, entries }: Report): string => {
   const began = `${new Date(startedMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  return `Begun ${began} (${ageOf(startedMs)} ago), ${durationOf((endedMs - startedMs) / 1000)} long; the ledger knew ${countOf(entries, 'grade or enrollment', 'grades and enrollments')}; ${countOf(calls, 'call')} of the platform`;
+  return `Started ${began} (${ageOf(startedMs)} ago), took ${durationOf((endedMs - startedMs) / 1000)}; the ledger knew ${countOf(entries, 'grade or enrollment', 'grades and enrollments')}; ${countOf(calls, 'call')} to the platform`;
 };
 
 const sum = (tally: Tally, classes: readonly EffectClass[]): number =>
@@ -57,12 +57,12 @@ const classesText = (tally: Tally, classes: readonly EffectClass[]): string =>
 const gaps = (tally: Tally, { state }: Pick<Report, 'state'>): string[] => {
   const { selected, looked, uncompared, byClass } = tally;
   const left = selected - looked;
-  const why = state === 'running' ? 'not looked at yet' : 'not looked at';
+  const why = state === 'running' ? 'not checked yet' : 'not checked';
   return [
     ...(left > 0 ? [`${numberOf(left)} ${left === 1 ? 'was' : 'were'} ${why}`] : []),
     ...(byClass.unreadable > 0 ? [`${numberOf(byClass.unreadable)} could not be read`] : []),
     ...(uncompared > 0
-      ? [`of ${numberOf(uncompared)} nothing can be said (in progress, without a digest, or not shown)`]
+      ? [`${numberOf(uncompared)} could not be compared (in progress, without a digest, or not shown)`]
       : []),
   ];
 };
@@ -71,9 +71,9 @@ const othersText = (tally: Tally): string => {
   const { changed, extra } = tally.byClass;
   const told = [
     ...(changed > 0 ? [`${numberOf(changed)} changed on the platform since`] : []),
-    ...(extra > 0 ? [`${numberOf(extra)} there and not in the SIS`] : []),
+    ...(extra > 0 ? [`${numberOf(extra)} on the platform but not in the SIS`] : []),
   ];
-  return told.length === 0 ? '' : ` Beside that: ${told.join(', ')}.`;
+  return told.length === 0 ? '' : ` Also: ${told.join(', ')}.`;
 };
 
 const toneOf = (tally: Tally): Tone =>
@@ -83,19 +83,21 @@ const toneOf = (tally: Tally): Tone =>
       ? 'warn'
       : 'good';
 
-/** `Of 512,340 writes of the last 25 hours all were seen; none differs.` */
+/** `512,340 writes of the last 25 hours: all were compared; none differs.` */
 const allSeen = (of: string, tally: Tally, report: Report): Note => {
   const missed = gaps(tally, report);
   const seen =
-    missed.length === 0 ? 'all were seen' : `${numberOf(seenIn(tally))} were seen, ${missed.join(', ')}`;
+    missed.length === 0
+      ? 'all were compared'
+      : `${numberOf(seenIn(tally))} were compared, ${missed.join(', ')}`;
   const faults = sum(tally, seenFaults);
   const differ =
     faults > 0
       ? `${numberOf(faults)} ${faults === 1 ? 'differs' : 'differ'}: ${classesText(tally, seenFaults)}`
       : seenIn(tally) > 0
         ? 'none differs'
-        : 'so nothing is known of them';
-  return { tone: toneOf(tally), text: `Of ${of} ${seen}; ${differ}.${othersText(tally)}` };
+        : 'nothing is known about them';
+  return { tone: toneOf(tally), text: `${of}: ${seen}; ${differ}.${othersText(tally)}` };
 };
 
 const recentClaim = (report: Report): Note[] => {
@@ -106,14 +108,14 @@ const recentClaim = (report: Report): Note[] => {
   const when = isAll ? 'that the ledger knows' : `of the last ${countOf(hours, 'hour')}`;
   // One that has not come to its end may not have read the whole ledger.
   if (recent.selected === 0 && report.state !== 'whole')
-    return [{ tone: 'warn', text: `No write ${when} was looked at.` }];
+    return [{ tone: 'warn', text: `No write ${when} was checked.` }];
   if (recent.selected === 0)
     return [
       {
         tone: isAll ? 'warn' : 'plain',
         text: isAll
-          ? 'The ledger knows no write, so there was nothing to look at.'
-          : `No write is ${when}, so there was nothing to look at.`,
+          ? 'The ledger knows no writes, so there was nothing to check.'
+          : `There are no writes ${when}, so there was nothing to check.`,
       },
     ];
   return [allSeen(`${countOf(recent.selected, 'write')} ${when}`, recent, report)];
@@ -125,18 +127,18 @@ const sampleClaim = (report: Report): Note[] => {
   const older = entries - recent.selected;
   // All of them are recent then.
   if (sinceMs <= 0) return [];
-  if (older <= 0) return noteIf(state === 'whole', 'plain', 'The ledger knows no older write.');
+  if (older <= 0) return noteIf(state === 'whole', 'plain', 'The ledger knows no older writes.');
   if (sample.selected === 0)
     return [
       {
         tone: 'warn',
-        text: `Of ${countOf(older, 'older write')} chance has chosen none${state === 'running' ? ' so far' : ''}, so the sample says nothing of them.`,
+        text: `None of ${countOf(older, 'older write')} is in the random sample${state === 'running' ? ' so far' : ''}, so it says nothing about them.`,
       },
     ];
-  if (share >= 1) return [allSeen(`all ${countOf(older, 'older write')}`, sample, report)];
+  if (share >= 1) return [allSeen(countOf(older, 'older write'), sample, report)];
   const faults = sum(sample, seenFaults);
   const seen = seenIn(sample);
-  const differ = `${numberOf(faults)} of ${numberOf(seen)} sampled older ones ${faults === 1 ? 'differs' : 'differ'}`;
+  const differ = `${numberOf(faults)} of ${numberOf(seen)} sampled older writes ${faults === 1 ? 'differs' : 'differ'}`;
   const detail = faults > 0 ? ` (${classesText(sample, seenFaults)})` : '';
   const missed = gaps(sample, report);
   const others = othersText(sample);
@@ -145,20 +147,22 @@ const sampleClaim = (report: Report): Note[] => {
     return [
       {
         tone: faults > 0 ? 'bad' : 'warn',
-        text: `${differ}${detail}, of ${numberOf(sample.selected)} that chance has chosen${state === 'running' ? ' so far' : ''}: ${missed.join(', ')}. What was looked at is in order, and not a sample, so it says nothing of all ${numberOf(older)}.${others}`,
+        text: `${differ}${detail}. Of ${countOf(sample.selected, 'write')} in the random sample${state === 'running' ? ' so far' : ''}, ${missed.join(', ')}. A part of the sample says nothing about all ${numberOf(older)} older writes.${others}`,
       },
     ];
   if (seen === 0)
-    return [{ tone: 'warn', text: `Of the sample of older ones nothing is known: ${missed.join(', ')}.` }];
+    return [
+      { tone: 'warn', text: `Nothing is known about the sample of older writes: ${missed.join(', ')}.` },
+    ];
   const bound = upperBound(faults, seen);
   const aside =
     missed.length === 0
       ? ''
-      : ` Left out of that: ${missed.join(', ')}; the figure says nothing of their like.`;
+      : ` Not counted: ${missed.join(', ')}. The figure says nothing about such writes.`;
   return [
     {
       tone: toneOf(sample),
-      text: `${differ}${detail}: below ${percentText(bound)} with 95 % confidence (they are ${numberOf(older)} in all).${aside}${others}`,
+      text: `${differ}${detail}: with 95 % confidence, less than ${percentText(bound)} of all ${numberOf(older)} older writes differ.${aside}${others}`,
     },
   ];
 };
@@ -168,7 +172,7 @@ const sliceClaim = (report: Report): Note[] => {
   if (tallies.slice.selected === 0) return [];
   return [
     allSeen(
-      `${countOf(tallies.slice.selected, 'older one')} whose turn it was (each has it once in ${countOf(nights, 'night')})`,
+      `${countOf(tallies.slice.selected, 'older write')} whose turn it was (each has its turn once in ${countOf(nights, 'night')})`,
       tallies.slice,
       report,
     ),
@@ -182,12 +186,12 @@ const snapshotClaim = (report: Report): Note[] => {
   const { selected } = tallies.snapshot;
   return [
     selected === 0
-      ? { tone: 'plain', text: `It was the turn of no org unit of ${named}.` }
+      ? { tone: 'plain', text: `No org unit of ${named} had its turn.` }
       : allSeen(`${countOf(selected, 'enrollment')} of ${named}`, tallies.snapshot, report),
     ...noteIf(
       unknown > 0,
       'warn',
-      `${countOf(unknown, 'enrollment')} of ${named} could not be compared: the crosswalk does not know their org units or users for sure.`,
+      `${countOf(unknown, 'enrollment')} of ${named} could not be compared: the crosswalk has no single id for their org units or users.`,
     ),
   ];
 };
@@ -196,14 +200,14 @@ const stateNotes = (report: Report): Note[] => {
   const { state, why, endedMs } = report;
   const because = why === undefined ? '.' : `: ${plain(why).replace(/\.$/, '')}.`;
   if (state === 'running')
-    return [{ tone: 'plain', text: `It is running: this is how far it had come ${ageOf(endedMs)} ago.` }];
+    return [{ tone: 'plain', text: `It is still running. This was its progress ${ageOf(endedMs)} ago.` }];
   if (state === 'failed')
-    return [{ tone: 'bad', text: `It failed${because} What follows is how far it had come.` }];
+    return [{ tone: 'bad', text: `It failed${because} The results below are incomplete.` }];
   if (state === 'partial')
     return [
       {
         tone: 'warn',
-        text: `Its time was over before all was looked at${because} What follows holds for what was looked at.`,
+        text: `It ended before everything was checked${because} The results below are about what was checked.`,
       },
     ];
   return [];
@@ -225,19 +229,19 @@ export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }
   ...noteIf(
     report.accepted + acceptedSince > 0,
     'plain',
-    `Operators have accepted ${countOf(report.accepted + acceptedSince, 'difference')} of them.`,
+    `Operators have accepted ${countOf(report.accepted + acceptedSince, 'difference')}.`,
   ),
   ...noteIf(
     unread > 0,
     'warn',
-    `${countOf(unread, 'line or part', 'lines and parts')} of the findings cannot be read: the groups lack them.`,
+    `${countOf(unread, 'line or part', 'lines and parts')} of the findings cannot be read, so the groups lack them.`,
   ),
-  ...noteIf(faults > 0, 'bad', `${countOf(faults, 'fault')} that nobody has accepted.`),
+  ...noteIf(faults > 0, 'bad', `${countOf(faults, 'fault is', 'faults are')} not accepted.`),
   ...(newer
     ? [
         {
           tone: runTone(newer),
-          text: `A newer run, ${newer.id}, ${newer.state === 'running' ? 'is running' : runState(newer)}.`,
+          text: `There is a newer run, ${newer.id}: ${newer.state === 'running' ? 'it is running' : runState(newer)}.`,
         },
       ]
     : []),
@@ -273,20 +277,20 @@ export const groupTone = ({ class: its }: Pick<FindingGroup, 'class'>): Tone =>
   (faultClasses as readonly EffectClass[]).includes(its) ? 'bad' : 'warn';
 
 export const noGroupsText = (report: Report): string =>
-  report.state === 'running' ? 'Nothing that differs was found so far.' : 'There is nothing to decide.';
+  report.state === 'running' ? 'No differences were found so far.' : 'There is nothing to decide.';
 
 /** Before something is sent again. */
 export const resendPlanNotes = ({ findings, withLetter }: ResendPlan): Note[] => [
   ...noteIf(
     withLetter.length > 0,
     'warn',
-    `${countOf(withLetter.length, 'finding')} not sent, as the message lies as a letter: replay it.`,
+    `${countOf(withLetter.length, 'finding is', 'findings are')} not sent, because the message is a dead letter: replay that.`,
   ),
-  ...noteIf(findings.length === 0, 'plain', 'So there is nothing to send.'),
+  ...noteIf(findings.length === 0, 'plain', 'There is nothing to send.'),
   ...noteIf(
     findings.length > 0,
     'plain',
-    'What the last snapshots of the SIS have as it was written is sent; the rest is listed for the SIS.',
+    'If the SIS’ last snapshots still hold what was written, it is sent again. The rest is listed for the SIS.',
   ),
 ];
 
@@ -296,7 +300,7 @@ export const resentNotes = ({ outcome, id = '', counts, why, result = '', listFo
     return [
       {
         tone: 'warn',
-        text: `It was asked for as ${id}; the function has not told yet what became of it. It will be in ${plain(result)}`,
+        text: `The request is ${id}. The function has not reported the result yet. The result will be in ${plain(result)}`,
       },
     ];
   if (counts === undefined) return [];
@@ -304,27 +308,27 @@ export const resentNotes = ({ outcome, id = '', counts, why, result = '', listFo
     ...noteIf(
       outcome === 'failed',
       'bad',
-      `It failed${why === undefined ? '' : `: ${plain(why)}`}. What was sent before is counted.`,
+      `It failed${why === undefined ? '' : `: ${plain(why)}`}. The counts include what was sent before.`,
     ),
     ...noteIf(
       counts.sent > 0,
       'good',
-      `${countOf(counts.sent, 'message')} sent: the next comparison shows what became of them.`,
+      `${countOf(counts.sent, 'message')} sent. The next comparison shows whether they had their effect.`,
     ),
     ...noteIf(
       counts.newer > 0,
       'plain',
-      `${numberOf(counts.newer)} not sent, as it was written again since, or changed on the platform.`,
+      `${numberOf(counts.newer)} not sent: written again since, or changed on the platform.`,
     ),
     ...noteIf(
       counts['not-for-us'] > 0,
       'plain',
-      `${numberOf(counts['not-for-us'])} not sent, as nothing was written of it.`,
+      `${numberOf(counts['not-for-us'])} not sent: not written by sis-relay.`,
     ),
     ...noteIf(
       counts['not-held'] > 0,
       'todo',
-      `${numberOf(counts['not-held'])} not sent, as no snapshot has it as it was written: have the SIS send what is listed in ${plain(listForSis ?? '')}`,
+      `${numberOf(counts['not-held'])} not sent: no snapshot holds what was written. Have the SIS send what is listed in ${plain(listForSis ?? '')}`,
     ),
   ];
 };
@@ -335,10 +339,10 @@ export const lastComparisonNote = (last: LastComparison | undefined): Note | und
   const { report, faults, atLeast } = last;
   const known =
     faults === 0 && !atLeast
-      ? 'no fault that nobody has accepted'
-      : `${atLeast ? 'at least ' : ''}${countOf(faults, 'fault')} that nobody has accepted`;
+      ? 'no unaccepted faults'
+      : `${atLeast ? 'at least ' : ''}${countOf(faults, 'unaccepted fault')}`;
   return {
     tone: faults > 0 ? 'bad' : runTone(report),
-    text: `The platform was compared with what was sent ${ageOf(report.endedMs)} ago (${runState(report)}): ${known}.`,
+    text: `Last comparison with the platform: ${ageOf(report.endedMs)} ago (${runState(report)}), ${known}.`,
   };
 };

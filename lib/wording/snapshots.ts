@@ -40,12 +40,12 @@ const changeNotes = ({
   ...noteIf(
     removals !== undefined,
     (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
-    `Removals: ${percent(removals?.share ?? 0)} of what was accepted before; above ${percent(removals?.limit ?? 0)} a person decides.`,
+    `Removals: ${percent(removals?.share ?? 0)} of what was accepted before. Above ${percent(removals?.limit ?? 0)}, a person decides.`,
   ),
   ...lostColumns.map(
     ({ file, columns }): Note => ({
       tone: 'warn',
-      text: `${plain(file)} lost ${columns.length === 1 ? 'its column' : 'its columns'} ${columns.map(plain).join(', ')}.`,
+      text: `${plain(file)} has lost ${columns.length === 1 ? 'its column' : 'its columns'} ${columns.map(plain).join(', ')}.`,
     }),
   ),
 ];
@@ -65,7 +65,7 @@ export const diffNotes = ({ reasons, removals, lostColumns, ...diff }: SnapshotD
   ...noteIf(
     reasons.length > 0,
     'warn',
-    `Nothing would be sent before a person approves it: ${reasons.map(plain).join('; ')}.`,
+    `Nothing would be sent until a person approves it: ${reasons.map(plain).join('; ')}.`,
   ),
   ...changeNotes({ removals, lostColumns }),
   ...rowNotes(diff),
@@ -83,7 +83,7 @@ export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
     ...noteIf(
       roles.length > 0 && snapshot.rows === undefined,
       'warn',
-      `Roles that snapshot-settings.json gives no id of the platform, so that their rows were refused: ${roles.join(', ')}.`,
+      `Rows were refused because snapshot-settings.json has no id for their role: ${roles.join(', ')}. Add these roles to \`roles\` in snapshot-settings.json.`,
     ),
     ...(decided
       ? [
@@ -96,7 +96,7 @@ export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
     ...noteIf(
       state === 'waiting-for-approval',
       'plain',
-      'Nothing of it was sent. Approved, all of its changes are sent; rejected, none, and the next snapshot is compared with what was accepted before.',
+      'None of its changes were sent yet. If you approve it, all of them are sent. If you reject it, none are sent, and the next snapshot is compared with what was accepted before.',
     ),
   ];
 };
@@ -116,16 +116,16 @@ export const refusedRowsTitle = ({
     : 'Rows that were not used:';
 
 export const noSnapshotsText = (name: string): string =>
-  `${name}: no snapshot was ever put into the bucket under snapshots/.`;
+  `${name}: no snapshot was put into the bucket under snapshots/ yet.`;
 
 /** What an approval or a rejection came to. */
 export const decidedText = ({ snapshot, outcome }: Decided, decision: string): string => {
   const { id, decided } = snapshot;
   if (outcome === 'already')
-    return `${plain(decided?.by ?? 'Somebody')} ${decision} snapshot ${id} already: nothing was changed.`;
+    return `${plain(decided?.by ?? 'Somebody')} ${decision} snapshot ${id} already. Nothing was changed.`;
   if (outcome === 'unheard')
-    return `Snapshot ${id} is ${decision}. Its import has not written that down yet: look at it again in a minute.`;
-  const then = decision === 'rejected' ? 'Nothing of it was sent.' : `It ${isOrWas(snapshot)}.`;
+    return `Snapshot ${id} is ${decision}. Its import has not recorded that yet. Look at it again in a minute.`;
+  const then = decision === 'rejected' ? 'None of its changes were sent.' : `It ${isOrWas(snapshot)}.`;
   return `Snapshot ${id} is ${decision}. ${then}`;
 };
 

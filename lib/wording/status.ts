@@ -14,7 +14,7 @@ export const connectionNotes = (report: ConnectionReport | undefined): Note[] =>
     ? [
         {
           tone: 'plain',
-          text: 'The platform was not asked, as its address is not known: PLATFORM_URL is not set.',
+          text: 'The platform was not asked, because its address is not known: PLATFORM_URL is not set.',
         },
       ]
     : [...healthNotes(report), ...concernNotes(report)];
@@ -39,22 +39,22 @@ export const healthNotes = (report: ConnectionReport): [platform: Note, credenti
 /** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
 const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note => {
   const note = (tone: Tone, text: string): Note => ({ tone, text });
-  if (credentialAccepted === false) return note('bad', 'It does not take the service’s credential');
+  if (credentialAccepted === false) return note('bad', 'It refuses the service’s credential');
   if (changes?.refused === 'yes')
     return note(
       'bad',
-      `${credentialAccepted ? 'It takes the service’s credential for reading, and' : 'It'} refuses it for changes since ${minuteOf(changes.since)}`,
+      `${credentialAccepted ? 'It accepts the service’s credential for reading, but' : 'It'} has refused it for changes since ${minuteOf(changes.since)}`,
     );
   if (credentialAccepted === undefined)
-    return note('warn', 'Whether it takes the service’s credential is not known');
+    return note('warn', 'It is not known whether it accepts the service’s credential');
   if (changes?.refused === 'untried')
     return note(
       'warn',
-      `It takes the service’s credential for reading; for changes it refused the one that the secret held until ${minuteOf(changes.last)}, and the new one was not tried yet`,
+      `It accepts the service’s credential for reading. For changes, it refused the one that the secret held until ${minuteOf(changes.last)}; the new one was not tried yet`,
     );
   if (changes?.refused === 'no')
-    return note('good', 'It takes the service’s credential, and has refused it for no change lately');
-  return note('warn', 'It takes the service’s credential for reading; for changes it is not known');
+    return note('good', 'It accepts the service’s credential, and has not refused it for a change lately');
+  return note('warn', 'It accepts the service’s credential for reading. For changes, this is not known');
 };
 
 /** What else a person should know, and each problem with what to do. */
@@ -78,7 +78,7 @@ export const concernNotes = ({
 /** What the platform grants, and what is left of it. */
 export const windowText = (window: PaceStatus['window']): string => {
   if (window === undefined) return 'The platform’s budget is not known.';
-  if (window === 'none') return 'The platform tells no budget.';
+  if (window === 'none') return 'The platform does not report a budget.';
   const { remaining, endsMs, budget, used } = window;
   const renewed = `it is renewed in ${Math.max(0, Math.ceil((endsMs - Date.now()) / 1000))} s`;
   return budget === undefined || used === undefined
@@ -88,7 +88,9 @@ export const windowText = (window: PaceStatus['window']): string => {
 
 /** Where no calls are known. */
 export const noCallsText = ({ calls, sinceMs }: Pick<PaceStatus, 'calls' | 'sinceMs'>): string =>
-  calls ? `No function has called it since ${hourOf(sinceMs)}.` : 'What functions call is not known.';
+  calls
+    ? `No function has called the platform since ${hourOf(sinceMs)}.`
+    : 'The calls of functions are not known.';
 
 /** `12:05 UTC`. */
 export const hourOf = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`;
@@ -96,25 +98,25 @@ export const hourOf = (ms: number): string => `${new Date(ms).toISOString().slic
 /** One that AWS cannot be asked about is as its record says. */
 export const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
 
-export const pausesUnknown = 'Whether functions are paused is not known.';
+export const pausesUnknown = 'It is not known whether functions are paused.';
 
 export const pausedText = (paused: PausedFunction): string => {
   const { function: name, state, sinceMs, who, isFiltered } = paused;
   if (isFiltered)
     return plain(
-      `The event-source mapping of ${name} has a filter: messages that do not match it are deleted unseen. Remove the filter on AWS, and have the SIS send again what is missing.`,
+      `The event-source mapping of ${name} has a filter: messages that do not match it are deleted unseen. Remove the filter on AWS, then have the SIS send the missing messages again.`,
     );
   const since = sinceMs === undefined ? '' : ` since ${minuteOf(new Date(sinceMs).toISOString())}`;
   const mapping = 'its event-source mapping';
   if (who === undefined)
     return plain(
-      `${name} is paused (${state})${since}: ${mapping} was changed on AWS, and nobody wrote down why.`,
+      `${name} is paused (${state})${since}: ${mapping} was changed on AWS, and no reason was recorded.`,
     );
   const byWhom = pauseText(paused);
   return isPaused(paused)
-    ? plain(`${name} is paused (${state ?? 'as written down; AWS cannot be asked'}) ${byWhom}`)
+    ? plain(`${name} is paused (${state ?? 'as recorded; AWS could not be asked'}) ${byWhom}`)
     : plain(
-        `${name} was paused ${byWhom}; but ${mapping} is ${state}: it was changed on AWS, or is about to be.`,
+        `${name} was paused ${byWhom}; but ${mapping} is ${state}. It was changed on AWS, or the change is not finished.`,
       );
 };
 
@@ -146,12 +148,12 @@ export const waitingTexts = (
   const told = waiting.reduce((sum, { messages, due, unknown }) => sum + messages - due - unknown, 0);
   const why =
     connection === undefined
-      ? 'Why is not known, as the platform was not asked.'
+      ? 'The cause is not known, because the platform was not asked.'
       : connection.waitingFor
         ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
         : incidents?.length
-          ? 'What is known of why stands below; all others are being handled, or go on at their next try, within 30 minutes.'
-          : 'A probe of the platform met nothing to wait for: they are being handled, or go on at their next try, within 30 minutes. What single calls are refused for, the log of their function tells.';
+          ? 'The known causes are listed below. All other messages are being handled, or are tried again within 30 minutes.'
+          : 'A probe of the platform found no cause: they are being handled, or are tried again within 30 minutes. If single calls are refused, the log of the function shows why.';
   const others = Math.max(0, count - told);
   const flying = `${countOf(count, 'message is', 'messages are')} in flight.`;
   if (waiting.length === 0) return count === 0 ? ['Nothing waits.'] : [`${flying} ${why}`];

@@ -9,14 +9,14 @@ export const outcomeText = ({ outcome, presumed }: Pick<TracedMessage, 'outcome'
 
 const outcomes: Record<TracedMessage['outcome'], string> = {
   done: 'done',
-  duplicate: 'a duplicate of one that was done before, so it was not sent',
+  duplicate: 'a duplicate of a message that was done before, so it was not sent',
   superseded: 'superseded by a newer message, so it was not sent',
   waiting: 'waits',
   parked: 'a dead letter',
-  replayed: 'replayed, and nothing is known of it since',
-  edited: 'edited and sent, and nothing is known of it since',
+  replayed: 'replayed; what followed is not known',
+  edited: 'edited and sent; what followed is not known',
   discarded: 'discarded',
-  unknown: 'what became of it is not known',
+  unknown: 'its outcome is not known',
 };
 
 /** To the second, in UTC. */
@@ -35,7 +35,7 @@ const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
   edited: (event) => `edited and sent${deedText(event)}`,
   discarded: (event) => `discarded${deedText(event)}`,
   done: (event) => `done${callText(event)}${attemptsText(event)}`,
-  duplicate: (event) => `not sent: a duplicate of one that was done before${attemptsText(event)}`,
+  duplicate: (event) => `not sent: a duplicate of a message that was done before${attemptsText(event)}`,
   superseded: ({ error, ...event }) =>
     `not sent: a newer message was done before${error ? ` (${error})` : ''}${attemptsText(event)}`,
   claimed: (event) => `${claimText(event)} (ledger: ${event.resource}${fieldsText(event)})`,
@@ -43,7 +43,7 @@ const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
     `another message was sent for ${event.resource}${fieldsText(event)}: ${event.eventId ?? event.message}`,
   woken: (event) => `woken${deedText(event)}`,
   command: ({ command, done, ...event }) =>
-    `${command}${deedText(event)}${done === undefined ? '; it came to no end' : done ? '' : '; nothing was done to this one'}`,
+    `${command}${deedText(event)}${done === undefined ? '; it did not finish' : done ? '' : '; nothing was done to this one'}`,
   attempt: ({ outcome, requests = 0, durationMs, waitSeconds, ...event }) =>
     `log: ${outcome}${forText(event)}, ${countOf(requests, 'call')}${durationMs === undefined ? '' : ` in ${durationMs} ms`}${attemptsText(event)}${waitSeconds === undefined ? '' : `, for ${waitSeconds} s`}`,
   logged: ({ error }) => `log: ${error}`,
@@ -85,10 +85,10 @@ const deedText = ({ by: who, why, as, original }: Partial<TraceEvent>): string =
 const claimText = ({ outcome, presumed }: TraceEvent): string => {
   if (outcome === 'done') return 'sent, and done';
   if (outcome === 'undone') return 'sent, without effect';
-  if (outcome === 'unknown') return 'sent; whether it had its effect is not known';
+  if (outcome === 'unknown') return 'sent; it is not known whether it had its effect';
   return presumed
-    ? 'sent, and presumed done: of a success that may be repeated no other outcome is written'
-    : 'about to be sent: its attempt may be under way';
+    ? 'sent, and presumed done: the success of a call that may be repeated is not recorded'
+    : 'about to be sent: the attempt may be in progress';
 };
 
 const fieldsText = ({ fields = [] }: TraceEvent): string =>

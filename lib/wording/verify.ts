@@ -17,5 +17,5 @@ export const goneNotes = (count: number): Note[] =>
   noteIf(
     count > 0,
     'plain',
-    `${countOf(count, 'letter is', 'letters are')} gone meanwhile: somebody else has dealt with them.`,
+    `${countOf(count, 'letter is', 'letters are')} no longer there: another operator has handled them.`,
   );

@@ -16,7 +16,7 @@ const inTime = (ms: number): string => `in ${ageOf(Date.now() - (ms - Date.now()
 
 export const waitText = (messages: number): string => countOf(messages, 'message waits', 'messages wait');
 
-export const nothingWaitsText = (name: string): string => `${name}: nothing waits, or nothing that matches.`;
+export const nothingWaitsText = (name: string): string => `${name}: no message waits, or none matches.`;
 
 const sum = (groups: WaitingGroup[], count: (group: WaitingGroup) => number): number =>
   groups.reduce((all, group) => all + count(group), 0);
@@ -33,7 +33,7 @@ export const remarksOn = (groups: WaitingGroup[], log = 'the functions’ log'):
       : []),
     ...(unknown > 0
       ? [
-          `Of ${countOf(unknown, 'message')} it is not known whether they still wait: their next try is long past. Either their queue has many before them, or is paused, or they ended and that could not be written down. The trace of one tells, with ${log}.`,
+          `${countOf(unknown, 'message')} may no longer wait: the next try is long past. Either the queue has many messages before them, or the function is paused, or they ended and that could not be recorded. To find out, trace one of them with ${log}.`,
         ]
       : []),
   ];
@@ -46,7 +46,7 @@ export const wakePlanNotes = ({ due }: Pick<WakePlan, 'due'>): Note[] =>
   noteIf(
     due > 0,
     'plain',
-    `${countOf(due, 'further message is', 'further messages are')} due already: nothing is done to them.`,
+    `${countOf(due, 'more message is', 'more messages are')} due already, and left alone.`,
   );
 
 export const wokenNotes = ({ woken, taken, failed, left }: Omit<Woken, 'plan'>): Note[] => {
@@ -57,8 +57,8 @@ export const wokenNotes = ({ woken, taken, failed, left }: Omit<Woken, 'plan'>):
     ...noteIf(
       failed.length > 0,
       'bad',
-      `${countOf(failed.length, 'message')} could not be woken (${failed[0]?.reason}): they come at their time.`,
+      `${countOf(failed.length, 'message')} could not be woken (${failed[0]?.reason}). They are tried again at the planned time.`,
     ),
-    ...noteIf(left > 0, 'warn', `${messages(left)} not woken: they come at their time.`),
+    ...noteIf(left > 0, 'warn', `${messages(left)} not woken. They are tried again at the planned time.`),
   ];
 };

@@ -22,16 +22,17 @@ export const act = async (
     },
     returned: async () => {
       if (returned !== undefined) address = await contentOf(returned);
-      else if (!isJson) address = await terminal.ask('The address that the browser came to (none: stop): ');
+      else if (!isJson)
+        address = await terminal.ask('The address that the browser was redirected to (empty to stop): ');
       return address;
     },
     confirm: (secret, replaces) =>
-      agreed(`${replaces ? 'Replace what is in' : 'Create'} the secret ${secret}?`),
+      agreed(`${replaces ? 'Replace the content of' : 'Create'} the secret ${secret}?`),
   });
   print({ ...entry, stored }, () =>
     stored
       ? [
-          `The credential of user ${stored.userId} is in the secret ${stored.secret}${stored.replaced ? ', in the place of another' : ''}.`,
+          `The credential of user ${stored.userId} is stored in the secret ${stored.secret}${stored.replaced ? ' and replaces the one before' : ''}.`,
         ]
       : [],
   );

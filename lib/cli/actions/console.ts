@@ -17,12 +17,12 @@ export const act = async (
   });
   terminal.out(isJson ? `${printableJson({ url })}\n` : `The console is at ${url}\n`);
   terminal.err(
-    'The address lets one browser in, once: Chrome, Edge or Firefox. (Safari does not find it.) Ctrl-C ends the console.\n',
+    'The address works once, in one browser: Chrome, Edge or Firefox. Safari cannot open it. Press Ctrl-C to end the console.\n',
   );
   const opened = open && !isJson ? await openInBrowser(url) : undefined;
   const why = await ended;
   await opened?.[Symbol.asyncDispose]();
-  if (why === 'unused') terminal.err(`Nobody used the console for ${idle} minutes, so it has ended.\n`);
+  if (why === 'unused') terminal.err(`The console was not used for ${idle} minutes, so it has ended.\n`);
   finish(true);
 };
 

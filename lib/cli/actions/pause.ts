@@ -30,7 +30,7 @@ export const resume = actOf('resume');
 const textOf = (change: PauseChange, verb: Verb): string => {
   const { function: name, was, state, done, who } = change;
   if (!done)
-    return `${name}: its event-source mapping was ${was} and is ${state}: AWS has not done it yet. \`sis-relay status\` shows when it has.`;
+    return `${name}: its event-source mapping was ${was} and is ${state}. AWS has not finished the change. \`sis-relay status\` shows when it has.`;
   const told = who === undefined ? '' : ` ${pauseText(change)}`;
   if (verb === 'pause')
     return was === state
@@ -39,13 +39,13 @@ const textOf = (change: PauseChange, verb: Verb): string => {
   const ended = who === undefined ? '' : ` It was paused${told}`;
   return was === state
     ? `${name} is not paused (${state}).${ended}`
-    : `${name} gets its messages again: its event-source mapping was ${was} and is ${state}.${ended}`;
+    : `${name} receives messages again: its event-source mapping was ${was} and is ${state}.${ended}`;
 };
 
 const remarks = (changes: PauseChange[], verb: Verb): string[] =>
   verb === 'resume'
     ? []
     : [
-        'What comes stays on the queue, and SQS deletes it 14 days after it was sent. Messages in flight come to their end; replays, edits and `publish` go on putting messages there.',
-        `An alarm goes off after a day. To go on: sis-relay resume ${changes.map((each) => each.function).join(' ')}`,
+        'New messages stay on the queue. SQS deletes a message 14 days after it was sent. Messages in flight are still handled. Replays, edits and `publish` still put messages on the queue.',
+        `An alarm goes off after a day. To resume: sis-relay resume ${changes.map((each) => each.function).join(' ')}`,
       ];

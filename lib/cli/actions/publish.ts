@@ -57,7 +57,7 @@ const publishedLines = (published: Published, { dryRun }: { dryRun: boolean }): 
   return [
     ...problemLines(problems),
     ...publishedNotes(published).map(({ tone, text }) =>
-      tone === 'warn' ? `${text} Give --now to have each count as said now.` : text,
+      tone === 'warn' ? `${text} Pass --now to give each message the current time.` : text,
     ),
     ...messages
       .slice(0, maxShown)
@@ -66,7 +66,9 @@ const publishedLines = (published: Published, { dryRun }: { dryRun: boolean }): 
       ? [`  … and ${numberOf(messages.length - maxShown)} more: --json prints the ids of all`]
       : []),
     ...(sent === 0 && !dryRun && invalid > 0 && valid > 0
-      ? ['Nothing is sent unless every message is valid: correct the file, or give --valid-only.']
+      ? [
+          'Nothing was sent, because not all messages are valid. Correct the file, or pass --valid-only to send the valid ones.',
+        ]
       : []),
   ];
 };
@@ -82,8 +84,8 @@ const outcomeLines = (
       .slice(0, maxShown)
       .flatMap((each) => wrapped(endText(each), width - 2, '  ').map((text) => `  ${text}`)),
     ...(notDone.length > maxShown
-      ? [`  … and ${numberOf(notDone.length - maxShown)} more: --json prints what became of all`]
+      ? [`  … and ${numberOf(notDone.length - maxShown)} more: --json prints the outcome of each`]
       : []),
-    ...(unread ? ['What became of the others could not be read: `sis-relay status` tells more.'] : []),
+    ...(unread ? ['The outcomes of the others could not be read. `sis-relay status` shows more.'] : []),
   ];
 };

@@ -20,8 +20,8 @@ const scopeLines = (
   const room = Math.max(0, ...needed.map(({ scope }) => widthOf(scope)));
   const each = Object.entries(functions).flatMap(([name, scopes]) => [
     style('bold', name) +
-      (signedByUsers.includes(name) ? style('dim', '  signed by the user whom it is about') : ''),
-    ...(scopes.length === 0 ? ['  none: it calls nothing of the platform’s API'] : []),
+      (signedByUsers.includes(name) ? style('dim', '  signed by the user whom the message names') : ''),
+    ...(scopes.length === 0 ? ['  none: it does not call the platform’s API'] : []),
     ...scopes.flatMap(({ scope, operations }) =>
       wrapped(operations.join(', '), width - room - 4).map(
         (line, at) => `  ${padded(at === 0 ? scope : '', room)}  ${line}`,
@@ -34,6 +34,6 @@ const scopeLines = (
   return [
     ...each,
     ...sum('The service’s client, for all of these', service),
-    ...sum('The client of single users', users),
+    ...sum('The client for the credentials of users', users),
   ];
 };

@@ -10,7 +10,7 @@ type Shell = (typeof shells)[number];
 export const addCompletion = (program: Command, cli: Cli): void => {
   program
     .command('completion')
-    .description('prints a script that has a shell complete commands, options, kinds and functions')
+    .description('prints a script with which your shell completes commands, options, kinds and functions')
     .addArgument(new Argument('<shell>', 'which shell').choices(shells))
     .addHelpText('after', examples)
     .action(async (shell: Shell, _options, command: Command) => {
@@ -64,4 +64,4 @@ Examples:
   sis-relay completion zsh > ~/.zfunc/_sis-relay          with ~/.zfunc in fpath, before compinit
   sis-relay completion fish > ~/.config/fish/completions/sis-relay.fish
 
-It completes the command \`sis-relay\`: give it that name, as with npm link.`;
+It completes the command \`sis-relay\`, so the command must have that name, as after npm link.`;

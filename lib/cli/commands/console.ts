@@ -6,17 +6,12 @@ import { wholeNumber } from '../options.ts';
 export const addConsole = (program: Command, cli: Cli): void => {
   program
     .command('console')
-    .description('serves the desk to a browser on this machine, with your rights')
-    .option(
-      '--port <n>',
-      'where it listens, on this machine alone; 0: any that is free',
-      wholeNumber(0, 65_535),
-      4747,
-    )
-    .option('--no-open', 'only print the address')
-    .option('--read-only', 'show everything, change nothing', false)
+    .description('opens the console in a browser on this machine; it has your rights on AWS')
+    .option('--port <n>', 'port on this machine; 0: any free port', wholeNumber(0, 65_535), 4747)
+    .option('--no-open', 'print the address, and open no browser')
+    .option('--read-only', 'show everything, and allow no changes', false)
     .addOption(
-      new Option('--idle <minutes>', 'end after so long without use')
+      new Option('--idle <minutes>', 'end when it was not used for so many minutes')
         .default(30)
         .argParser(wholeNumber(1, 1_440)),
     )
@@ -30,5 +25,5 @@ Examples:
   sis-relay console --local --read-only
   sis-relay console --local --port 0 --no-open --json
 
-Every screen has a path of its own: a colleague opens it behind the address of their own console of the same stage.
-It answers to this machine alone, and ends with Ctrl-C or when nobody uses it.`;
+Every screen has a path of its own, so a colleague can open it in their own console of the same stage.
+The console answers only this machine. It ends with Ctrl-C, or when it is not used.`;

@@ -6,25 +6,25 @@ import { reasonText } from '../options.ts';
 export const addCrosswalk = (program: Command, cli: Cli): void => {
   const crosswalk = program
     .command('crosswalk')
-    .description('what the SIS’ names of org units and users stand for on the platform')
+    .description('shows which org units and users of the platform the SIS’ names stand for')
     .addHelpText('after', examples);
   crosswalk
     .command('show')
-    .description('what a name stands for, from what, since when')
-    .addOption(new Option('--code <code>', 'of an org unit').conflicts(['userName', 'orgDefinedId']))
-    .addOption(new Option('--user-name <name>', 'of a user').conflicts('orgDefinedId'))
-    .option('--org-defined-id <id>', 'of a user')
+    .description('shows what a name stands for, where that comes from, and since when')
+    .addOption(new Option('--code <code>', 'code of an org unit').conflicts(['userName', 'orgDefinedId']))
+    .addOption(new Option('--user-name <name>', 'user name of a user').conflicts('orgDefinedId'))
+    .option('--org-defined-id <id>', 'org-defined id of a user')
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/crosswalk/show.ts')));
   crosswalk
     .command('moved')
-    .description('lists codes that stand for another org unit than before: messages with them are parked')
+    .description('lists codes that have moved to another org unit; messages with them are parked')
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/crosswalk/moved.ts')));
   crosswalk
     .command('accept')
-    .description('accepts that a code stands for another org unit than before')
-    .argument('<code>', 'of the org unit')
+    .description('accepts that a code has moved to another org unit')
+    .argument('<code>', 'code of the org unit')
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
@@ -38,6 +38,6 @@ Examples:
   sis-relay crosswalk moved
   sis-relay crosswalk accept MATH-101 --reason "copied for the new term"
 
-A message may give these names in place of the platform's ids. crosswalk-fill learns them, by schedule, from the
-platform's lists and from crosswalk/users.csv and crosswalk/org-units.csv in the bucket. Messages with a code that
-moved are parked until a person accepts the move.`;
+Messages may use these names instead of the platform's ids. The function crosswalk-fill reads them by schedule from
+the platform's lists, and from crosswalk/users.csv and crosswalk/org-units.csv in the bucket. Messages with a code
+that has moved are parked until a person accepts the move.`;

@@ -7,7 +7,7 @@ export const addPause = (program: Command, cli: Cli): void => {
   program
     .command('pause')
     .description('stops the deliveries to functions; their messages stay on their queues')
-    .argument('<function...>', 'those that have a queue, by name')
+    .argument('<function...>', 'names of functions that have a queue')
     .requiredOption('--reason <text>', 'why, for the audit log and `status`', reasonText)
     .addHelpText('after', pauseExamples)
     .action(action(cli, async () => ({ act: (await import('../actions/pause.ts')).pause })));
@@ -17,7 +17,7 @@ export const addResume = (program: Command, cli: Cli): void => {
   program
     .command('resume')
     .description('starts the deliveries to functions that were paused')
-    .argument('<function...>', 'those that have a queue, by name')
+    .argument('<function...>', 'names of functions that have a queue')
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .addHelpText('after', resumeExamples)
     .action(action(cli, async () => ({ act: (await import('../actions/pause.ts')).resume })));
@@ -28,7 +28,7 @@ Examples:
   sis-relay pause grade-push --reason "the platform recalculates its grades"
   sis-relay pause grade-push grade-object-create --reason "the grade book is being moved"
 
-It disables the function's event-source mapping, waits until AWS has done it, and loses nothing.`;
+It disables the function's event-source mapping, and waits until AWS has done so. No message is lost.`;
 
 const resumeExamples = `
 Examples:

@@ -8,17 +8,19 @@ import { wholeNumber } from '../options.ts';
 export const addPublish = (program: Command, cli: Cli): void => {
   program
     .command('publish')
-    .description('sends the messages of a file to their queues: nothing, unless each of them is valid')
+    .description('sends the messages of a file to their queues, if all of them are valid')
     .argument('<file>', 'JSON (a message, a list, an event of Lambda), JSON Lines, or CSV; -: standard input')
-    .option('--function <name>', 'what a table, or data without an envelope, is for')
-    .option('--map <file>', 'how the rows of a CSV file with columns of its own become messages')
-    .addOption(new Option('--format <format>', 'where the name of the file does not tell').choices(formats))
-    .option('--now', 'uses the current time for each message, so that it replaces older data')
-    .option('--dry-run', 'check every row and send nothing')
-    .option('--valid-only', 'send what is valid, though other rows are not')
-    .option('--bulk', 'a large load: other messages go before it where the platform limits calls')
+    .option('--function <name>', 'the function that a table, or data without an envelope, is for')
+    .option('--map <file>', 'a mapping file: it says how rows with other columns become messages')
     .addOption(
-      new Option('--wait [seconds]', 'wait for what becomes of each message, n seconds at most')
+      new Option('--format <format>', 'format of the file, if its name does not show it').choices(formats),
+    )
+    .option('--now', 'use the current time for every message, so that it overrides older data')
+    .option('--dry-run', 'check every row, and send nothing')
+    .option('--valid-only', 'send the valid messages even if others are not valid')
+    .option('--bulk', 'a large load: other messages go first if the platform limits calls')
+    .addOption(
+      new Option('--wait [seconds]', 'wait at most n seconds for the outcome of each message')
         .preset('60')
         .argParser(wholeNumber(1, 3_600)),
     )
@@ -38,14 +40,15 @@ Examples:
 
 The columns of a table are the fields of the data, as in
   orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments
-or files.0.uri; id, time, source and sequence may be given too. An empty cell is a field that is not
-given, "" is an empty text. A message without a time gets the current time, and replaces older ones.
-A mapping file names, for each message, its function, the rows that it is made of, and for each
-field of its data the column that has it:
+or files.0.uri. There may also be columns id, time, source and sequence. An empty cell leaves the
+field out; "" is an empty text. A message without a time gets the current time, and overrides older
+ones.
+For each message, a mapping file names its function, the rows that it is made of, and the column
+of each field of its data:
   { "messages": [ { "function": "enrollment-create", "when": { "STATUS": ["active"] },
     "data": { "orgUnitCode": "COURSE_ID", "userName": "LOGIN",
               "roleId": { "from": "ROLE", "values": { "S": 110, "T": 109 } } },
     "time": "CHANGED_AT" } ] }
-{ "value": 110 } gives the same to each; "default" beside "values" stands for what they do not name.
-Of what was said more than ${outdatedAfterDays} days ago nobody knows whether something newer was done since:
-it is parked as outdated. For a first load give --now.`;
+{ "value": 110 } gives every message the same value. "default" beside "values" is for all other cells.
+If a message is older than ${outdatedAfterDays} days, sis-relay may not know whether something newer was
+done since. It then parks the message as outdated. For a first load, pass --now.`;

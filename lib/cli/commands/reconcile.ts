@@ -6,7 +6,7 @@ import { reasonText, wholeNumber } from '../options.ts';
 export const addReconcile = (program: Command, cli: Cli): void => {
   const reconcile = program
     .command('reconcile')
-    .description('whether the platform holds what was sent to it, and what to do where it does not')
+    .description('shows whether the platform holds what was sent to it, and what to do if it does not')
     .addHelpText('after', examples);
   for (const add of [addShow, addRun, addAccept, addResend, addReport]) add(reconcile, cli);
 };
@@ -14,9 +14,9 @@ export const addReconcile = (program: Command, cli: Cli): void => {
 const addShow = (reconcile: Command, cli: Cli): void => {
   reconcile
     .command('show')
-    .description('what the last comparison says, what differs by class and cause, and the next command')
-    .argument('[run]', 'its id, or the beginning of it; default: the one that ended last')
-    .option('--findings [group]', 'list what differs, of this group or resource alone where it is given')
+    .description('shows the last comparison: what differs, by class and cause, and the next command')
+    .argument('[run]', 'id of the run, or its beginning; default: the last run that has ended')
+    .option('--findings [group]', 'list what differs: all of it, or only this group or resource')
     .option('--limit <n>', 'list at most n', wholeNumber(1, 100_000), 100)
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/reconcile/show.ts')));
@@ -25,10 +25,13 @@ const addShow = (reconcile: Command, cli: Cli): void => {
 const addRun = (reconcile: Command, cli: Cli): void => {
   reconcile
     .command('run')
-    .description('compares at once, all that the ledger knows, and shows what came of it')
-    .option('--nightly', 'as the schedule does: what is recent, a part of the rest, and a sample')
-    .option('--wait <minutes>', 'wait for its end so long at most', wholeNumber(1, 2_880), 720)
-    .option('--no-wait', 'begin it, and end there')
+    .description('compares all that the ledger knows now, and shows the result')
+    .option(
+      '--nightly',
+      'compare what the schedule compares: recent writes, a part of the rest, and a sample',
+    )
+    .option('--wait <minutes>', 'wait at most n minutes for its end', wholeNumber(1, 2_880), 720)
+    .option('--no-wait', 'start it, and do not wait')
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/reconcile/run.ts')));
 };
@@ -38,8 +41,8 @@ const addAccept = (reconcile: Command, cli: Cli): void => {
     .command('accept')
     .description('accepts that the platform is right: accepted findings are no longer reported')
     .argument('<group-or-resource...>', 'groups by their ids, or resources, as in grade/2001/5001/301')
-    .requiredOption('--reason <text>', 'why, for the audit log and whoever looks at it later', reasonText)
-    .option('--run <id>', 'by this run; default: the one that ended last')
+    .requiredOption('--reason <text>', 'why, for the audit log and for later readers', reasonText)
+    .option('--run <id>', 'the run that reports them; default: the last run that has ended')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/reconcile/accept.ts')));
@@ -48,11 +51,11 @@ const addAccept = (reconcile: Command, cli: Cli): void => {
 const addResend = (reconcile: Command, cli: Cli): void => {
   reconcile
     .command('resend')
-    .description('has what the platform lacks sent again, as the SIS said it last')
+    .description('sends again what the platform lacks, as the SIS sent it last')
     .argument('<group-or-resource...>', 'groups by their ids, or resources, as in grade/2001/5001/301')
-    .requiredOption('--reason <text>', 'why, for the audit log and whoever looks at it later', reasonText)
-    .option('--run <id>', 'by this run; default: the one that ended last')
-    .option('--wait <minutes>', 'wait for what became of it so long at most', wholeNumber(1, 1_440), 15)
+    .requiredOption('--reason <text>', 'why, for the audit log and for later readers', reasonText)
+    .option('--run <id>', 'the run that reports them; default: the last run that has ended')
+    .option('--wait <minutes>', 'wait at most n minutes for the result', wholeNumber(1, 1_440), 15)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/reconcile/resend.ts')));
@@ -61,11 +64,11 @@ const addResend = (reconcile: Command, cli: Cli): void => {
 const addReport = (reconcile: Command, cli: Cli): void => {
   reconcile
     .command('report')
-    .description('a run as one HTML file without scripts, to keep for an audit, to send or to print')
-    .argument('[run]', 'its id, or the beginning of it; default: the one that ended last')
+    .description('writes a run as one HTML file without scripts, to keep for an audit, to send or to print')
+    .argument('[run]', 'id of the run, or its beginning; default: the last run that has ended')
     .requiredOption(
       '--html [file]',
-      'a new file, which nobody else may read; default: reconcile-<run>.html; -: standard output',
+      'a new file that only you can read; default: reconcile-<run>.html; -: standard output',
     )
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/reconcile/report.ts')));
@@ -83,5 +86,5 @@ Examples:
   sis-relay reconcile report --html november.html
 
 The function reconcile reads the platform every night and compares it with what was sent: all of the last day, a
-part of what is older, and a sample. It repairs nothing by itself. Exit status 1: there are faults that nobody has
-accepted, or the run did not come to its end.`;
+part of what is older, and a sample. It repairs nothing by itself. Exit status 1: there are faults that are not
+accepted, or the run did not finish.`;

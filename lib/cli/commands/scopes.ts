@@ -5,8 +5,8 @@ import type { Cli } from '../command-context.ts';
 export const addScopes = (program: Command, cli: Cli): void => {
   program
     .command('scopes')
-    .description('the OAuth scopes that each function needs, and no more')
-    .argument('[function...]', 'of these functions; default: of all')
+    .description('lists exactly the OAuth scopes that each function needs')
+    .argument('[function...]', 'names of functions; default: all')
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/scopes.ts')));
 };
@@ -17,4 +17,4 @@ Examples:
   sis-relay scopes grade-push enrollment-create
   sis-relay scopes --json
 
-PLATFORM_OPERATIONS is taken into account where it is set: a site may call a scope otherwise.`;
+If PLATFORM_OPERATIONS is set, the list has the scopes that it names.`;

@@ -6,7 +6,7 @@ import { reasonText, wholeNumber } from '../options.ts';
 export const addSnapshots = (program: Command, cli: Cli): void => {
   const snapshots = program
     .command('snapshots')
-    .description('the SIS’ exports that were put into the bucket, and what each changes')
+    .description('shows the SIS’ exports that were put into the bucket, and what each changes')
     .addHelpText('after', examples);
   addList(snapshots, cli);
   addShow(snapshots, cli);
@@ -18,7 +18,7 @@ export const addSnapshots = (program: Command, cli: Cli): void => {
 const addList = (snapshots: Command, cli: Cli): void => {
   snapshots
     .command('list')
-    .description('the newest first, with their state and what they change')
+    .description('lists snapshots, the newest first, with their state and what they change')
     .option('--limit <n>', 'show at most n', wholeNumber(1, 1_000), 20)
     .action(action(cli, () => import('../actions/snapshots/list.ts')));
 };
@@ -26,8 +26,10 @@ const addList = (snapshots: Command, cli: Cli): void => {
 const addShow = (snapshots: Command, cli: Cli): void => {
   snapshots
     .command('show')
-    .description('why it waits, what it changes, which rows were not used, and the next command')
-    .argument('<id>', 'its id, or the beginning of it')
+    .description(
+      'shows why a snapshot waits, what it changes, which rows were not used, and the next command',
+    )
+    .argument('<id>', 'id of the snapshot, or its beginning')
     .action(action(cli, () => import('../actions/snapshots/show.ts')));
 };
 
@@ -35,15 +37,18 @@ const addDiff = (snapshots: Command, cli: Cli): void => {
   snapshots
     .command('diff')
     .description(
-      'what a file on this machine would change; of a zip without settings, what it holds and settings to start from',
+      'shows what a file on this machine would change. Without settings, reports what a zip holds and proposes settings',
     )
-    .argument('<file>', 'a zip of OneRoster, or a table, which is compared with the last one of its name')
-    .option('--map <file>', 'the mapping of a table, in place of the one in the bucket')
-    .option('--settings <file>', 'snapshot-settings.json on this machine, in place of the one in the bucket')
+    .argument(
+      '<file>',
+      'a zip of OneRoster, or a table, which is compared with the last table of the same name',
+    )
+    .option('--map <file>', 'the mapping of a table, instead of the one in the bucket')
+    .option('--settings <file>', 'snapshot-settings.json on this machine, instead of the one in the bucket')
     .addOption(
       new Option(
         '--write-settings <file>',
-        'look at the zip although there are settings, and write some to start from',
+        'look at the zip even if there are settings, and write settings to start from',
       ).conflicts(['map', 'settings']),
     )
     .action(action(cli, () => import('../actions/snapshots/diff.ts')));
@@ -52,8 +57,8 @@ const addDiff = (snapshots: Command, cli: Cli): void => {
 const addApprove = (snapshots: Command, cli: Cli): void => {
   snapshots
     .command('approve')
-    .description('has a snapshot that waits send its changes')
-    .argument('<id>', 'its id, or the beginning of it')
+    .description('approves a snapshot that waits: all of its changes are sent')
+    .argument('<id>', 'id of the snapshot, or its beginning')
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
     .action(action(cli, async () => ({ act: (await import('../actions/snapshots/decide.ts')).approve })));
@@ -62,9 +67,9 @@ const addApprove = (snapshots: Command, cli: Cli): void => {
 const addReject = (snapshots: Command, cli: Cli): void => {
   snapshots
     .command('reject')
-    .description('has a snapshot that waits change nothing')
-    .argument('<id>', 'its id, or the beginning of it')
-    .requiredOption('--reason <text>', 'why, for the audit log and whoever looks at it later', reasonText)
+    .description('rejects a snapshot that waits: none of its changes are sent')
+    .argument('<id>', 'id of the snapshot, or its beginning')
+    .requiredOption('--reason <text>', 'why, for the audit log and for later readers', reasonText)
     .option('--yes', 'do not ask')
     .action(action(cli, async () => ({ act: (await import('../actions/snapshots/decide.ts')).reject })));
 };
@@ -84,4 +89,4 @@ Begin with diff. While nothing says which roles are which, it looks at the zip a
 dates, codes, and which of them the platform knows, if a stage is given. It proposes snapshot-settings.json.
 
 A file that is put into the bucket under snapshots/ is compared with the last accepted one, and its changes are
-sent. Where more would be removed than is usual, or a file lost a column, nothing is sent before a person agrees.`;
+sent. If it would remove more than usual, or lacks a column, nothing is sent until a person approves it.`;

@@ -5,10 +5,10 @@ import type { Cli } from '../command-context.ts';
 export const addStatus = (program: Command, cli: Cli): void => {
   program
     .command('status')
-    .description('queues, what waits and why, letters by kind, the credential’s health')
+    .description('shows queues, what waits and why, letters by kind, and whether the credential works')
     .option(
       '--oldest',
-      'the age of the oldest message of each queue, too: messages read for it count as received',
+      'also show the age of the oldest message of each queue; the messages read for this count as received',
     )
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/status.ts')));

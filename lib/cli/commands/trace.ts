@@ -6,13 +6,13 @@ export const addTrace = (program: Command, cli: Cli): void => {
   program
     .command('trace')
     .description(
-      'everything that is known of a message: its waits, its letter, who did what to it, its outcome',
+      'shows all that is known about a message: its waits, its letter, who did what to it, its outcome',
     )
     .argument(
       '<id>',
-      'of the message or letter (or its beginning) or the event, or the resource, as in grade/2001/5001/301',
+      'id of the message, letter or event, or its beginning; or a resource, as in grade/2001/5001/301',
     )
-    .option('--log', 'ask the functions’ log, too: it knows of messages that were done at once', false)
+    .option('--log', 'also search the functions’ log: it has messages that were done at once', false)
     .option('--since <time>', 'how far back logs are read, as in 2026-01-31T09:30Z, 90m, 36h, 3d')
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/trace.ts')));
@@ -24,6 +24,6 @@ Examples:
   sis-relay trace grade/2001/5001/301
   sis-relay trace 3f0c91aa --log --json
 
-It changes nothing. What a message was replayed as is traced, too, and what it was before.
-Without --log, a message that was done at its first try is known by its resource alone.
-The log is read from when the message was first received on, or for the last day; the audit log for the last 7 days.`;
+It changes nothing. It follows a message through its replays, forwards and backwards.
+Without --log, a message that was done at its first try is found only by its resource.
+The log is read from when the message was first received, or for the last day; the audit log, for the last 7 days.`;

@@ -6,7 +6,7 @@ import { reasonText, wholeNumber } from '../options.ts';
 export const addWaiting = (program: Command, cli: Cli): void => {
   const waiting = program
     .command('waiting')
-    .description('what waits, by cause, since when and until when; and shows it to its functions at once')
+    .description('shows what waits, by cause, since when and until when; `wake` has it tried again now')
     .addHelpText('after', examples);
   addConditions(
     waiting.command('list', { isDefault: true }).description('lists what waits, by cause (the default)'),
@@ -15,29 +15,32 @@ export const addWaiting = (program: Command, cli: Cli): void => {
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/waiting/list.ts')));
   addConditions(
-    waiting.command('wake').description('has queues show what waits at once, once its cause is gone'),
+    waiting.command('wake').description('has waiting messages tried again now, once their cause is gone'),
   )
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--limit <n>', 'at most n messages', wholeNumber(1, 1_000_000))
-    .option('--dry-run', 'show which, and end there')
+    .option('--dry-run', 'show which ones, and change nothing')
     .option('--yes', 'do not ask')
     .addHelpText('after', wakeExamples)
     .action(action(cli, () => import('../actions/waiting/wake.ts')));
 };
 
 const addConditions = (command: Command): Command => {
-  command.optionsGroup('Which messages (all by default; every condition must hold, of a list one):');
+  command.optionsGroup('Which messages (default: all; every filter must match, and of a list one value):');
   for (const option of [
     new Option('--function <name...>', 'of these functions'),
     new Option(
       '--kind <kind...>',
-      'that wait for these kinds: credentials, aws-refused, throttled, unavailable',
+      'that wait because of these kinds: credentials, aws-refused, throttled, unavailable',
     ),
-    new Option('--status <status...>', 'last answered by the platform with this status, as in 503 or 5xx'),
+    new Option(
+      '--status <status...>',
+      'whose last answer from the platform had this status, as in 503 or 5xx',
+    ),
     new Option('--error <text>', 'whose error holds this text'),
     new Option('--org-unit <id>', 'about this org unit, by its id or the SIS’ code'),
-    new Option('--user <id>', 'about this user, by the id, or what the SIS calls the user'),
-    new Option('--id <id...>', 'with these ids, or beginnings of them, or ids of their events'),
+    new Option('--user <id>', 'about this user, by its id or the SIS’ name for the user'),
+    new Option('--id <id...>', 'with these ids or ids of their events, or beginnings of them'),
   ])
     command.addOption(option);
   return command.optionsGroup('Options:');
@@ -50,11 +53,11 @@ Examples:
   sis-relay waiting wake --kind credentials
 
 Messages that only wait for their turn under the platform's rate limit are not listed: their turn comes by itself.
-No queue is touched: this is what the functions wrote down when they last had each message.`;
+No queue is read: the list is what the functions recorded when they last had each message.`;
 
 const wakeExamples = `
 Examples:
   sis-relay waiting wake --kind credentials --dry-run
   sis-relay waiting wake --kind unavailable --function grade-push --reason "the platform is back"
 
-Their functions take them at once, as fast as the platform's rate limit allows. One whose cause is not gone waits again.`;
+Their functions handle them now, as fast as the platform's rate limit allows. A message whose cause remains waits again.`;

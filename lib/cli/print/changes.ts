@@ -38,10 +38,10 @@ export const exportLines = (result: Exported, file: string): string[] =>
         `${countOf(result.exported, 'letter was', 'letters were')} written to ${file}. They hold personal data, unmasked.`,
         ...(result.gone > 0
           ? [
-              `${countOf(result.gone, 'letter')} could not be read: in the queue no longer, or in somebody else’s hands.`,
+              `${countOf(result.gone, 'letter')} could not be read: they are no longer in the queue, or another operator has them in hand.`,
             ]
           : []),
-        ...(result.limitReached ? ['These are as many as --limit allows; there are more.'] : []),
+        ...(result.limitReached ? ['These are as many as --limit allows. There are more.'] : []),
       ];
 
 /** What an edit changes: of the first letter, and of all. */
@@ -63,9 +63,9 @@ export const originalLines = (edited: Pick<Edited, 'originals'>): string[] =>
 
 /** Before letters are imported that could undo what is newer. */
 export const outdatedLines = (outdated: Outdated[], { width }: Terminal): string[] => [
-  ...problemLines(outdated.map(({ line, time }) => ({ line, problem: `its message is of ${time}` }))),
+  ...problemLines(outdated.map(({ line, time }) => ({ line, problem: `its message is from ${time}` }))),
   ...wrapped(
-    `${countOf(outdated.length, 'message is', 'messages are')} older than ${outdatedAfterDays} days: the ledger may have forgotten what was done since, and then a replay puts the old in the place of what is newer. Look on the platform before you replay them.`,
+    `${countOf(outdated.length, 'message is', 'messages are')} older than ${outdatedAfterDays} days: the ledger may have forgotten what was done since, and a replay may then overwrite newer data. Check the platform before you replay them.`,
     width,
   ),
 ];

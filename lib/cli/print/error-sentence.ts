@@ -10,36 +10,36 @@ export const errorSentence = (error: unknown, given: Given): string => {
   if (error instanceof UsageError || error instanceof RefusedError) return error.message;
   const { name } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  const profile = given.profile === undefined ? '' : ` by the profile ${given.profile}`;
+  const profile = given.profile === undefined ? '' : ` of the profile ${given.profile}`;
   if (
     /^(ExpiredToken|RequestExpired)/.test(name) ||
     /token is expired|token has expired/i.test(error.message)
   )
-    return `Your credentials of AWS${profile} have expired: log in again, as with \`aws sso login\`.`;
+    return `Your AWS credentials${profile} have expired. Log in again, for example with \`aws sso login\`.`;
   if (/^CredentialsProviderError$|^(UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(name))
-    return `AWS does not know who you are${profile}: ${safeText(error.message)}\nLog in, as with \`aws sso login\`, or name another --profile.`;
-  if (/region is missing/i.test(error.message)) return 'Which AWS region? Give --region, or set AWS_REGION.';
+    return `AWS does not know who you are${profile}: ${safeText(error.message)}\nLog in, for example with \`aws sso login\`, or pass another --profile.`;
+  if (/region is missing/i.test(error.message)) return 'Which AWS region? Pass --region, or set AWS_REGION.';
   const [, region] = /^Region not accepted: region="([^"]*)"/.exec(error.message) ?? [];
   if (region !== undefined)
-    return `${safeText(region)} is no AWS region: give --region, or set AWS_REGION, as in eu-west-1.`;
+    return `${safeText(region)} is not an AWS region. Pass --region or set AWS_REGION, for example eu-west-1.`;
   if (/AccessDenied|NotAuthorized|AuthorizationError|Forbidden/i.test(name))
-    return `AWS does not let you do that: ${safeText(error.message)}`;
+    return `AWS does not allow you to do this: ${safeText(error.message)}`;
   if (/NonExistentQueue|QueueDoesNotExist/.test(name))
-    return 'There is no such queue in this account and region: look at --stage, --region and --profile.';
-  if (name === 'NoSuchBucket') return 'There is no such bucket: look at --bucket.';
+    return 'There is no such queue in this account and region. Check --stage, --region and --profile.';
+  if (name === 'NoSuchBucket') return 'There is no such bucket. Check --bucket.';
   if (/^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN)$/.test(code) || name === 'TimeoutError')
     return unreachable(error, code || name, given);
   if ('$metadata' in error) return `AWS refused: ${name}: ${safeText(error.message)}`;
   if (code !== '') return safeText(`${code}: ${error.message}`);
-  return `A defect of sis-relay, please report it: ${safeText(error.stack ?? error.message, 2_000)}`;
+  return `This is a defect of sis-relay. Please report it: ${safeText(error.stack ?? error.message, 2_000)}`;
 };
 
 const unreachable = (error: Error, code: string, { local, stack, region }: Given): string => {
   if (local || stack !== undefined)
-    return `The stack on this machine does not answer (${code}): is \`npm run local\` still running?`;
+    return `The stack on this machine does not answer (${code}). Is \`npm run local\` still running?`;
   const host = 'hostname' in error && typeof error.hostname === 'string' ? error.hostname : '';
   const [, named = region] = /^[\w-]+\.([a-z0-9-]+)\.(?:amazonaws\.|api\.aws)/.exec(host) ?? [];
   if (code === 'ENOTFOUND' && host !== '')
-    return `There is no host ${safeText(host)}${named === undefined ? ':' : `: is ${safeText(named)} an AWS region?`} Look at --region, and at the network of this machine.`;
-  return `AWS does not answer (${code}${host === '' ? '' : `, ${safeText(host)}`}): look at the network of this machine, and at AWS_ENDPOINT_URL where it is set.`;
+    return `There is no host ${safeText(host)}.${named === undefined ? '' : ` Is ${safeText(named)} an AWS region?`} Check --region, and the network of this machine.`;
+  return `AWS does not answer (${code}${host === '' ? '' : `, ${safeText(host)}`}). Check the network of this machine, and AWS_ENDPOINT_URL if it is set.`;
 };

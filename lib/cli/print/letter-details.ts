@@ -39,7 +39,7 @@ export const letterDetailLines = (details: LetterDetails, { style, width }: Term
     ...field(
       'Replays',
       details.replays >= replayedOften
-        ? `${details.replays}: look into the cause before another one`
+        ? `${details.replays}: find the cause before you replay it again`
         : details.replays,
     ),
     ...field('From', details.source),
@@ -52,7 +52,7 @@ export const letterDetailLines = (details: LetterDetails, { style, width }: Term
     ),
     ...Object.entries(details.attributes).flatMap(([name, value]) => field('Attribute', `${name}: ${value}`)),
     '',
-    style('dim', details.revealed ? 'Message' : `Message, without what is personal (--reveal shows it)`),
+    style('dim', details.revealed ? 'Message' : `Message, without personal data (--reveal shows it)`),
     ...messageLines(details.message),
   ];
 };

@@ -146,7 +146,7 @@ export const listLines = (found: Listed, { target, terminal }: Print): string[] 
     ...remarks(found, terminal),
     ...wrapped(
       letters.length < matching
-        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: --limit shows more. Details of one: ${showFirst}`
+        ? `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}: a higher --limit shows more. Details of one: ${showFirst}`
         : `${countOf(matching, 'letter')}. Details of one: ${showFirst}`,
       terminal.width,
       '  ',
@@ -160,7 +160,9 @@ type Counted = Pick<Found, 'listed' | 'queued'> & { limitReached?: boolean };
 export const remarks = (found: Counted, { width, command }: Terminal): string[] => {
   const differ = differText(found);
   return [
-    ...(found.limitReached ? ['These are as many as --limit allows; there are more.'] : []),
-    ...(differ === undefined ? [] : wrapped(`${differ}; now: ${command('letters reindex')}`, width, '  ')),
+    ...(found.limitReached ? ['These are as many as --limit allows. There are more.'] : []),
+    ...(differ === undefined
+      ? []
+      : wrapped(`${differ}; to do it now: ${command('letters reindex')}`, width, '  ')),
   ];
 };

@@ -133,7 +133,7 @@ const nextOf = (cause: CauseCounts, { command }: Terminal): string[] => {
   return [
     ...(cameBack + setAside > 0 ? [command(`letters groups ${causeOptions(cause)}`)] : []),
     ...(waits > 0 ? [command('waiting')] : []),
-    ...(unknown > 0 ? [`Is its function paused, or dead? ${command('status')}`] : []),
+    ...(unknown > 0 ? [`Is its function paused, or does it fail? ${command('status')}`] : []),
     ...(cameBack + setAside === 0 && notTried > 0 ? [command(`letters replay ${causeOptions(cause)}`)] : []),
   ];
 };

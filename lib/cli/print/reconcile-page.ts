@@ -47,11 +47,11 @@ export const reconcilePage = async (comparison: Comparison, { reports, name }: P
 <main><h1>${runTitle(report)}</h1><p>${runFacts(report)}.</p>
 <section class="first"><h2>What is known</h2>${notes([...claims(report), ...comparisonNotes(comparison)])}</section>
 <section><h2>What the platform shows</h2>${classTable(report)}</section>
-<section><h2>What was looked at</h2>${lookedTable(report)}${snapshotsOf(report)}</section>
+<section><h2>What was checked</h2>${lookedTable(report)}${snapshotsOf(report)}</section>
 <section><h2>What differs, and what to do</h2>${groups.length === 0 ? html`<p>${noGroupsText(report)}</p>` : groups.map(groupOf)}</section>
 <section><h2>The last runs</h2>${drawn(reports)}${runTable(reports)}</section>
 <section><h2>What these figures mean</h2>${meanings(report)}</section></main>
-<footer><p>Made by sis-relay at ${timeOf(Date.now())} from what the run wrote. It names users and org units by the platform’s ids alone, and holds no grade and no comment.</p></footer>
+<footer><p>Made by sis-relay at ${timeOf(Date.now())} from the records of this run. It names users and org units only by the platform’s ids, and holds no grades and no comments.</p></footer>
 </body></html>
 `;
   return String(await page);
@@ -71,10 +71,10 @@ const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19
 const kinds = { grade: 'Grades', enrollment: 'Enrollments' } as const;
 
 const reasonTexts: Record<(typeof reasons)[number], string> = {
-  recent: 'written lately',
+  recent: 'written recently',
   slice: 'its turn',
   sample: 'by chance',
-  snapshot: 'a snapshot tells of it',
+  snapshot: 'in a snapshot',
 };
 
 /** By class, and why each was looked at. */
@@ -102,21 +102,21 @@ const classTable = (report: Report): Html => {
 const sentenceCase = (text: string): string => text.replace(/^./, (first) => first.toUpperCase());
 
 const lookedTable = ({ tallies }: Report): Html =>
-  table('What was looked at', reasons, {
+  table('What was checked', reasons, {
     Why: (reason) => sentenceCase(reasonTexts[reason]),
     Chosen: (reason) => tallies[reason].selected,
-    'Looked at': (reason) => tallies[reason].looked,
-    'Nothing can be said': (reason) => tallies[reason].uncompared,
+    Checked: (reason) => tallies[reason].looked,
+    'Not compared': (reason) => tallies[reason].uncompared,
   });
 
 const snapshotsOf = ({ snapshots, sinceMs, startedMs, endedMs, nights, share }: Report): Html => {
   const since =
     sinceMs <= 0
-      ? 'All that the ledger knows is counted as written lately'
-      : `Written lately: since ${timeOf(sinceMs)}`;
+      ? 'All writes that the ledger knows count as recent'
+      : `Written recently: since ${timeOf(sinceMs)}`;
   const chance = share >= 1 ? 'all older ones' : `${(share * 100).toPrecision(2)} % of the older ones`;
   return html`<p>From ${timeOf(startedMs)} to ${timeOf(endedMs)}. ${since}. By chance: ${chance}. Each older one has its turn once in ${numberOf(nights)} nights.</p>
-${snapshots.length === 0 ? '' : html`<p>Compared with the SIS itself by: ${snapshots.map((each) => html`${said(each)} `)}</p>`}`;
+${snapshots.length === 0 ? '' : html`<p>Compared with these snapshots of the SIS: ${snapshots.map((each) => html`${said(each)} `)}</p>`}`;
 };
 
 const groupOf = (group: FindingGroup): Html => html`<div class="cause ${groupTone(group)}">
@@ -157,12 +157,12 @@ const runTable = (reports: readonly Report[]): Html => {
 };
 
 const meanings = ({ nights }: Report): Html => html`<ul>
-<li>sis-relay keeps a keyed digest of each field that it has written, for as long as its ledger remembers. A run reads the platform and compares what it shows with that digest. It changes nothing.</li>
-<li>“All were seen” means that each of these writes was read on the platform and compared. “None differs” means that each had the value that was sent last, but for what somebody has changed on the platform since, which is counted apart.</li>
-<li>A figure “with 95 % confidence” is the upper bound of Clopper and Pearson for a sample that chance has chosen: were the share of all older writes that differ larger, such a sample would show as few of them in at most one of twenty runs. Where the sample was not looked at to its end, no such figure is given.</li>
-<li>What changed on the platform since, by a person or another program, is no fault; it is counted apart. So is what is there and not in the SIS.</li>
-<li>Nothing can be said of a write that is in progress, whose digest is missing or by a key that is gone, or that the platform does not show.</li>
-<li>Each older write has its turn once in ${numberOf(nights)} nights, so a fault in it is found after so many nights at the latest, if each run comes to its end.</li>
+<li>sis-relay keeps a keyed digest of each field that it has written, for as long as its ledger remembers. A run reads the platform and compares what the platform shows with these digests. It changes nothing.</li>
+<li>“All were compared” means that each of these writes was read on the platform and compared. “None differs” means that each still had the value that was sent last. What somebody has changed on the platform since is counted separately.</li>
+<li>A figure “with 95 % confidence” is the upper bound of Clopper and Pearson for a random sample. If a larger share of all older writes differed, a sample would show so few of them in at most one of twenty runs. No such figure is given if only a part of the sample was checked.</li>
+<li>What a person or another program has changed on the platform since is not a fault. It is counted separately. So is what is on the platform but not in the SIS.</li>
+<li>A write cannot be compared if it is in progress, if its digest is missing or was made with a key that no longer exists, or if the platform does not show it.</li>
+<li>Each older write has its turn once in ${numberOf(nights)} nights. So a fault in it is found within that time, if every run finishes.</li>
 </ul>`;
 
 /** A file that nobody else may read, and that replaces none. @throws RefusedError */

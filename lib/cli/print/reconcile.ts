@@ -88,7 +88,7 @@ const nextCommands = ({ id, class: its }: FindingGroup): string[] => {
 /** The subjects of findings, one in a line. */
 export const findingLines = ({ findings, omitted }: Comparison, terminal: Terminal): string[] => {
   const { style, width } = terminal;
-  if (findings.length === 0) return ['Nothing of these differs, or all of it was accepted.'];
+  if (findings.length === 0) return ['None of these differs, or all differences are accepted.'];
   const [header = '', ...rows] = tableOf(
     ['Resource', 'Class', 'Fields', right('Written'), 'Chosen', rest('Message, or error')],
     findings.map(({ resource, class: its, fields, writtenMs, reason, messageId = '', error }: Finding) => [
@@ -101,13 +101,15 @@ export const findingLines = ({ findings, omitted }: Comparison, terminal: Termin
   return [
     style('dim', header),
     ...rows,
-    ...(omitted > 0 ? [style('dim', `${numberOf(omitted)} more: --limit shows more, --json as well.`)] : []),
+    ...(omitted > 0
+      ? [style('dim', `${numberOf(omitted)} more: a higher --limit shows them, and so does --json.`)]
+      : []),
   ];
 };
 
 /** What an acceptance or a resend is about. */
 export const chosenLines = ({ run, groups }: Chosen, title: string, { style, width }: Terminal): string[] => [
-  style('bold', `${title}, by run ${run}:`),
+  style('bold', `${title}, as run ${run} reports:`),
   ...groups.flatMap((group) =>
     wrapped(`${group.id} ${groupTitle(group)}: ${groupFacts(group)}`, width - 2, '  ').map(
       (line) => `  ${line}`,

@@ -52,7 +52,7 @@ export const snapshotListLines = (
       ([name, id]) => `The next ${plain(name)} is compared with ${plain(id)}.`,
     ),
     ...(snapshots.length < all
-      ? [style('dim', `The newest ${snapshots.length} of ${numberOf(all)}: --limit shows more.`)]
+      ? [style('dim', `The newest ${snapshots.length} of ${numberOf(all)}: a higher --limit shows more.`)]
       : []),
     ...(next ? ['', `Next: ${terminal.command(`snapshots show ${next.id}`)}`] : []),
   ];

@@ -94,7 +94,7 @@ const pausedLines = (paused: PausedFunction[] | undefined, terminal: Terminal): 
   return paused.flatMap((each) => [
     ...noteLines({ tone: 'bad', text: pausedText(each) }, terminal),
     ...noteLines(
-      { tone: 'todo', text: `To go on: ${terminal.command(`resume ${each.function}`)}` },
+      { tone: 'todo', text: `To resume: ${terminal.command(`resume ${each.function}`)}` },
       terminal,
       '  ',
     ),

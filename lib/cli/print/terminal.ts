@@ -83,7 +83,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
     if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(exitStatuses[name]);
     if (interrupted.signal.aborted) return;
     interruptedMs = Date.now();
-    stderr.write('\nStopping: requests in progress are finished. Press Ctrl-C again to stop immediately.\n');
+    stderr.write('\nStopping after the requests in progress. Press Ctrl-C again to stop immediately.\n');
     interrupted.abort(exitStatuses[name]);
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
@@ -142,7 +142,7 @@ const usualEditor = process.platform === 'win32' ? 'notepad' : 'vi';
 const edit = async (text: string, command: string | undefined): Promise<string> => {
   if (command === undefined)
     throw new RefusedError(
-      'No editor can be opened here: give --set, as in --set data.grade.points=7, or --unset; or set EDITOR.',
+      'No editor can be opened here. Pass --set, as in --set data.grade.points=7, or --unset, or set EDITOR.',
     );
   // A message is personal data: nobody else may open the file, and it is deleted.
   const folder = await mkdtemp(join(tmpdir(), 'sis-relay-'));
@@ -154,7 +154,7 @@ const edit = async (text: string, command: string | undefined): Promise<string> 
       editor.once('error', reject).once('exit', resolve);
     });
     if (code !== 0)
-      throw new RefusedError(`The editor (${command}) ended with ${code}, so nothing was changed.`);
+      throw new RefusedError(`The editor (${command}) ended with status ${code}, so nothing was changed.`);
     return await readFile(file, 'utf8');
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -12,10 +12,10 @@ export const traceLines = (
   const { id, events, messages } = trace;
   const { style, width } = terminal;
   const notes = trace.unread.flatMap(({ source, why }) =>
-    wrapped(plain(`Not read: ${source}: ${why}`), width, '  ').map((line) => style('yellow', line)),
+    wrapped(plain(`Not read: ${source} (${why})`), width, '  ').map((line) => style('yellow', line)),
   );
   if (events.length === 0)
-    return [...wrapped(plain(`Nothing is known of ${id}. ${elsewhere(log)}`), width), ...notes];
+    return [...wrapped(plain(`Nothing is known about ${id}. ${elsewhere(log)}`), width), ...notes];
   const several = messages.length > 1;
   return [
     ...messages.flatMap((message) => headLines(message, terminal)),
@@ -33,8 +33,8 @@ export const traceLines = (
 
 const elsewhere = (log: boolean): string =>
   log
-    ? 'Is it the id of the message, its letter or its event, of this stage? Messages that were done longer ago than --since are known by their resource alone, as in grade/2001/5001/301.'
-    : 'A message that was done at its first try leaves no record: give its resource, as in grade/2001/5001/301, or --log, which asks the functions’ log.';
+    ? 'Check that it is the id of a message, letter or event of this stage. A message that was done before --since is found only by its resource, as in grade/2001/5001/301.'
+    : 'A message that was done at its first try leaves no record. Pass its resource, as in grade/2001/5001/301, or --log to search the functions’ log.';
 
 const headLines = (message: TracedMessage, { style, width }: Terminal): string[] => {
   const { ids, function: name = '', eventId, resource } = message;

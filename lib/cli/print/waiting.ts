@@ -52,7 +52,7 @@ export const waitingLines = (found: Waiting, { target, terminal }: Print): strin
       ? [
           style(
             'dim',
-            `The ${numberOf(messages.length)} that have waited longest, of ${numberOf(matching)}: --limit shows more.`,
+            `The ${numberOf(messages.length)} that have waited longest, of ${numberOf(matching)}: a higher --limit shows more.`,
           ),
         ]
       : []),

@@ -91,7 +91,7 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['letters replay --canary few', /whole number from 0 to 100/],
     ['letters edit abcd', /required option '--reason <text>'/],
     ['letters edit abcd --reason r --set points --stage x', /--set points must be as in data.grade.points=7/],
-    ['letters discard --reason r --stage x', /Which letters\? Give a condition/],
+    ['letters discard --reason r --stage x', /Which letters\? Pass a filter/],
     ['letters export', /required option '--to <file>'/],
     ['letters export --to a', /required option '--reason <text>'/],
     ['publish nothing.json --stage x', /There is no file nothing.json/],
@@ -102,7 +102,7 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ],
     ['auth-url --local', /required option '--callback <url>'/],
     ['letters groups --colour red', /unknown option '--colour'/],
-    ['letters discard --all --reason= --stage x', /It must say why/],
+    ['letters discard --all --reason= --stage x', /It must not be empty: say why/],
     [`publish ${tmpdir()} --format csv --function grade-push --stage x`, /is not a file, and would be read/],
     [`letters import ${tmpdir()} --yes --stage x`, /is not a file, and would be read twice/],
     ['publish nothing --stage x', /There is no file nothing/],
@@ -120,7 +120,7 @@ describe('scopes', () => {
     expect(out).toMatch(
       /^grade-push\n {2}grades:gradeobjects:read {2}list-grade-objects\n {2}grades:gradevalues:read {3}read-grade-value$/m,
     );
-    expect(out).toMatch(/^submission-upload {2}signed by the user whom it is about$/m);
+    expect(out).toMatch(/^submission-upload {2}signed by the user whom the message names$/m);
     expect(out).toMatch(/^token-refresh\n {2}none/m);
     expect(out).toMatch(
       /for all of these\n {2}grades:gradeobjects:read grades:gradevalues:read grades:gradevalues:write\n.*single users\n {2}dropbox:folders:read /,
@@ -343,7 +343,7 @@ describe.concurrent('before anything is changed', () => {
     const nobody = await sisRelay(`letters discard --kind rejected --reason r ${stack}`);
     expect(nobody).toMatchObject({
       status: 1,
-      err: expect.stringMatching(/there is no terminal to ask on. Give --yes/),
+      err: expect.stringMatching(/there is no terminal to ask on. Pass --yes/),
     });
     expect(await office.take(office.deadLetters.url)).toHaveLength(2);
   });
@@ -485,7 +485,7 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
     ),
   });
   const old = await sisRelay(`publish ${example} --dry-run ${stack}`);
-  expect(old.out).toMatch(/^1 message is older than 34 days, and will be parked as outdated/);
+  expect(old.out).toMatch(/^1 message is older than 34 days. Such a message is parked as outdated/);
   expect((await sisRelay(`publish ${example} --dry-run --now ${stack}`)).out).toMatch(/^1 valid message/);
   const file = join(folder, 'bad.jsonl');
   writeFileSync(file, `${eventBody()}\n{`);
@@ -624,11 +624,13 @@ test.concurrent('an import says before it sends which messages are older than wh
   const old = [daysAgo(35), daysAgo(300)];
   const lines = [...old, daysAgo(33), 'never', 7].map(line);
   writeFileSync(file, [...lines, JSON.stringify({ body: 'no JSON', attributes: {}, source: '' })].join('\n'));
-  const warning = /2 messages are older than 34 days: .* Look on the platform before you replay them\./;
+  const warning = /2 messages are older than 34 days: .* Check the platform before you replay them\./;
   const asked = await sisRelay(`letters import ${file} ${stack}`, { answers: ['n'] });
   expect(asked.asked).toEqual(['Import 6 letters? [y/N] ']);
   expect(asked.err.replace(/\s+/g, ' ')).toMatch(warning);
-  expect(asked.err).toContain(`line 1: its message is of ${old[0]}\nline 2: its message is of ${old[1]}\n`);
+  expect(asked.err).toContain(
+    `line 1: its message is from ${old[0]}\nline 2: its message is from ${old[1]}\n`,
+  );
   expect(asked.err).not.toContain('line 3');
   expect((await sisRelay(`letters import ${file} --dry-run ${stack}`)).err.replace(/\s+/g, ' ')).toMatch(
     warning,
@@ -648,7 +650,7 @@ test.concurrent('an import with a bad line changes nothing', async () => {
   writeFileSync(file, 'x\n');
   expect(await sisRelay(`letters import ${file} --yes ${stack}`)).toMatchObject({
     status: 1,
-    out: expect.stringMatching(/^line 1: is not JSON\n0 letters can be imported: nothing was/),
+    out: expect.stringMatching(/^line 1: is not JSON\n0 letters can be imported. Nothing was imported/),
   });
   expect(await sisRelay(`letters import ${join(folder, 'none')} ${stack}`)).toMatchObject({
     status: 2,
@@ -736,12 +738,12 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
     const { status, err } = await sisRelay(`letters groups ${stack}`);
     expect(status).toBe(1);
     expect(err).toMatch(
-      /The stack on this machine does not answer \(ECONNREFUSED\): is `npm run local` still running\?/,
+      /The stack on this machine does not answer \(ECONNREFUSED\). Is `npm run local` still running\?/,
     );
   });
 
   test.each([
-    ['ExpiredToken', /^Your credentials of AWS have expired: log in again/],
+    ['ExpiredToken', /^Your AWS credentials have expired. Log in again/],
     ['InvalidClientTokenId', /^AWS does not know who you are: /],
   ])('where the credentials are refused as %s', async (type, sentence) => {
     const { office, stack } = await opened();
@@ -759,7 +761,7 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
     await office.fault({ action: 'GetQueueAttributes', name, status: 403, type: 'AccessDenied' });
     expect(await sisRelay(`letters groups ${stack}`)).toMatchObject({
       status: 1,
-      err: expect.stringMatching(/^AWS does not let you do that/),
+      err: expect.stringMatching(/^AWS does not allow you to do this/),
     });
   });
 
@@ -820,7 +822,7 @@ describe.concurrent('the program itself', () => {
     const [id = ''] = await office.park([{}]);
     const { status, err } = await piped(`letters edit ${id} --reason r ${stack}`).ended;
     expect(status).toBe(1);
-    expect(err()).toMatch(/No editor can be opened here: give --set/);
+    expect(err()).toMatch(/No editor can be opened here. Pass --set/);
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 
@@ -855,7 +857,7 @@ describe.concurrent('the program itself', () => {
     person.emit('SIGINT', 'SIGINT');
     const { status, out, err } = await ended;
     expect(status).toBe(130);
-    expect(err()).toMatch(/Stopping: requests in progress are finished/);
+    expect(err()).toMatch(/Stopping after the requests in progress/);
     const [, sent, left] =
       /^ *(\d+) .* (\d+) {2}grade-push {2}rejected/m.exec(out().split('interrupted')[1] ?? '') ?? [];
     expect(out()).toMatch(/Stopped: it was interrupted\./);

@@ -129,7 +129,7 @@ describe('a key of the service that is refused for changes, and answered when it
     if (changes?.refused !== 'yes') throw new Error('unreachable');
     expect(Date.parse(changes.since)).toBeGreaterThanOrEqual(startMs);
     expect(await printed()).toMatch(
-      /✗ It takes the service’s credential for reading, and refuses it for changes since/,
+      /✗ It accepts the service’s credential for reading, but has refused it for changes since/,
     );
 
     expect(await checked()).toMatchObject({ report: { changes: { refused: 'yes' } }, accepted: 0 });
@@ -143,7 +143,7 @@ describe('a key of the service that is refused for changes, and answered when it
     await met(eventId, 'done');
     await until(async () => (await status()).connection?.changes?.refused === 'no');
     expect(await printed()).toMatch(
-      /✓ It takes the service’s credential, and has refused it for no change lately/,
+      /✓ It accepts the service’s credential, and has not refused it for a change lately/,
     );
     expect(await checked()).toMatchObject({ report: { problems: [] }, accepted: 1 });
     expect(await replay(schedule, context)).toMatchObject({ ended: 'done', counts: { sent: 1 } });
@@ -175,7 +175,7 @@ describe('a key of the service that is refused for changes, and answered when it
       /AWS refuses dynamodb:GetItem on the table sis-relay-local-ledger-by-resource/,
     );
     expect(await printed()).toMatch(
-      /\? It takes the service’s credential for reading; for changes it is not known/,
+      /\? It accepts the service’s credential for reading. For changes, this is not known/,
     );
     expect(await checked()).toMatchObject({
       report: { changes: { refused: 'unknown' }, problems: [{ what: refused }] },

@@ -98,7 +98,7 @@ test.each<[string, Partial<Status['pace']>, string[]]>([
     'without a budget',
     { window: 'none', calls: [{ function: 'grade-push', priority: 'urgent', calls: 1, refused: 0 }] },
     [
-      'The platform tells no budget.',
+      'The platform does not report a budget.',
       'Calls since 12:05 UTC  All  Refused',
       'urgent                   1        –',
       '  grade-push             1        –',
@@ -107,12 +107,12 @@ test.each<[string, Partial<Status['pace']>, string[]]>([
   [
     'without calls',
     { window: 'none', calls: [] },
-    ['The platform tells no budget. No function has called it since 12:05 UTC.'],
+    ['The platform does not report a budget. No function has called the platform since 12:05 UTC.'],
   ],
   [
     'as not known',
     { window: undefined, calls: undefined },
-    ['The platform’s budget is not known. What functions call is not known.'],
+    ['The platform’s budget is not known. The calls of functions are not known.'],
   ],
 ])('it is printed %s', (_, pace, lines) => {
   const none = { visible: 0, inFlight: 0, delayed: 0 };

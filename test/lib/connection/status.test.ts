@@ -104,5 +104,7 @@ test('it fits the terminal, and takes a probe that met nothing for no more than 
     { terminal, target },
   );
   expect(lines.filter((line) => line.length > 60)).toEqual([]);
-  expect(lines.join(' ')).toMatch(/3 messages are in flight\. A probe .* the log of their function tells\./);
+  expect(lines.join(' ')).toMatch(
+    /3 messages are in flight\. A probe .* the log of the function shows why\./,
+  );
 });

@@ -108,7 +108,7 @@ describe('a move', () => {
       s3.destroy();
       expect(listed).toEqual({ moved: [{ ...first, source: 'platform' }], untold: ['file'] });
       expect(movedLines({ ...listed, moved: [] }, quietTerminal).join(' ')).toMatch(
-        /No fill of the crosswalk has told of moves yet, by the file in crosswalk\//,
+        /No fill of the crosswalk from the file in crosswalk\/ has reported moves yet/,
       );
     },
   );

@@ -42,7 +42,7 @@ test('what is a letter still is left out, and said', async () => {
   await parkTwo(office);
   await relay(`letters export --to ${file} --reason r`);
   const said = await relay(`letters import ${file} --yes`);
-  expect(said.err).toContain('2 of 2 letters are letters still, or again, and are left out.');
+  expect(said.err).toContain('2 of 2 letters are in the dead-letter queue already, and are left out.');
   expect(said).toMatchObject({ status: 1, out: '0 letters can be imported.\n' });
   expect(await office.take(office.deadLetters.url)).toHaveLength(2);
 });
@@ -89,7 +89,7 @@ test('the same letter twice in a file is imported once', async () => {
   await relay('letters discard --all --reason r --yes');
   writeFileSync(file, readFileSync(file, 'utf8').repeat(2));
   const { err } = await relay(`letters import ${file} --dry-run`);
-  expect(err).toContain('line 3: has the letter of an earlier line: left out\nline 4:');
+  expect(err).toContain('line 3: repeats the letter of an earlier line, and is left out\nline 4:');
   const { status, out } = await relay(`letters import ${file} --yes --json`);
   expect([status, importedIn(out)]).toMatchObject([0, { imported: 2, repeated: [3, 4] }]);
   expect(await office.take(office.deadLetters.url)).toHaveLength(2);

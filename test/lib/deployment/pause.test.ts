@@ -85,7 +85,7 @@ describe('a function that is paused', () => {
     const paused = await command('pause grade-push --reason "grades are recalculated"');
     expect(paused.status).toBe(0);
     expect(paused.out).toMatch(/^grade-push is paused: .* was Enabled and is Disabled\.$/m);
-    expect(paused.out).toMatch(/stays on the queue, and SQS deletes it 14 days after it was sent\./);
+    expect(paused.out).toMatch(/stay on the queue. SQS deletes a message 14 days after it was sent\./);
     expect(paused.out).toMatch(/To go on: sis-relay resume grade-push$/m);
 
     const file = join(office.folder, 'grades.jsonl');
@@ -105,7 +105,7 @@ describe('a function that is paused', () => {
     const resumed = await command('resume grade-push');
     expect(resumed.status).toBe(0);
     expect(resumed.out.replace(/\s+/g, ' ')).toMatch(
-      /grade-push gets its messages again: .* was Disabled and is Enabled\. It was paused since .* UTC by jane: grades are recalculated $/,
+      /grade-push receives messages again: .* was Disabled and is Enabled\. It was paused since .* UTC by jane: grades are recalculated $/,
     );
     await expect.poll(graded).toEqual(userIds);
     expect((await status(['grade-push'])).paused).toEqual([]);
@@ -178,7 +178,7 @@ describe('where AWS and the record differ', () => {
     ]);
     const { out } = await command('status');
     expect(out.replace(/\s+/g, ' ')).toMatch(
-      /enrollment-create is paused \(Disabled\) since .* UTC: its event-source mapping was changed on AWS, and nobody wrote down why\./,
+      /enrollment-create is paused \(Disabled\) since .* UTC: its event-source mapping was changed on AWS, and no reason was recorded\./,
     );
     await command('pause enrollment-create --reason "now it is known"');
     expect((await status()).paused).toMatchObject([{ who: 'jane', reason: 'now it is known' }]);
@@ -189,7 +189,7 @@ describe('where AWS and the record differ', () => {
     const { out } = await command('status');
     expect(out).not.toContain('enrollment-create (paused)');
     expect(out.replace(/\s+/g, ' ')).toContain(
-      'by joe: long ago; but its event-source mapping is Enabled: it was changed on AWS',
+      'by joe: long ago; but its event-source mapping is Enabled. It was changed on AWS',
     );
     const resumed = await command('resume enrollment-create');
     expect(resumed.status).toBe(0);
@@ -274,7 +274,7 @@ describe('one sentence tells', () => {
 
   test('that a reason is needed', async () => {
     expect(await command('pause grade-push')).toMatchObject({ status: 2 });
-    expect((await command('pause grade-push --reason " "')).err).toContain('It must say why.');
+    expect((await command('pause grade-push --reason " "')).err).toContain('It must not be empty: say why.');
     expect(await stateOf('grade-push')).toEqual(['Enabled']);
   });
 

@@ -44,7 +44,9 @@ describe('a message that was done at its first try', () => {
     });
     const { out } = await command('trace grade/2001/5001/800');
     expect(out).toMatch(/: sent, and presumed done/);
-    expect(out).toMatch(/\d\d UTC {2}sent, and presumed done: of a success that may be repeated no other/);
+    expect(out).toMatch(
+      /\d\d UTC {2}sent, and presumed done: the success of a call that may be repeated is not/,
+    );
   });
 
   test('leaves no record at the desk, and by its id nothing is known: where to look is said', async () => {
@@ -56,7 +58,7 @@ describe('a message that was done at its first try', () => {
     expect(Items.map(({ message }) => message?.S)).not.toContain(id);
     const { status, out } = await command(`trace ${id}`);
     expect(status).toBe(1);
-    expect(out).toMatch(/Nothing is known of .*give its resource, .*--log/s);
+    expect(out).toMatch(/Nothing is known about .*Pass its resource, .*--log/s);
     expect(await trace(id)).toMatchObject({ id, outcome: 'unknown', events: [], messages: [] });
   });
 });

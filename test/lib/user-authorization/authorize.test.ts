@@ -171,12 +171,14 @@ test('the command prints the address, stores what came back, and shows no key', 
   const stored = await typed(`${line} --returned ${file} --yes`);
   expect(stored).toMatchObject({
     status: 0,
-    out: expect.stringMatching(/The credential of user 303 is in the secret sis-relay\/local\/users\/303/),
+    out: expect.stringMatching(
+      /The credential of user 303 is stored in the secret sis-relay\/local\/users\/303/,
+    ),
   });
   expect(stored.out + stored.err).not.toContain('local-key-303');
   expect(await typed(line, { answers: [(await browse(address)) ?? '', 'n'] })).toMatchObject({
     status: 1,
-    asked: [expect.stringContaining('address'), expect.stringMatching(/^Replace what is in the secret/)],
+    asked: [expect.stringContaining('address'), expect.stringMatching(/^Replace the content of the secret/)],
   });
   expect(await typed(`${line} --returned ${file}.none --yes`)).toMatchObject({ status: 1 });
 });

@@ -97,7 +97,7 @@ test('to a person it is told in a table, and nothing that matches is exit status
   const none = await command('waiting --kind aws-refused');
   expect(none).toMatchObject({
     status: 1,
-    out: expect.stringMatching(/nothing waits, or nothing that matches/),
+    out: expect.stringMatching(/no message waits, or none matches/),
   });
 });
 

@@ -54,8 +54,8 @@ test('what the probe cannot tell is said only where it reached the platform', ()
   const send = [group('invalid', 1), group('missing-permission', 1)];
   const notesWith = (reachable: boolean) =>
     planSections(plan({ send }), { reachable })[0]?.notes.map(({ text }) => text.split(' ', 3).join(' '));
-  expect(notesWith(true)).toEqual(['Those that are', 'The probe cannot']);
-  expect(notesWith(false)).toEqual(['Those that are']);
+  expect(notesWith(true)).toEqual(['Invalid messages are', 'The probe cannot']);
+  expect(notesWith(false)).toEqual(['Invalid messages are']);
 });
 
 const counts: ReplayCounts = {
@@ -65,8 +65,8 @@ const counts: ReplayCounts = {
 
 test.each([
   [{ counts }, 'good', 'Done.'],
-  [{ counts: { ...counts, through: 2, cameBack: 1 } }, 'warn', 'Ended; not all went through.'],
-  [{ counts: { ...counts, gone: 1 } }, 'warn', 'Ended; not all went through.'],
+  [{ counts: { ...counts, through: 2, cameBack: 1 } }, 'warn', 'Ended. Not all letters went through.'],
+  [{ counts: { ...counts, gone: 1 } }, 'warn', 'Ended. Not all letters went through.'],
   [{ counts, stoppedBecause: 'it was\u0007 interrupted' }, 'bad', 'Stopped: it was  interrupted.'],
 ])('a replay ends well only where all went through: %#', (ended, tone, text) => {
   expect(endNote(ended)).toEqual({ tone, text });
@@ -75,7 +75,7 @@ test.each([
 test('a result tells what there is to tell, with the number of letters', () => {
   expect(resultNotes({ counts })).toEqual([]);
   expect(resultNotes({ counts: { ...counts, stillInvalid: 2 }, backLater: 1 })).toEqual([
-    { count: 2, tone: 'warn', text: 'were not sent, as their function would still refuse them' },
-    { count: 1, tone: 'plain', text: 'letters show up again by themselves when their lease is over' },
+    { count: 2, tone: 'warn', text: 'were not sent, because their function would still refuse them' },
+    { count: 1, tone: 'plain', text: 'letters become visible again by themselves when their lease ends' },
   ]);
 });

@@ -28,33 +28,35 @@ describe('of recent writes', () => {
   const entries = 512_340;
   test('all were seen', () => {
     expect(said({ entries, tallies: { recent: tallyOf(512_340) } })).toEqual([
-      'good: Of 512,340 writes of the last 25 hours all were seen; none differs.',
-      'plain: The ledger knows no older write.',
+      'good: 512,340 writes of the last 25 hours: all were compared; none differs.',
+      'plain: The ledger knows no older writes.',
     ]);
   });
   test('there was none', () => {
-    expect(said({})[0]).toBe('plain: No write is of the last 25 hours, so there was nothing to look at.');
+    expect(said({})[0]).toBe(
+      'plain: There are no writes of the last 25 hours, so there was nothing to check.',
+    );
   });
   test('some differ, and some were changed since, which is told apart', () => {
     const recent = tallyOf(1_000, { missing: 10, older: 2, changed: 3 });
     expect(said({ tallies: { recent } })[0]).toBe(
-      'bad: Of 1,000 writes of the last 25 hours all were seen; 12 differ: 10 missing, 2 older. Beside that: 3 changed on the platform since.',
+      'bad: 1,000 writes of the last 25 hours: all were compared; 12 differ: 10 missing, 2 older. Also: 3 changed on the platform since.',
     );
   });
   test('one differs', () => {
     expect(said({ tallies: { recent: tallyOf(1_000, { different: 1 }) } })[0]).toContain(
-      'all were seen; 1 differs: 1 different.',
+      'all were compared; 1 differs: 1 different.',
     );
   });
   test('some could not be read or compared: then not all were seen', () => {
     const recent = tallyOf(1_000, { unreadable: 4, uncompared: 6 });
     expect(said({ tallies: { recent } })[0]).toBe(
-      'bad: Of 1,000 writes of the last 25 hours 990 were seen, 4 could not be read, of 6 nothing can be said (in progress, without a digest, or not shown); none differs.',
+      'bad: 1,000 writes of the last 25 hours: 990 were compared, 4 could not be read, 6 could not be compared (in progress, without a digest, or not shown); none differs.',
     );
   });
   test('none could be compared: then nothing is known', () => {
     expect(said({ tallies: { recent: tallyOf(6, { uncompared: 6 }) } })[0]).toMatch(
-      /^warn: Of 6 writes .* 0 were seen, .*; so nothing is known of them\.$/,
+      /^warn: 6 writes .*: 0 were compared, .*; nothing is known about them\.$/,
     );
   });
 });
@@ -67,50 +69,50 @@ describe('of the sample of older ones', () => {
 
   test('none differs: below a figure', () => {
     expect(sampleSaid(tallyOf(29_956))).toEqual([
-      'good: 0 of 29,956 sampled older ones differ: below 0.01 % with 95 % confidence (they are 1,000,000 in all).',
+      'good: 0 of 29,956 sampled older writes differ: with 95 % confidence, less than 0.01 % of all 1,000,000 older writes differ.',
     ]);
   });
   test('some differ: the figure grows', () => {
     expect(sampleSaid(tallyOf(29_956, { older: 3 }))).toEqual([
-      'bad: 3 of 29,956 sampled older ones differ (3 older): below 0.026 % with 95 % confidence (they are 1,000,000 in all).',
+      'bad: 3 of 29,956 sampled older writes differ (3 older): with 95 % confidence, less than 0.026 % of all 1,000,000 older writes differ.',
     ]);
   });
   test('what could not be compared is left out of the figure, and told', () => {
     const [told] = sampleSaid(tallyOf(30_000, { uncompared: 30, unreadable: 14, changed: 5 }));
     expect(told).toMatch(
-      /^bad: 0 of 29,956 sampled older ones differ: below 0\.01 % .*Left out of that: 14 could/,
+      /^bad: 0 of 29,956 sampled older writes differ: with 95 % confidence, less than 0\.01 % .*Not counted: 14 could/,
     );
     expect(told).toMatch(
-      /of 30 nothing can be said .*; the figure says nothing of their like\. Beside that: 5 changed/,
+      /30 could not be compared .*\. The figure says nothing about such writes\. Also: 5 changed/,
     );
   });
   test('it was not looked at to its end: no figure', () => {
     const [told] = sampleSaid(tallyOf(10_000, { selected: 29_956 }), { state: 'partial' }).slice(1);
     expect(told).toBe(
-      'warn: 0 of 10,000 sampled older ones differ, of 29,956 that chance has chosen: 19,956 were not looked at. What was looked at is in order, and not a sample, so it says nothing of all 1,000,000.',
+      'warn: 0 of 10,000 sampled older writes differ. Of 29,956 writes in the random sample, 19,956 were not checked. A part of the sample says nothing about all 1,000,000 older writes.',
     );
     expect(told).not.toContain('confidence');
   });
   test('chance has chosen none, or none could be compared: nothing is known', () => {
     expect(sampleSaid(tallyOf(0))).toEqual([
-      'warn: Of 1,000,000 older writes chance has chosen none, so the sample says nothing of them.',
+      'warn: None of 1,000,000 older writes is in the random sample, so it says nothing about them.',
     ]);
     expect(sampleSaid(tallyOf(5, { unreadable: 5 }))).toEqual([
-      'warn: Of the sample of older ones nothing is known: 5 could not be read.',
+      'warn: Nothing is known about the sample of older writes: 5 could not be read.',
     ]);
   });
   test('it is all of them: then it is no estimate', () => {
     const told = said({ entries: 5_040, share: 1, tallies: { recent, sample: tallyOf(5_000) } });
-    expect(told[1]).toBe('good: Of all 5,000 older writes all were seen; none differs.');
+    expect(told[1]).toBe('good: 5,000 older writes: all were compared; none differs.');
   });
 });
 
 test('a whole run counts all as one', () => {
   const recent = tallyOf(100_000, { missing: 1_000 });
   expect(said({ sinceMs: 0, entries: 100_000, share: 1, tallies: { recent } })).toEqual([
-    'bad: Of 100,000 writes that the ledger knows all were seen; 1,000 differ: 1,000 missing.',
+    'bad: 100,000 writes that the ledger knows: all were compared; 1,000 differ: 1,000 missing.',
   ]);
-  expect(said({ sinceMs: 0 })).toEqual(['warn: The ledger knows no write, so there was nothing to look at.']);
+  expect(said({ sinceMs: 0 })).toEqual(['warn: The ledger knows no writes, so there was nothing to check.']);
 });
 
 test('of those whose turn it was, and of what a snapshot tells', () => {
@@ -120,29 +122,29 @@ test('of those whose turn it was, and of what a snapshot tells', () => {
     snapshots: ['20261123T020000Z-0a1b2c3d\u001B[31m'],
   });
   expect(told.slice(-2)).toEqual([
-    'good: Of 100 older ones whose turn it was (each has it once in 28 nights) all were seen; none differs.',
-    'bad: Of 200 enrollments of the SIS’ snapshot 20261123T020000Z-0a1b2c3d all were seen; 2 differ: 2 missing. Beside that: 3 there and not in the SIS.',
+    'good: 100 older writes whose turn it was (each has its turn once in 28 nights): all were compared; none differs.',
+    'bad: 200 enrollments of the SIS’ snapshot 20261123T020000Z-0a1b2c3d: all were compared; 2 differ: 2 missing. Also: 3 on the platform but not in the SIS.',
   ]);
 });
 
 test('what a run is that has not come to its end is said first', () => {
   const recent = tallyOf(10, { selected: 100 });
   expect(said({ state: 'running', endedMs: Date.now(), tallies: { recent } }).slice(0, 2)).toEqual([
-    'plain: It is running: this is how far it had come <1 min ago.',
-    'warn: Of 100 writes of the last 25 hours 10 were seen, 90 were not looked at yet; none differs.',
+    'plain: It is still running. This was its progress <1 min ago.',
+    'warn: 100 writes of the last 25 hours: 10 were compared, 90 were not checked yet; none differs.',
   ]);
-  expect(said({ state: 'partial' })[0]).toMatch(/^warn: Its time was over before all was looked at\. /);
+  expect(said({ state: 'partial' })[0]).toMatch(/^warn: It ended before everything was checked\. /);
   expect(said({ state: 'failed', why: 'the bucket\u0007 is full' })[0]).toBe(
-    'bad: It failed: the bucket  is full. What follows is how far it had come.',
+    'bad: It failed: the bucket  is full. The results below are incomplete.',
   );
 });
 
 test('a run that was not over before it knew what to look at does not say that there is nothing', () => {
   expect(said({ state: 'running', endedMs: Date.now() }).slice(1)).toEqual([
-    'warn: No write of the last 25 hours was looked at.',
+    'warn: No write of the last 25 hours was checked.',
   ]);
   expect(said({ state: 'failed', sinceMs: 0 }).slice(1)).toEqual([
-    'warn: No write that the ledger knows was looked at.',
+    'warn: No write that the ledger knows was checked.',
   ]);
 });
 
@@ -152,10 +154,10 @@ test('what else is to be known', () => {
   expect(
     comparisonNotes({ report, faults: 3, acceptedSince: 1, unread: 1, newer }).map(({ text }) => text),
   ).toEqual([
-    'Operators have accepted 3 differences of them.',
-    '1 line or part of the findings cannot be read: the groups lack them.',
-    '3 faults that nobody has accepted.',
-    `A newer run, ${report.id}, failed.`,
+    'Operators have accepted 3 differences.',
+    '1 line or part of the findings cannot be read, so the groups lack them.',
+    '3 faults are not accepted.',
+    `There is a newer run, ${report.id}: failed.`,
   ]);
 });
 
@@ -185,7 +187,9 @@ test('the last comparison in a line', () => {
   expect(lastComparisonNote(undefined)).toBeUndefined();
   expect(lastComparisonNote({ report, faults: 0, atLeast: false })).toEqual({
     tone: 'good',
-    text: 'The platform was compared with what was sent 5 h ago (whole): no fault that nobody has accepted.',
+    text: 'Last comparison with the platform: 5 h ago (complete), no unaccepted faults.',
   });
-  expect(lastComparisonNote({ report, faults: 7, atLeast: true })?.text).toMatch(/: at least 7 faults that/);
+  expect(lastComparisonNote({ report, faults: 7, atLeast: true })?.text).toMatch(
+    /\), at least 7 unaccepted faults\./,
+  );
 });

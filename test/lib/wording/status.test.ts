@@ -12,7 +12,7 @@ const report = (more: Partial<ConnectionReport>): ConnectionReport => ({
 test('a connection that is well has three notes, all good', () => {
   expect(connectionNotes(report({}))).toEqual([
     { tone: 'good', text: 'The platform answers: https://lms.example.edu' },
-    { tone: 'good', text: 'It takes the service’s credential, and has refused it for no change lately' },
+    { tone: 'good', text: 'It accepts the service’s credential, and has not refused it for a change lately' },
     { tone: 'good', text: 'Versions in use: lp 1.50' },
   ]);
 });
@@ -27,7 +27,7 @@ test('what is not well comes with what to do, and without control characters', (
   );
   expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
     'bad: The platform does not answer: https://lms.example.edu',
-    'warn: Whether it takes the service’s credential is not known',
+    'warn: It is not known whether it accepts the service’s credential',
     'good: Versions in use: lp 1.50',
     'plain: Its clock is 12 s behind ours',
     'plain: A person must authorize again in 0 days',

@@ -18,5 +18,5 @@ const nameIn = ({ code, userName, orgDefinedId }: Named) => {
   if (code !== undefined) return { kind: 'orgUnitCode', name: code } as const;
   if (userName !== undefined) return { kind: 'userName', name: userName } as const;
   if (orgDefinedId !== undefined) return { kind: 'orgDefinedId', name: orgDefinedId } as const;
-  throw new UsageError('Which name? Give --code, --user-name or --org-defined-id.');
+  throw new UsageError('Which name? Pass --code, --user-name or --org-defined-id.');
 };

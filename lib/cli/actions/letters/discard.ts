@@ -13,7 +13,7 @@ export const act = async (
   const { target, filter, audit, terminal, signal, print, agreed, withProgress, finish } = context;
   if (!all && Object.keys(filter).length === 0)
     throw new UsageError(
-      'Which letters? Give a condition, such as --kind unknown-source, or --all for every one.',
+      'Which letters? Pass a filter, such as --kind unknown-source, or --all for all of them.',
     );
   if (!dryRun) await context.checkAudit();
   const result = await withProgress('Letters', (show) =>

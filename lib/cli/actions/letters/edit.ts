@@ -19,7 +19,7 @@ export const act = async (
   const { signal } = terminal;
   const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
   if (id === undefined && Object.keys(given).length === 0)
-    throw new UsageError('Which letters? Give the id of one, or a filter as in --kind invalid.');
+    throw new UsageError('Which letters? Pass the id of one, or a filter such as --kind invalid.');
   await context.checkAudit();
   const filter = id === undefined ? given : { id: [(await findLetter(target, id, signal)).id] };
   const reading = createProgress(terminal, 'Reading letters');

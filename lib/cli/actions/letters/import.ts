@@ -27,7 +27,7 @@ export const act = async (
   if (!isGood || dryRun || count === 0 || !(await agreed(`Import ${countOf(count, 'letter')}?`))) {
     print(checked, () => [
       ...problemLines(checked.problems),
-      `${countOf(count, 'letter')} can be imported${isGood ? '' : ': nothing was, as every line must hold one'}.`,
+      `${countOf(count, 'letter')} can be imported${isGood ? '' : '. Nothing was imported, because every line must hold a letter'}.`,
     ]);
     return finish(isGood && dryRun && count > 0);
   }
@@ -44,10 +44,12 @@ export const act = async (
 const leftOut = ({ stillLetters = 0, repeated = [] }: Imported): number => stillLetters + repeated.length;
 
 const leftOutLines = ({ letters, stillLetters = 0, repeated = [] }: Imported): string[] => [
-  ...problemLines(repeated.map((line) => ({ line, problem: 'has the letter of an earlier line: left out' }))),
+  ...problemLines(
+    repeated.map((line) => ({ line, problem: 'repeats the letter of an earlier line, and is left out' })),
+  ),
   ...(stillLetters > 0
     ? [
-        `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are letters still, or again, and are left out.`,
+        `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are in the dead-letter queue already, and are left out.`,
       ]
     : []),
 ];

@@ -14,5 +14,7 @@ const reindexedLines = ({ letters, added, removed, kept, whole }: Reindexed): st
   `${countOf(letters, 'letter')} read from the queue: ${added} added to the lists, ${removed} removed from them.`,
   ...(whole
     ? []
-    : [`Somebody else has letters in hand, so ${kept} that were not read stay listed: run it again later.`]),
+    : [
+        `Another operator has some letters in hand. The ${kept} that could not be read stay listed. Run this again later.`,
+      ]),
 ];

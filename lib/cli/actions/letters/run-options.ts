@@ -19,7 +19,7 @@ export const runOptionsOf = (
     if (continueUndecided) return true;
     const answer = isJson
       ? undefined
-      : await terminal.ask('Send the rest of causes of which nothing is known? [y/N] ');
+      : await terminal.ask('Send the rest of the causes whose canary has no outcome yet? [y/N] ');
     return isYes(answer ?? '');
   },
 });

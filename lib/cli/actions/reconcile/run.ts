@@ -12,13 +12,13 @@ export const act = async (
 ): Promise<void> => {
   const id = await startRun(target, { nightly, audit });
   const shown = terminal.command(`reconcile show ${id}`);
-  if (wait === false) return print({ id }, () => [`Run ${id} has begun: ${shown}`]);
-  terminal.err(`Run ${id} has begun.\n`);
+  if (wait === false) return print({ id }, () => [`Run ${id} has started. To see it: ${shown}`]);
+  terminal.err(`Run ${id} has started.\n`);
   const report = await withProgress('Comparing', (onProgress) =>
     awaitRun(target, id, { signal, patienceMs: wait * oneMinuteMs, onProgress }),
   );
   if (report === undefined) {
-    print({ id, state: 'running' }, () => [`Run ${id} goes on: ${shown}`]);
+    print({ id, state: 'running' }, () => [`Run ${id} is still running. To see it: ${shown}`]);
     return finish(false);
   }
   const comparison = await readComparison(target, { run: id, limit: maxFindings, signal });

@@ -10,18 +10,21 @@ export const addEdit = (letters: Command, cli: Cli): void => {
   const command = letters
     .command('edit')
     .description('corrects the messages of letters and sends them; the originals are kept')
-    .argument('[id]', 'of one letter, or its beginning, or the id of its message; else give a filter')
+    .argument(
+      '[id]',
+      'id of one letter or of its message, or the beginning of one; without it, pass a filter',
+    )
     .requiredOption('--reason <text>', 'why, kept with the message and in the audit log', reasonText)
-    .option('--set <field=value>', 'instead of opening an editor; can be given more than once', collect)
-    .option('--unset <field>', 'takes a field away; can be given more than once', collect)
+    .option('--set <field=value>', 'set a field instead of opening an editor; can be repeated', collect)
+    .option('--unset <field>', 'remove a field; can be repeated', collect)
     .option(
       '--include-uncertain',
-      'also letters that are uncertain or outdated: you have looked what the platform holds',
+      'also send letters that are uncertain or outdated: you have checked what the platform holds',
       false,
     )
-    .option('--reveal', 'show old values unmasked; this is written to the audit log', false)
+    .option('--reveal', 'show old values unmasked; the audit log records this', false)
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
-    .option('--yes', 'do not ask whether the difference is right');
+    .option('--yes', 'make the changes without asking');
   addFilterOptions(addRunOptions(command, { rate: 20, wait: '--wait' }))
     .addHelpText('after', examples)
     .action(action(cli, () => import('../../actions/letters/edit.ts')));
@@ -34,5 +37,5 @@ Examples:
   sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
   sis-relay letters edit --kind invalid --reason "no points" --set data.grade.points=0
 
-An editor shows the message whole, and the audit log says so.
-A value is JSON where it reads as such (7, true, "7"), else text.`;
+An editor shows the whole message, unmasked. The audit log records that.
+A value that is valid JSON (7, true, "7") is read as JSON. Any other value is text.`;

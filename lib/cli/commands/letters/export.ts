@@ -7,9 +7,9 @@ export const addExport = (letters: Command, cli: Cli): void => {
   addFilterOptions(
     letters
       .command('export')
-      .description('writes letters to a file, whole and unmasked, and leaves them where they are'),
+      .description('writes whole, unmasked letters to a file, and leaves them in the queue'),
   )
-    .requiredOption('--to <file>', 'a new file, which nobody else may read; -: standard output')
+    .requiredOption('--to <file>', 'a new file that only you can read; -: standard output')
     .requiredOption('--reason <text>', 'why they are revealed, for the audit log', reasonText)
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .addHelpText('after', examples)

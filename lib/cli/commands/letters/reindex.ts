@@ -16,5 +16,5 @@ const examples = `
 Example:
   sis-relay letters reindex
 
-The queue is the truth; letters are listed beside it, so that reading hides none. While it runs, nobody
-else can work on letters.`;
+The queue decides which letters exist. The lists are kept beside it, so that listing hides no letter.
+While this command runs, nobody else can work on letters.`;

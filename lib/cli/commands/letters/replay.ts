@@ -9,13 +9,13 @@ export const addReplay = (letters: Command, cli: Cli): void => {
     .command('replay')
     .description('sends letters back to their queues: a plan, a canary of each cause, then the rest')
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
-    .option('--dry-run', 'show the plan and end there')
-    .option('--yes', 'do not ask whether the plan is right')
+    .option('--dry-run', 'show the plan, and send nothing')
+    .option('--yes', 'carry out the plan without asking')
     .option(
       '--include-uncertain',
-      'also letters that are uncertain or outdated: you have looked what the platform holds',
+      'also send letters that are uncertain or outdated: you have checked what the platform holds',
     )
-    .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
+    .option('--no-probe', 'do not probe the platform first for what cannot succeed yet')
     .option('--reason <text>', 'why, kept with the message and in the audit log', reasonText);
   addFilterOptions(addRunOptions(command, { rate: 5, wait: '--canary-wait' }))
     .addHelpText('after', examples)
@@ -29,7 +29,6 @@ Examples:
   sis-relay letters replay --until 2026-01-31T09:30Z --rate 50 --yes
   sis-relay letters replay --id 3f0c91aa --include-uncertain
 
-Nothing is taken from the queue before you agree, and no letter that came later. A letter is deleted
-after its message was sent: a crash between the two leaves a second copy, which the ledger knows,
-and never a loss.
-Ctrl-C stops after what is under way.`;
+Nothing is taken from the queue before you agree. Letters that arrive later are left alone. A letter
+is deleted only after its message was sent, so a crash loses nothing: at worst it leaves a second
+copy, which the ledger recognizes. Ctrl-C stops after the requests in progress.`;

@@ -9,17 +9,12 @@ export const addRunOptions = (
   command
     .option(
       '--canary <n>',
-      'send n letters first, and one of each cause at least, and wait for their outcome; 0: none',
+      'send n letters first, at least one of each cause, and wait for their outcomes; 0: none',
       wholeNumber(0, 100),
       5,
     )
-    .option(
-      `${defaults.wait} <seconds>`,
-      'wait n seconds for what becomes of what was sent',
-      wholeNumber(1, 3_600),
-      60,
-    )
-    .option('--continue-undecided', 'send causes, too, of whose canary nothing is known by then')
+    .option(`${defaults.wait} <seconds>`, 'wait n seconds for the outcomes', wholeNumber(1, 3_600), 60)
+    .option('--continue-undecided', 'also send the rest of causes whose canary has no outcome by then')
     .option('--rate <n>', 'messages a second, at most 500', rate, defaults.rate)
     .option(
       '--stop-after <n>',

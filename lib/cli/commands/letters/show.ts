@@ -7,8 +7,8 @@ export const addShow = (letters: Command, cli: Cli): void => {
   letters
     .command('show')
     .description('shows all details of one letter')
-    .argument('<id>', 'of the letter, or its beginning, or the id of its message')
-    .option('--reveal', 'show names, grades, comments and free text too; this is written to the audit log')
+    .argument('<id>', 'id of the letter or of its message, or the beginning of one')
+    .option('--reveal', 'also show names, grades, comments and free text; the audit log records this')
     .option('--reason <text>', 'why it is revealed, for the audit log', reasonText)
     .addHelpText('after', examples)
     .action(action(cli, () => import('../../actions/letters/show.ts')));

@@ -6,10 +6,12 @@ import { addFilterOptions, wholeNumber } from '../../options.ts';
 export const addVerify = (letters: Command, cli: Cli): void => {
   const command = letters
     .command('verify')
-    .description('looks on the platform whether what is uncertain was done, and offers what to do about it')
+    .description(
+      'looks on the platform for what uncertain letters were to do, and offers to discard or replay them',
+    )
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
-    .option('--discard-found', 'discard those that were done, and do not ask')
-    .option('--replay-absent', 'replay those that were not, and do not ask')
+    .option('--discard-found', 'discard those that were done, without asking')
+    .option('--replay-absent', 'replay those that were not done, without asking')
     .option('--yes', 'both');
   addFilterOptions(command)
     .addHelpText('after', examples)
@@ -22,7 +24,7 @@ Examples:
   sis-relay letters verify --function submission-upload --since 2d
   sis-relay letters verify --discard-found --replay-absent
 
-It looks as the function would, with the credential of the same user, from the time of the attempt on.
-found: what it was to do is there. absent: it is not, and can come no more. unclear: neither is certain, and the
-letter stays. Without a terminal and these options it changes nothing.
-A letter of kind outdated cannot be told so: compare it with what the platform holds.`;
+It reads the platform as the function would, with the credential of the same user, from the time of the attempt on.
+found: the effect of the message is there. absent: it is not there, and cannot appear any more. unclear: neither is
+certain, and the letter stays. Without a terminal, it changes nothing unless you pass these options.
+It cannot decide this for letters of kind outdated: compare those with what the platform holds.`;

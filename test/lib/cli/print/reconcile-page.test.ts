@@ -44,9 +44,9 @@ test('what the bucket holds is text, whatever it says', () => {
 
 test('it tells the claims, the counts, the groups, the last runs and what all that means', () => {
   for (const text of [
-    `Run ${report.id}: whole`,
-    'Of 1,000 writes of the last 25 hours all were seen; 2 differ: 2 missing.',
-    '0 of 290 sampled older ones differ: below 1.1 % with 95 % confidence',
+    `Run ${report.id}: complete`,
+    '1,000 writes of the last 25 hours: all were compared; 2 differ: 2 missing.',
+    '0 of 290 sampled older writes differ: with 95 % confidence, less than 1.1 % of all',
     'Grades missing (grade)',
     'Have it sent again.',
     'Clopper and Pearson',

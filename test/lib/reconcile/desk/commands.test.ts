@@ -80,11 +80,11 @@ describe('show', () => {
     const report = await write(reportOf({ tallies: { recent } }), [...missing, changed]);
     const { status, out, err } = await type('show');
     expect({ status, err }).toEqual({ status: 1, err: '' });
-    expect(out).toContain(`Run ${report.id}: whole`);
+    expect(out).toContain(`Run ${report.id}: complete`);
     expect(out.replace(/\n\s*/g, ' ')).toContain(
       'Of 512,340 writes of the last 25 hours all were seen; 3 differ: 3 missing. Beside that: 1 changed',
     );
-    expect(out).toContain('3 faults that nobody has accepted.');
+    expect(out).toContain('3 faults are not accepted.');
     expect(out).toMatch(/^512,336\s+same\s+is there as it was sent$/m);
     const id = groupIdOf(missing[0]!);
     expect(out).toMatch(new RegExp(`^${id} Grades missing \\(grade\\)$`, 'm'));
@@ -128,8 +128,8 @@ describe('show', () => {
   test('shows the last that ended, and names a newer one', async () => {
     await write(reportOf());
     const newer = await write(reportOf({ state: 'running' }));
-    expect((await type('show')).out).toContain(`A newer run, ${newer.id}, is running.`);
-    expect((await type(`show ${newer.id}`)).out).toContain('It is running');
+    expect((await type('show')).out).toContain(`There is a newer run, ${newer.id}: it is running.`);
+    expect((await type(`show ${newer.id}`)).out).toContain('It is still running');
   });
 
   test.each([
@@ -282,7 +282,7 @@ describe('resend', () => {
     expect(name).toBe('reconcile');
     expect(await json(resendKey(request.resend))).toMatchObject({ why: 'lost', findings: [{}, {}, {}] });
     expect(out.replace(/\n\s*/g, ' ')).toMatch(
-      /1 message sent: .* 1 not sent, as it was written again since, or changed on the platform\. .* 1 not sent, as no snapshot/,
+      /1 message sent\. .* 1 not sent: written again since, or changed on the platform\. .* 1 not sent: no snapshot/,
     );
     expect(out.replace(/\n\s*/g, '')).toContain(`reconcile/resends/${request.resend}-for-the-sis.csv`);
     expect((await audited('reconcile resend', entries)).at(-1)).toMatchObject({
@@ -319,7 +319,9 @@ describe('resend', () => {
     await notes.parks('00000000-0000-4000-8000-000000000001', letter, { resource: lies.resource });
     work = outcomes('done', [{ resource: lost.resource, outcome: 'sent', messageId: 'm' }]);
     const { out } = await type(`resend ${groupIdOf(lies)} --reason lost --yes`);
-    expect(out.replace(/\n\s*/g, ' ')).toContain('1 finding not sent, as the message lies as a letter');
+    expect(out.replace(/\n\s*/g, ' ')).toContain(
+      '1 finding is not sent, because the message is a dead letter',
+    );
     expect(out).toContain('sis-relay letters replay --id 00000000-0000-4000-8000-000000000001');
     const [[, { resend }]] = invoked as [[string, { resend: string }]];
     expect((await json(resendKey(resend))).findings).toMatchObject([{ resource: lost.resource }]);
@@ -361,7 +363,7 @@ describe('report', () => {
     const file = join(office.folder, 'november.html');
     expect(await type(`report --html ${file}`)).toMatchObject({ status: 0, out: `Written to ${file}.\n` });
     const page = readFileSync(file, 'utf8');
-    expect(page).toContain(`Run ${report.id}: whole`);
+    expect(page).toContain(`Run ${report.id}: complete`);
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await type(`report --html ${file}`)).toMatchObject({
       ...{ status: 1, err: expect.stringMatching(/is\s+there already/) },

@@ -50,7 +50,7 @@ test('a file under snapshots/ is imported; one that removes too much waits, and 
   expect(diff).toMatchObject({ against: first.id, counts: { created: 0, removed: 2 }, of: 2 });
   expect(diff.reasons).toEqual([expect.stringContaining('would be removed')]);
   expect(await type(`snapshots diff ${file}`)).toMatch(
-    /2 messages would be sent, compared with .*\n.*Nothing would be sent before a person approves it: 2 of/s,
+    /2 messages would be sent, compared with .*\n.*Nothing would be sent until a person approves it: 2 of/s,
   );
   expect((await json('snapshots list')).all).toBe(1);
 
