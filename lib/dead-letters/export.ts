@@ -62,7 +62,7 @@ export const exportToFile = async (
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new RefusedError(
       error.code === 'EEXIST'
-        ? `${path} is there already: name another file.`
+        ? `${path} already exists. Name another file.`
         : `${path} cannot be written: ${error.code}`,
     );
   });

@@ -64,7 +64,7 @@ export const importLetters = async (
   const send = async (batch: Line[]): Promise<void> => {
     const { taken, others, failures } = await importing(batch);
     for (const [line, reason] of failures)
-      result.problems.push({ line, problem: `SQS did not take it: ${reason}` });
+      result.problems.push({ line, problem: `SQS refused it: ${reason}` });
     if (others > 0) result.stillLetters = (result.stillLetters ?? 0) + others;
     result.imported += taken;
     onSent?.(result.imported, count);
@@ -203,9 +203,9 @@ export async function* linesOf({ name: address, open }: Input): AsyncGenerator<s
     yield* linesIn(open());
   } catch (error) {
     const { name, code } = error as { name?: string; code?: string };
-    if (name === 'NoSuchKey') throw new RefusedError(`There is no ${address}.`);
+    if (name === 'NoSuchKey') throw new RefusedError(`${address} does not exist.`);
     // S3 answers the same to somebody who may not list the bucket, whether the object is there or not.
-    if (name === 'AccessDenied') throw new RefusedError(`There is no ${address}, or you may not read it.`);
+    if (name === 'AccessDenied') throw new RefusedError(`${address} does not exist, or you may not read it.`);
     if (code !== undefined) throw new RefusedError(`${address} cannot be read: ${code}`);
     throw error;
   }

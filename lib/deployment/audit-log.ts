@@ -83,7 +83,7 @@ export const readAuditLog = async (
 export const bucketOf = async (target: Pick<Target, 'bucket'>): Promise<string> => {
   const bucket = await target.bucket();
   if (bucket === undefined)
-    throw new RefusedError('No bucket is known. Give --bucket, or set SIS_RELAY_BUCKET.');
+    throw new RefusedError('The bucket is not known. Pass --bucket, or set SIS_RELAY_BUCKET.');
   return bucket;
 };
 

@@ -104,7 +104,7 @@ export const archive = async (
   const bucket = await target.bucket();
   if (bucket === undefined)
     throw new RefusedError(
-      'Nothing was changed or revealed: every change is recorded in the audit log, and its bucket is not known. Give --bucket, or set SIS_RELAY_BUCKET.',
+      'Nothing was changed or revealed. Every change is recorded in the audit log, but its bucket is not known. Pass --bucket, or set SIS_RELAY_BUCKET.',
     );
   const { PutObjectCommand } = await import('@aws-sdk/client-s3');
   const s3 = await target.s3();

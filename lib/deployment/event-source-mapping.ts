@@ -26,7 +26,9 @@ export const eventSourceMappings = async ({
   lambdaOptions,
 }: Target): Promise<EventSourceMappings> => {
   if (lambdaOptions === undefined)
-    throw new RefusedError('The local stack has an older version. Stop it, and start `npm run local` again.');
+    throw new RefusedError(
+      'The local stack is of an older version. Stop it, and start `npm run local` again.',
+    );
   const { LambdaClient, ListEventSourceMappingsCommand, UpdateEventSourceMappingCommand } = await import(
     '@aws-sdk/client-lambda'
   );

@@ -67,7 +67,7 @@ const descriptionIn = (file: string) => {
   const parsed = descriptionSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
-  throw new UsageError(`${file} is not what \`npm run local\` writes: ${fields}`);
+  throw new UsageError(`${file} was not written by this version of \`npm run local\`: ${fields}`);
 };
 
 const textIn = (file: string): string => {

@@ -137,7 +137,7 @@ const checkedNames = ({ functions, known }: PauseRequest): string[] => {
   const unknown = functions.filter((name) => !known.includes(name));
   if (unknown.length === 0) return [...new Set(functions)];
   throw new UsageError(
-    `No function with a queue has the name ${unknown.join(', ')}. There are: ${known.join(', ')}`,
+    `There is no function with a queue named ${unknown.join(', ')}. There are: ${known.join(', ')}`,
   );
 };
 
@@ -149,7 +149,7 @@ const mappingOf = async (
   const mapping = await mappings.of(name);
   if (mapping !== undefined) return mapping;
   throw new RefusedError(
-    `No event-source mapping brings messages to ${prefix}${name} in this account and region. Check --stage, --region and --profile.`,
+    `The function ${prefix}${name} has no event-source mapping in this account and region. Check --stage, --region and --profile.`,
   );
 };
 

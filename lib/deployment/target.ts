@@ -191,7 +191,7 @@ const outputsOf = async (
   const { outputs, why } = await readStack(name, clientOptions);
   if (why !== undefined)
     warn?.(
-      `The bucket and the platform’s address are not known: ${why}. Give --bucket or set SIS_RELAY_BUCKET, and set PLATFORM_URL.`,
+      `The bucket and the platform’s address are not known: ${why}. Pass --bucket or set SIS_RELAY_BUCKET, and set PLATFORM_URL.`,
     );
   return outputs;
 };
@@ -220,11 +220,11 @@ const prefixOf = (stage: string | undefined, url: string | undefined): string =>
   const name = url?.split('/').at(-1);
   if (name === undefined)
     throw new UsageError(
-      'Which deployment? Give --stage, as in --stage prod, or set SIS_RELAY_STAGE. For the local stack of npm run local, give --local.',
+      'Which deployment? Pass --stage, as in --stage prod, or set SIS_RELAY_STAGE. For the stack of `npm run local`, pass --local.',
     );
   if (!name.endsWith(suffix))
     throw new UsageError(
-      `The name ${name} is not like sis-relay-prod-${suffix}, so the other queues cannot be found. Give --stage, too.`,
+      `The queue ${name} is not named like sis-relay-prod-${suffix}, so the other queues cannot be found. Pass --stage, too.`,
     );
   return name.slice(0, -suffix.length);
 };

@@ -56,7 +56,7 @@ const wordsWithoutFailure = (
       error: `its message cannot be fetched: ${missing}`,
       remedy:
         whole === nowhere
-          ? 'Have its producer send it again, then discard this letter. Set LETTERS_BUCKET.'
+          ? 'Have its producer send it again, then discard this letter. Set LETTERS_BUCKET, so that such messages are kept.'
           : `The message is stored as ${whole}. Check that --bucket names that bucket, and that you may read it. Then replay.`,
     };
   if (kind === 'unreadable')
@@ -67,7 +67,7 @@ const wordsWithoutFailure = (
     };
   if (kind === 'redriven')
     return {
-      error: 'moved by SQS itself: the function died while it handled the message, or never ran',
+      error: 'SQS moved it itself: the function died while it handled the message, or never ran',
       remedy: 'Find the cause in the function’s log, fix it, then replay.',
     };
   if (kind === 'unknown-source')
@@ -79,7 +79,7 @@ const wordsWithoutFailure = (
       remedy: 'It cannot be replayed. Export it for its owner, then discard it, and stop its sender.',
     };
   return {
-    error: 'the message left no room for the details of its failure',
+    error: 'the message is so large that the details of its failure were left out',
     remedy: 'Find the message in the function’s log, fix the cause, then replay.',
   };
 };
@@ -93,10 +93,10 @@ const errorOf = ({ message, status, title, required }: NonNullable<DeadLetter['f
       )
     : `${[status, withoutIds(title ?? '')].filter(Boolean).join(' ')}${required ? ` (${required})` : ''}`;
 
-/** Letters with the same cause differ in ids and times; the time of an example (`as in …`) stays. */
+/** Letters with the same cause differ in ids and times; the time of an example (`such as …`) stays. */
 export const withoutIds = (text: string): string =>
   text
     .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b/gi, '<id>')
-    .replace(/(?<!\bas in )\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
+    .replace(/(?<!\b(?:as in|such as) )\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
     .replace(/(?:\/[\w-]+){0,8}\/(lp|le)\/\d+\.\d+(?=\/)/g, '/$1')
     .replace(/(?<=\/|#|\b(?:user|folder|unit|object|topic|module|link) )\d+(?![\d.])/g, '<id>');

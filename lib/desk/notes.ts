@@ -56,7 +56,7 @@ const lookingMs = 1_000;
 export const createDeskNotes = ({ function: name, warn, ...table }: Options): DeskNotes => {
   const heard = new Map<string, Ended>();
   const failed = (message: string, error: unknown): void =>
-    warn('what became of a message could not be written down for the operators', {
+    warn('the outcome of a message could not be recorded for the operators', {
       messageId: message,
       error: errorName(error),
     });

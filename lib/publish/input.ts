@@ -23,7 +23,7 @@ export const openInput = async (file: string, stdin: Readable): Promise<Input> =
   });
   if (!found.isFile())
     throw new UsageError(
-      `${file} is not a file, and would be read twice: save it as one first, or give it as standard input to -.`,
+      `${file} is not a regular file, and must be read twice. Save it as a file first, or pass it as standard input to -.`,
     );
   return { name: file, open: () => createReadStream(file), [Symbol.asyncDispose]: async () => {} };
 };

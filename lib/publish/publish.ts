@@ -119,8 +119,7 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
       { sqs, url: urls.get(name) ?? '' },
       batch.map(({ body }) => ({ body, attributes })),
     );
-    for (const [at, reason] of failures)
-      complain(result, batch[at]?.line ?? 0, `SQS did not take it: ${reason}`);
+    for (const [at, reason] of failures) complain(result, batch[at]?.line ?? 0, `SQS refused it: ${reason}`);
     for (const [at, { line, eventId }] of batch.entries()) {
       const messageId = messageIds[at];
       if (messageId !== undefined) result.messages.push({ line, function: name, eventId, messageId });
@@ -168,7 +167,7 @@ const check = (
     const name = `${integration.name}\n${source}\n${id}`;
     const first = seen.get(name);
     if (first !== undefined)
-      return { problem: `id: is that of line ${first} too, so that one of them would be lost` };
+      return { problem: `id: line ${first} has the same id, so one of the two messages would be lost` };
     seen.set(name, line);
     eventId = id;
     outdated = isTooOld(Date.parse(time), Date.now());
@@ -188,7 +187,7 @@ const integrationFor = (body: string, integrations: Integrations): Integration<u
   const [, name = ''] = /^sis\.(.+)\.v1$/.exec(typeof type === 'string' ? type : '') ?? [];
   const known = [...integrations.keys()].map((each) => `sis.${each}.v1`).join(', ');
   return (
-    integrations.get(name) ?? `type: must be one of ${known}; for data without an envelope give --function`
+    integrations.get(name) ?? `type: must be one of ${known}; for data without an envelope, pass --function`
   );
 };
 
@@ -198,7 +197,7 @@ const queuesOf = async (names: string[], target: Target): Promise<Map<string, st
     const url = await target.queueUrlOf(name);
     if (url === undefined)
       throw new RefusedError(
-        `There is no queue ${target.prefix}${name}, so nothing was sent: look at --stage, --region and --profile.`,
+        `Nothing was sent, because there is no queue ${target.prefix}${name}. Check --stage, --region and --profile.`,
       );
     urls.set(name, url);
   }

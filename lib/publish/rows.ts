@@ -78,7 +78,7 @@ const openTimed = async (
   const { mapping } = source;
   const integration = integrationOf(source.function, integrations);
   if (mapping && integration)
-    throw new UsageError('A mapping names the functions itself: give --map or --function, not both.');
+    throw new UsageError('A mapping file names the functions itself. Pass --map or --function, not both.');
   // A mapping that was corrected makes other messages, whose ids are no duplicates.
   const digest = await digestOf(input, mapping?.text);
   const kind =
@@ -86,7 +86,8 @@ const openTimed = async (
     ({ '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv' } as const)[
       extname(input.name).toLowerCase()
     ];
-  if (kind === undefined) throw new UsageError(`What is ${input.name}? Give --format ${formats.join('|')}.`);
+  if (kind === undefined)
+    throw new UsageError(`The format of ${input.name} is not known. Pass --format ${formats.join('|')}.`);
   const defaultsFor = (line: number, name = integration?.name ?? '') => ({
     specversion: '1.0',
     // The same file gives the same ids, so that it is done once; of two rows about one resource the later one counts.
@@ -106,13 +107,14 @@ const openTimed = async (
     return JSON.stringify(bare ? { ...defaultsFor(line), data: json } : json);
   };
   if (mapping) {
-    if (kind !== 'csv') throw new UsageError(`A mapping is for the rows of a CSV file, and not for ${kind}.`);
+    if (kind !== 'csv')
+      throw new UsageError(`A mapping is only for the rows of a CSV file, not for ${kind}.`);
     return () => csvRows(input, mappedRows(mapping, defaultsFor));
   }
   if (kind === 'csv') {
     if (integration === undefined)
       throw new UsageError(
-        `A table holds messages of one function: give --function ${[...integrations.keys()].join('|')}, or --map and a mapping file.`,
+        `A table holds messages for one function. Pass --function ${[...integrations.keys()].join('|')}, or --map and a mapping file.`,
       );
     return () => csvRows(input, ownRows(integration, defaultsFor));
   }
@@ -139,7 +141,9 @@ const digestOf = async (input: Input, beside = ''): Promise<string> => {
     decoder.decode();
   } catch (error) {
     if (error instanceof TypeError)
-      throw new UsageError(`${input.name} is not UTF-8: save it as such (in a spreadsheet, as “CSV UTF-8”).`);
+      throw new UsageError(
+        `${input.name} is not UTF-8. Save it as UTF-8 (in a spreadsheet, as “CSV UTF-8”).`,
+      );
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     throw new UsageError(`${input.name} cannot be read: ${code}`);
   }
@@ -153,7 +157,7 @@ async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
   const read = readJson(withoutMark(await text(input.open())));
   if ('problem' in read)
     throw new UsageError(
-      `${input.name} ${read.problem}${read.flaw === 'too deep' ? '' : '; where each line is, give --format jsonl'}.`,
+      `${input.name} ${read.problem}${read.flaw === 'too deep' ? '' : '. If each line is one message, pass --format jsonl'}.`,
     );
   const { json } = read;
   const records = (json as { Records?: unknown } | null)?.Records;
@@ -203,7 +207,7 @@ const ownRows = (integration: Integration<unknown>, defaultsFor: DefaultsFor): R
 
 const refuseTwice = (header: string[], name: string): void => {
   const [twice] = header.filter((each, at, all) => all.indexOf(each) < at);
-  if (twice !== undefined) throw new UsageError(`${name} has the column ${twice} twice: which one counts?`);
+  if (twice !== undefined) throw new UsageError(`${name} has the column ${twice} twice. Remove one of them.`);
 };
 
 /** The columns are the SIS' own. */
@@ -260,7 +264,7 @@ async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
         header = record.map(({ text }) => text.trim());
         reading.check(header, input.name);
       } else if (record.length !== header.length)
-        yield { line, problem: `has ${record.length} cells, and the header ${header.length}` };
+        yield { line, problem: `has ${record.length} cells, but the header has ${header.length}` };
       else {
         yield* reading.rows(line, new Map(header.map((name, at) => [name, record[at] as Cell])));
       }
@@ -268,7 +272,7 @@ async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
-      `${input.name} is not readable as CSV: ${error instanceof Error ? error.message : error}`,
+      `${input.name} cannot be read as CSV: ${error instanceof Error ? error.message : error}`,
     );
   }
 }

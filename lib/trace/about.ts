@@ -16,7 +16,7 @@ export const messagesAbout = async (
 ): Promise<{ messages: DeskRecord[]; isWhole: boolean }> => {
   const condition = conditionOn(about);
   if (condition === undefined)
-    throw new UsageError('Messages about whom or what? Give a user, an org unit, or both.');
+    throw new UsageError('Messages about which user or org unit? Name a user, an org unit, or both.');
   const read = await scanned(deskOf(target), condition, { signal });
   const found = read.filter((record) => isAbout(about, record));
   found.sort((one, other) => other.atMs - one.atMs || (one.message < other.message ? -1 : 1));

@@ -54,7 +54,7 @@ const maxMs = 60_000;
 export const loggedOf = async (target: Target, asked: Asked): Promise<Told> => {
   const { functionLog } = target;
   if (functionLog === undefined)
-    throw new RefusedError('the stack does not write it down: restart `npm run local`');
+    throw new RefusedError('the stack does not record it: restart `npm run local`');
   const ids = new Set(asked.ids);
   const { lines, isWhole } =
     'file' in functionLog

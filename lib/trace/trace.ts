@@ -60,7 +60,7 @@ export const traceOf = async (
   id: string,
   { log, functions, sinceMs, signal }: TraceOptions,
 ): Promise<Trace> => {
-  if (id.length < 4) throw new UsageError(`${id} is too short: give its first 4 characters or more.`);
+  if (id.length < 4) throw new UsageError(`${id} is too short. Give at least its first 4 characters.`);
   const unread: Trace['unread'] = [];
   const attempt = async <Told>(source: string, read: () => Promise<Told>, none: Told): Promise<Told> => {
     try {
@@ -100,14 +100,16 @@ export const traceOf = async (
         nothing,
       )
     : nothing;
-  if (!logged.isWhole) unread.push({ source: 'the functions’ log', why: 'it is too long to be read whole' });
+  if (!logged.isWhole)
+    unread.push({ source: 'the functions’ log', why: 'it is too long to be read completely' });
   join(chains, logged.events);
   const commands = await attempt(
     'the audit log',
     () => commandsOn(target, new Set(idsOf()), { sinceMs: since(auditDays), signal }),
     nothing,
   );
-  if (!commands.isWhole) unread.push({ source: 'the audit log', why: 'it is too long to be read whole' });
+  if (!commands.isWhole)
+    unread.push({ source: 'the audit log', why: 'it is too long to be read completely' });
 
   const events = inOrder([
     ...told,

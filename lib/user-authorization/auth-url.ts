@@ -40,17 +40,17 @@ export const authUrl = ({ baseUrl, entryPath, apiRoot, callback, appId, appKey }
  */
 export const credentialFromCallback = (address: string, { appId, appKey }: App): IdKeyCredential => {
   const url = URL.parse(address.trim());
-  if (url === null) throw notStored('This is no address. Copy the whole of it from the browser.');
+  if (url === null) throw notStored('This is not an address. Copy the whole address from the browser.');
   if (isErrorPage(url.pathname)) throw notStored(errorPage);
   const userId = url.searchParams.get('x_a') ?? '';
   const userKey = url.searchParams.get('x_b') ?? '';
   if (userId === '' || userKey === '')
     throw notStored(
-      'The address holds no user id and key (x_a, x_b): the user was not let in, or only a part of it was copied.',
+      'The address holds no user id and key (x_a, x_b). Either the user was not let in, or only a part of the address was copied.',
     );
   if (url.searchParams.has('x_target') || userId === appId)
     throw notStored(
-      'The x_a of the address is no user id: this may be the address that leads in, not the one it led to.',
+      'The x_a of this address is not a user id. It may be the address that the command printed, not the one that the browser was redirected to.',
     );
   return idKeyCredential.parse({ type: 'id-key', appId, appKey, userId, userKey });
 };
@@ -64,13 +64,13 @@ export const explainEntry = ({ status, location }: EntryAnswer, callback: string
   const isRedirect = status >= 300 && status < 400;
   const url = isRedirect ? URL.parse(location ?? '', 'https://platform.invalid') : null;
   if (url === null) {
-    if (status === 200) return 'The platform asks the user to log in: open the address in a browser.';
-    return `The platform answered ${status}. Is its address right, and the path of the token entry?`;
+    if (status === 200) return 'The platform asks the user to log in. Open the address in a browser.';
+    return `The platform answered ${status}. Check its address, and the path of the token entry (--entry-path).`;
   }
   if (isErrorPage(url.pathname)) return errorPage;
   if (url.href.startsWith(withoutQuery(callback)) && url.searchParams.has('x_b'))
-    return 'The platform lets in whoever is logged in here. It keeps the session: for another user, log out on the platform first.';
-  return `The platform sends the user on to ${url.pathname}, as for a login: open the address in a browser.`;
+    return 'The platform lets in the user who is logged in here, and keeps the session. For another user, log out on the platform first.';
+  return `The platform redirects the user to ${url.pathname}, as for a login. Open the address in a browser.`;
 };
 
 /** Whether the token entry refuses everybody. */
@@ -83,9 +83,9 @@ const isErrorPage = (path: string): boolean => /\/error\/\d{3}\b/.test(path);
 const withoutQuery = (address: string): string => address.replace(/[?#].*/s, '');
 
 const errorPage = [
-  'The platform sent the user to its error page and does not say why. What is known to cause it:',
-  '- the application id is not that of a registered and enabled application;',
-  '- the signature does not fit: the application key is another one, or the callback was changed or encoded after it was signed;',
-  '- the callback is not the one that is registered for the application;',
+  'The platform sent the user to its error page and does not say why. Known causes are:',
+  '- the application id does not belong to a registered and enabled application;',
+  '- the signature is wrong: the application key is another one, or the callback was changed or encoded after it was signed;',
+  '- the callback is not the one registered for the application;',
   '- the path of the token entry is another one on this platform.',
 ].join('\n');

@@ -31,11 +31,13 @@ type Options = {
 /** Sends a user to the platform's token entry, and stores the returned key in that user's secret, after asking whose it is. */
 export const authorizeUser = async (target: Target, options: Options): Promise<Stored | undefined> => {
   if ((await target.platform()) === undefined)
-    throw new UsageError('Which platform? Set PLATFORM_URL; or give --local for the one of npm run local.');
+    throw new UsageError(
+      'Which platform? Set PLATFORM_URL. For the platform of `npm run local`, pass --local.',
+    );
   return withConnection(target, async (connection) => {
     const app = await orRefuse(
       connection.readSecret(options.appSecret, appShape),
-      'Give --app-secret, the name of a secret below the prefix with the appId and appKey of the application.',
+      'Pass --app-secret: the name, without the prefix, of a secret with the appId and appKey of the application.',
     );
     const entry = await probeEntry(connection, app, options);
     options.show(entry);
@@ -64,7 +66,7 @@ const probeEntry = async (connection: Connection, app: App, options: Options): P
       isClosed: isClosed({ status, location }),
     };
   } catch {
-    const explained = 'The platform does not answer from here: open the address in a browser all the same.';
+    const explained = 'The platform does not answer from here. Open the address in a browser all the same.';
     return { url, explained, isClosed: false };
   }
 };
@@ -84,7 +86,7 @@ const ownerOf = async ({ clientAs }: Connection, credential: IdKeyCredential): P
     const { Identifier } = await orRefuse(whoAmI(platform), askedAnew);
     if (!isNumber(Identifier) || (isNumber(credential.userId) && Identifier !== credential.userId))
       throw new RefusedError(
-        `The platform says that this is the key of user ${Identifier}, not of user ${credential.userId}. Nothing was stored.`,
+        `The platform reports that this is the key of user ${Identifier}, not of user ${credential.userId}. Nothing was stored.`,
       );
     return Identifier;
   } finally {
@@ -95,7 +97,7 @@ const ownerOf = async ({ clientAs }: Connection, credential: IdKeyCredential): P
 const isNumber = (id: string): boolean => /^[1-9]\d*$/.test(id);
 
 const askedAnew =
-  'If it does not take the key, let the user in once more and copy the address that this leads to. Nothing was stored.';
+  'If the platform refuses the key, have the user log in again, and copy the address that the browser is redirected to. Nothing was stored.';
 
 const store = async (
   target: Target,

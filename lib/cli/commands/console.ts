@@ -11,7 +11,7 @@ export const addConsole = (program: Command, cli: Cli): void => {
     .option('--no-open', 'print the address, and open no browser')
     .option('--read-only', 'show everything, and allow no changes', false)
     .addOption(
-      new Option('--idle <minutes>', 'end when it was not used for so many minutes')
+      new Option('--idle <minutes>', 'end after this many minutes without use')
         .default(30)
         .argParser(wholeNumber(1, 1_440)),
     )

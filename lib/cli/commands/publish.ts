@@ -49,6 +49,6 @@ of each field of its data:
     "data": { "orgUnitCode": "COURSE_ID", "userName": "LOGIN",
               "roleId": { "from": "ROLE", "values": { "S": 110, "T": 109 } } },
     "time": "CHANGED_AT" } ] }
-{ "value": 110 } gives every message the same value. "default" beside "values" is for all other cells.
+{ "value": 110 } gives every message the same value. "default" beside "values" is for other cells.
 If a message is older than ${outdatedAfterDays} days, sis-relay may not know whether something newer was
 done since. It then parks the message as outdated. For a first load, pass --now.`;

@@ -43,7 +43,7 @@ export const letterDetailLines = (details: LetterDetails, { style, width }: Term
         : details.replays,
     ),
     ...field('From', details.source),
-    ...field('First of all', ageAt(history?.firstAt)),
+    ...field('Original try', ageAt(history?.firstAt)),
     ...(history?.deeds ?? []).flatMap(({ what, at, by, why, kind, original }) =>
       field(
         what === 'edited' ? 'Edited' : 'Replayed',

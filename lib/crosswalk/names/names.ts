@@ -109,13 +109,17 @@ export const acceptMove = async (
   if (moved === undefined)
     throw new RefusedError(
       shown.length === 0
-        ? `No org unit has the code ${code}, as far as the crosswalk knows.`
-        : `There is no move of ${code} to accept.`,
+        ? `The crosswalk knows no org unit with the code ${code}. Codes are exact, upper and lower case included.`
+        : `The code ${code} has no move that waits to be accepted. \`crosswalk moved\` lists those that do.`,
     );
   if (moved.ids.length !== 1)
-    throw new RefusedError(`${code} stands for ${moved.ids.join(' and ')}: only one org unit may have it.`);
+    throw new RefusedError(
+      `${code} stands for the org units ${moved.ids.join(' and ')}. Only one of them may have it: correct the code on the platform.`,
+    );
   if (other !== undefined && !(sameIds(moved.ids, other.ids) && sameIds(moved.was ?? [], other.was ?? [])))
-    throw new RefusedError(`The platform and crosswalk/org-units.csv tell different moves of ${code}.`);
+    throw new RefusedError(
+      `The platform and crosswalk/org-units.csv report different moves of ${code}. Correct one of them.`,
+    );
   if (!(await confirm(moved))) return undefined;
   const { ids, was = [] } = moved;
   const { end } = await audit.begin({

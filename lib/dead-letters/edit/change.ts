@@ -49,17 +49,20 @@ export const changed = (body: string, changes: Change[]): string => {
   const read = editedAs(body);
   if ('problem' in read)
     throw new RefusedError(
-      `The message ${read.problem}, so that no field of it can be set: open it in an editor, without --set.`,
+      `The message ${read.problem}, so its fields cannot be set. Open it in an editor, without --set.`,
     );
   const { json } = read;
   for (const { path, ...change } of changes) {
     const last = path.at(-1) ?? '';
     const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, { path, ...change }), json);
     if (typeof parent !== 'object' || parent === null)
-      throw new RefusedError(`The message has no ${path.slice(0, -1).join('.')} that could hold ${last}.`);
+      throw new RefusedError(
+        `The message has no field ${path.slice(0, -1).join('.')} that could hold ${last}.`,
+      );
     const fields = parent as Record<string, unknown>;
     if ('value' in change) fields[last] = change.value;
-    else if (!Object.hasOwn(fields, last)) throw new RefusedError(`The message has no ${path.join('.')}.`);
+    else if (!Object.hasOwn(fields, last))
+      throw new RefusedError(`The message has no field ${path.join('.')}.`);
     else if (Array.isArray(fields)) fields.splice(Number(last), 1);
     else delete fields[last];
   }
@@ -87,7 +90,7 @@ const inside = (at: unknown, part: string, { path, ...change }: Change): unknown
     if (fields[part] === null && 'value' in change) fields[part] = {};
     return fields[part];
   }
-  throw new RefusedError(`The message has no ${path.slice(0, -1).join('.')}.`);
+  throw new RefusedError(`The message has no field ${path.slice(0, -1).join('.')}.`);
 };
 
 export type Difference = { field: string; before: unknown; after: unknown };

@@ -70,7 +70,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
   if (letters.length === 0) throw new RefusedError('No letter matches, so there is nothing to edit.');
   if (options.isOpened && letters.length > 1)
     throw new RefusedError(
-      `${letters.length} letters match: give --set or --unset to edit them all, or --id of one.`,
+      `${letters.length} letters match. Pass --set or --unset to edit them all, or --id to choose one.`,
     );
   const undecided = letters.find(({ record }) => needsDecision(record.kind))?.record.kind;
   if (undecided && !options.includeUncertain) throw new RefusedError(undecidedBecause(undecided));
@@ -98,7 +98,8 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
     const toSend = letters.filter(({ id }) => edits.has(id));
     const prepare = async (letter: Letter) => {
       const edit = edits.get(letter.id);
-      if (edit === undefined || edit.before !== letter.body) return { problem: 'it was changed meanwhile' };
+      if (edit === undefined || edit.before !== letter.body)
+        return { problem: 'it was changed in the meantime' };
       const original = await archived(target, letter);
       originals[letter.id] = original;
       return { letter: { ...letter, body: edit.body }, sending: { why: reason, original } };
@@ -122,15 +123,15 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
 const nothingChanged = ({ gone }: EditPlan): string =>
   gone > 0
     ? `Nothing was changed: ${goneBecause(0)}.`
-    : 'Nothing was changed, so nothing was sent: `letters replay` does that.';
+    : 'Nothing was changed, so nothing was sent. To send a letter unchanged, use `letters replay`.';
 
 /** The ledger trusts that whoever sends it again has looked at the platform. */
 const undecidedBecause = (kind: string): string => (kind === 'outdated' ? maybeOlder : maybeDone);
 
 const maybeDone =
-  'Nobody knows whether this was done, and doing it twice does harm. `letters verify` looks for it on the platform: discard it if it was done; --include-uncertain sends it if it was not.';
+  'It is not known whether this was done, and doing it twice does harm. `letters verify` looks for it on the platform. If it was done, discard it. If it was not, pass --include-uncertain to send it.';
 const maybeOlder =
-  'Something newer may have been done since this message. Check on the platform: discard it if something newer is there; --include-uncertain sends it if not.';
+  'Something newer may have been done after this message. Check the platform. If something newer is there, discard the letter. If not, pass --include-uncertain to send it.';
 
 const archived = (target: Target, letter: Letter): Promise<string> => {
   const at = new Date().toISOString();
@@ -187,11 +188,12 @@ const validBody = async (
   const kind = letter.failure?.kind;
   if (kind && needsDecision(kind) && !includeUncertain) return { problem: undecidedBecause(kind) };
   if (letter.missing !== undefined)
-    return { problem: `There is nothing to edit, as ${letter.error}. ${letter.remedy}` };
+    return { problem: `There is nothing to edit: ${letter.error}. ${letter.remedy}` };
   const integration = await integrationNamed(letter.function);
   if (letter.queueUrl === undefined || integration === undefined)
     return {
-      problem: 'This letter is of no function that is known here: it can be exported or discarded only.',
+      problem:
+        'This letter does not belong to a function of this deployment. It can only be exported or discarded.',
     };
   let { body } = letter;
   let problem: string | undefined;

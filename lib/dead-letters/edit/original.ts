@@ -17,7 +17,7 @@ export const originalOf = async (
   const read = await readIn(target, address, 'edited');
   if ('missing' in read) return read;
   const body = bodyIn(read.text);
-  return body === undefined ? { missing: 'what is kept there is no letter' } : { body };
+  return body === undefined ? { missing: 'the file is not a letter' } : { body };
 };
 
 export type Compared = {

@@ -14,7 +14,7 @@ const moment = z.string().transform((text, context) => {
   const timeMs =
     count !== undefined ? Date.now() - agoMs : isoTime.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(timeMs)) return timeMs;
-  context.addIssue('must be a time as in 2026-01-31T09:30Z, or an age as in 90m, 36h or 3d');
+  context.addIssue('must be a time such as 2026-01-31T09:30Z, or an age such as 90m, 36h or 3d');
   return z.NEVER;
 });
 
@@ -35,15 +35,15 @@ export const filterSchema = z
     /** Of a group; letters of one cause are told from others by `lettersMatching`. */
     cause: z
       .string()
-      .regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits, as `letters groups --json` tells of each cause')
+      .regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits: the `cause` of a group in `letters groups --json`')
       .optional(),
     kind: z
       .array(z.enum(letterKinds as [LetterKind, ...LetterKind[]], `must be one of ${letterKinds.join(', ')}`))
       .optional(),
     /** HTTP status: `403`, or `5xx`. */
-    status: z.array(z.string().regex(/^[1-5](\d\d|xx)$/, 'must be as in 403 or 5xx')).optional(),
+    status: z.array(z.string().regex(/^[1-5](\d\d|xx)$/, 'must be a status such as 403, or 5xx')).optional(),
     /** A piece of the error's text, in any case. */
-    error: z.string().min(1, 'must hold some text').optional(),
+    error: z.string().min(1, 'must not be empty').optional(),
     orgUnit: id.optional(),
     user: id.optional(),
     since: moment.optional(),
@@ -51,11 +51,11 @@ export const filterSchema = z
     minReplays: count.optional(),
     maxReplays: count.optional(),
     /** Of the letter, or the beginning of it, or the whole id of its message. */
-    id: z.array(z.string().min(4, 'must have at least its first 4 characters')).optional(),
+    id: z.array(z.string().min(4, 'must have at least 4 characters')).optional(),
   })
   .refine(({ since = 0, until = Number.POSITIVE_INFINITY }) => since <= until, {
     path: ['until'],
-    message: 'must not be before since: no letter is as old as the one and as new as the other',
+    message: 'must not be before since, because then no letter can match',
   });
 
 export type Filter = z.infer<typeof filterSchema>;

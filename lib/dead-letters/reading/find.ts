@@ -8,20 +8,20 @@ import { type Selected, selectLetters } from './selection.ts';
  */
 export const findLetter = async (target: Target, id: string, signal: AbortSignal): Promise<Selected> => {
   if (id.length < 4)
-    throw new UsageError(`${id} is too short for an id: give its first 4 characters or more.`);
+    throw new UsageError(`${id} is too short for an id. Give at least its first 4 characters.`);
   const { letters } = await selectLetters(target, { filter: { id: [id] } }, signal);
   // A whole id is that of one letter; its beginning may be that of others, too.
   const [letter, ...others] = letters.filter((each) => each.id === id).concat(letters);
   if (letter === undefined)
     throw new RefusedError(
-      `There is no letter ${id}: \`letters list\` shows those that there are, and \`trace ${id}\` what is known of it.`,
+      `There is no letter ${id}. \`letters list\` shows the letters, and \`trace ${id}\` what is known about this one.`,
     );
   if (letter.id !== id && others.length > 0)
     throw new RefusedError(
-      `${id} is the beginning of ${letters
+      `${id} is the beginning of several ids: ${letters
         .slice(0, 10)
         .map((each) => each.id)
-        .join(', ')}: give more of it.`,
+        .join(', ')}. Give more characters.`,
     );
   return letter;
 };
@@ -29,5 +29,5 @@ export const findLetter = async (target: Target, id: string, signal: AbortSignal
 /** Why a letter is not there that the lists have. */
 export const goneBecause = (held: number): string =>
   held > 0
-    ? 'somebody else has it in hand now'
-    : 'it is in the queue no longer, or somebody else has it in hand';
+    ? 'another operator has it in hand'
+    : 'it is no longer in the queue, or another operator has it in hand';

@@ -13,7 +13,7 @@ import { countsOf, type ListCounts } from './queue.ts';
 export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskTable'>): DeskTable => {
   if (deskTable === undefined)
     throw new RefusedError(
-      'This deployment has no table of letters: set DESK_TABLE, or restart `npm run local`.',
+      'The table of letters is not known. Set DESK_TABLE. If this is the local stack, restart `npm run local`.',
     );
   return { dynamodb, table: deskTable, nowMs: Date.now };
 };
@@ -60,7 +60,7 @@ const refusedReading = (error: unknown): never => {
   if (trouble === undefined || !/ResourceNotFound|AccessDenied|Throughput|Throttling/.test(errorName(error)))
     throw error;
   throw new RefusedError(
-    `The lists of letters and of what waits cannot be read: ${trouble.message}. Nothing is lost: letters lie in the queue, and messages go on.`,
+    `The lists of letters and of what waits cannot be read: ${trouble.message}. Nothing is lost: letters stay in the queue, and messages are still handled.`,
   );
 };
 

@@ -87,7 +87,7 @@ export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): Lett
     history: historyIn(letter.attributes[historyAttribute]?.StringValue),
     message: reveal
       ? (jsonIn(body) ?? body)
-      : (maskedBody(body) ?? `${Buffer.byteLength(body)} bytes that are no JSON object: ${hidden}`),
+      : (maskedBody(body) ?? `${Buffer.byteLength(body)} bytes that are not a JSON object: ${hidden}`),
     attributes: Object.fromEntries(
       Object.entries(letter.attributes)
         .filter(([name]) => name !== historyAttribute)

@@ -16,7 +16,7 @@ export type VisibilityLease = {
 };
 
 /** Why nothing is done to a letter whose lease is not current. */
-export const leaseEnded = 'its lease has ended: others may have it now';
+export const leaseEnded = 'its lease has ended, so others may have it now';
 
 /** A send or a deletion takes time: a lease counts as current only while it lasts so much longer. */
 const marginMs = 1_000;

@@ -15,7 +15,8 @@ export const withWhole = async (
   target: Bucket,
 ): Promise<{ letter: DeadLetter; missing?: string }> => {
   if (letter.whole === undefined) return { letter };
-  if (letter.whole === nowhere) return { letter, missing: 'it was not kept, as there was no LETTERS_BUCKET' };
+  if (letter.whole === nowhere)
+    return { letter, missing: 'it was not kept, because LETTERS_BUCKET was not set' };
   const read = await readIn(target, letter.whole, 'letters');
   if ('missing' in read) return { letter, missing: read.missing };
   try {
@@ -40,11 +41,11 @@ export const readIn = async (
   folder: keyof typeof folders,
 ): Promise<{ text: string } | { missing: string }> => {
   const bucket = await bucketName?.();
-  if (bucket === undefined || s3 === undefined) return { missing: 'no --bucket is given' };
+  if (bucket === undefined || s3 === undefined) return { missing: 'the bucket is not known: pass --bucket' };
   const root = `s3://${bucket}/`;
   const key = address.startsWith(root) ? address.slice(root.length) : '';
   if (!folders[folder].key.test(key))
-    return { missing: `it does not lie among the ${folders[folder].name} of ${bucket}` };
+    return { missing: `it is not among the ${folders[folder].name} in the bucket ${bucket}` };
   try {
     const { GetObjectCommand } = await import('@aws-sdk/client-s3');
     const { Body } = await (await s3()).send(new GetObjectCommand({ Bucket: bucket, Key: key }));

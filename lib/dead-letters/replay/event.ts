@@ -41,5 +41,6 @@ export const replayEvent = z
   // Nobody is asked here, as the command asks: an invocation without a payload must not send everything.
   .refine(({ filter, all, dryRun }) => all || dryRun || Object.keys(filter).length > 0, {
     path: ['filter'],
-    message: 'which letters? Give a filter, or all: true for every one; dryRun: true only shows the plan',
+    message:
+      'Which letters? Give a filter, or "all": true for all letters. "dryRun": true only shows the plan',
   });

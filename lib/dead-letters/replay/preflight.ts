@@ -33,7 +33,7 @@ export const runPreflight = async (
       if (report.credentialAccepted === false && problem && !signedByUsers.has(letter.record.function))
         return { why: 'the platform refuses the service’s credential', todo: problem.remedy };
       if (refusedGroups.has(letter.group))
-        return { why: 'the platform still refuses, as a probe tells', todo: letter.group.remedy };
+        return { why: 'a probe shows that the platform still refuses them', todo: letter.group.remedy };
       const [scope] = letter.record.kind === 'missing-scope' ? letter.group.grants : [];
       if (scope && report.scopes && !report.scopes.includes(scope))
         return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };

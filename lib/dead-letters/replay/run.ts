@@ -142,11 +142,11 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
 
   const whyStop = (): string | undefined => {
     if (signal.aborted) return 'it was interrupted';
-    if (outcomes.problem() !== undefined) return 'what became of the messages could not be read any more';
+    if (outcomes.problem() !== undefined) return 'the outcomes of the messages could no longer be read';
     const error = errorOfRow(options.stopAfter);
     if (error !== undefined) return `${options.stopAfter} in a row came back with the same error: ${error}`;
     if (failuresInARow >= maxFailuresInARow)
-      return `SQS took none of ${failuresInARow} messages in a row: ${failed.at(-1)?.reason}`;
+      return `SQS refused ${failuresInARow} messages in a row: ${failed.at(-1)?.reason}`;
     return undefined;
   };
 
@@ -184,7 +184,7 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
     const goesOn =
       !signal.aborted && rest.some(isOpen) && ((await hooks.continueUndecided?.(result)) ?? false);
     if (failed.length === canary.length && canary.length > 0)
-      return { rest: [], stop: `SQS did not take the canary: ${failed[0]?.reason}` };
+      return { rest: [], stop: `SQS refused the canary: ${failed[0]?.reason}` };
     // Of a cause whose canary was not sent at all, nothing is known either.
     const following = rest.filter(
       (letter) => !setAside.has(letter) && (good.has(letter.group) || !isOpen(letter) || goesOn),
@@ -254,7 +254,7 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
 
 const whyNoneFollows = ({ letters, cameBack, waits, undecided }: Canary): string => {
   if (undecided > 0)
-    return `of ${undecided} of the canary nothing is known yet; --continue-undecided sends the rest all the same`;
+    return `${undecided} of the canary have no outcome yet; --continue-undecided sends the rest all the same`;
   if (waits.length === 0 && cameBack.length > 0)
     return letters === 1 ? 'the canary came back' : 'every letter of the canary came back';
   return 'the canary waits, or came back';

@@ -37,12 +37,12 @@ export const whyNotLookedUp = (
   integration: Integration<unknown> | undefined,
 ): string | undefined => {
   if (kind === 'outdated')
-    return 'what is there may be of something newer: compare it with `letters show`, replay the letter only if it is older or missing there, else discard it';
-  if (integration === undefined) return 'its function is not known here';
+    return 'the platform may hold something newer: compare it with `letters show`. Replay the letter only if the platform has something older or nothing. If not, discard it';
+  if (integration === undefined) return 'its function is not one of this deployment';
   if (integration.verify === undefined)
-    return 'it is not a call without an answer: `letters show` says what to do';
+    return 'looking it up does not decide this: `letters show` says what to do';
   if (integration.verify.look === undefined)
-    return 'no call of the platform is known that shows it: look for it there yourself (`letters show` says for what)';
+    return 'no call of the platform shows it: look for it on the platform yourself (`letters show` says for what)';
   return undefined;
 };
 
@@ -68,7 +68,7 @@ export const lookAgain = async (
     return isEarly
       ? {
           found: 'unclear',
-          why: `too early: the call may still act until ${new Date(quietMs).toISOString()}`,
+          why: `it is too early: the call may still act until ${new Date(quietMs).toISOString()}`,
         }
       : { found: 'absent' };
   } catch (error) {

@@ -62,7 +62,7 @@ export const verifyLetters = async (
       return true;
     });
     if (!connected)
-      throw new RefusedError('The platform is not known, so nothing was looked up: set PLATFORM_URL.');
+      throw new RefusedError('Nothing was looked up, because the platform is not known. Set PLATFORM_URL.');
   }
   const letters = selection.letters.map((letter): VerifiedLetter => {
     const { function: name, user, orgUnit, thing, named, eventId } = letter.record;
@@ -76,9 +76,7 @@ export const verifyLetters = async (
 /** Only what a person has to decide on: by default what is uncertain, and of letters that are named what is outdated, too. */
 const decidable = (filter: Filter): Filter => {
   if (filter.kind?.some((kind) => !needsDecision(kind)))
-    throw new UsageError(
-      '--kind must be uncertain or outdated: of other letters it is known what became of them',
-    );
+    throw new UsageError('--kind must be uncertain or outdated: for other letters, the outcome is known');
   return { ...filter, kind: filter.kind ?? (filter.id ? [...undecidedKinds] : ['uncertain']) };
 };
 
@@ -135,7 +133,7 @@ const lookAtAll = async (
       if (unanswered >= maxUnanswered) {
         looks.set(letter, {
           found: 'unclear',
-          why: 'it was not looked up, as the platform does not answer any more',
+          why: 'it was not looked up, because the platform no longer answers',
         });
         return;
       }

@@ -23,17 +23,17 @@ export type Choice = {
 
 /** The findings that nobody has accepted, of these groups and resources. @throws UsageError, RefusedError where one names none. */
 export const chooseFindings = async (target: Target, { run, of, signal }: Choice): Promise<Chosen> => {
-  if (of.length === 0) throw new UsageError('Which findings? Give the id of a group, or a resource.');
+  if (of.length === 0) throw new UsageError('Which findings? Name the id of a group, or a resource.');
   const { report, findings, omitted } = await readComparison(target, { run, of, limit: maxChosen, signal });
   if (omitted > 0)
     throw new RefusedError(
-      `${findings.length + omitted} findings are more than one command takes: ${maxChosen}. Name groups or resources that have fewer.`,
+      `${findings.length + omitted} findings are too many for one command, which takes at most ${maxChosen}. Name groups or resources that have fewer.`,
     );
   const found = new Set(findings.flatMap((each) => [each.resource, groupIdOf(each)]));
   const unknown = of.filter((each) => !found.has(each));
   if (unknown.length > 0)
     throw new RefusedError(
-      `Run ${report.id} has no group and no resource ${unknown.join(', ')} that differs and was not accepted.`,
+      `Run ${report.id} has no group and no resource ${unknown.join(', ')} that differs and is not accepted.`,
     );
   return { run: report.id, findings, groups: groupsOf(findings) };
 };

@@ -6,7 +6,9 @@ import type { Target } from '../../deployment/target.ts';
 
 const functionOf = async ({ prefix, lambdaOptions }: Target) => {
   if (lambdaOptions === undefined)
-    throw new RefusedError('The local stack has an older version. Stop it, and start `npm run local` again.');
+    throw new RefusedError(
+      'The local stack is of an older version. Stop it, and start `npm run local` again.',
+    );
   const { LambdaClient, InvokeCommand, ListDurableExecutionsByFunctionCommand } = await import(
     '@aws-sdk/client-lambda'
   );
@@ -26,7 +28,7 @@ export const startExecution = async (target: Target, name: string, request: obje
     await lambda.send(invoke);
   } catch (error) {
     if (errorName(error) !== 'ResourceNotFoundException') throw error;
-    throw new RefusedError(`There is no function ${functionName}: deploy this version of sis-relay.`);
+    throw new RefusedError(`There is no function ${functionName}. Deploy this version of sis-relay.`);
   } finally {
     lambda.destroy();
   }
@@ -45,7 +47,7 @@ export const endOf = async (target: Target, name: string): Promise<string | unde
 
 const ends: Record<string, string> = {
   FAILED: 'it failed',
-  TIMED_OUT: 'its time was over',
+  TIMED_OUT: 'its time ended',
   STOPPED: 'it was stopped',
 };
 
@@ -75,7 +77,7 @@ export const waitFor = async <Value>(
       const last = await look();
       if (last !== undefined) return last;
       throw new RefusedError(
-        `The execution ${execution} of ${target.prefix}reconcile has ended without a result, as ${why}: its log says more.`,
+        `The execution ${execution} of ${target.prefix}reconcile has ended without a result: ${why}. Its log says more.`,
       );
     }
     await restAfter(looks, signal);

@@ -29,15 +29,16 @@ const maxErrorLength = 300;
 
 const remedies: Readonly<Record<EffectClass, string>> = {
   same: '',
-  missing: 'Have it sent again. Where it was right to remove it on the platform, accept it.',
+  missing: 'Send it again. If it was right to remove it on the platform, accept it.',
   older:
-    'Have it sent again. Where the platform was restored from a backup, ask its administrators which days it has lost.',
-  different: 'Have it sent again. Where the platform is right, accept it.',
+    'Send it again. If the platform was restored from a backup, ask its administrators which days it has lost.',
+  different: 'Send it again. If the platform is right, accept it.',
   changed:
-    'Ask whoever changed it. Where the platform is right, accept it; otherwise have the SIS send its own value again, as a new message.',
+    'Ask the person who changed it. If the platform is right, accept it. If not, have the SIS send its value again as a new message.',
   extra:
-    'Ask whoever enrolled them on the platform. Where that is right, accept it; otherwise have the SIS send their removal.',
-  unreadable: 'Remove the cause of the error, then compare again: until then nothing is known of these.',
+    'Ask the person who enrolled them on the platform. If the platform is right, accept it. If not, have the SIS send their removal.',
+  unreadable:
+    'Remove the cause of the error, then compare again. Until then, it is not known whether these differ.',
 };
 
 export const isFault = (each: EffectClass): boolean =>

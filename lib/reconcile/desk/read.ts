@@ -113,17 +113,17 @@ const readRun = async (target: Target, given: string | undefined, signal: AbortS
   if (id === undefined)
     throw new RefusedError(
       given === undefined
-        ? 'The platform was never compared with what was sent: the function reconcile does it every night, and `reconcile run` at once.'
-        : `There is no run ${given}: the bucket has them under ${reconcilePrefix}.`,
+        ? 'The platform was not compared with what was sent yet. The function reconcile does this every night. `reconcile run` does it now.'
+        : `There is no run ${given}. The runs are in the bucket, under ${reconcilePrefix}.`,
     );
   if (given !== undefined && second !== undefined && id !== given)
     throw new RefusedError(
-      `${ids.length} runs have an id that begins with ${given}, such as ${id} and ${second}: give more of it.`,
+      `${ids.length} runs have an id that begins with ${given}, such as ${id} and ${second}. Give more characters.`,
     );
   const report = await reportIn(store, id);
   if (report === undefined)
     throw new RefusedError(
-      `The report of run ${id} is not there yet, or is of another version of sis-relay.`,
+      `The report of run ${id} does not exist yet, or was written by another version of sis-relay.`,
     );
   const later = latest !== undefined && newest !== undefined && newest > latest ? newest : undefined;
   const newer = later === undefined ? undefined : await reportIn(store, later);

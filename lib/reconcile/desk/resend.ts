@@ -50,11 +50,11 @@ type ResendOptions = Choice &
 
 const whyNot: Partial<Record<EffectClass, string>> = {
   changed:
-    'somebody changed it on the platform since, and to send it again would undo that. Ask them; then accept it, or have the SIS send its value as a new message',
+    'somebody has changed it on the platform since, and sending it again would undo that. Ask them. Then accept it, or have the SIS send its value as a new message',
   extra:
     'sis-relay has not written it, so there is nothing to send again. Accept it, or have the SIS send its removal',
   unreadable:
-    'it could not be read, so nobody knows whether it differs. Remove the cause of the error, then compare again',
+    'it could not be read, so it is not known whether it differs. Remove the cause of the error, then compare again',
 };
 
 const refuseOthers = (findings: readonly Finding[]): void => {

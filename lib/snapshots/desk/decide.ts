@@ -37,7 +37,7 @@ export const decideSnapshot = async (
   if (snapshot.state !== 'waiting-for-approval' || snapshot.decided) return before(snapshot, decision);
   const { id, callbackId } = snapshot;
   if (callbackId === undefined)
-    throw new RefusedError(`Snapshot ${id} begins to wait just now: try again in a few seconds.`);
+    throw new RefusedError(`Snapshot ${id} is not ready for a decision yet. Try again in a few seconds.`);
   if (!(await confirm(snapshot)) || signal.aborted) return { snapshot, outcome: 'not agreed' };
 
   const command = `snapshots ${verbOf[decision]}`;
@@ -71,7 +71,7 @@ export const decideSnapshot = async (
     return { snapshot: now, outcome: isWaiting ? 'unheard' : 'done' };
   if (!isWaiting || now.decided) return before(now, decision);
   throw new RefusedError(
-    `The import of snapshot ${id} no longer waits: its execution was stopped, or its time is over. Put the file into the bucket again to have it compared anew.`,
+    `The import of snapshot ${id} no longer waits: its execution was stopped, or its time has ended. To have the file compared again, put it into the bucket again.`,
   );
 };
 
@@ -94,13 +94,13 @@ const before = (snapshot: SnapshotRecord, decision: Decision['decision']): Decid
     comparing: 'it is still being compared',
     sending: 'its changes are few enough, and are being sent',
     accepted: 'its changes were few enough, and were sent',
-    rejected: 'nobody approved it in time',
+    rejected: 'it was not approved in time',
     failed: 'its import failed',
     superseded: 'a newer snapshot took its place',
   };
   const reason = state === 'waiting-for-approval' ? '' : told[state];
   throw new RefusedError(
-    `There is nothing to ${verbOf[decision]} of snapshot ${id}: ${reason}${why && state === 'failed' ? ` (${why})` : ''}.`,
+    `Snapshot ${id} cannot be ${decision}: ${reason}${why && state === 'failed' ? ` (${why})` : ''}.`,
   );
 };
 
@@ -111,7 +111,9 @@ const answer = async (
   decision: Decision,
 ): Promise<boolean> => {
   if (lambdaOptions === undefined)
-    throw new RefusedError('The local stack has an older version. Stop it, and start `npm run local` again.');
+    throw new RefusedError(
+      'The local stack is of an older version. Stop it, and start `npm run local` again.',
+    );
   const { LambdaClient, SendDurableExecutionCallbackSuccessCommand } = await import('@aws-sdk/client-lambda');
   const lambda = awsClient(LambdaClient, lambdaOptions);
   const Result = Buffer.from(JSON.stringify(decision));

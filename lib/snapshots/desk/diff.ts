@@ -54,7 +54,9 @@ export const diffSnapshot = async (
 ): Promise<SnapshotDiff> => {
   for (const each of [file, map, settings]) if (each !== undefined) await checkReadable(each);
   if (map !== undefined && !isTable(file))
-    throw new UsageError(`A mapping is for a table, and ${file} is none: its name must end in .csv.`);
+    throw new UsageError(
+      `A mapping is for a table, but ${file} is not one. The name of a table must end in .csv.`,
+    );
   if (!isTable(file)) await checkPackage(file);
   const texts = new Map<string, string>();
   if (map !== undefined) texts.set(mappingKeysOf(keyOf(file))[0], await readFile(map, 'utf8'));

@@ -132,15 +132,15 @@ export const readSnapshot = async (
   const ids = isName ? await idsIn(access, given, signal) : [];
   const [id, second] = ids;
   if (id === undefined)
-    throw new RefusedError(`There is no snapshot ${given}: the list of them names those that there are.`);
+    throw new RefusedError(`There is no snapshot ${given}. \`snapshots list\` shows the snapshots.`);
   if (second !== undefined && id !== given)
     throw new RefusedError(
-      `${ids.length} snapshots have an id that begins with ${given}, such as ${id} and ${second}: give more of it.`,
+      `${ids.length} snapshots have an id that begins with ${given}, such as ${id} and ${second}. Give more characters.`,
     );
   const record = await recordIn(access, id);
   if (record) return record;
   throw new RefusedError(
-    `The record of snapshot ${id} is not there yet, or is of another version of sis-relay.`,
+    `The record of snapshot ${id} does not exist yet, or was written by another version of sis-relay.`,
   );
 };
 

@@ -76,7 +76,7 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
       /no function enrolment-create: did you mean enrollment-cr/,
     ],
     ['publish x.csv --function grades-push --stage x', /no function grades-push: did you mean grade-push\?/],
-    ['letters list --status 403,abc --stage x', /--status must be as in 403 or 5xx/],
+    ['letters list --status 403,abc --stage x', /--status must be a status such as 403, or 5xx/],
     ['help lettrs', /unknown command 'lettrs'\n\(Did you mean letters\?\)/],
     ['help letters replya', /unknown command 'replya'\n\(Did you mean replay\?\)/],
     ['completion tcsh', /Allowed choices are bash, zsh, fish/],
@@ -103,8 +103,11 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['auth-url --local', /required option '--callback <url>'/],
     ['letters groups --colour red', /unknown option '--colour'/],
     ['letters discard --all --reason= --stage x', /It must not be empty: say why/],
-    [`publish ${tmpdir()} --format csv --function grade-push --stage x`, /is not a file, and would be read/],
-    [`letters import ${tmpdir()} --yes --stage x`, /is not a file, and would be read twice/],
+    [
+      `publish ${tmpdir()} --format csv --function grade-push --stage x`,
+      /is not a regular file, and must be read/,
+    ],
+    [`letters import ${tmpdir()} --yes --stage x`, /is not a regular file, and must be read twice/],
     ['publish nothing --stage x', /There is no file nothing/],
   ])('%s', async (line, reason) => {
     const { status, err } = await sisRelay(line);
@@ -123,7 +126,7 @@ describe('scopes', () => {
     expect(out).toMatch(/^submission-upload {2}signed by the user whom the message names$/m);
     expect(out).toMatch(/^token-refresh\n {2}none/m);
     expect(out).toMatch(
-      /for all of these\n {2}grades:gradeobjects:read grades:gradevalues:read grades:gradevalues:write\n.*single users\n {2}dropbox:folders:read /,
+      /for all of these\n {2}grades:gradeobjects:read grades:gradevalues:read grades:gradevalues:write\n.*credentials of users\n {2}dropbox:folders:read /,
     );
   });
 
@@ -328,7 +331,7 @@ describe.concurrent('personal data', () => {
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await sisRelay(`letters export --to ${file} --reason r ${stack}`)).toMatchObject({
       status: 1,
-      err: expect.stringMatching(/is\s+there already/),
+      err: expect.stringMatching(/already\s+exists/),
     });
   });
 });
@@ -419,7 +422,7 @@ describe.concurrent('before anything is changed', () => {
         return texts.length === 1 ? text.replace(' 8.5', ' "many"') : text.replace('"many"', '6');
       },
     });
-    expect(typed.asked).toEqual(['Open it again? [Y/n] ', 'Send it so? [y/N] ']);
+    expect(typed.asked).toEqual(['Open it again? [Y/n] ', 'Send it like this? [y/N] ']);
     expect(typed.err).toMatch(/data\.grade\.points: must be a number/);
     const points = (await office.take(office.queueOf('grade-push').url)).map(
       ({ Body = '' }) => JSON.parse(Body).data.grade.points,
@@ -492,7 +495,7 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
   const refused = await sisRelay(`publish ${file} ${stack}`);
   expect(refused).toMatchObject({
     status: 1,
-    out: expect.stringMatching(/^line 2: is not JSON\n1 valid message.*0 sent\.\nNothing is sent unless/),
+    out: expect.stringMatching(/^line 2: is not JSON\n1 valid message.*0 sent\.\nNothing was sent, because/),
   });
   expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
 });
@@ -535,7 +538,9 @@ describe.concurrent('standard input and output may be data', () => {
     expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
     expect(await sisRelay(`publish - ${stack}`, { stdin: '{}' })).toMatchObject({
       status: 2,
-      err: expect.stringMatching(/^What is the standard input\? Give --format json\|jsonl\|csv/),
+      err: expect.stringMatching(
+        /^The format of the standard input is not known\. Pass --format json\|jsonl\|csv/,
+      ),
     });
   });
 
@@ -771,7 +776,7 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
     const name = file.slice('s3://'.length);
     await office.fault({ action: 'GetObject', name, status: 403, type: 'AccessDenied' });
     const { err } = await sisRelay(`letters import ${file} --yes ${stack}`);
-    expect(err).toContain(`There is no ${file}, or you may not read it.`);
+    expect(err).toContain(`${file} does not exist, or you may not read it.`);
   });
 });
 

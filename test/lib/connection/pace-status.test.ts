@@ -107,7 +107,7 @@ test.each<[string, Partial<Status['pace']>, string[]]>([
   [
     'without calls',
     { window: 'none', calls: [] },
-    ['The platform does not report a budget. No function has called the platform since 12:05 UTC.'],
+    ['The platform does not report a budget. No function has called the platform since', '12:05 UTC.'],
   ],
   [
     'as not known',

@@ -79,13 +79,15 @@ describe('a move', () => {
       { audit: 'end', counts: { accepted: 1 } },
     ]);
     expect(await listMoved(office.target)).toMatchObject({ moved: [{ code: 'BIO-1' }] });
-    await expect(accept('MATH-101')).rejects.toThrow('There is no move of MATH-101 to accept');
+    await expect(accept('MATH-101')).rejects.toThrow(
+      'The code MATH-101 has no move that waits to be accepted',
+    );
   });
 
   test.each<[string, Entry | undefined, string]>([
-    ['that nobody knows', undefined, 'No org unit has the code'],
-    ['that was none', { ids: [1] }, 'There is no move'],
-    ['to two org units', { ids: [1, 2], was: [3] }, 'stands for 1 and 2'],
+    ['that nobody knows', undefined, 'The crosswalk knows no org unit with the code'],
+    ['that was none', { ids: [1] }, 'has no move that waits'],
+    ['to two org units', { ids: [1, 2], was: [3] }, 'stands for the org units 1 and 2'],
   ])('%s cannot be accepted', async (_, entry, says) => {
     if (entry) await know('platform', 'CODE', entry);
     await expect(accept('CODE')).rejects.toThrow(says);

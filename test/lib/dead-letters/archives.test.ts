@@ -67,6 +67,6 @@ test('without a bucket nothing is listed', async () => {
   const { target } = await opened('no-archives');
   const options = { sinceMs: 0, signal: never };
   await expect(listArchives({ ...target, bucket: async () => undefined }, options)).rejects.toThrow(
-    /^No bucket is known/,
+    /^The bucket is not known/,
   );
 });

@@ -89,7 +89,7 @@ describe('nothing is discarded', () => {
     const office = await offices.open();
     await office.park([{}]);
     const none = { ...office, target: { ...office.target, bucket: async () => undefined } };
-    await expect(discard(none)).rejects.toThrow('Give --bucket');
+    await expect(discard(none)).rejects.toThrow('Pass --bucket');
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 

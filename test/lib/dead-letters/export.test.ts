@@ -123,16 +123,16 @@ describe('an import', () => {
     const { imported: count, problems } = await imported(office, lines);
     expect(count).toBe(0);
     expect(problems.map(({ line: at, problem }) => `${at} ${problem}`)).toEqual([
-      '2 holds U+0000, a character that SQS does not take',
-      '3 holds U+FFFF, a character that SQS does not take',
-      '4 holds U+D83D, a character that SQS does not take',
-      '5 is larger than the 1 MiB that SQS takes',
-      '6 has more than the 10 attributes that SQS takes',
+      '2 holds U+0000, a character that SQS does not accept',
+      '3 holds U+FFFF, a character that SQS does not accept',
+      '4 holds U+D83D, a character that SQS does not accept',
+      '5 is larger than 1 MiB, the most that SQS accepts',
+      '6 has more than 10 attributes, the most that SQS accepts',
     ]);
     expect(await office.take(office.deadLetters.url)).toEqual([]);
   });
 
-  test('tells which lines SQS did not take', async () => {
+  test('tells which lines SQS refused', async () => {
     const office = await offices.open();
     const name = office.deadLetters.url.split('/').at(-1);
     await office.fault({ action: 'SendMessageBatch', name, failedEntries: 1 });
@@ -140,7 +140,7 @@ describe('an import', () => {
     expect(await imported(office, lines)).toEqual({
       letters: 3,
       imported: 2,
-      problems: [{ line: 1, problem: 'SQS did not take it: InternalError' }],
+      problems: [{ line: 1, problem: 'SQS refused it: InternalError' }],
     });
     await office.clearFaults();
   });

@@ -82,5 +82,7 @@ test('what is no entry, or older than was asked for, is left out', async () => {
 test('without a bucket it cannot be read', async () => {
   const office = await offices.open();
   const target = { ...office.target, bucket: async () => undefined };
-  await expect(readAuditLog(target, { sinceMs: 0, signal: never })).rejects.toThrow(/^No bucket is known/);
+  await expect(readAuditLog(target, { sinceMs: 0, signal: never })).rejects.toThrow(
+    /^The bucket is not known/,
+  );
 });

@@ -86,7 +86,7 @@ describe('a function that is paused', () => {
     expect(paused.status).toBe(0);
     expect(paused.out).toMatch(/^grade-push is paused: .* was Enabled and is Disabled\.$/m);
     expect(paused.out).toMatch(/stay on the queue. SQS deletes a message 14 days after it was sent\./);
-    expect(paused.out).toMatch(/To go on: sis-relay resume grade-push$/m);
+    expect(paused.out).toMatch(/To resume: sis-relay resume grade-push$/m);
 
     const file = join(office.folder, 'grades.jsonl');
     writeFileSync(file, userIds.map((userId) => eventBody('grade-push', { userId })).join('\n'));
@@ -132,7 +132,7 @@ describe('a function that is paused', () => {
       /^enrollment-create is paused \(Disabled\) since \d{4}-\d\d-\d\d \d\d:\d\d UTC by jane: the grade book is moved$/m,
     );
     // Where the stack's description lies may need a line of its own.
-    expect(out).toMatch(/^ {2}→ To go on: sis-relay resume enrollment-create --stack\s/m);
+    expect(out).toMatch(/^ {2}→ To resume: sis-relay resume enrollment-create --stack\s/m);
     expect(await stateOf('enrollment-remove')).toEqual(['Enabled']);
   });
 
@@ -268,7 +268,7 @@ describe('one sentence tells', () => {
     const { status: exit, err, out } = await command('pause grade-psh --reason any');
     expect([exit, out]).toEqual([2, '']);
     expect(err.replace(/\s+/g, ' ')).toMatch(
-      /^No function with a queue has the name grade-psh\. There are: .*grade-push.*, user-attributes-update $/,
+      /^There is no function with a queue named grade-psh\. There are: .*grade-push.*, user-attributes-update $/,
     );
   });
 
@@ -282,7 +282,7 @@ describe('one sentence tells', () => {
     const { status: exit, err } = await command('pause submission-upload --reason any');
     expect(exit).toBe(1);
     expect(err.replace(/\s+/g, ' ')).toBe(
-      'No event-source mapping brings messages to sis-relay-local-submission-upload in this account and region. Check --stage, --region and --profile. ',
+      'The function sis-relay-local-submission-upload has no event-source mapping in this account and region. Check --stage, --region and --profile. ',
     );
   });
 
@@ -295,7 +295,7 @@ describe('one sentence tells', () => {
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const elsewhere = { ...target, lambdaOptions: { ...target.lambdaOptions, endpoint } };
     await expect(pauseFunctions(elsewhere, asked)).rejects.toThrow(
-      /^No event-source mapping brings messages to sis-relay-local/,
+      /^The function sis-relay-local-\S+ has no event-source mapping/,
     );
     server.close();
     server.closeAllConnections();
@@ -308,7 +308,7 @@ describe('one sentence tells', () => {
     const { status: exit, err } = await typed(`pause grade-push --reason any --stack ${file}`);
     expect([exit, err]).toEqual([
       1,
-      'The local stack has an older version. Stop it, and start `npm run local` again.\n',
+      'The local stack is of an older version. Stop it, and start `npm run local` again.\n',
     ]);
   });
 });

@@ -77,10 +77,10 @@ describe('a stage', () => {
   });
 
   test.each([
-    [{}, /^Which deployment\? Give --stage/],
+    [{}, /^Which deployment\? Pass --stage/],
     [
       { deadLetters: 'https://sqs/1/letters' },
-      /letters is not like sis-relay-prod-dead-letters, so the other queues cannot be found\. Give --stage, too/,
+      /letters is not named like sis-relay-prod-dead-letters, so the other queues cannot be found\. Pass --stage, too/,
     ],
   ])('cannot be guessed from %j', (options, reason) => {
     setEnvironment({ SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' });
@@ -158,7 +158,7 @@ describe('the stack of a stage', () => {
     expect(await target.bucket()).toBeUndefined();
     expect(await target.platform()).toBeUndefined();
     expect(warned).toEqual([
-      `The bucket and the platform’s address are not known: ${why}. Give --bucket or set SIS_RELAY_BUCKET, and set PLATFORM_URL.`,
+      `The bucket and the platform’s address are not known: ${why}. Pass --bucket or set SIS_RELAY_BUCKET, and set PLATFORM_URL.`,
     ]);
   });
 
@@ -212,7 +212,7 @@ describe('the local sis-relay', () => {
     );
     for (const [name, content, reason] of [
       ['broken.json', '{', /broken\.json is not JSON/],
-      ['other.json', '{"sqs":"http://x"}', /is not what `npm run local` writes: platform/],
+      ['other.json', '{"sqs":"http://x"}', /was not written by this version of `npm run local`: platform/],
     ] as const) {
       writeFileSync(join(local.folder, name), content);
       expect(() => targetFrom({ local: join(local.folder, name) })).toThrow(reason);

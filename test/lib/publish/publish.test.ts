@@ -69,9 +69,9 @@ describe('a file of JSON', () => {
     expect({ sent, problems }).toEqual({
       sent: 0,
       problems: [
-        { line: 2, problem: 'holds U+FFFE, a character that SQS does not take' },
-        { line: 3, problem: 'is larger than the 1 MiB that SQS takes' },
-        { line: 4, problem: 'is larger than the 1,032,192 bytes that its queue takes' },
+        { line: 2, problem: 'holds U+FFFE, a character that SQS does not accept' },
+        { line: 3, problem: 'is larger than 1 MiB, the most that SQS accepts' },
+        { line: 4, problem: 'is larger than 1,032,192 bytes, the most that its queue accepts' },
       ],
     });
   });
@@ -241,7 +241,7 @@ describe('a table', () => {
     expect(problems.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
       '2 data.userId: must be a positive whole number',
       '3 data.grade.points: must be a number',
-      '6 has 2 cells, and the header 7',
+      '6 has 2 cells, but the header has 7',
       expect.stringMatching(/^7 data\.userId: is missing/),
       '8 data.userId: must be a positive whole number; data.grade.points: must be a number',
     ]);
@@ -284,7 +284,7 @@ describe('a table', () => {
     ['a column twice', 'userId,orgUnitId,userId\n1,2,3', /has the column userId twice/],
     ['text that is not UTF-8', Buffer.from(`${grades}\n2001,5001,301,numeric,7,é`, 'latin1'), /is not UTF-8/],
     ['text that ends within a character', Buffer.from([0x61, 0xc3]), /is not UTF-8/],
-    ['a quote that does not end', `${grades}\n"2001,1`, /not readable as CSV/],
+    ['a quote that does not end', `${grades}\n"2001,1`, /cannot be read as CSV/],
   ])('with %s is refused as a whole', async (_, content, reason) => {
     const office = await offices.open();
     await expect(publish(office, fileOf(content, '.csv'), { function: 'grade-push' })).rejects.toThrow(
@@ -353,7 +353,7 @@ describe('nothing is sent', () => {
     const other = JSON.stringify({ ...JSON.parse(body), ...more });
     const { problems } = await publish(office, fileOf(`${body}\n${other}`, '.jsonl'));
     expect(problems).toEqual([
-      { line: 2, problem: 'id: is that of line 1 too, so that one of them would be lost' },
+      { line: 2, problem: 'id: line 1 has the same id, so one of the two messages would be lost' },
     ]);
   });
 
@@ -362,14 +362,14 @@ describe('nothing is sent', () => {
     const data = { userId: 1, file: { uri: 's3://a-bucket/k', contentType: 'image/png' } };
     const file = fileOf(eventBody('profile-image-update', data), '.json');
     await expect(publish(office, file)).rejects.toThrow(
-      /There is no queue sis-relay-\w+-profile-image-update/,
+      /there is no queue sis-relay-\w+-profile-image-update/,
     );
   });
 
   test.each([
     ['no such file', () => join(folder, 'nothing.json'), {}, /There is no file/],
-    ['a file of no known kind', () => fileOf('', '.xml'), {}, /Give --format json\|jsonl\|csv/],
-    ['a table of no function', () => fileOf('a,b\n1,2', '.csv'), {}, /give --function/],
+    ['a file of no known kind', () => fileOf('', '.xml'), {}, /Pass --format json\|jsonl\|csv/],
+    ['a table of no function', () => fileOf('a,b\n1,2', '.csv'), {}, /Pass --function/],
     [
       'a function that there is not',
       () => fileOf('{}', '.json'),
@@ -380,7 +380,7 @@ describe('nothing is sent', () => {
       'a file that is not JSON',
       () => fileOf('{}{}', '.json'),
       {},
-      /is not JSON; where each line is, give --format jsonl/,
+      /is not JSON. If each line is one message, pass --format jsonl/,
     ],
   ])('of %s', async (_, file, options, reason) => {
     const office = await offices.open();
@@ -396,7 +396,7 @@ test('messages that SQS does not take are told by their line', async () => {
   await office.clearFaults();
   expect({ sent, problems }).toEqual({
     sent: 1,
-    problems: [{ line: 1, problem: 'SQS did not take it: InternalError' }],
+    problems: [{ line: 1, problem: 'SQS refused it: InternalError' }],
   });
 });
 
@@ -465,7 +465,7 @@ describe('a table with columns of its own', () => {
         {
           line: 2,
           problem:
-            'ROLE: has a value that the mapping does not name: add it to messages[0].data.roleId.values, or give a default there',
+            'ROLE: has a value that the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there',
         },
         {
           line: 3,
@@ -478,7 +478,7 @@ describe('a table with columns of its own', () => {
       mapping: await mappingOf(enroll, mark),
     });
     expect(late.problems).toEqual([
-      { line: 2, problem: 'CHANGED: must be a time as in 2026-01-31T09:30:00Z (time)' },
+      { line: 2, problem: 'CHANGED: must be a time such as 2026-01-31T09:30:00Z (time)' },
       { line: 2, problem: expect.stringMatching(/^POINTS: must be a number \(data\.grade\.points\)$/) },
     ]);
   });
@@ -491,8 +491,8 @@ describe('a table with columns of its own', () => {
       /has no column STATUS \(which messages\[0\]\.when reads\), ROLE/,
     ],
     ['has a column twice', `${header},ROLE\n`, {}, /has the column ROLE twice/],
-    ['is also for one function', header, { function: 'grade-push' }, /give --map or --function, not both/],
-    ['is no table', header, { format: 'jsonl' as const }, /for the rows of a CSV file, and not for jsonl/],
+    ['is also for one function', header, { function: 'grade-push' }, /Pass --map or --function, not both/],
+    ['is no table', header, { format: 'jsonl' as const }, /only for the rows of a CSV file, not for jsonl/],
   ])('is refused where it %s', async (_, content, options, sentence) => {
     const office = await offices.open();
     const mapping = await mappingOf(enroll);

@@ -211,7 +211,7 @@ describe('a row that cannot be used', () => {
     // As the key of one cannot be read, nobody knows whether dan is missing.
     expect(sent).toEqual([]);
     expect(report).toEqual([
-      '"enrollments.csv","2","ROLE","has a value that the mapping does not name: add it to messages[0].data.roleId.values, or give a default there"',
+      '"enrollments.csv","2","ROLE","has a value that the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there"',
       '"enrollments.csv","3","COURSE, LOGIN","another row has the same key, and differs"',
       '"enrollments.csv","4","COURSE, LOGIN","another row has the same key, and differs"',
       '"enrollments.csv","7","LOGIN","is no key: it must be one line, and not empty"',
@@ -325,7 +325,7 @@ describe('it fails, and says why', () => {
   test('by a mapping or settings with a name that Node may misread', async () => {
     const values = { 'S\\': 110 };
     useMapping([{ ...enrollment, data: { ...enrollment.data, roleId: { from: 'ROLE', values } } }]);
-    expect(failure(await drop(first))).toContain('it has the name "S\\\\": write it without a backslash');
+    expect(failure(await drop(first))).toContain('it has the name "S\\\\". Write it without a backslash');
     bucket.write('snapshot-settings.json', JSON.stringify({ roles: { 'a\n': 110 } }));
     nights = 0;
     expect(failure(await drop(first))).toContain('write the name "a\\n" without a backslash');

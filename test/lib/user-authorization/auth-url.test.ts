@@ -45,10 +45,10 @@ describe('a callback', () => {
   });
 
   test.each([
-    ['no address', 'nonsense', 'This is no address'],
+    ['no address', 'nonsense', 'This is not an address'],
     ['without keys', callback, 'holds no user id and key'],
     ['with a user id alone', `${callback}&x_a=301`, 'holds no user id and key'],
-    ['which is the address that leads in', authUrl(entry), 'no user id'],
+    ['which is the address that leads in', authUrl(entry), 'not a user id'],
     [
       'which is the error page',
       'https://platform.example.edu/svc/error/404/log?targetUrl=%2Fx',
@@ -71,14 +71,14 @@ describe('an answer to the entry address', () => {
     [
       '302 to the callback',
       { status: 302, location: `${callback}&x_a=301&x_b=secret` },
-      /whoever is logged in here.*log out/,
+      /the user who is logged in here.*log out/,
     ],
     [
       '302 to a login',
       { status: 302, location: '/svc/login?target=secret' },
       /to \/svc\/login, as for a login/,
     ],
-    ['302 to nowhere', { status: 302 }, /sends the user on to \//],
+    ['302 to nowhere', { status: 302 }, /redirects the user to \//],
     ['200', { status: 200 }, /log in/],
     ['404', { status: 404 }, /answered 404/],
   ])('%s is explained', (_, answer, expected) => {
@@ -99,7 +99,7 @@ describe('on the local platform', () => {
   test('the round trip ends in keys that the platform takes', async () => {
     await local.control('POST settings', { signedInUserId: 302 });
     const answer = await ask();
-    expect(explainEntry(answer, callback)).toContain('whoever is logged in');
+    expect(explainEntry(answer, callback)).toContain('the user who is logged in');
     const credential = credentialFromCallback(answer.location ?? '', app);
     expect(credential).toMatchObject({ userId: '302', userKey: 'local-key-302' });
   });

@@ -63,7 +63,7 @@ describe('a user who comes back from the platform', () => {
     await signedIn(302);
     const { stored, way, audited, confirmed } = await authorize();
     expect(way).toMatchObject({
-      explained: expect.stringContaining('whoever is logged in'),
+      explained: expect.stringContaining('the user who is logged in'),
       isClosed: false,
     });
     expect(stored).toEqual({ userId: '302', secret: secretOf(302), replaced: false });
@@ -120,13 +120,13 @@ describe('nothing is stored, and it is said why', () => {
     [
       'a key that the platform refuses',
       { returned: async () => `${callback}&x_a=200&x_b=wrong` },
-      /answered GET \S+whoami with 403 Invalid Token\. .* let the user in once more .* Nothing was stored\.$/,
+      /answered GET \S+whoami with 403 Invalid Token\. .* have the user log in again, .* Nothing was stored\.$/,
     ],
     ['a callback that is no address', { callback: 'localhost' }, /The callback must be an address/],
     [
       'no secret with the application',
       { appSecret: 'apps/none' },
-      /no secret sis-relay\/local\/apps\/none\. Give --app-secret/,
+      /no secret sis-relay\/local\/apps\/none\. Pass --app-secret/,
     ],
   ])('%s', async (_, given, reason) => {
     await expect(authorize(given)).rejects.toThrow(reason);
@@ -137,7 +137,7 @@ describe('nothing is stored, and it is said why', () => {
     await office.controls().fault({ status: 200, body: { Identifier: '301' } }, { path: '/users/whoami$' });
     const returned = async () => `${callback}&x_a=200&x_b=local-key-200`;
     await expect(authorize({ returned })).rejects.toThrow(
-      'The platform says that this is the key of user 301, not of user 200. Nothing was stored.',
+      'The platform reports that this is the key of user 301, not of user 200. Nothing was stored.',
     );
     expect(await names()).not.toContain(secretOf(200));
   });
@@ -155,7 +155,7 @@ test('the error page is explained, and no address is asked for', async () => {
   expect(stored).toBeUndefined();
   expect(way).toMatchObject({
     isClosed: true,
-    explained: expect.stringMatching(/error page[\s\S]*signature does not fit/),
+    explained: expect.stringMatching(/error page[\s\S]*signature is wrong/),
   });
 });
 

@@ -43,7 +43,9 @@ export const act = async (
     confirm: async (plan) => {
       reading.end();
       print({ difference: plan.difference, plan }, () => editPlanLines(plan, terminal));
-      return agreed(plan.letters === 1 ? 'Send it so?' : `Send ${countOf(plan.letters, 'letter')} so?`);
+      return agreed(
+        plan.letters === 1 ? 'Send it like this?' : `Send ${countOf(plan.letters, 'letter')} like this?`,
+      );
     },
   }).finally(() => {
     reading.end();

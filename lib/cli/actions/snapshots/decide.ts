@@ -16,7 +16,7 @@ const actOf =
       if (!isJson) print(undefined, () => planLines(snapshot, terminal));
       return agreed(questionOf(snapshot, decision));
     };
-    const decided = await withProgress('Telling the import', () =>
+    const decided = await withProgress('Sending the decision', () =>
       decideSnapshot(target, id, { decision, reason, audit, signal, confirm }),
     );
     const { snapshot, outcome } = decided;

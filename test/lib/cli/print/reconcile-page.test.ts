@@ -48,7 +48,7 @@ test('it tells the claims, the counts, the groups, the last runs and what all th
     '1,000 writes of the last 25 hours: all were compared; 2 differ: 2 missing.',
     '0 of 290 sampled older writes differ: with 95 % confidence, less than 1.1 % of all',
     'Grades missing (grade)',
-    'Have it sent again.',
+    'Send it again.',
     'Clopper and Pearson',
     'aria-label="Missing"',
   ])

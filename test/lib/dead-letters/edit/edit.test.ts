@@ -129,7 +129,7 @@ describe('a message is sent only when its function would take it', () => {
     const office = await offices.open();
     const [id = ''] = await office.park([{}]);
     const broken = { ...office, target: { ...office.target, bucket: async () => undefined } };
-    await expect(edit(broken, id)).rejects.toThrow('Give --bucket');
+    await expect(edit(broken, id)).rejects.toThrow('Pass --bucket');
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 
@@ -149,12 +149,15 @@ test('a letter that is not ours cannot be edited', async () => {
   const office = await offices.open();
   const [id = ''] = await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
   await office.list();
-  await expect(edit(office, id)).rejects.toThrow(/exported or discarded only/);
+  await expect(edit(office, id)).rejects.toThrow(/only be exported or discarded/);
 });
 
 test.each([
-  ['uncertain', /discard it if it was done; --include-uncertain sends it/],
-  ['outdated', /discard it if something newer is there; --include-uncertain sends it/],
+  ['uncertain', /If it was done, discard it\. If it was not, pass --include-uncertain to send it/],
+  [
+    'outdated',
+    /If something newer is there, discard the letter\. If not, pass --include-uncertain to send it/,
+  ],
 ] as const)('a letter that is %s is edited only where that is asked for', async (kind, says) => {
   const office = await offices.open();
   const [id = ''] = await office.park([{ failure: { kind } }]);
@@ -195,7 +198,7 @@ describe('many letters at once', () => {
   test('can only be opened one by one', async () => {
     const office = await offices.open();
     await office.park([{}, {}]);
-    await expect(edit(office, '', { filter: {}, isOpened: true })).rejects.toThrow(/give --set or --unset/);
+    await expect(edit(office, '', { filter: {}, isOpened: true })).rejects.toThrow(/Pass --set or --unset/);
   });
 
   test('that somebody else changed meanwhile are left alone', async () => {

@@ -26,7 +26,7 @@ test('the original of an edited letter is read back to the byte', async () => {
 test('nothing but an original is read, whatever address a message names', async () => {
   const office = await offices.open();
   const secret = JSON.stringify({ body: 'secret', attributes: {}, source: '' });
-  const missing = { missing: expect.stringContaining('does not lie among the originals') };
+  const missing = { missing: expect.stringContaining('is not among the originals') };
   for (const key of [
     ...['letters/grade-push/one.jsonl', 'audit/2026/01/31/one.jsonl', 'edited/one.jsonl'],
     ...['edited/2026-01-31/deep/one.jsonl', 'edited/2026-01-31/one.json', 'edited/2026-01-31/../one.jsonl'],
@@ -50,12 +50,12 @@ test('nothing but an original is read, whatever address a message names', async 
 test('why there is none is told', async () => {
   const office = await offices.open();
   const address = await put(office, 'edited/2026-01-31/broken.jsonl', 'no letter');
-  expect(await originalOf(office.target, address)).toEqual({ missing: 'what is kept there is no letter' });
+  expect(await originalOf(office.target, address)).toEqual({ missing: 'the file is not a letter' });
   expect(await originalOf(office.target, address.replace('broken', 'gone'))).toEqual({
     missing: 'NoSuchKey',
   });
   expect(await originalOf({ ...office.target, bucket: async () => undefined }, address)).toEqual({
-    missing: 'no --bucket is given',
+    missing: 'the bucket is not known: pass --bucket',
   });
 });
 

@@ -80,17 +80,17 @@ describe('a condition', () => {
 
   test.each([
     [{ kind: ['reject'] }, /must be one of invalid, rejected,/],
-    [{ status: ['4x'] }, /must be as in 403 or 5xx/],
-    [{ since: 'yesterday' }, /must be a time as in/],
-    [{ since: '3' }, /must be a time as in/],
-    [{ until: 'week 2' }, /must be a time as in/],
-    [{ error: '' }, /must hold some text/],
+    [{ status: ['4x'] }, /must be a status such as 403, or 5xx/],
+    [{ since: 'yesterday' }, /must be a time such as/],
+    [{ since: '3' }, /must be a time such as/],
+    [{ until: 'week 2' }, /must be a time such as/],
+    [{ error: '' }, /must not be empty/],
     [{ cause: '1a2b' }, /must be 8 hex digits/],
     [{ cause: 'User not found' }, /must be 8 hex digits/],
     [{ since: '3d', until: '5d' }, /must not be before since/],
     [{ user: '' }, /must be an id/],
     [{ orgUnit: 'Jane Doe' }, /must be an id, without spaces/],
-    [{ id: ['3f'] }, /at least its first 4 characters/],
+    [{ id: ['3f'] }, /at least 4 characters/],
     [{ colour: 'red' }, /Unrecognized key/],
   ])('%j is refused, and says why', (given, reason) => {
     const parsed = filterSchema.safeParse(given);

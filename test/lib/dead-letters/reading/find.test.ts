@@ -19,8 +19,8 @@ test('what is not there, or not one alone, is refused with what to do', async ()
   const office = await offices.open();
   await office.park([1, 2].map(() => ({ body: eventBody('grade-push', {}, { id: 'event-twice' }) })));
   await expect(shown(office, 'nothing-like-it')).rejects.toThrow(
-    'There is no letter nothing-like-it: `letters list` shows those that there are, and `trace',
+    'There is no letter nothing-like-it. `letters list` shows the letters, and `trace',
   );
-  await expect(shown(office, 'event-twice')).rejects.toThrow(/give more of it/);
+  await expect(shown(office, 'event-twice')).rejects.toThrow(/Give more characters/);
   expect(await office.take(office.deadLetters.url)).toHaveLength(2);
 });

@@ -76,7 +76,7 @@ describe('what a letter is', () => {
     const letter = await read(moved);
     expect(letter).toMatchObject({
       ...{ kind: 'redriven', function: 'grade-push', source: arn, failure: null, missing: undefined },
-      error: expect.stringContaining('moved by SQS itself'),
+      error: expect.stringContaining('SQS moved it itself'),
       remedy: expect.stringContaining('log'),
     });
     expect(JSON.parse(letterLine(letter)).attributes).toEqual({ trace: { type: 'String', text: 't' } });
@@ -181,7 +181,7 @@ describe('letters with the same cause have the same error', () => {
     expect(
       withoutIds('Look for a submission of user 7 in folder 8 since 2026-01-31T09:30:00.000Z, at most 4,000'),
     ).toBe('Look for a submission of user <id> in folder <id> since <time>, at most 4,000');
-    const time = 'time: must be a time as in 2026-01-31T09:30:00Z';
+    const time = 'time: must be a time such as 2026-01-31T09:30:00Z';
     expect(withoutIds(time)).toBe(time);
   });
 });

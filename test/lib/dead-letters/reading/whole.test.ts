@@ -162,7 +162,7 @@ describe('a letter whose message is not where it should be', () => {
     [
       'as no bucket is given',
       ({ target }) => ({ ...target, bucket: async () => undefined }),
-      /no --bucket is given/,
+      /the bucket is not known: pass --bucket/,
     ],
     ['as nobody may read it', ({ target }) => target, /AccessDenied/],
   ];
@@ -204,7 +204,7 @@ describe('a letter whose message is not where it should be', () => {
         ...{ isOpened: false, waitSeconds: 0, signal: never, confirm: async () => true },
         change: async () => eventBody(),
       }),
-    ).rejects.toThrow(/There is nothing to edit, as its message cannot be fetched/);
+    ).rejects.toThrow(/There is nothing to edit: its message cannot be fetched/);
     const lines: string[] = [];
     const write = async (line: string) => void lines.push(line);
     await exportLetters(target, { filter: {}, reason: 'r', audit: office.audit, signal: never, write });
@@ -260,7 +260,7 @@ describe('a letter whose message is not where it should be', () => {
       { MessageBody: message?.Body ?? '', MessageAttributes: { ...message?.MessageAttributes, whole } },
     ]);
     expect(await lettersOf(office.target)).toMatchObject([
-      { kind: 'unreadable', error: expect.stringContaining('not lie among the letters of') },
+      { kind: 'unreadable', error: expect.stringContaining('not among the letters in the bucket') },
     ]);
   });
 });

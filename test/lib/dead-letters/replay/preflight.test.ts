@@ -102,7 +102,7 @@ describe('a letter cannot succeed yet', () => {
       },
       { method: 'GET', path: 'values/301$', times: 1 },
     );
-    expect((await plan()).notYet).toEqual([['the platform still refuses, as a probe tells', 1]]);
+    expect((await plan()).notYet).toEqual([['a probe shows that the platform still refuses them', 1]]);
     expect((await plan()).send).toEqual([['grade-push', 'missing-permission', 1]]);
     expect((await office.controls().requests()).every(({ method }) => method === 'GET')).toBe(true);
   });

@@ -313,7 +313,7 @@ describe('the canary', () => {
     // Nobody handles the queue, so that nothing comes of what is sent.
     const first = await replay(office, { canary: 2, waitSeconds: 0.1 });
     expect(first).toMatchObject({ ended: 'stopped', counts: { sent: 2, unknown: 2, notTried: 4 } });
-    expect(first.stoppedBecause).toMatch(/of 2 of the canary nothing is known yet/);
+    expect(first.stoppedBecause).toMatch(/2 of the canary have no outcome yet/);
     const second = await replay(
       office,
       { canary: 2, waitSeconds: 0.1 },
@@ -525,7 +525,7 @@ describe('nothing is lost', () => {
     const { ended, stoppedBecause } = await replay(office, { rate: 100 });
     await office.clearFaults();
     expect(ended).toBe('stopped');
-    expect(stoppedBecause).toMatch(/^SQS took none of \d+ messages in a row: AccessDenied/);
+    expect(stoppedBecause).toMatch(/^SQS refused \d+ messages in a row: AccessDenied/);
     expect(await lettersLeft(office)).toHaveLength(50);
   });
 });

@@ -69,7 +69,10 @@ beforeEach(() => {
 describe('show', () => {
   test('is refused where nothing was ever compared', async () => {
     const { status, err } = await type('show');
-    expect({ status, err }).toEqual({ status: 1, err: expect.stringContaining('never compared') });
+    expect({ status, err }).toEqual({
+      status: 1,
+      err: expect.stringContaining('was not compared with what was sent yet'),
+    });
     expect((await typed(`status --stack ${office.file}`)).out).not.toContain('was compared');
   });
 
@@ -82,7 +85,7 @@ describe('show', () => {
     expect({ status, err }).toEqual({ status: 1, err: '' });
     expect(out).toContain(`Run ${report.id}: complete`);
     expect(out.replace(/\n\s*/g, ' ')).toContain(
-      'Of 512,340 writes of the last 25 hours all were seen; 3 differ: 3 missing. Beside that: 1 changed',
+      '512,340 writes of the last 25 hours: all were compared; 3 differ: 3 missing. Also: 1 changed',
     );
     expect(out).toContain('3 faults are not accepted.');
     expect(out).toMatch(/^512,336\s+same\s+is there as it was sent$/m);
@@ -111,7 +114,9 @@ describe('show', () => {
       ...{ fields: ['grade'], writtenAt: expect.stringMatching(/^20.*Z$/) },
     });
     const { out: all } = await typed(`status --stack ${office.file}`);
-    expect(all.replace(/\n\s*/g, ' ')).toMatch(/was compared with what was sent .* ago \(whole\): 3 faults/);
+    expect(all.replace(/\n\s*/g, ' ')).toMatch(
+      /Last comparison with the platform: .* ago \(complete\), 3 unaccepted faults/,
+    );
   });
 
   test('ends with 0 where no fault is left, and with 1 where the run failed', async () => {
@@ -197,7 +202,7 @@ describe('run', () => {
     expect(status).toBe(0);
     const [[name, asked, execution]] = invoked as [[string, { id: string }, string]];
     expect([name, asked]).toEqual(['reconcile', { id: execution }]);
-    expect(out).toContain(`Run ${execution} has begun: sis-relay reconcile show ${execution}`);
+    expect(out).toContain(`Run ${execution} has started. To see it: sis-relay reconcile show ${execution}`);
   });
 
   test('tells that it failed, by its report or by its execution', async () => {
@@ -207,7 +212,7 @@ describe('run', () => {
     const { status, err } = await type('run');
     expect({ status, err: err.replace(/\s+/g, ' ') }).toEqual({
       status: 1,
-      err: expect.stringMatching(/has ended without a result, as it failed: its log says more/),
+      err: expect.stringMatching(/has ended without a result: it failed. Its log says more/),
     });
   });
 });
@@ -227,7 +232,7 @@ describe('accept', () => {
     const entries = await objectsUnder('audit/');
     const said = await type(`accept ${group} --reason "by hand"`, { answers: ['y'] });
     expect(said).toMatchObject({ status: 0, asked: ['Accept 2 differences? [y/N] '] });
-    expect(said.out).toContain(`To be accepted, by run ${report.id}:`);
+    expect(said.out).toContain(`To be accepted, as run ${report.id} reports:`);
     expect(await audited('reconcile accept', entries)).toMatchObject([
       { audit: 'begin', reason: 'by hand', counts: { findings: 2 } },
       { audit: 'end', counts: { accepted: 2 } },
@@ -333,9 +338,9 @@ describe('resend', () => {
   });
 
   test.each([
-    ['changed', /somebody changed it on the platform since/],
+    ['changed', /somebody has changed it on the platform since/],
     ['extra', /sis-relay has not written it/],
-    ['unreadable', /could not be read, so nobody knows/],
+    ['unreadable', /could not be read, so it is not known whether/],
   ] as const)('is refused of what is %s', async (its, sentence) => {
     const finding = enrollmentOf({ class: its });
     await write(reportOf(), [finding, findingOf()]);
@@ -366,7 +371,7 @@ describe('report', () => {
     expect(page).toContain(`Run ${report.id}: complete`);
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await type(`report --html ${file}`)).toMatchObject({
-      ...{ status: 1, err: expect.stringMatching(/is\s+there already/) },
+      ...{ status: 1, err: expect.stringMatching(/already\s+exists/) },
     });
     expect(readFileSync(file, 'utf8')).toBe(page);
     const { out } = await type('report --html -');

@@ -120,12 +120,12 @@ describe('a decision', () => {
   });
 
   test.each<[SnapshotRecord['state'], string | undefined, RegExp]>([
-    ['comparing', undefined, /There is nothing to approve of snapshot .*: it is still being compared\.$/],
+    ['comparing', undefined, /Snapshot .* cannot be approved: it is still being compared\.$/],
     ['accepted', undefined, /: its changes were few enough, and were sent\.$/],
-    ['rejected', undefined, /: nobody approved it in time\.$/],
+    ['rejected', undefined, /: it was not approved in time\.$/],
     ['failed', 'no roles', /: its import failed \(no roles\)\.$/],
     ['superseded', undefined, /: a newer snapshot took its place\.$/],
-    ['waiting-for-approval', undefined, /begins to wait just now/],
+    ['waiting-for-approval', undefined, /is not ready for a decision yet/],
   ])('is refused of one that is %s', async (state, why, sentence) => {
     const { id } = await write(recordOf({ state, ...(why !== undefined && { why }) }));
     await expect(decide(id)).rejects.toThrow(sentence);
