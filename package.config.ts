@@ -103,7 +103,9 @@ const maxContainers = (stanzas: Stanza[]): number =>
  */
 export const checkStage = (stage: string): void => {
   if (!/^[a-z0-9]{1,19}$/.test(stage))
-    throw new Error(`The stage ${stage} must be of at most 19 lower-case letters and digits`);
+    throw new Error(
+      `The name of the stage, ${stage}, must have at most 19 characters, all lower-case letters or digits`,
+    );
 };
 
 /**
@@ -120,10 +122,10 @@ export const checkParts = (
     const list = queues.length > 0 ? 'custom.integrations' : 'custom.scheduled';
     return [
       ...(absent.length > 0
-        ? [`${name} uses ${absent.join(' and ')}, which nothing creates: add ${name} to ${list}`]
+        ? [`${name} uses ${absent.join(' and ')}, which nothing creates. Add ${name} to ${list}`]
         : []),
       ...(queues.length > 0 && Mappings.Changes[name] === undefined
-        ? [`${name} may write no item of the ledger: add ${name} to resources.Mappings.Changes`]
+        ? [`${name} may not write to the ledger. Add ${name} to resources.Mappings.Changes`]
         : []),
     ];
   });
@@ -144,7 +146,7 @@ export const checkProducers = (producers: Record<string, string> = {}): void => 
   );
   if (wrong.length > 0)
     throw new Error(
-      `producerTopics, producerRules and producerAccounts must be ARNs and account numbers, separated by commas alone: ${wrong.join('; ')}`,
+      `producerTopics, producerRules and producerAccounts must be ARNs and account numbers, separated by commas without spaces. Correct: ${wrong.join('; ')}`,
     );
 };
 
@@ -201,18 +203,22 @@ export const checkAddresses = (
   const problems = [
     ...mails
       .filter((mail) => !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(mail))
-      .map((mail) => `alarmEmail: ${mail} is no mail address`),
+      .map((mail) => `alarmEmail: ${mail} is not a mail address`),
     ...(examples
       ? []
       : [
-          ...mails.filter(isExample).map((mail) => `alarmEmail: ${mail} is an example, which nobody reads`),
+          ...mails
+            .filter(isExample)
+            .map((mail) => `alarmEmail: ${mail} is an example address, which nobody reads`),
           ...platforms
             .filter((url) => isExample(new URL(url).hostname))
-            .map((url) => `platformUrl: ${url} is an example`),
+            .map((url) => `platformUrl: ${url} is an example address`),
         ]),
   ];
   if (problems.length > 0)
-    throw new Error(`Set at the head of serverless.yml, or by --param: ${problems.join('; ')}`);
+    throw new Error(
+      `Correct these settings at the head of serverless.yml, or pass them with --param: ${problems.join('; ')}`,
+    );
 };
 
 /**
@@ -247,7 +253,7 @@ const bundled = async (
 ): Promise<void> => {
   // osls' own, because it writes the same bytes for the same files: in order of their names, and all of one time.
   const zipper = pluginManager.plugins.find((plugin): plugin is Zipper => 'zipFiles' in plugin);
-  if (!zipper) throw new Error('This osls has no zipFiles');
+  if (!zipper) throw new Error('This version of osls has no zipFiles. Install the version in package.json');
   const folder = join(serviceDir, '.serverless');
   await Promise.all(
     names.map(async (name) => {

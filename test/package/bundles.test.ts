@@ -42,7 +42,7 @@ describe('the code of the functions', () => {
   });
 
   test('holds nothing that could pause a function', () => {
-    expect(all).not.toContain('The local stack has an older version');
+    expect(all).not.toContain('The local stack is of an older version');
   });
 
   test('looks up no stack, as its environment tells it everything', () => {

@@ -107,7 +107,9 @@ test('its loops are written out as CloudFormation itself would do it', async () 
 });
 
 test.each(['prod-2', 'Prod', 'p'.repeat(20)])('a stage %s is not packaged', (stage) => {
-  expect(() => checkStage(stage)).toThrow('must be of at most 19 lower-case letters and digits');
+  expect(() => checkStage(stage)).toThrow(
+    'must have at most 19 characters, all lower-case letters or digits',
+  );
 });
 
 test.each([
@@ -121,7 +123,7 @@ test.each([
     'operations@example.edu',
     'alarmEmail: operations@example.edu is an example',
   ],
-  ['https://platform.university.edu', 'operations', 'alarmEmail: operations is no mail address'],
+  ['https://platform.university.edu', 'operations', 'alarmEmail: operations is not a mail address'],
 ])('a stage of %s whose alarms go to %s is not deployed', (platform, mail, problem) => {
   expect(() => checkAddresses([platform], [mail], { examples: false })).toThrow(problem);
   expect(() => checkAddresses([platform], ['operations@university.edu'], { examples: true })).not.toThrow();
@@ -145,17 +147,17 @@ test.each([
       delete Resources.gradepushRole;
       delete Resources.gradepushQueue;
     },
-    'grade-push uses gradepushRole and gradepushQueue, which nothing creates: add grade-push to custom.integrations',
+    'grade-push uses gradepushRole and gradepushQueue, which nothing creates. Add grade-push to custom.integrations',
   ],
   [
     'whose schedule is not listed',
     ({ Resources }: typeof whole) => delete Resources.tokenrefreshRole,
-    'token-refresh uses tokenrefreshRole, which nothing creates: add token-refresh to custom.scheduled',
+    'token-refresh uses tokenrefreshRole, which nothing creates. Add token-refresh to custom.scheduled',
   ],
   [
     'without a right to the ledger',
     ({ Mappings }: typeof whole) => delete Mappings.Changes['grade-push'],
-    'grade-push may write no item of the ledger: add grade-push to resources.Mappings.Changes',
+    'grade-push may not write to the ledger. Add grade-push to resources.Mappings.Changes',
   ],
 ])('a function %s is not packaged', (_, mistake, problem) => {
   expect(() => checkParts(whole.functions, whole)).not.toThrow();
@@ -168,7 +170,7 @@ test('a function without a queue is not packaged', { tags: ['long'] }, async () 
   const project = await copyProject(temporaryFolder());
   const file = join(project, 'serverless.yml');
   await writeFile(file, (await readFile(file, 'utf8')).replace('    - org-unit-move\n', ''));
-  await expect(serverless(project, ['package'])).rejects.toThrow('add org-unit-move to custom.integrations');
+  await expect(serverless(project, ['package'])).rejects.toThrow('Add org-unit-move to custom.integrations');
 });
 
 test('settings that no function would take are not packaged', { tags: ['long'] }, async () => {
@@ -177,7 +179,7 @@ test('settings that no function would take are not packaged', { tags: ['long'] }
     'package',
     '--param=platformUrl=https://platform.university.edu/site',
   ]);
-  await expect(packaging).rejects.toThrow('PLATFORM_URL: must have only scheme, host and port');
+  await expect(packaging).rejects.toThrow('PLATFORM_URL: must have only a scheme, host and port');
 });
 
 describe('a mistake is noticed:', () => {
