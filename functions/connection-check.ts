@@ -18,7 +18,7 @@ export const handler = async (_event?: unknown, context?: Context): Promise<Conn
   const level = report.problems.length > 0 ? 'ERROR' : 'INFO';
   const facts = { level, timestamp: new Date().toISOString(), function: 'connection-check' };
   const invocationId = context?.awsRequestId;
-  const message = level === 'INFO' ? 'the connection is well' : 'the connection has problems';
+  const message = level === 'INFO' ? 'the connection works' : 'the connection has problems';
   const metrics = metricLinesOf(report, target.metricNamespace);
   process.stdout.write(
     `${[JSON.stringify({ ...facts, invocationId, message, ...report }), ...metrics].join('\n')}\n`,

@@ -36,7 +36,7 @@ const added = z
     ({ orgUnitId, topic: { fileUrl } }) => fileUrl === undefined || content.isFileUrl(fileUrl, orgUnitId),
     {
       path: ['topic', 'fileUrl'],
-      error: 'must be as in /content/enforced/<orgUnitId>-<code of the org unit>/<file>',
+      error: 'must be a path such as /content/enforced/<orgUnitId>-<code of the org unit>/<file>',
     },
   );
 const data = z.discriminatedUnion('action', [
@@ -51,7 +51,7 @@ const fileUrlOf = async (platform: Platform, orgUnitId: number, fileName: string
   const { Code: code } = await requireOrgUnit(platform, orgUnitId);
   if (code) return content.fileUrl({ orgUnitId, code }, fileName);
   throw new MessageFailure('rejected', `The platform shows no code for org unit ${orgUnitId}`, {
-    remedy: `The place of a new file contains the code. Set data.topic.fileUrl to /content/enforced/${orgUnitId}-<code>/<file>, then replay.`,
+    remedy: `The path of a new file contains this code. Set data.topic.fileUrl to /content/enforced/${orgUnitId}-<code>/<file>, then replay.`,
   });
 };
 

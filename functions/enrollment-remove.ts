@@ -17,7 +17,7 @@ const stillThere = (error: unknown): MessageFailure => {
   const { kind, message, remedy, ...refusal } = failureOf(error);
   return new MessageFailure('rejected', `${message}, but the classlist shows the user`, {
     remedy:
-      'Check whether the platform has the path and version of delete-enrollment that sis-relay uses. Correct them in PLATFORM_OPERATIONS, then replay.',
+      'Check whether the platform has the path and the version of delete-enrollment that sis-relay uses. If not, correct them in PLATFORM_OPERATIONS. Then replay.',
     refusal,
   });
 };

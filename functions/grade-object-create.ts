@@ -64,8 +64,8 @@ export const integration: Integration<Data> = {
     const { ids, linkedId, item, isTaken } = await findGradeObject(data, context.platform);
     if (isTaken)
       throw refused(
-        `Org unit ${data.orgUnitId} already has a grade object with this name, but with another type, other points or another folder`,
-        'Rename one of the two, or correct the message, then replay.',
+        `Org unit ${data.orgUnitId} already has a grade object with this name, but it has another type, other points or another folder`,
+        'Rename the grade object on the platform, or correct the message. Then replay.',
       );
     if (linkedId && linkedId !== item?.Id) throw isTakenBy(linkedId, data);
     const { Id } = item ?? (await grades.createGradeObject(context.platform, data.orgUnitId, data.created));

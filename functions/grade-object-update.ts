@@ -28,8 +28,8 @@ export const integration: Integration<Data> = {
     const shown = await grades.requireGradeObject(platform, given);
     if (shown.GradeType !== gradeType)
       throw refused(
-        `Grade object ${gradeObjectId} has another type than data.type, and the platform does not change types`,
-        'Correct data.type or data.gradeObjectId, then replay. If you need another type, create another grade object.',
+        `Grade object ${gradeObjectId} does not have the type data.type, and the platform cannot change types`,
+        'Correct data.type or data.gradeObjectId, then replay. If you need another type, create a new grade object.',
       );
     const changes = Object.fromEntries(
       Object.entries(given.changes).filter(([setting]) => fields.includes(fieldOf(given, setting))),

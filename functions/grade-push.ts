@@ -58,10 +58,10 @@ const checkMaximum = async (
     'rejected',
     typeof now === 'number'
       ? `The points are out of ${outOf}, but the maximum of the grade object is ${now}`
-      : `The points are out of ${outOf}, but the platform shows no maximum of the grade object`,
+      : `The points are out of ${outOf}, but the platform shows no maximum for the grade object`,
     {
       remedy:
-        'Make the two maximums equal: correct the grade object on the platform, or the points and data.grade.outOf in the message. Then replay.',
+        'The two maximums must be equal. Correct the grade object on the platform, or the points and data.grade.outOf in the message. Then replay.',
     },
   );
 };
@@ -93,12 +93,12 @@ export const integration: Integration<Data> = {
     if (privateComments === undefined)
       throw notShown(
         'the private comment',
-        'A new grade would delete it. Set data.privateComments ("" for none) and replay, and have the producer send it with each grade.',
+        'A new grade would delete this comment. Set data.privateComments ("" for none), then replay. Have the producer send it with each grade.',
       );
     if (grade === undefined)
       throw notShown(
         'the newer value',
-        'A newer grade came before the comments of this message, and they cannot be added without that grade. Add them by hand and discard this letter, or replay it when the platform shows the grade.',
+        'A newer grade was sent before the comments of this message, and comments cannot be added without that grade. Add them by hand and discard this letter, or replay it when the platform shows the grade.',
       );
     const value = { grade, comments, privateComments };
     await unlessSeen(grades.setGradeValue(context.platform, given, value), async () => {

@@ -30,7 +30,7 @@ const data = z.strictObject({
    */
   send: z
     .record(flag, z.boolean(), {
-      error: ({ code }) => (code === 'invalid_key' ? 'must be a name as in userId' : undefined),
+      error: ({ code }) => (code === 'invalid_key' ? 'must be a name such as userId' : undefined),
     })
     .superRefine((flags, context) => {
       for (const name of sendNames)

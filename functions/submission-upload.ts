@@ -33,8 +33,8 @@ export const integration: Integration<Data> = {
     if (Identifier !== String(userId))
       throw new MessageFailure(
         'missing-credential',
-        `The secret for user ${userId} holds the credential of ${/^\d{1,16}$/.test(Identifier) ? `user ${Identifier}` : 'somebody else'}: nothing was sent`,
-        { remedy: `Put the credential of user ${userId} into that secret, then replay.` },
+        `The secret for user ${userId} holds the credential of ${/^\d{1,16}$/.test(Identifier) ? `user ${Identifier}` : 'another user'}. Nothing was sent`,
+        { remedy: `Put the credential of user ${userId} into this secret, then replay.` },
       );
     const openFiles = () => opened(submission, context);
     await submissions.uploadMySubmission(context.platform, submission, { comment, openFiles });

@@ -24,7 +24,7 @@ const attributes = z
 const field = z.strictObject({
   name: text,
   description: pages,
-  dataTypeId: z.guid('must be a GUID as in 6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01').register(privacy, id),
+  dataTypeId: z.guid('must be a GUID such as 6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01').register(privacy, id),
 });
 const data = z
   .strictObject({ userId: may(platformId), attributes: may(attributes), field: may(field) })

@@ -92,7 +92,7 @@ export const pointerBody = (body: string, whole: string): string =>
   JSON.stringify({
     whole,
     ...(whole === nowhere && {
-      why: 'SQS does not accept the message as a letter, and LETTERS_BUCKET, where it would be stored, is not set',
+      why: 'SQS does not accept the message as a letter, and it cannot be stored because LETTERS_BUCKET is not set',
     }),
     bytes: Buffer.byteLength(body),
     id: eventIdIn(body),

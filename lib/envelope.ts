@@ -59,7 +59,7 @@ const wrappedIn = (object: Fields): Wrapped | undefined => {
     if (object.Type === 'SubscriptionConfirmation')
       return {
         problem:
-          'is a request of SNS to confirm a subscription: the topic’s owner confirms it by its SubscribeURL',
+          'is a request of SNS to confirm a subscription: the owner of the topic must confirm it with its SubscribeURL',
       };
     const read = readMessageJson(object.Message);
     return 'json' in read
@@ -114,7 +114,7 @@ const noticeOf = (entries: Entry[]): Unwrapped => {
     objects.set(JSON.stringify(named), named);
     if (objects.size > maxObjects)
       return {
-        problem: `is a notice of S3 that names more than ${maxObjects} files in Records: send several notices`,
+        problem: `is a notice of S3 that names more than ${maxObjects} files in Records. Send several notices`,
       };
   }
   return { objects: [...objects.values()] };

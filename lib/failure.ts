@@ -129,13 +129,13 @@ const messageOf = (error: PlatformError, refused: RefusedCall): string => {
     const whole = [sentAs ?? status, refused.contentType, name].filter(Boolean).join(' ');
     return isForeign(refused)
       ? `Something in front of the platform’s API answered ${error.call}: ${whole}`
-      : `The answer to ${error.call} has no form that the API uses: ${whole}`;
+      : `The answer to ${error.call} is in no form that the API uses: ${whole}`;
   }
   if (error.unexpected) return `The platform answered ${error.call} with ${status}, and ${error.message}`;
   const told = `${status}${name === undefined ? '' : ` ${name}`}${wantedBy(refused)}`;
   return sentAs === undefined
     ? `The platform answered ${error.call} with ${told}`
-    : `The platform answered ${error.call} with ${sentAs}, which says ${told}`;
+    : `The platform answered ${error.call} with ${sentAs}, and its content says ${told}`;
 };
 
 /** The word after “required” may be any; the name of a scope has three parts, and that of a permission its own label. */
@@ -219,29 +219,30 @@ const isWrongPath = (refused: RefusedCall): boolean => {
 const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {
   const path = call.slice(call.indexOf('/'));
   const slash = path.endsWith('/') ? 'no slash at its end' : 'a slash at its end';
-  return `Check the path ${path} on the platform: there it may have another name, ${slash}, or another version. Correct it in PLATFORM_OPERATIONS under “${name}”, then replay.`;
+  return `Check the path ${path} on the platform: it may have another name, ${slash}, or another version there. Correct it in PLATFORM_OPERATIONS under “${name}”, then replay.`;
 };
 
 const remedies: Record<FailureKind, string> = {
-  invalid: 'Correct the message at its producer and send it again, or edit and replay this letter.',
+  invalid:
+    'Have the producer correct the message and send it again, then discard this letter. Or edit and replay this letter.',
   rejected: 'Correct what the platform names, in the message or on the platform, then replay.',
   'unexpected-answer':
     'Check on the platform whether it was done. If it was, discard this letter. If not, have this answer added to sis-relay, or use a version of the call whose answer sis-relay knows, then replay.',
   intercepted:
-    'Check what is between sis-relay and the platform (a proxy, a firewall, a login), and PLATFORM_URL and PLATFORM_API_ROOT in the configuration, then replay.',
+    'Check what is between sis-relay and the platform (a proxy, a firewall, a login), and check the settings PLATFORM_URL and PLATFORM_API_ROOT. Then replay.',
   'missing-scope': 'Grant the named scope to the client registered for sis-relay, then replay.',
   'missing-permission':
     "Give the signing user's role the permission for this call on the platform, then replay.",
   'missing-credential': 'Create the named secret with the credential of that user, then replay.',
-  uncertain: 'Check on the platform whether it was done. Replay only if it was not, otherwise discard.',
+  uncertain: 'Check on the platform whether it was done. If it was, discard this letter. If not, replay it.',
   outdated:
-    'Check what the platform holds. Replay this letter only if it is older or missing there, otherwise discard it.',
+    'Check what the platform holds. If it is older or missing there, replay this letter. If not, discard it.',
   crashed: 'Find the cause in the function’s log (memory, time, the file named), fix it, then replay.',
   defect: 'This is a bug in sis-relay. Report it with the log of this message, deploy the fix, then replay.',
   'ambiguous-id':
     'Make the name unique on the platform or in the university’s files, or have the producer send the platform’s id, then replay.',
   'unknown-id':
-    'Do nothing at first: the id is looked up again after the next fill of the crosswalk. If it is still unknown then, correct it in the message, or create on the platform what it names.',
+    'Do nothing at first: the id is looked up again after the next fill of the crosswalk. If it is still unknown then, correct it in the message, or create it on the platform.',
   credentials:
     'Rotate or restore the credential in Secrets Manager. For an OAuth client, read what token-refresh reports, and invoke it with {"force":true}. Waiting messages then continue by themselves.',
   'aws-refused':
@@ -249,7 +250,7 @@ const remedies: Record<FailureKind, string> = {
   throttled:
     'Do nothing: the platform asked to wait, and the message continues by itself. If this happens often, lower the concurrency.',
   unavailable:
-    'Do nothing, unless it lasts: the message continues by itself when the platform or AWS answers again.',
+    'Do nothing at first: the message continues by itself when the platform or AWS answers again. If this lasts, ask the people who run them.',
 };
 
 const defined = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>

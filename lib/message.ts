@@ -76,26 +76,26 @@ const eventId = wellFormed.min(1).max(256);
 /** What every message must carry around its data; the descriptions are for the contract that producers are given. */
 const envelope = z.looseObject({
   specversion: z.literal('1.0'),
-  id: eventId.describe('With source: which message this is.'),
+  id: eventId.describe('Identifies the message, together with source.'),
   source: wellFormed.min(1).max(2048).describe('Who sends it.'),
   type: z.string(),
   time: z.iso
-    .datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' })
+    .datetime({ offset: true, error: 'must be a time such as 2026-01-31T09:30:00Z' })
     .max(64, 'must be at most 64 characters')
-    .describe('When it happened: of two messages about the same thing, the later one holds.'),
+    .describe('When it happened. Of two messages about the same resource, the later one counts.'),
   // CloudEvents lets a producer write an attribute that it leaves out as null.
   sequence: z
     .string()
     .max(256)
     .nullish()
-    .describe('Orders messages of the same time: numbers by their value, else as text.'),
+    .describe('Orders messages with the same time: numbers by their value, all else as text.'),
   // Without a flag for the case of letters, which the contract's schemas cannot carry.
   datacontenttype: z
     .string()
     .max(255)
     .regex(/^[\w.-]+\/([\w.+-]+\+)?[jJ][sS][oO][nN][ \t]*(;|$)/, 'must be application/json')
     .nullish()
-    .describe('Of JSON, if it is given.'),
+    .describe('The content type of JSON, if given.'),
 });
 
 /** The type of an integration's messages. */
@@ -137,8 +137,8 @@ export class FileNotice extends MessageFailure {
   readonly objects: readonly NamedObject[];
 
   constructor(objects: readonly NamedObject[]) {
-    super('rejected', 'The message is a notice of S3, and no event', {
-      remedy: 'Only a function takes it, from its queue: replay it.',
+    super('rejected', 'The message is a notice of S3, not an event', {
+      remedy: 'Only a function can handle it, from its queue. Replay this letter.',
     });
     this.objects = objects;
   }

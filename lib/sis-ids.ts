@@ -48,7 +48,7 @@ export const sisIdsIn = (data: unknown): Given => {
     if (first === undefined || (first === platformField && second === undefined)) continue;
     const value = fields[first];
     const problem =
-      second === undefined ? problemOf(value) : `is given together with ${second}: give only one of them`;
+      second === undefined ? problemOf(value) : `is given together with ${second}. Give only one of them`;
     if (problem !== undefined) problems.push([first, problem]);
     else sisIds.push({ field: first, platformField, value: value as string });
   }
@@ -56,7 +56,7 @@ export const sisIdsIn = (data: unknown): Given => {
     const named = sisIds.find(({ field }) => field === 'gradeObjectName');
     const formerly = fields[formerNamesField];
     const problem =
-      named === undefined ? 'is given without gradeObjectName: leave it out' : formerProblemOf(formerly);
+      named === undefined ? 'is given without gradeObjectName. Leave it out' : formerProblemOf(formerly);
     if (problem !== undefined) problems.push([formerNamesField, problem]);
     else if (named) named.formerly = formerly as string[];
   }
@@ -98,15 +98,14 @@ const textFor = (platformField: string): JsonSchema => ({
   type: 'string',
   minLength: 1,
   maxLength,
-  description: `In place of ${platformField}: the name that the SIS and the platform share.`,
+  description: `Instead of ${platformField}: the name that the SIS and the platform share.`,
 });
 
 const formerNames = {
   type: 'array',
   maxItems: maxFormerNames,
   items: { type: 'string', minLength: 1, maxLength },
-  description:
-    'Beside gradeObjectName: names that it had before a change which may not have been made on the platform.',
+  description: 'With gradeObjectName: its former names, in case the platform still has one of them.',
 };
 
 type JsonSchema = { [name: string]: unknown };

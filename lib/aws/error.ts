@@ -77,7 +77,7 @@ export class ClockDiffersError extends Error {
 
   constructor(ms: number) {
     super(
-      `The clock of this function differs from that of AWS by ${Math.round(ms / 1000)} s: nothing is claimed by it`,
+      `The clock of this function differs from AWS’ clock by ${Math.round(ms / 1000)} s, so the function claims no messages`,
     );
   }
 }
@@ -140,7 +140,7 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
   if (/NotFound|NonExistent|DoesNotExist|NoSuch/i.test(name))
     return {
       who: 'the person who deploys sis-relay must create it, or correct its name',
-      remedy: `${resource} does not exist in this account and region: deploy sis-relay again, or correct the name in the function’s settings.`,
+      remedy: `${resource} does not exist in this account and region. Deploy sis-relay again, or correct the name in the function’s settings.`,
     };
   if (
     /AccessDenied|Unauthori[sz]ed|NotAuthori[sz]ed|Forbidden|UnrecognizedClient|InvalidClientTokenId|Signature/i.test(

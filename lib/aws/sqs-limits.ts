@@ -25,14 +25,15 @@ export const withoutRefused = (text: string): string => text.replace(refused, '\
 /** Why SQS would not take a message, or a queue that takes no more than so many bytes; undefined: it would. */
 export const sqsProblem = (message: Outgoing, most = maxBytes): string | undefined => {
   const { body, attributes } = message;
-  if (bytesOf(message) > maxBytes) return 'is larger than the 1 MiB that SQS takes';
+  if (bytesOf(message) > maxBytes) return 'is larger than 1 MiB, the most that SQS accepts';
   if (bytesOf(message) > most)
-    return `is larger than the ${most.toLocaleString('en-US')} bytes that its queue takes`;
+    return `is larger than ${most.toLocaleString('en-US')} bytes, the most that its queue accepts`;
   if (Object.keys(attributes).length > maxAttributes)
-    return `has more than the ${maxAttributes} attributes that SQS takes`;
+    return `has more than ${maxAttributes} attributes, the most that SQS accepts`;
   for (const text of [body, ...Object.values(attributes).map(({ StringValue = '' }) => StringValue)]) {
     const [character] = text.match(refused) ?? [];
-    if (character !== undefined) return `holds ${signNameOf(character)}, a character that SQS does not take`;
+    if (character !== undefined)
+      return `holds ${signNameOf(character)}, a character that SQS does not accept`;
   }
   return undefined;
 };

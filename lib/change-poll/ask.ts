@@ -38,7 +38,7 @@ export const ask = async (
     });
     if (statusCode >= 300 && statusCode < 400)
       throw failure(
-        `${name} answered with a redirect (${statusCode}), and sis-relay follows none`,
+        `${name} answered with a redirect (${statusCode}), which sis-relay does not follow`,
         addressRemedy,
       );
     const encoding = told['content-encoding'] ?? 'identity';
@@ -63,7 +63,7 @@ const textOf = async (body: AsyncIterable<Uint8Array>, maxBytes: number, name: s
     if (bytes > maxBytes)
       throw failure(
         `${name} answered with more than ${maxBytes} bytes`,
-        'Lower CHANGES_LIMIT, so that a page is smaller, or raise CHANGES_MAXIMUM_BYTES.',
+        'Lower CHANGES_LIMIT to make pages smaller, or raise CHANGES_MAXIMUM_BYTES.',
       );
     parts.push(part);
   }
@@ -79,5 +79,5 @@ const addressRemedy = 'Set CHANGES_URL to the address that the redirect leads to
 /** Of whoever answers: told with each run, until it is put right. */
 export const failure = (
   message: string,
-  remedy = 'Ask the people who run the source of changes.',
+  remedy = 'Report this to the people who run the source of changes.',
 ): MessageFailure => new MessageFailure('unexpected-answer', message, { remedy });

@@ -25,18 +25,19 @@ export const noticesIn = (
   if ('problem' in read) throw failure(`The page of changes ${read.problem}`);
   if (!Array.isArray(read.json)) throw failure('The page of changes is not a list of notices');
   if (read.json.length > limit * 10)
-    throw failure(`The page of changes has ${read.json.length} notices, and ${limit} were asked for`);
+    throw failure(`The page of changes has ${read.json.length} notices, but at most ${limit} were requested`);
   const seen = new Set(after === undefined ? [] : [after]);
   let last = after;
   return read.json.map((each: unknown, at) => {
     const parsed = noticeSchema.safeParse(each);
     if (!parsed.success)
-      throw failure(`Notice ${at + 1} of the page has no usable id: it must be text or a safe whole number`);
+      throw failure(`Notice ${at + 1} of the page has no valid id: it must be text or a safe whole number`);
     const { id } = parsed.data;
-    if (seen.has(id)) throw failure(`The page repeats an id: notice ${at + 1} has the id of an earlier one`);
+    if (seen.has(id))
+      throw failure(`The page repeats an id: notice ${at + 1} has the id of an earlier notice`);
     if (last !== undefined && isBefore(id, last))
       throw failure(
-        `The ids of the page are not in order: that of notice ${at + 1} is lower than the one before`,
+        `The ids of the page are not in order: the id of notice ${at + 1} is lower than the one before it`,
       );
     seen.add(id);
     last = id;

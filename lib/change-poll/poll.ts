@@ -59,7 +59,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
       await sendPage(notices, { ...parts, mapping, integrations, summary, signal });
       if (!(await place.move(last, end, signal))) {
         summary.outcome = 'overtaken';
-        observe.info('another run has read these changes meanwhile');
+        observe.info('another run has read these changes in the meantime');
         break;
       }
       last = end;
@@ -71,7 +71,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
   } catch (error) {
     const { kind, message, remedy } = failureOf(error);
     observe.error(
-      'no further changes can be read: the last id stays',
+      'no more changes can be read; the next run starts at the same id',
       { reason: `${message}. ${remedy}`, kind },
       error,
     );
@@ -98,9 +98,9 @@ const mappingOf = async (
   if ('mapping' in read) return read.mapping;
   throw new MessageFailure(
     'rejected',
-    `The mapping ${mappingFile}: ${read.problems.slice(0, 5).join('; ')}`,
+    `The mapping ${mappingFile} cannot be used: ${read.problems.slice(0, 5).join('; ')}`,
     {
-      remedy: `Put a mapping as ${mappingFile} into the stage’s bucket.`,
+      remedy: `Put a valid mapping into the stage’s bucket as ${mappingFile}.`,
     },
   );
 };
@@ -131,7 +131,7 @@ const sendPage = async (notices: Notice[], page: Page): Promise<void> => {
   for (const [name, messages] of queues) await page.send(name, messages, signal);
   for (const [notice, problem] of refused) {
     await page.keepRefused(notice.id, JSON.stringify({ problem, notice }), signal);
-    observe.warn('a change notice could not become a message: it is stored under change-poll/refused', {
+    observe.warn('a change notice could not become a message; it is stored under change-poll/refused', {
       eventId: notice.id,
       reason: `${resourceOf(notice)}: ${problem}`,
     });

@@ -49,7 +49,7 @@ export const createSource = (
         `The secret ${secretName} for the source of changes has missing or wrong fields`,
         {
           remedy:
-            'Put {"header": "Authorization", "value": "Bearer …"} into it, or {"tokenUrl": "https://…", "apiKey": "…"}.',
+            'Put {"header": "Authorization", "value": "Bearer …"} or {"tokenUrl": "https://…", "apiKey": "…"} into this secret.',
         },
       );
     const answer = await ask(
@@ -85,9 +85,13 @@ export const createSource = (
       }
       if (answer.status === 401 || answer.status === 403) {
         headers = undefined;
-        throw new MessageFailure('credentials', `The source of changes refuses our key (${answer.status})`, {
-          remedy: `Put a valid key into the secret ${secretName ?? 'that CHANGES_SECRET names'}.`,
-        });
+        throw new MessageFailure(
+          'credentials',
+          `The source of changes refuses the key of sis-relay (${answer.status})`,
+          {
+            remedy: `Put a valid key into the secret ${secretName ?? 'that CHANGES_SECRET names'}.`,
+          },
+        );
       }
       if (answer.status >= 500 || answer.status === 408 || answer.status === 429)
         throw silence('the source of changes', answer.status);

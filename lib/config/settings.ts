@@ -17,18 +17,18 @@ const fileHosts = z
 
 /** A path here would be dropped silently, and every message would be parked for its 404. */
 const platformUrl = z
-  .url({ protocol: /^https?$/, error: 'must be as in https://platform.example.edu' })
+  .url({ protocol: /^https?$/, error: 'must be an address such as https://platform.example.edu' })
   .transform((url) => new URL(url))
-  .refine(isPrivate, 'must be https: only a platform on this machine may be called without TLS')
+  .refine(isPrivate, 'must use https: only a platform on this machine can be called without TLS')
   .refine(
     ({ origin, href }) => href === `${origin}/`,
-    'must have only scheme, host and port: put a path into PLATFORM_API_ROOT',
+    'must have only a scheme, host and port. Put a path into PLATFORM_API_ROOT',
   )
   .transform(({ origin }) => origin);
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 const count = z.coerce.number().int().positive();
-const version = z.string().regex(/^\d+\.\d+$/, 'must be as in 1.49');
+const version = z.string().regex(/^\d+\.\d+$/, 'must be a version such as 1.49');
 const overrides = z
   .string()
   .transform((text, context) => {
@@ -53,7 +53,7 @@ const settingsSchema = z.object({
   PLATFORM_URL: platformUrl,
   PLATFORM_API_ROOT: z
     .string()
-    .regex(/^(\/[a-z0-9-]+)*$/, 'must be as in /svc/api')
+    .regex(/^(\/[a-z0-9-]+)*$/, 'must be a path such as /svc/api')
     .default('/svc/api'),
   PLATFORM_LP_VERSION: version.default('1.49'),
   PLATFORM_LE_VERSION: version.default('1.82'),
@@ -125,7 +125,7 @@ const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_
   EXPORT_BUCKET: z.string(),
   EXPORT_PREFIX: z
     .string()
-    .regex(/^([\w.-]+\/)*$/, 'must be empty, or as in course-exports/')
+    .regex(/^([\w.-]+\/)*$/, 'must be empty, or a folder such as course-exports/')
     .default('course-exports/'),
   EXPORT_CONCURRENCY: count.default(4),
   WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
@@ -134,11 +134,11 @@ const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_
 export type ExportSettings = z.infer<typeof exportSettingsSchema>;
 
 const changesUrl = z
-  .url({ protocol: /^https?$/, error: 'must be as in https://sis.example.edu/changes' })
+  .url({ protocol: /^https?$/, error: 'must be an address such as https://sis.example.edu/changes' })
   .refine((text) => {
     const { username, password, hash } = new URL(text);
     return username + password + hash === '';
-  }, 'must have no user, password or fragment: put a key into the secret');
+  }, 'must have no user, password or fragment. Put a key into the secret');
 
 /** What change-poll reads. Without CHANGES_URL it does nothing. */
 const pollSettingsSchema = settingsSchema
@@ -272,5 +272,5 @@ const checked = <Checked>(schema: z.ZodType<Checked>, environment: Environment):
       ? `${issue.path.join('.')} is missing`
       : `${issue.path.join('.')}: ${issue.message}`,
   );
-  throw new Error(`The function's environment is not usable: ${problems.join('; ')}`);
+  throw new Error(`The function's settings are not valid: ${problems.join('; ')}`);
 };

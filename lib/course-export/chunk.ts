@@ -178,8 +178,8 @@ export const givenUp = (task: Task, { request }: Run): ExportTotals => {
 const crashed = (message: string): Failure => ({
   ...{ kind: 'crashed', message },
   remedy:
-    'Look for the cause in the function’s log (memory, time), then export this org unit alone, with more of both.',
+    'Find the cause in the function’s log (memory or time). Then export only this org unit, with more of both.',
 });
 
-const outlasted = crashed('Three invocations ended before this did');
-const outlived = crashed('Three invocations died on this');
+const outlasted = crashed('Three invocations ended before this was done');
+const outlived = crashed('Three invocations died while they did this');

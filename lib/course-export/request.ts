@@ -21,7 +21,7 @@ const exportRequest = z
   .refine(
     ({ orgUnitIds, details }) =>
       orgUnitIds === undefined || Object.keys(details).every((id) => orgUnitIds.includes(Number(id))),
-    { path: ['details'], error: 'must be about org units that orgUnitIds names' },
+    { path: ['details'], error: 'must be only about org units that orgUnitIds names' },
   );
 
 export type ExportRequest = z.infer<typeof exportRequest>;
@@ -37,5 +37,5 @@ export const askedIn = (event: unknown): Asked => {
   const isNightly = schedule.safeParse(event).success;
   const asked = exportRequest.safeParse(isNightly ? {} : (event ?? {}));
   if (asked.success) return { request: asked.data, isNightly };
-  throw new Error(`The event is not usable: ${z.prettifyError(asked.error)}`);
+  throw new Error(`The event is not valid: ${z.prettifyError(asked.error)}`);
 };

@@ -75,7 +75,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       const failure = unreadable(name, actor, error);
       if (failure.kind !== 'unavailable' || known === undefined) throw failure;
       // While Secrets Manager is down, the last value is used. It is read again a little later, not for each message.
-      options.warn('a secret could not be read again: its last value is used', {
+      options.warn('a secret could not be read again; its last value is used', {
         secret: name,
         error: errorName(error),
       });
@@ -136,9 +136,9 @@ const noToken = (name: string, credential: Credential): MessageFailure => {
   const why =
     credential.type === 'oauth' && credential.refused
       ? ': a person must authorize again'
-      : ' until it is refreshed';
+      : ' until token-refresh renews it';
   return new MessageFailure('credentials', `The secret ${name} has no valid access token${why}`, {
-    remedy: `Read what token-refresh reports about the secret ${name}. If it asks for that, authorize again. Waiting messages then continue by themselves.`,
+    remedy: `Read what token-refresh reports about the secret ${name}. If it asks you to authorize again, do so. Waiting messages then continue by themselves.`,
   });
 };
 

@@ -142,11 +142,15 @@ const onlyOne = (sisId: SisId, ids: readonly number[]): number => {
 };
 
 const moved = (sisId: SisId, was: readonly number[], ids: readonly number[]): MessageFailure =>
-  new MessageFailure('ambiguous-id', `data.${sisId.field} was ${listed(was)}, and is ${listed(ids)} now`, {
-    detail: detailOf(sisId),
-    remedy:
-      'Check whether the code has moved to another org unit for good (`sis-relay crosswalk moved`). If so, accept the move (`sis-relay crosswalk accept <code>`) and replay. If not, correct the code on the platform.',
-  });
+  new MessageFailure(
+    'ambiguous-id',
+    `data.${sisId.field} stood for ${listed(was)}, and now stands for ${listed(ids)}`,
+    {
+      detail: detailOf(sisId),
+      remedy:
+        'Check whether the code has permanently moved to another org unit (`sis-relay crosswalk moved`). If so, accept the move (`sis-relay crosswalk accept <code>`) and replay. If not, correct the code on the platform.',
+    },
+  );
 
 const detailOf = ({ field, value }: SisId): string => `${field} ${value}`;
 

@@ -161,16 +161,16 @@ const standForOthers = async <Data>(
 
 const pointsElsewhere = new MessageFailure(
   'rejected',
-  'SQS’ own redrive sent this letter back, and its message lies in the bucket: there was nothing to send',
+  'SQS’ own redrive sent this letter back, but its message is in the bucket, so there was nothing to send',
   {
     remedy:
-      'Replay it with `sis-relay letters replay` or from the console: they send the message from the bucket. If it was not kept, have the producer send it again and discard this letter.',
+      'Replay it with `sis-relay letters replay` or from the console. They send the message from the bucket. If it was not kept there, have the producer send it again, and discard this letter.',
   },
 );
 
 const stoodForOther = new MessageFailure(
   'unknown-id',
-  'The platform does not know what an id of the SIS stood for until now: it is sent again with what it stands for',
+  'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id',
 );
 
 type Task<Data> = Received & {
@@ -265,7 +265,7 @@ export const crashed = new MessageFailure(
 
 const outdated = new MessageFailure(
   'outdated',
-  'The message is older than what the ledger remembers: something newer may have been done since',
+  'The message is older than the ledger remembers. Something newer may have been done since',
 );
 
 /** Nothing was sent. A replay says that somebody has looked, so the ledger may forget. */
@@ -275,7 +275,7 @@ const noRoom = ({ fields, open }: Full): MessageFailure =>
     `The ledger has no room for one more change of this resource: it remembers ${fields} changes, ${open} of them without an outcome. Nothing was sent`,
     {
       remedy:
-        'Find out who sends so many changes of one resource. Bring its other letters that are uncertain to an end. Then check on the platform whether what this message asks for is there: if it is, discard this letter; else replay it, an hour after the last change at the earliest. The replay makes the ledger forget the older half of the changes: one of those that the SIS sends again counts as new.',
+        'Find out who sends so many changes of one resource. Decide on its other uncertain letters first. Then check on the platform whether this message was done. If it was, discard this letter. If not, replay it, but not until an hour after the last change. The replay makes the ledger forget the older half of the changes. If the SIS sends one of those again, it counts as new.',
     },
   );
 

@@ -36,7 +36,7 @@ export const createDeaths = ({ function: name, warn, ...access }: Options): Deat
     begins: (messageId) => count(messageId, 'begun'),
     ended: (messageId) =>
       count(messageId, 'ended').catch((error: unknown) =>
-        warn('the end of a receipt could not be written: it counts as a death of the function', {
+        warn('the end of a receipt could not be recorded; it counts as a death of the function', {
           messageId,
           error: errorName(error),
         }),

@@ -79,7 +79,7 @@ const gathering = ({ maxBytes }: Limits) => {
       if (isTooLong)
         yield {
           ...place,
-          problem: `is larger than the ${maxBytes.toLocaleString('en-US')} bytes that its queue takes`,
+          problem: `is larger than ${maxBytes.toLocaleString('en-US')} bytes, the most that its queue accepts`,
         };
       else if (!text.every(isSpace)) yield { ...place, text };
     },
@@ -143,7 +143,7 @@ const listReader = (start: Start, limits: Limits): Reader => {
         const code = piece[at] ?? 0;
         if (isOver && !isSpace(code) && !isTold) {
           isTold = true;
-          yield { line, end: byte + at, nextLine: line, problem: 'follows after the end of the list' };
+          yield { line, end: byte + at, nextLine: line, problem: 'comes after the end of the list' };
         }
         if (!isSpace(code)) first ??= line;
         if (!isOver && ends(code)) {
@@ -160,7 +160,12 @@ const listReader = (start: Start, limits: Limits): Reader => {
     *end() {
       if (isOver) return;
       yield* gathered.take({ line: first ?? line, end: byte, nextLine: line });
-      yield { line, end: byte, nextLine: line, problem: 'is where the file ends, within its list' };
+      yield {
+        line,
+        end: byte,
+        nextLine: line,
+        problem: 'is the end of the file, but the list is not closed',
+      };
     },
   };
 };

@@ -89,14 +89,14 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
       if (!ended.isWhole) {
         const there = { DataType: 'String', StringValue: JSON.stringify(ended.progress) };
         await send([{ body: record.body, attributes: { ...attributes, [placeAttribute]: there } }], signal);
-        return `${ended.progress.sent} events of ${file.name} were sent to the queue of ${functionName}; a further message goes on with it`;
+        return `${ended.progress.sent} events of ${file.name} were sent to the queue of ${functionName}; another message sends the rest`;
       }
       if (ended.progress.unsent > 0) throw someUnsent(file, ended.progress);
       sent += ended.progress.sent;
     }
     const names = objects.map(nameOf).join(', ');
     return objects.length === 0
-      ? 'S3 tries whether it may send: there is nothing to be done'
+      ? 'This is a test message of S3: there is nothing to do'
       : `${sent} events of ${names} were sent to the queue of ${functionName}`;
   };
 };
@@ -179,13 +179,13 @@ const checkPlace = (object: NamedObject, { bucket, functionName }: FanOutOptions
   throw new MessageFailure(
     'rejected',
     bucket === undefined
-      ? `The message names the file of events ${nameOf(object)}, and without EVENTS_BUCKET none is read`
+      ? `The message names the file of events ${nameOf(object)}, but EVENTS_BUCKET is not set, so no files are read`
       : `The message names the file of events ${nameOf(object)}, which is not under ${folder} of this stage’s bucket`,
     {
       remedy:
         bucket === undefined
           ? 'Set EVENTS_BUCKET for the function, then replay.'
-          : `Put the file under ${folder} of the stage’s bucket, which then tells the queue by itself, and discard this letter. Take away what sends notices of other places to this queue.`,
+          : `Put the file under ${folder} of the stage’s bucket, which then notifies the queue itself, and discard this letter. Remove whatever notifies this queue about other places.`,
     },
   );
 };
@@ -196,20 +196,20 @@ const tooMany = (
 ): MessageFailure =>
   new MessageFailure(
     'rejected',
-    `${name} ${isOfSeveral ? 'and the files that the notice names before it hold' : 'holds'} more than ${maximumEvents} events: the first ${maximumEvents} were sent`,
+    `${name} ${isOfSeveral ? 'and the files that the notice names before it hold' : 'holds'} more than ${maximumEvents} events. Only the first ${maximumEvents} were sent`,
     {
       remedy:
-        'Split the file into smaller ones and put them there, then discard this letter: what was sent already is a duplicate then. Or raise EVENTS_FILE_MAXIMUM and replay.',
+        'Split the file into smaller ones, put them in the same place, and discard this letter. Events that were sent already then count as duplicates. Or raise EVENTS_FILE_MAXIMUM and replay.',
     },
   );
 
 const noEvents = ({ name }: StoredFile): MessageFailure =>
   new MessageFailure(
     'rejected',
-    `${name} is neither JSON Lines nor a JSON array of events: nothing of it was sent`,
+    `${name} is neither JSON Lines nor a JSON array of events. Nothing was sent`,
     {
       remedy:
-        'Put it there again with one event in each line, or with a list of events, in UTF-8, then discard this letter.',
+        'Put the file there again in UTF-8, with one event in each line or with a list of events. Then discard this letter.',
     },
   );
 
@@ -219,6 +219,6 @@ const someUnsent = ({ name }: StoredFile, { sent, unsent, problem }: Progress): 
     `${name}: ${problem}${unsent > 1 ? `, and ${unsent - 1} more cannot be sent either` : ''}; ${sent} events were sent`,
     {
       remedy:
-        'Correct these events, put them there in a file of their own, and discard this letter. A replay sends the others again, which are duplicates then.',
+        'Correct these events, put them in the same place in a file of their own, and discard this letter. (A replay would send the other events again. They would count as duplicates.)',
     },
   );

@@ -61,7 +61,7 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
   const leftMs = remainingMs - limits.reserveMs;
   if (leftMs < limits.attemptTimeoutMs)
     observe.error(
-      'no message is started, as the function has less time than ATTEMPT_TIMEOUT_MS and RESERVE_MS: raise its timeout',
+      'no message is started, because the timeout of the function is shorter than ATTEMPT_TIMEOUT_MS and RESERVE_MS together: raise its timeout',
       { remainingMs },
     );
   const deadlineMs = nowMs() + leftMs;

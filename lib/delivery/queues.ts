@@ -75,10 +75,13 @@ export const createQueues = ({
     };
     const left = refused.length > 0 ? await delayBatch(refused).catch(again) : [];
     for (const { messageId, seconds } of left)
-      warn('the visibility of a waiting message could not be set: it comes back when its queue shows it', {
-        messageId,
-        seconds,
-      });
+      warn(
+        'the visibility of a waiting message could not be set; the message comes back when its queue shows it',
+        {
+          messageId,
+          seconds,
+        },
+      );
   };
 
   const sendBatch = async (messages: Outgoing[], signal: AbortSignal): Promise<void> => {
@@ -100,7 +103,7 @@ export const createQueues = ({
       if (attempt === sendAttempts)
         throw new MessageFailure(
           'unavailable',
-          `SQS did not take ${left.length} of ${messages.length} messages (${Failed[0]?.Code})`,
+          `SQS refused ${left.length} of ${messages.length} messages (${Failed[0]?.Code})`,
         );
       await sleep(100 * attempt ** 2);
     }
@@ -121,8 +124,8 @@ export const createQueues = ({
         const whole = (await keepWhole?.(letter)) ?? nowhere;
         warn(
           whole === nowhere
-            ? 'SQS does not take a letter, and without LETTERS_BUCKET its message is not kept'
-            : 'SQS does not take a letter: its message is kept in the bucket',
+            ? 'SQS refuses a letter, and its message is not kept, because LETTERS_BUCKET is not set'
+            : 'SQS refuses a letter; its message is kept in the bucket',
           { code: errorName(error) },
         );
         await send(pointerTo(letter, whole));

@@ -19,10 +19,10 @@ export const unlessSeen = async (call: Promise<unknown>, look: () => Promise<boo
 
 const looked = async (look: () => Promise<boolean>): Promise<{ found: boolean; why: string }> => {
   try {
-    return { found: await look(), why: 'what the platform shows is not what was asked for' };
+    return { found: await look(), why: 'the platform shows something else than was sent' };
   } catch (error) {
     const failure = failureOf(error);
     if (dispositions[failure.kind] === 'wait') throw error;
-    return { found: false, why: `and whether it was done cannot be seen: ${failure.message}` };
+    return { found: false, why: `and it cannot be seen whether it was done: ${failure.message}` };
   }
 };

@@ -178,7 +178,7 @@ const tableServicesOf = ({
   const use = { function: functionName, budget: platform.pace.budget, observe, nowMs: Date.now };
   if (table === undefined) {
     observe.warn(
-      'no LEDGER_TABLE: the ledger is off, so duplicates are sent again and old messages over newer ones',
+      'LEDGER_TABLE is not set, so the ledger is off: duplicates are sent again, and old messages overwrite newer ones',
     );
     return {
       ledger: undefined,

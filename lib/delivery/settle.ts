@@ -90,7 +90,7 @@ const ended = async <Data>(
 };
 
 const withheldRemedy =
-  'Find its producer by the id and the size that this letter tells, have the message sent again in the form that the contract describes, then discard this letter: it cannot be replayed. If the message contained a secret, rotate that.';
+  'This letter cannot be replayed. Find its producer by the id and the size in this letter. Have the message sent again in the form that the contract describes, then discard this letter. If the message contained a secret, rotate that secret.';
 
 const letterFor = (
   { name, forbidden }: { name: string; forbidden?: readonly string[] },
@@ -108,7 +108,7 @@ const letterFor = (
   const masked =
     fields.length === 0
       ? failure.remedy
-      : `Rotate the secret that it contained (${fields.join(', ')}): its queue held it in clear text, and this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
+      : `Rotate the secret that the message contained (${fields.join(', ')}). The queue held it in clear text; this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
   const remedy = isWithheld ? withheldRemedy : masked;
   const whole = wholeOf(record, name);
   return {

@@ -43,42 +43,44 @@ const spreadOut = ({ kind, retryAfterSeconds }: Failure, { backoff: { random = M
 const turns = {
   'no-time': {
     kind: 'unavailable',
-    reason: 'Too little time was left in this invocation: the next one takes it',
+    reason: 'Too little time was left in this invocation. The next one handles the message',
     remedy: undefined,
   },
   pace: {
     kind: 'throttled',
-    reason: 'Its turn to call the platform did not come in this invocation: it comes back for it',
+    reason: 'Its turn to call the platform did not come in this invocation. The message comes back for it',
     remedy: undefined,
   },
   busy: {
     kind: 'unavailable',
-    reason: 'What another attempt on the same resource has sent may still act: it waits for that to be over',
+    reason:
+      'Another attempt on the same resource may still take effect. The message waits until that is over',
     remedy: undefined,
   },
   copy: {
     kind: 'unavailable',
-    reason: 'Another copy of this message left no outcome, and may come back: it waits for that one',
+    reason:
+      'Another copy of this message left no outcome, and may come back. The message waits for that copy',
     remedy: undefined,
   },
   look: {
     kind: 'unavailable',
-    reason:
-      'Whether something was created on the same resource is to be looked up before anything there is changed',
+    reason: 'It must be looked up first whether something was created on the same resource',
     remedy: undefined,
   },
   stale: {
     kind: 'uncertain',
     reason:
-      'The platform shows what was there before the last change, and this message would write that back: it waits until the platform shows that change',
+      'The platform still shows what was there before the last change, and this message would write that back. It waits until the platform shows the change',
     remedy:
-      'Compare what the platform holds with what was sent last about this resource. If a restore has set it back, send that again (`sis-relay reconcile resend`), or have the message sent with all its fields. Then replay this letter: what the platform shows then is kept.',
+      'Compare what the platform holds with what was sent last about this resource. If a restore has set the platform back, send that again (`sis-relay reconcile resend`), or have the message sent with all its fields. Then replay this letter. The replay keeps what the platform then shows.',
   },
   newer: {
     kind: 'uncertain',
-    reason: 'A newer message about the same resource has no outcome yet: only what was done supersedes',
+    reason:
+      'A newer message about the same resource has no outcome yet. It supersedes this one only if it is done',
     remedy:
-      'Find the newer message about the same resource (its letter, or its queue) and bring it to its end. Then replay this letter: it is superseded if the newer one was done. To have this one instead, look at what the platform holds, replay it and discard the newer one.',
+      'Find the newer message about the same resource (a letter, or on its queue) and settle it first. Then replay this letter: it is superseded if the newer one was done. If you want this message instead, check what the platform holds, replay this letter and discard the newer one.',
   },
 } as const;
 
@@ -120,7 +122,7 @@ export const afterUnwrittenLetter = (
   limits: Limits,
 ): NotDone => {
   const { kind, message, remedy } = failureOf(unwritten);
-  const text = `No letter could be written of: ${failure.message}. ${message}`;
+  const text = `No letter could be written for this failure: ${failure.message}. ${message}`;
   // Not the platform's Retry-After: SQS must hand it out often enough to move it before it forgets it.
   return waitAfter({ ...failure, kind, remedy, message: text }, backoff(delivery, limits));
 };
@@ -153,6 +155,6 @@ const isOld = (delivery: Delivery): boolean => ageMs(delivery) >= maxAgeMs;
 const afterLongWait = (failure: Failure, delivery: Delivery): Failure => {
   const person = needsPerson(failure.kind) ? `${failure.remedy} ` : '';
   const hours = Math.round(waitedMs(delivery) / 3_600_000);
-  const remedy = `${person}It waited for ${hours} h. When its cause is gone, replay this letter.`;
+  const remedy = `${person}The message waited for ${hours} h. When the cause is gone, replay this letter.`;
   return { ...failure, remedy };
 };

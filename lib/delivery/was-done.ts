@@ -17,7 +17,7 @@ export const wasDone = async <Data>(
   const since = new Date(unresolved.sinceMs).toISOString();
   const subject = verify?.subject(data) ?? 'its effect';
   const { message: first, ...refusal } = readRefusal(unresolved.refusal);
-  let why = 'the platform does not tell';
+  let why = 'the platform does not show it';
   try {
     // What was accepted may be dated earlier than our claim, as the platform's clock may differ: whatever is like it is its effect.
     const sinceMs = acceptedUnverified ? 0 : unresolved.sinceMs;
@@ -26,9 +26,9 @@ export const wasDone = async <Data>(
     const isHidden = unresolved.changedSince.some((field) => verify?.isHiddenBy?.(field));
     if (found === 'absent' && !acceptedUnverified && !isHidden) return false;
     if (acceptedUnverified && verify?.look)
-      why = 'the platform answered with a success, and does not show it';
+      why = 'the platform answered with a success, but does not show it';
     else if (found === 'absent')
-      why = 'it is not there as it was sent, and may be what was changed there since';
+      why = 'it is not there as it was sent, and may have been changed there since';
     else if (verify?.look) why = 'something is there that may be its effect';
   } catch (error) {
     const failure = failureOf(error);
@@ -37,7 +37,7 @@ export const wasDone = async <Data>(
       // Its letter, after a day of looking in vain, must still hold what the platform said to the first attempt.
       const { kind, message, remedy, retryAfterSeconds } = failure;
       throw new MessageFailure(kind, `${message}. An attempt since ${since} left no outcome (${first})`, {
-        remedy: `${remedy} Whether ${subject} is there is looked up first.`,
+        remedy: `${remedy} Before it is sent again, ${subject} is looked up.`,
         refusal: { ...refusal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) },
       });
     }
@@ -46,7 +46,7 @@ export const wasDone = async <Data>(
   if (unresolved.decided) return false;
   const said = first === undefined ? '' : ` (${first})`;
   throw new MessageFailure('uncertain', `An attempt since ${since} left no outcome${said}: ${why}`, {
-    remedy: `Look for ${subject} since ${since}. Replay only if there is none, else discard this letter.`,
+    remedy: `On the platform, look for ${subject} since ${since}. If there is none, replay this letter. If there is one, discard it.`,
     refusal,
   });
 };

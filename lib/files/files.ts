@@ -75,7 +75,7 @@ export const openStored = async (
   { from, ...access }: S3Access & { maximumBytes: number; from?: { byte: number; etag: string } | undefined },
 ): Promise<StoredFile> => {
   const location = parseFileUri(`s3://${bucket}/${key}`, { hosts: [], allowLoopback: false });
-  if (location.scheme !== 's3') throw new Error('The uri of an object names none');
+  if (location.scheme !== 's3') throw new Error('The uri names no object');
   const abandoning = new AbortController();
   const signal = AbortSignal.any([access.signal, abandoning.signal]);
   const { name } = location;

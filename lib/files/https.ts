@@ -124,7 +124,7 @@ const sizeOf = (name: string, { statusCode, headers }: Dispatcher.ResponseData):
   const invalid = (message: string) =>
     new MessageFailure('invalid', `${name}: ${message}`, {
       remedy:
-        'Put the file into S3, or on a server that sends it unchanged with its Content-Length; then replay.',
+        'Put the file into S3, or on a server that sends it unchanged and with its Content-Length. Then replay.',
     });
   if (encoding !== 'identity')
     throw invalid('the server sends the file encoded (Content-Encoding), not as it is');
@@ -138,17 +138,17 @@ const refusal = (name: string, status: number): MessageFailure => {
   if (status >= 300 && status < 400)
     return new MessageFailure(
       'invalid',
-      `${name}: answered with a redirect (${status}), and sis-relay follows none`,
+      `${name}: answered with a redirect (${status}), which sis-relay does not follow`,
       {
         remedy:
-          'Name the address that the redirect leads to. Its host must be listed. Then send the message again.',
+          'Name the address that the redirect leads to, on a host listed in FILE_HOSTS. Then send the message again.',
       },
     );
   if (status >= 500 || status === 408 || status === 429)
     return new MessageFailure('unavailable', `${name}: answered with ${status}`);
   return new MessageFailure('invalid', `${name}: answered with ${status} instead of the file`, {
     remedy:
-      'Make the file readable at this address, or name another (a signed address may have expired). Then replay.',
+      'Make the file readable at this address, or name another address (a signed one may have expired). Then replay.',
   });
 };
 

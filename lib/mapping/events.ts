@@ -98,10 +98,10 @@ const fieldIn = (
 ): { value?: unknown; problem?: string } => {
   const told = from === undefined ? undefined : valueIn(given, from);
   if (told === undefined) return { value: otherwise };
-  if (typeof told === 'object') return { problem: 'is an object or a list: name what is wanted within it' };
+  if (typeof told === 'object') return { problem: 'is an object or a list. Name the field within it' };
   const value = values ? values.get(textOf(told)) : inType(told, types);
   if (value !== undefined || otherwise !== undefined) return { value: value ?? otherwise };
-  return { problem: 'has a value that the mapping does not name: add it to values, or give a default there' };
+  return { problem: 'has a value that the mapping does not name. Add it to values, or give a default there' };
 };
 
 /** undefined where it is not given: a cell that is empty without quotes, or null. */

@@ -30,14 +30,17 @@ const message = z.strictObject({
   ...event,
   /** Of a change notice. */
   resource: z.string().optional(),
-  operations: z.array(z.string()).min(1, 'names no operation: give one, or leave it out for all').optional(),
+  operations: z
+    .array(z.string())
+    .min(1, 'names no operation. Name one, or leave the field out for all')
+    .optional(),
   /** It is made of rows alone that have one of these values, in each of these columns. */
   when: z
-    .record(column, z.array(scalar).min(1, 'names no values: give those of which a message is made'))
+    .record(column, z.array(scalar).min(1, 'names no values. Name the values of rows that become a message'))
     .optional(),
   time: column.optional(),
   /** Columns that tell which row this is, also when others change. */
-  key: z.array(column).min(1, 'names no columns: give one, or leave it out').optional(),
+  key: z.array(column).min(1, 'names no columns. Name one, or leave the field out').optional(),
   /** What is sent where the row is missing in a later snapshot. */
   removed: z.strictObject(event).optional(),
 });
@@ -79,7 +82,7 @@ export const readMapping = (
   if ('problem' in read) return { problems: [`it ${read.problem}`] };
   const escaped = escapedNameIn(text);
   if (escaped !== undefined)
-    return { problems: [`it has the name ${escaped}: write it without a backslash`] };
+    return { problems: [`it has the name ${escaped}. Write it without a backslash`] };
   const parsed = schema.safeParse(read.json);
   if (!parsed.success) return { problems: parsed.error.issues.flatMap(problemsOf) };
   const problems: string[] = [];
@@ -93,18 +96,18 @@ export const readMapping = (
     const known = columnsFor(name);
     if (!known)
       problems.push(
-        `${place}.function: there is no function ${name}: there are ${[...functions.keys()].join(', ')}`,
+        `${place}.function: there is no function ${name}. There are ${[...functions.keys()].join(', ')}`,
       );
     const fields = Object.entries(data).map(([path, from]) => {
       const types = known && columnOf(path, known);
       if (known && !types)
         problems.push(
-          `${place}.data.${path}: is no field of ${name}: it has ${[...known.keys()].join(', ')}`,
+          `${place}.data.${path}: is not a field of ${name}. It has ${[...known.keys()].join(', ')}`,
         );
       const field = fieldIn(path, from, types?.types);
       for (const value of fixedIn(field)) {
         const problem = types && problemOfFixed(value, types);
-        if (problem) problems.push(`${place}.data.${path}: gives ${JSON.stringify(value)}, and ${problem}`);
+        if (problem) problems.push(`${place}.data.${path}: gives ${JSON.stringify(value)}, but ${problem}`);
       }
       return field;
     });
@@ -114,7 +117,7 @@ export const readMapping = (
     const { resource, operations, when = {}, time, key, removed } = raw;
     const place = `messages[${at}]`;
     if (operations && resource === undefined)
-      problems.push(`${place}.operations: is for notices: give their resource too`);
+      problems.push(`${place}.operations: is only for notices. Give their resource, too`);
     return {
       ...eventIn(raw, place),
       when: Object.entries(when).map(([name, values]) => [name, new Set(values.map(String))]),

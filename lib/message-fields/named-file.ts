@@ -16,7 +16,7 @@ export const fileUri = z
 export const contentType = z
   .string()
   .max(255)
-  .regex(mediaType, 'must be a content type as in application/pdf');
+  .regex(mediaType, 'must be a content type such as application/pdf');
 
 /** A file that a message names, and its name and type on the platform. */
 export const namedFile = z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType });

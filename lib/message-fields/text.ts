@@ -17,7 +17,7 @@ export const largeText = atMost(1_000_000)();
 
 /** It has fractions of a second at most. */
 export const time = z.iso
-  .datetime({ offset: true, error: 'must be a time as in 2026-01-31T09:30:00Z' })
+  .datetime({ offset: true, error: 'must be a time such as 2026-01-31T09:30:00Z' })
   .max(64, 'must be at most 64 characters');
 
 export const maxUrlLength = 8_192;

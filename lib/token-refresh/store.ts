@@ -62,13 +62,13 @@ export const createTokenStore = ({ versions, observe, nowMs }: StoreOptions) => 
     try {
       await versions.stage(name, { version, text: JSON.stringify(fields) });
     } catch (error) {
-      const text = 'new tokens are not stored yet: a refresh token may be lost with this container';
+      const text = 'new tokens are not stored yet: if this container dies, a refresh token may be lost';
       observe.error(text, { secret: name }, error);
       return false;
     }
     unstored.delete(name);
     if (await adopt(name, { version, fields })) return true;
-    const text = 'new tokens are dropped: the secret was given another authorization meanwhile';
+    const text = 'new tokens are dropped, because the secret has got another authorization in the meantime';
     observe.warn(text, { secret: name });
     return false;
   };

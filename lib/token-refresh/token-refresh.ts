@@ -59,7 +59,7 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     if (!isStored) return end('waiting');
     if (secret === undefined) return end('none', Number.POSITIVE_INFINITY);
     if ('wrong' in secret) {
-      observe.error('a secret is no usable OAuth client', { secret: name, reason: secret.wrong });
+      observe.error('a secret is not a valid OAuth client', { secret: name, reason: secret.wrong });
       return end('correct', Number.POSITIVE_INFINITY);
     }
     const { credential } = secret;
@@ -87,7 +87,7 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
   ): Promise<boolean> => {
     const staged = pending && pending.version !== version ? oauthSecretIn(pending) : undefined;
     if (!(staged && 'fields' in staged && (await tokenStore.adopt(name, staged)))) return false;
-    observe.warn('tokens of an earlier run that did not end are current now', { secret: name });
+    observe.warn('the tokens of an earlier run, which did not end, are current now', { secret: name });
     return true;
   };
 
@@ -121,10 +121,10 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
       observe.error('a person must authorize again and put the new refresh token into the secret', facts);
       await tokenStore.refuse(name, secret, facts.reason);
     } else if (error.cure === 'correct')
-      observe.error('no tokens are given: correct the secret, or the client on the platform', facts);
+      observe.error('no tokens were given: correct the secret, or the client on the platform', facts);
     else if (expiryMs(credential) <= nowMs())
-      observe.error('no tokens yet, and the last are over: messages wait', facts);
-    else observe.warn('no tokens yet: the last still serve', facts);
+      observe.error('no new tokens yet, and the last have expired: messages wait', facts);
+    else observe.warn('no new tokens yet; the last are still valid', facts);
     return error.cure === 'wait' ? 'waiting' : error.cure;
   };
 

@@ -28,7 +28,7 @@ test('a connection that is well is answered, logged and counted', async () => {
   expect(log).toMatchObject({
     level: 'INFO',
     function: 'connection-check',
-    message: 'the connection is well',
+    message: 'the connection works',
   });
   expect(metrics).toMatchObject({ PlatformReachable: [1], CredentialAccepted: [1], VersionsSupported: [1] });
 });

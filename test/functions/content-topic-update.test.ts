@@ -130,7 +130,7 @@ describe('a new topic', () => {
     expect(parked(delivery)).toMatchObject({
       kind: 'uncertain',
       remedy: expect.stringMatching(
-        /^Look for a topic with this message's title in module 8001 of org unit 2001 since .* Replay only if/,
+        /^On the platform, look for a topic with this message's title in module 8001 of org unit 2001 since .* If there is none, replay/,
       ),
     });
     expect(delivery.requests).toHaveLength(1);
@@ -222,7 +222,7 @@ describe('what is no topic is parked, and nothing is sent', () => {
     ].map((fileUrl): [string, object, RegExp] => [
       `a file at ${fileUrl}`,
       { ...module, topic: { title, file, fileUrl } },
-      /data\.topic\.fileUrl: must be as in \/content\/enforced\/<orgUnitId>-<code of the org unit>\/<file>/,
+      /data\.topic\.fileUrl: must be a path such as \/content\/enforced\/<orgUnitId>-<code of the org unit>\/<file>/,
     ]),
     [
       'a file’s place without a file',

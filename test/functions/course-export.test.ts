@@ -665,7 +665,7 @@ describe('an export that does not come to its end in one invocation goes on in t
       expect(manifest.failures).toMatchObject(
         ['org-units', 'classlists', 'grade-objects', 'course-images'].map((part) => ({
           ...{ part, kind: 'crashed', files: [`${part}/2103`] },
-          remedy: expect.stringContaining('export this org unit alone'),
+          remedy: expect.stringContaining('export only this org unit'),
         })),
       );
       expect(deaths).toBe(3);
@@ -732,7 +732,7 @@ describe('what fails the export as a whole is told by the execution', () => {
     [
       'details of an org unit that is not asked for',
       { orgUnitIds: [2001], details: { 2002: { quizIds: [1] } } },
-      /must be about org units that orgUnitIds names/,
+      /must be only about org units that orgUnitIds names/,
     ],
     ['misspelt details', { details: { 2001: { quizzes: [1] } } }, /quizzes/],
     [
@@ -749,7 +749,7 @@ describe('what fails the export as a whole is told by the execution', () => {
     ['text', 'all', /expected object/],
   ])('an event that is none: %s', async (_, event, says) => {
     await expect(invoke(event)).rejects.toThrow(says);
-    await expect(invoke(event)).rejects.toThrow(/The event is not usable/);
+    await expect(invoke(event)).rejects.toThrow(/The event is not valid/);
     expect(await requests()).toEqual([]);
   });
 });

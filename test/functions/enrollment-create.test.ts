@@ -121,7 +121,7 @@ describe('a success in another shape', () => {
           status: effect.status,
           operation: expect.stringMatching(/^POST .*enroll/),
         },
-        message: expect.stringMatching(/what the platform shows is not what was asked for$/),
+        message: expect.stringMatching(/the platform shows something else than was sent$/),
       });
       expect(await enrollmentsOf(303)).toEqual([]);
     },
@@ -156,7 +156,7 @@ describe('a success in another shape', () => {
     expect(parked(await relay.deliver(enrollment))).toMatchObject({
       kind: 'unexpected-answer',
       message: expect.stringMatching(
-        /the answer carries nothing; and whether it was done cannot be seen: .*403/,
+        /the answer carries nothing; and it cannot be seen whether it was done: .*403/,
       ),
       detail: expect.stringMatching(/expected: \{ OrgUnitId: number, UserId: number, RoleId: number, … \}$/),
     });

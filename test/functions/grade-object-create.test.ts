@@ -141,8 +141,8 @@ describe('a grade object', () => {
       requests: ['GET 200', 'GET 200'],
       kind: 'rejected',
       message:
-        'Org unit 2001 already has a grade object with this name, but with another type, other points or another folder',
-      remedy: expect.stringContaining('Rename one of the two, or correct the message'),
+        'Org unit 2001 already has a grade object with this name, but it has another type, other points or another folder',
+      remedy: expect.stringContaining('Rename the grade object on the platform, or correct the message'),
     });
     expect(await items()).toHaveLength(1);
     expect(await folder()).toMatchObject({ gradeItemId: null });

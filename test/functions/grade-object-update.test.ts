@@ -135,7 +135,7 @@ describe('what is refused is parked, and nothing is changed', () => {
       { type: 'pass-fail', maxPoints: 30 },
       {
         requests: ['GET 200'],
-        message: 'Grade object 5900 has another type than data.type, and the platform does not change types',
+        message: 'Grade object 5900 does not have the type data.type, and the platform cannot change types',
         remedy: expect.stringMatching(/^Correct data\.type or data\.gradeObjectId, then replay/),
       },
     ],

@@ -298,7 +298,7 @@ describe('the platform replaces a whole value, so', () => {
       await relay.controls().fault(effect, { method: 'GET', path: 'values/301$' });
       expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({
         outcomes: ['waiting', 'done'],
-        reasons: [expect.stringMatching(/^The platform shows what was there before the last change/)],
+        reasons: [expect.stringMatching(/^The platform still shows what was there before the last change/)],
         requests: [expect.stringMatching(/^GET [24]/), 'GET 200', 'PUT 200'],
       });
       expect(await values()).toMatchObject([{ pointsNumerator: 5, comments: comment('new') }]);

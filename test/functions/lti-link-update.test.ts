@@ -142,7 +142,7 @@ describe('the key and the secret of a link', () => {
         kind: 'invalid',
         remedy: expect.stringMatching(
           new RegExp(
-            `^Rotate the secret that it contained .${field}.: its queue held it in clear text, .* replay`,
+            `^Rotate the secret that the message contained .${field}.\\. The queue held it in clear text; .* replay`,
             'i',
           ),
         ),
@@ -169,7 +169,7 @@ describe('the key and the secret of a link', () => {
     expect(letter?.failure).toMatchObject({
       kind: 'invalid',
       message: 'The message is not valid: the body has more than 10,000 values',
-      remedy: expect.stringMatching(/^Find its producer by the id .* cannot be replayed/),
+      remedy: expect.stringMatching(/^This letter cannot be replayed\. Find its producer by the id/),
     });
     expect(JSON.stringify(letter)).not.toContain('everybody');
   });
@@ -255,7 +255,7 @@ describe('what is no LTI link is parked, and nothing is sent', () => {
     [
       'a flag that is no name',
       { ...update, send: { ...update.send, 'user id': true } },
-      /data\.send.*must be a name as in/,
+      /data\.send.*must be a name such as/,
     ],
     [
       'a flag by the platform’s name',

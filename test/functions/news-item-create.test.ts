@@ -106,7 +106,7 @@ describe('without an answer a person decides, as nothing can be read back', () =
     expect(parked(delivery)).toMatchObject({
       kind: 'uncertain',
       remedy: expect.stringMatching(
-        /^Look for a news item with this message's title in org unit 2001 since .* Replay only if there is none/,
+        /^On the platform, look for a news item with this message's title in org unit 2001 since .* If there is none, replay this letter/,
       ),
     });
     expect(delivery.requests).toHaveLength(1);
@@ -129,7 +129,7 @@ test('what the platform said to it outlives the attempt: the letter that follows
     ...{ kind: 'uncertain', status: 500, type: 'internal-error', title: 'Internal Error', requestId: 'r-7' },
     ...{ detail: 'The notification service is down', operation: 'POST /svc/api/le/1.82/2001/news/' },
     message: expect.stringMatching(
-      /left no outcome \(The platform answered POST .* with 500 Internal Error\): the platform does not tell$/,
+      /left no outcome \(The platform answered POST .* with 500 Internal Error\): the platform does not show it$/,
     ),
   });
 });
@@ -170,8 +170,8 @@ describe('what is no news item is parked, and nothing is sent', () => {
       /data\.body\.Content: is not a known/,
     ],
     ['no start', { startDate: undefined }, /data\.startDate: is missing/],
-    ['a start that is no time', { startDate: 'tomorrow' }, /data\.startDate: must be a time as in/],
-    ['a time of no place', { startDate: '2026-03-19T09:00:00' }, /data\.startDate: must be a time as in/],
+    ['a start that is no time', { startDate: 'tomorrow' }, /data\.startDate: must be a time such as/],
+    ['a time of no place', { startDate: '2026-03-19T09:00:00' }, /data\.startDate: must be a time such as/],
     [
       'an end before its start',
       { endDate: '2026-03-19T07:59:59Z' },

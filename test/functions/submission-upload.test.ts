@@ -179,8 +179,8 @@ describe('a submission is never handed in under another name', () => {
     expect(parked(await relay.deliver(data))).toMatchObject({
       requests: ['GET 200'],
       kind: 'missing-credential',
-      message: 'The secret for user 312 holds the credential of user 301: nothing was sent',
-      remedy: expect.stringContaining('Put the credential of user 312 into that secret'),
+      message: 'The secret for user 312 holds the credential of user 301. Nothing was sent',
+      remedy: expect.stringContaining('Put the credential of user 312 into this secret'),
     });
     expect(await submissions()).toEqual([]);
   });
@@ -191,7 +191,7 @@ describe('a submission is never handed in under another name', () => {
     await relay.controls().fault({ status: 200, body }, { path: 'whoami' });
     expect(parked(await relay.deliver(data))).toMatchObject({
       kind: 'missing-credential',
-      message: 'The secret for user 319 holds the credential of somebody else: nothing was sent',
+      message: 'The secret for user 319 holds the credential of another user. Nothing was sent',
     });
   });
 
@@ -267,7 +267,7 @@ describe('a submission without an answer is looked up before anything is sent ag
       requests: ['GET 200', 'POST null', 'GET 200'],
       kind: 'uncertain',
       remedy: expect.stringMatching(
-        /^Look for a submission of user 301 in dropbox folder 7001 of org unit 2001 since .* Replay only if there is none/,
+        /^On the platform, look for a submission of user 301 in dropbox folder 7001 of org unit 2001 since .* If there is none, replay this letter/,
       ),
     });
     expect(await submissions()).toHaveLength(1);
@@ -284,7 +284,7 @@ describe('a submission whose upload was answered with a success is looked for, a
       requests: ['GET 200', 'POST 200', 'GET 200', 'GET 200'],
       kind: 'uncertain',
       message: expect.stringContaining('answered with a success, but does not show the files'),
-      remedy: expect.stringContaining('Replay only if there is none'),
+      remedy: expect.stringContaining('If there is none, replay this letter'),
     });
     expect(await submissions()).toEqual([]);
     const [letter] = delivery.letters;

@@ -61,7 +61,7 @@ describe('the attributes of a user', () => {
 
 describe('a demographics field', () => {
   const remedy =
-    /^Look for a demographics field with this message's name since .* Replay only if there is none/;
+    /^On the platform, look for a demographics field with this message's name since .* If there is none, replay this letter/;
 
   test('is created', async () => {
     await platformCreatesFields();

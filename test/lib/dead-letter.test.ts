@@ -509,7 +509,7 @@ describe('a message that is read as a letter', () => {
     expect(JSON.parse(pointerBody('ä', 's3://b/k'))).toEqual({ whole: 's3://b/k', bytes: 2 });
     expect(JSON.parse(pointerBody('{"id":"e"}', nowhere))).toEqual({
       ...{ whole: 'nowhere', bytes: 10, id: 'e' },
-      why: 'SQS does not accept the message as a letter, and LETTERS_BUCKET, where it would be stored, is not set',
+      why: 'SQS does not accept the message as a letter, and it cannot be stored because LETTERS_BUCKET is not set',
     });
   });
 

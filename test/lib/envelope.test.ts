@@ -82,7 +82,7 @@ describe('files that S3 has written are named', () => {
     const many = Array.from({ length: 21 }, (_, at) => ({ key: `${at}` }));
     expect(read(noticeOf(...many.slice(1)))).toMatchObject({ objects: { length: 20 } });
     expect(read(noticeOf(...many))).toEqual({
-      problem: 'is a notice of S3 that names more than 20 files in Records: send several notices',
+      problem: 'is a notice of S3 that names more than 20 files in Records. Send several notices',
     });
   });
 });
@@ -102,7 +102,7 @@ describe('an envelope without an event tells why', () => {
     [fourTimes, 'is wrapped in more than 3 envelopes'],
     [
       inTopic('You have chosen to subscribe', { Type: 'SubscriptionConfirmation' }),
-      'is a request of SNS to confirm a subscription: the topic’s owner confirms it by its SubscribeURL',
+      'is a request of SNS to confirm a subscription: the owner of the topic must confirm it with its SubscribeURL',
     ],
     [noticeOf({ key: 'a', name: 'ObjectRemoved:Delete' }), 'is a notice of S3 that names no new object'],
     [busNoticeOf({ key: 'a', name: 'Object Deleted' }), 'is a notice of S3 that names no new object'],

@@ -367,7 +367,7 @@ describe('what a failure tells', () => {
     const { platform } = clientAt(url, { ...(scope && { overrides: { 'read-thing': { scope } } }) });
     const { remedy } = failureOf(await thrownBy(platform.call(operations.read, { path })));
     expect(remedy).toMatch(
-      /^Check what is between sis-relay and the platform .*, then replay\. If the platform itself/,
+      /^Check what is between sis-relay and the platform .* Then replay\. If the platform itself/,
     );
     expect(remedy.endsWith(end)).toBe(true);
   });
@@ -379,7 +379,7 @@ describe('what a failure tells', () => {
       }));
       return (await failuresAt(url))[0]?.remedy;
     };
-    const look = /^Check what is between [^.]* in the configuration, then replay\./;
+    const look = /^Check what is between [^.]* PLATFORM_API_ROOT\. Then replay\./;
     expect(await remedyOf(403)).toMatch(new RegExp(`${look.source}$`));
     expect(await remedyOf(400)).toMatch(new RegExp(`${look.source}$`));
     for (const status of [300, 399, 404, 405])
@@ -391,7 +391,7 @@ describe('what a failure tells', () => {
     const overrides = { 'read-thing': { path: '/things/{id}/' } };
     const { platform } = clientAt(url, { overrides });
     expect(failureOf(await thrownBy(platform.call(operations.read, { path }))).remedy).toContain(
-      'Check the path /svc/api/lp/1.49/things/1/ on the platform: there it may have another name, no slash at its end,',
+      'Check the path /svc/api/lp/1.49/things/1/ on the platform: it may have another name, no slash at its end,',
     );
   });
 
@@ -439,7 +439,7 @@ describe('what a failure tells', () => {
     const [failure] = await failuresAt(url);
     expect(failure?.kind).toBe(kind);
     expect(failure?.remedy).toContain(
-      'Check the path /svc/api/lp/1.49/things/1 on the platform: there it may have another name, a slash at its end, or another version. Correct it in PLATFORM_OPERATIONS under “read-thing”, then replay.',
+      'Check the path /svc/api/lp/1.49/things/1 on the platform: it may have another name, a slash at its end, or another version there. Correct it in PLATFORM_OPERATIONS under “read-thing”, then replay.',
     );
   });
 
@@ -463,7 +463,7 @@ describe('what a failure tells', () => {
       message:
         'Something in front of the platform’s API answered GET /svc/api/lp/1.49/things/1: 403 text/html',
       ...{ status: 403, title: 'Web Application Firewall', detail: 'Blocked: x_c=…' },
-      remedy: expect.stringMatching(/proxy.*firewall.*PLATFORM_URL.*then replay/),
+      remedy: expect.stringMatching(/proxy.*firewall.*PLATFORM_URL.*Then replay/),
     });
   });
 
@@ -475,7 +475,7 @@ describe('what a failure tells', () => {
     }));
     const [failure] = await failuresAt(url);
     expect(failure).toMatchObject({
-      message: 'The answer to GET /svc/api/lp/1.49/things/1 has no form that the API uses: 403 text/plain',
+      message: 'The answer to GET /svc/api/lp/1.49/things/1 is in no form that the API uses: 403 text/plain',
       title: 'Blocked: private-content',
       remedy: expect.stringMatching(/proxy.*firewall.*signing user's role.*permission.*scope/),
     });
@@ -502,7 +502,7 @@ describe('what a failure tells', () => {
     expect((await failuresAt(url))[0]).toMatchObject({
       ...{ kind: 'throttled', status: 429, retryAfterSeconds: 7 },
       message:
-        'The platform answered GET /svc/api/lp/1.49/things/1 with 200, which says 429 Too Many Requests',
+        'The platform answered GET /svc/api/lp/1.49/things/1 with 200, and its content says 429 Too Many Requests',
     });
   });
 

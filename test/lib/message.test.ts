@@ -181,7 +181,7 @@ describe('the envelope', () => {
         'id: is missing: expected string',
         'source: is missing: expected string',
         'type: is missing: must be sis.enrollment-create.v1 on this queue',
-        'time: is missing: must be a time as in 2026-01-31T09:30:00Z',
+        'time: is missing: must be a time such as 2026-01-31T09:30:00Z',
         'data: is missing: expected object',
       ].join('; '),
     );
@@ -240,7 +240,7 @@ describe('the envelope', () => {
     ['of nothing', null],
     ['in words', 'Sat, 31 Jan 2026 09:30:00 GMT'],
   ])('a time %s is refused', (_, time) => {
-    expect(enrollmentProblems({ time })).toBe('time: must be a time as in 2026-01-31T09:30:00Z');
+    expect(enrollmentProblems({ time })).toBe('time: must be a time such as 2026-01-31T09:30:00Z');
   });
 
   test("a time may be an hour ahead of our clock, for a producer's that runs fast, and not a moment more", () => {
@@ -542,8 +542,11 @@ describe('a file', () => {
     [{ uri: 's3://uploads/' }, 'uri: the uri names no key'],
     [{ name: '' }, 'name: too small: expected string to have >=1 characters'],
     [{ name: 'x'.repeat(256) }, 'name: too big: expected string to have <=255 characters'],
-    [{ contentType: 'pdf' }, 'contentType: must be a content type as in application/pdf'],
-    [{ contentType: 'application/pdf\r\nX: y' }, 'contentType: must be a content type as in application/pdf'],
+    [{ contentType: 'pdf' }, 'contentType: must be a content type such as application/pdf'],
+    [
+      { contentType: 'application/pdf\r\nX: y' },
+      'contentType: must be a content type such as application/pdf',
+    ],
   ])('with %o is refused: %s', (change, problem) => {
     expect(submissionProblems({ files: [file, { ...file, ...change }] })).toContain(
       `data.files[1].${problem}`,
@@ -862,11 +865,11 @@ describe('a message that gives ids of the SIS', () => {
   test.each([
     [
       { orgUnitId: 1, orgUnitCode: 'A', userId: 2 },
-      'data.orgUnitId: is given together with orgUnitCode: give only one of them',
+      'data.orgUnitId: is given together with orgUnitCode. Give only one of them',
     ],
     [
       { orgUnitId: 1, userName: 'a', orgDefinedId: 'b' },
-      'data.userName: is given together with orgDefinedId: give only one of them',
+      'data.userName: is given together with orgDefinedId. Give only one of them',
     ],
     [{ orgUnitId: 1, userName: 7 }, 'data.userName: must be text'],
     [{ orgUnitId: 1, userName: null }, 'data.userName: must be text'],

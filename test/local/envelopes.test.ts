@@ -176,7 +176,7 @@ describe('a file of events', () => {
         await relay.putFile(key, `${JSON.stringify(event(303))}\n`.repeat(51));
         return { key };
       },
-      /holds more than 50 events: the first 50 were sent/,
+      /holds more than 50 events\. Only the first 50 were sent/,
       'rejected',
     ],
   ])('%s is a letter that tells what to do', async (_, file, message, kind) => {

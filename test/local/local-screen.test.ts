@@ -69,7 +69,7 @@ test('of other lines only trouble is shown, in words, and controls nobody’s te
   const { screen, shown } = opened();
   shown();
   screen.log('grade-push', '{"_aws":{},"Messages":1}');
-  screen.log('connection-check', '{"level":"INFO","message":"the connection is well"}');
+  screen.log('connection-check', '{"level":"INFO","message":"the connection works"}');
   expect(shown()).toBe('');
   const problems = [{ what: 'The key was refused', remedy: 'Rotate it.' }];
   screen.log('connection-check', JSON.stringify({ level: 'ERROR', message: 'it has problems', problems }));

@@ -120,7 +120,7 @@ const withoutLedger: Scenario[] = [
       await controls.fault({ reset: 'after' }, { method: 'POST', path: 'folders/7436' });
     },
     outcomes: ['parked'],
-    letter: { kind: 'uncertain', says: /Replay only if it was not/ },
+    letter: { kind: 'uncertain', says: /If not, replay it/ },
     requests: { path: /whoami$|folders\/7436/, userId: 436, are: ['GET 200', 'POST null'] },
     holds: { table: 'submissions', where: { userId: 436 }, rows: [{ folderId: 7436 }] },
   },

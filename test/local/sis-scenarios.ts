@@ -104,7 +104,10 @@ const moved: Scenario = {
     await lambda?.invoke('crosswalk-fill', {});
   },
   outcomes: ['parked'],
-  letter: { kind: 'ambiguous-id', says: /orgUnitCode was 2601, and is 2602 now.*sis-relay crosswalk accept/ },
+  letter: {
+    kind: 'ambiguous-id',
+    says: /orgUnitCode stood for 2601, and now stands for 2602.*sis-relay crosswalk accept/,
+  },
   holds: held('enrollments', { userId: people.eve }),
 };
 

@@ -75,7 +75,7 @@ const followed = (
       ...about,
       sent: false,
       unexpected: true,
-      message: 'the address of its next page is outside the API, so it was not followed',
+      message: 'the address of its next page is outside the API, so that page was not read',
     });
   return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isSignature.test(name)) };
 };

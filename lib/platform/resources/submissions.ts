@@ -72,7 +72,7 @@ export const uploadMySubmission = async (
 const whyUnread = (error: unknown): string => {
   const why = error instanceof PlatformError ? `: ${error.call} ${error.message}` : '';
   const required = error instanceof PlatformError && error.refused?.required;
-  return `the submissions there could not be read${why}${required ? `, it requires ${required}` : ''}`;
+  return `the submissions there could not be read${why}${required ? `; reading requires ${required}` : ''}`;
 };
 
 /** The platform accepts clocks that differ by 300 s, so this is the uncertainty where its clock is not known. */

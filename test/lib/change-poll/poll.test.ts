@@ -157,7 +157,7 @@ describe('the last id stays, and why is told, where', () => {
     [
       'a page is a login',
       (_, response) => void response.writeHead(302, { location: '/login' }).end(),
-      /answered with a redirect \(302\), and sis-relay follows none/,
+      /answered with a redirect \(302\), which sis-relay does not follow/,
     ],
     [
       'a page is too large',
@@ -179,11 +179,11 @@ describe('the last id stays, and why is told, where', () => {
       /in the encoding gzip/,
     ],
     ['a page is not UTF-8', (_, response) => void response.end(Buffer.from([0x22, 0xff, 0x22])), /not UTF-8/],
-    ['a notice has no id', json([registration(11), {}]), /Notice 2 of the page has no usable id/],
+    ['a notice has no id', json([registration(11), {}]), /Notice 2 of the page has no valid id/],
     [
       'an id is larger than a number holds',
       (_, response) => void response.end('[{"id":9007199254740993}]'),
-      /has no usable id: it must be text or a safe whole number/,
+      /has no valid id: it must be text or a safe whole number/,
     ],
     ['ids go back', json([registration(12), registration(11)]), /The ids of the page are not in order/],
     ['ids go back behind the last one', json([registration(9)]), /The ids of the page are not in order/],
@@ -192,7 +192,7 @@ describe('the last id stays, and why is told, where', () => {
     [
       'a page has many more than were asked for',
       json(Array.from({ length: 31 }, (_, at) => registration(at + 11))),
-      /has 31 notices, and 3 were asked for/,
+      /has 31 notices, but at most 3 were requested/,
     ],
   ];
   test.each(cases)('%s', async (_, answer, problem) => {
@@ -202,7 +202,7 @@ describe('the last id stays, and why is told, where', () => {
     const summary = await poll({ settings: { CHANGES_MAXIMUM_BYTES: '1000000' } });
     expect(summary).toMatchObject({ outcome: 'failed', pages: 0, problem: expect.stringMatching(problem) });
     expect([last, sent]).toEqual(['10', []]);
-    expect(lines.join('\n')).toMatch(/"ERROR".*the last id stays/);
+    expect(lines.join('\n')).toMatch(/"ERROR".*no more changes can be read/);
     expect(lines.join('\n')).toContain('"ChangePollsFailed":[1]');
   });
 
@@ -223,7 +223,7 @@ describe('the last id stays, and why is told, where', () => {
   });
 
   test.each([
-    ['there is no mapping', undefined, /mapping\.json: it does not exist/],
+    ['there is no mapping', undefined, /mapping\.json cannot be used: it does not exist/],
     [
       'the mapping is wrong',
       '{"messages":[{"function":"nothing","data":{}}]}',
@@ -274,7 +274,7 @@ describe('what signs in', () => {
     ]);
   });
   test.each<[string, object, RegExp]>([
-    ['is refused', { header: 'X-API-Key', value: 'key-of-secret' }, /refuses our key \(401\)/],
+    ['is refused', { header: 'X-API-Key', value: 'key-of-secret' }, /refuses the key of sis-relay \(401\)/],
     ['has wrong fields', { header: 'X-API-Key' }, /has missing or wrong fields/],
     [
       'would break its header',

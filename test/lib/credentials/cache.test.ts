@@ -182,7 +182,7 @@ describe('while Secrets Manager is down', () => {
     expect(await stand.reads()).toBe(2);
     expect(stand.warnings).toEqual([
       [
-        'a secret could not be read again: its last value is used',
+        'a secret could not be read again; its last value is used',
         { secret: service, error: expect.stringMatching(/^\w+$/) },
       ],
     ]);

@@ -99,7 +99,7 @@ describe('a message that gives the SIS’ ids', () => {
       );
     const failure = parked(await enroll());
     expect(failure).toMatchObject({ kind: 'ambiguous-id', detail: 'orgUnitCode BIO-101' });
-    expect(failure.message).toContain('was 2001, and is 2002 now');
+    expect(failure.message).toContain('stood for 2001, and now stands for 2002');
     expect(failure.remedy).toContain('sis-relay crosswalk accept');
     expect(failure.requests).toEqual([]);
     await tableOf().accept('BIO-101', { ids: [2002], was: [2001] });

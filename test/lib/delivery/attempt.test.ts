@@ -348,7 +348,7 @@ describe('a message that the ledger holds back', () => {
     // An attempt's 40 s and the reserve's 5, from its claim.
     expect(delays.map(({ seconds }) => seconds)).toEqual([45]);
     expect(outcomes()).toEqual(['waiting']);
-    expect(reports[0]?.reason).toContain('another attempt on the same resource');
+    expect(reports[0]?.reason).toContain('Another attempt on the same resource');
     expect(story).toEqual([]);
   });
 
@@ -709,8 +709,10 @@ describe('a message that is older than what the ledger remembers', () => {
   test('is a letter of its own kind, and is sent when a person replays that, and by no other replay', async () => {
     await container()(recordOf('a', old));
     expect(outcomes()).toEqual(['parked outdated']);
-    expect(letters[0]?.failure?.remedy).toMatch(/^Check what the platform holds. Replay this letter only if/);
-    expect(letters[0]?.failure?.message).toMatch(/^The message is older than what the ledger remembers:/);
+    expect(letters[0]?.failure?.remedy).toMatch(
+      /^Check what the platform holds. If it is older or missing there, replay/,
+    );
+    expect(letters[0]?.failure?.message).toMatch(/^The message is older than the ledger remembers\./);
     for (const kind of ['rejected', 'outdated'])
       await container()(recordOf('a', { ...old, replays: 1, kind }));
     expect(outcomes()).toEqual(['parked outdated', 'parked outdated', 'done']);
@@ -733,8 +735,8 @@ describe('a message whose turn does not come', () => {
     await tooShort(received(21, day));
     expect(outcomes()).toEqual(['parked unavailable']);
     expect(letters[0]?.failure).toMatchObject({
-      message: 'Too little time was left in this invocation: the next one takes it',
-      remedy: 'It waited for 24 h. When its cause is gone, replay this letter.',
+      message: 'Too little time was left in this invocation. The next one handles the message',
+      remedy: 'The message waited for 24 h. When the cause is gone, replay this letter.',
     });
   });
 
@@ -798,7 +800,7 @@ describe('a message that must not be sent twice and left no outcome', () => {
     const handle = container(well, looking('unclear'));
     await handle(recordOf('a'));
     expect(letters[0]?.failure?.remedy).toBe(
-      'Look for a thing since 2026-03-01T12:00:00.000Z. Replay only if there is none, else discard this letter.',
+      'On the platform, look for a thing since 2026-03-01T12:00:00.000Z. If there is none, replay this letter. If there is one, discard it.',
     );
     story = [];
     await handle(recordOf('a', { replays: 1, kind: 'unavailable' }));
@@ -813,8 +815,10 @@ describe('a message that must not be sent twice and left no outcome', () => {
     await container(well, { repeatable: false })(recordOf('a'));
     expect(outcomes()).toEqual(['parked uncertain']);
     expect(letters[0]?.failure).toMatchObject({
-      message: 'An attempt since 2026-03-01T12:00:00.000Z left no outcome: the platform does not tell',
-      remedy: expect.stringMatching(/^Look for its effect since 2026-03-01T12:00:00.000Z\. Replay only if/),
+      message: 'An attempt since 2026-03-01T12:00:00.000Z left no outcome: the platform does not show it',
+      remedy: expect.stringMatching(
+        /^On the platform, look for its effect since 2026-03-01T12:00:00.000Z\. If there is none, replay/,
+      ),
     });
   });
 
@@ -875,7 +879,7 @@ describe('a message that must not be sent twice and left no outcome', () => {
     for (const each of story.filter((each) => each.startsWith('look')))
       expect(each).toBe('look since 1970-01-01T00:00:00.000Z');
     for (const { failure } of letters)
-      expect(failure?.message).toMatch(/: the platform answered with a success, and does not show it$/);
+      expect(failure?.message).toMatch(/: the platform answered with a success, but does not show it$/);
   });
 });
 
@@ -905,8 +909,7 @@ describe('what was created without an answer, on a resource of which others chan
     await container(well, changing('Name'))(recordOf('b'));
     expect(reports.at(-1)).toMatchObject({
       outcome: 'waiting',
-      reason:
-        'Whether something was created on the same resource is to be looked up before anything there is changed',
+      reason: 'It must be looked up first whether something was created on the same resource',
     });
     nowMs += second;
     await container(well, { ...creating, verify: { subject: () => 'it', look: async () => 'found' } })(
@@ -930,7 +933,7 @@ describe('what was created without an answer, on a resource of which others chan
     expect(runs()).toEqual(ran);
     if (outcome === 'done') return;
     expect(letters[0]?.failure?.message).toMatch(
-      /left no outcome .*: it is not there as it was sent, and may be what was changed there since$/,
+      /left no outcome .*: it is not there as it was sent, and may have been changed there since$/,
     );
     await container(well, creating)(recordOf('a', { replays: 1, kind: 'uncertain' }));
     expect(outcomes().at(-1)).toBe('done');
@@ -970,7 +973,7 @@ test('a message for whose change the ledger has no room is a letter that says so
   expect(letters[0]?.failure).toMatchObject({
     message:
       'The ledger has no room for one more change of this resource: it remembers 300 changes, 300 of them without an outcome. Nothing was sent',
-    remedy: expect.stringMatching(/letters that are uncertain .* else replay it/),
+    remedy: expect.stringMatching(/uncertain letters first\. .* If not, replay it/),
   });
   await container(well, shared)(recordOf('a', { replays: 1, kind: 'uncertain' }));
   await container(well, shared)(recordOf('b'));
@@ -1062,7 +1065,7 @@ describe('a letter of which nobody knows whether it was done', () => {
     await container(well, more)(sentAgain(1));
     expect(outcomes()).toEqual(['waiting uncertain', 'waiting', 'done', 'duplicate']);
     expect([reports[1]?.reason, runs()]).toEqual([
-      'Another copy of this message left no outcome, and may come back: it waits for that one',
+      'Another copy of this message left no outcome, and may come back. The message waits for that copy',
       2,
     ]);
   });
@@ -1111,8 +1114,8 @@ describe('what the platform said when no outcome was left', () => {
     expect(letters[0]?.failure).toMatchObject({
       ...{ kind: 'uncertain', status: 500, ...words, operation: 'POST /things' },
       message:
-        'An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500): the platform does not tell',
-      remedy: expect.stringMatching(/^Look for a thing since/),
+        'An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500): the platform does not show it',
+      remedy: expect.stringMatching(/^On the platform, look for a thing since/),
     });
   });
 
@@ -1126,7 +1129,7 @@ describe('what the platform said when no outcome was left', () => {
     expect(letters[0]?.failure).toMatchObject({
       kind: 'credentials',
       remedy:
-        'Mend the key. Whether a thing is there is looked up first. It waited for 24 h. When its cause is gone, replay this letter.',
+        'Mend the key. Before it is sent again, a thing is looked up. The message waited for 24 h. When the cause is gone, replay this letter.',
     });
   });
 

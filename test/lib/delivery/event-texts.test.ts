@@ -53,14 +53,14 @@ test.each([
   [
     `{"a":"${'x'.repeat(200)}"}\n{"b":2}`,
     [
-      { line: 1, problem: 'is larger than the 100 bytes that its queue takes' },
+      { line: 1, problem: 'is larger than 100 bytes, the most that its queue accepts' },
       { line: 2, text: '{"b":2}' },
     ],
   ],
   [
     `[{"a":"${'x'.repeat(200)}"},{"b":2}]`,
     [
-      { line: 1, problem: 'is larger than the 100 bytes that its queue takes' },
+      { line: 1, problem: 'is larger than 100 bytes, the most that its queue accepts' },
       { line: 1, text: '{"b":2}' },
     ],
   ],
@@ -69,7 +69,7 @@ test.each([
     [
       { line: 1, text: '{"a":1}' },
       { line: 2, text: '\n{"b":2' },
-      { line: 2, problem: 'is where the file ends, within its list' },
+      { line: 2, problem: 'is the end of the file, but the list is not closed' },
     ],
   ],
 ])('%j is read', async (file, texts) => {
@@ -80,7 +80,7 @@ test('what follows after a list is told once, and not read', async () => {
   const found = await read('[1]\n[2] [3]');
   expect(found).toEqual([
     { line: 1, text: '1' },
-    { line: 2, problem: 'follows after the end of the list' },
+    { line: 2, problem: 'comes after the end of the list' },
   ]);
 });
 

@@ -173,7 +173,7 @@ describe('what one notice may cause', () => {
     await expect(limited(sent, untilMs)(['first', 'second', 'third'])).rejects.toMatchObject({
       kind: 'rejected',
       message: expect.stringMatching(
-        /third\S* and the files that the notice names before it hold more than 500 events: the first 500 were sent$/,
+        /third\S* and the files that the notice names before it hold more than 500 events\. Only the first 500 were sent$/,
       ),
     });
     expect(sent).toEqual([...lines(200), ...lines(200), ...lines(100)]);

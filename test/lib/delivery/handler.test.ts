@@ -372,7 +372,7 @@ test.each([
   expect(letter?.body === body).toBe(rotated === undefined);
   const { remedy = '' } = letter?.failure ?? {};
   expect(remedy).toContain(
-    rotated === undefined ? 'Do this.' : `Rotate the secret that it contained (${rotated}): `,
+    rotated === undefined ? 'Do this.' : `Rotate the secret that the message contained (${rotated}). `,
   );
 });
 
@@ -1088,7 +1088,7 @@ describe('through SQS', () => {
           outcome: 'waiting',
           kind,
           reason: expect.stringMatching(
-            /^No letter could be written of: .* with 404 Not Found\. AWS (refuses|did not answer)/,
+            /^No letter could be written for this failure: .* with 404 Not Found\. AWS (refuses|did not answer)/,
           ),
           waitSeconds: expect.any(Number),
         },

@@ -23,7 +23,7 @@ const problems = (more: Record<string, string | undefined>): string => {
     settings(more);
     return 'usable';
   } catch (error) {
-    return String((error as Error).message).replace(/^The function's environment is not usable: /, '');
+    return String((error as Error).message).replace(/^The function's settings are not valid: /, '');
   }
 };
 
@@ -89,18 +89,18 @@ describe('the settings of a function', () => {
   });
 
   test.each([
-    ['PLATFORM_URL', 'platform.example.edu', 'must be as in https://'],
-    ['PLATFORM_URL', 'ftp://platform.example.edu', 'must be as in https://'],
-    ['PLATFORM_URL', 'http://platform.example.edu', 'must be https: only a platform on this machine'],
-    ['PLATFORM_URL', 'http://127.0.0.1.example.edu', 'must be https: only a platform on this machine'],
-    ['PLATFORM_URL', 'https://platform.example.edu/svc/api', 'put a path into PLATFORM_API_ROOT'],
-    ['PLATFORM_URL', 'https://platform.example.edu?x=1', 'must have only scheme, host and port'],
-    ['PLATFORM_URL', 'https://user:password@platform.example.edu', 'must have only scheme, host and port'],
-    ['PLATFORM_API_ROOT', 'svc/api', 'must be as in /svc/api'],
-    ['PLATFORM_API_ROOT', '/svc/api/', 'must be as in /svc/api'],
-    ['PLATFORM_API_ROOT', '/svc/../api', 'must be as in /svc/api'],
-    ['PLATFORM_LP_VERSION', '1', 'must be as in 1.49'],
-    ['PLATFORM_LE_VERSION', 'latest', 'must be as in 1.49'],
+    ['PLATFORM_URL', 'platform.example.edu', 'must be an address such as https://'],
+    ['PLATFORM_URL', 'ftp://platform.example.edu', 'must be an address such as https://'],
+    ['PLATFORM_URL', 'http://platform.example.edu', 'must use https: only a platform on this machine'],
+    ['PLATFORM_URL', 'http://127.0.0.1.example.edu', 'must use https: only a platform on this machine'],
+    ['PLATFORM_URL', 'https://platform.example.edu/svc/api', 'Put a path into PLATFORM_API_ROOT'],
+    ['PLATFORM_URL', 'https://platform.example.edu?x=1', 'must have only a scheme, host and port'],
+    ['PLATFORM_URL', 'https://user:password@platform.example.edu', 'must have only a scheme, host and port'],
+    ['PLATFORM_API_ROOT', 'svc/api', 'must be a path such as /svc/api'],
+    ['PLATFORM_API_ROOT', '/svc/api/', 'must be a path such as /svc/api'],
+    ['PLATFORM_API_ROOT', '/svc/../api', 'must be a path such as /svc/api'],
+    ['PLATFORM_LP_VERSION', '1', 'must be a version such as 1.49'],
+    ['PLATFORM_LE_VERSION', 'latest', 'must be a version such as 1.49'],
     ['PLATFORM_OPERATIONS', '{', 'is not JSON'],
     ['PLATFORM_OPERATIONS', '[]', 'expected record'],
     ['PLATFORM_CALLS_PER_MINUTE', '0', '>0'],
@@ -268,7 +268,7 @@ describe('the services of a function', () => {
     const { ledger, observe, platform } = createServices('grade-push', settings({ LOG_LEVEL: 'warn' }));
     observe.flush();
     expect(ledger).toBeUndefined();
-    expect(String(write.mock.calls)).toContain('no LEDGER_TABLE: the ledger is off');
+    expect(String(write.mock.calls)).toContain('LEDGER_TABLE is not set, so the ledger is off');
     await platform.close();
   });
 });

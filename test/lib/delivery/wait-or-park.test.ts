@@ -102,10 +102,10 @@ describe('a failure', () => {
 
   test.each<[FailureKind, string]>([
     ['rejected', 'Do this.'],
-    ['throttled', 'It waited for 25 h. When its cause is gone, replay this letter.'],
-    ['unavailable', 'It waited for 25 h. When its cause is gone, replay this letter.'],
-    ['credentials', 'Do this. It waited for 25 h. When its cause is gone, replay this letter.'],
-    ['aws-refused', 'Do this. It waited for 25 h. When its cause is gone, replay this letter.'],
+    ['throttled', 'The message waited for 25 h. When the cause is gone, replay this letter.'],
+    ['unavailable', 'The message waited for 25 h. When the cause is gone, replay this letter.'],
+    ['credentials', 'Do this. The message waited for 25 h. When the cause is gone, replay this letter.'],
+    ['aws-refused', 'Do this. The message waited for 25 h. When the cause is gone, replay this letter.'],
   ])('of kind %s that is parked after 25 hours says what to do', (kind, remedy) => {
     const failure = failureWith(kind);
     const fate = afterFailure({ failure }, deliveryOf(1, 25 * hour), limits);
@@ -150,12 +150,15 @@ describe('a message whose turn has not come', () => {
   });
 
   test.each([
-    ['no-time', 'Too little time was left in this invocation: the next one takes it'],
+    ['no-time', 'Too little time was left in this invocation. The next one handles the message'],
     [
       'busy',
-      'What another attempt on the same resource has sent may still act: it waits for that to be over',
+      'Another attempt on the same resource may still take effect. The message waits until that is over',
     ],
-    ['newer', 'A newer message about the same resource has no outcome yet: only what was done supersedes'],
+    [
+      'newer',
+      'A newer message about the same resource has no outcome yet. It supersedes this one only if it is done',
+    ],
   ] as const)('says why, and has not failed: %s', (why, reason) => {
     const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(1), limits);
     expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason, turn: why });
@@ -168,7 +171,7 @@ describe('a message whose turn has not come', () => {
       return fate.outcome === 'parked' ? fate.failure.remedy : undefined;
     };
     expect(remedyOf('newer')).toMatch(/^Find the newer message about the same resource/);
-    expect(remedyOf('busy')).toBe('It waited for 24 h. When its cause is gone, replay this letter.');
+    expect(remedyOf('busy')).toBe('The message waited for 24 h. When the cause is gone, replay this letter.');
   });
 });
 
@@ -177,10 +180,10 @@ test('a message whose letter cannot be written waits by backoff, and tells of bo
   const unwritten = new MessageFailure('aws-refused', 'SQS refuses', { remedy: 'Allow it.' });
   expect(afterUnwrittenLetter({ failure, unwritten }, deliveryOf(3), limits)).toEqual({
     ...{ outcome: 'waiting', seconds: 40 },
-    reason: 'No letter could be written of: why. SQS refuses',
+    reason: 'No letter could be written for this failure: why. SQS refuses',
     failure: {
       ...{ kind: 'aws-refused', remedy: 'Allow it.', status: 429, retryAfterSeconds: 5 },
-      message: 'No letter could be written of: why. SQS refuses',
+      message: 'No letter could be written for this failure: why. SQS refuses',
     },
   });
 });

@@ -378,7 +378,7 @@ describe('a file on a web server', () => {
   });
 
   test.each([
-    [301, 'invalid', /redirect \(301\), and sis-relay follows none/],
+    [301, 'invalid', /redirect \(301\), which sis-relay does not follow/],
     [302, 'invalid', /redirect/],
     [307, 'invalid', /redirect/],
     [304, 'invalid', /redirect/],

@@ -732,7 +732,7 @@ describe('a container whose clock is wrong', () => {
   test('claims nothing, says why, and leaves the message to others', async () => {
     const claimed = claim(container(wrong(42_000)), repeatable('1'));
     await expect(claimed).rejects.toThrow(
-      'The clock of this function differs from that of AWS by 42 s: nothing is claimed by it',
+      'The clock of this function differs from AWS’ clock by 42 s, so the function claims no messages',
     );
     await expect(claimed).rejects.toSatisfy((error) => failureOf(error).kind === 'unavailable');
     expect(await told(container(), repeatable('1', { messageId: 'elsewhere' }))).toBe('send');

@@ -90,7 +90,7 @@ describe('a row', () => {
         {
           column: 'ROLE',
           problem:
-            'has a value that the mapping does not name: add it to messages[0].data.roleId.values, or give a default there',
+            'has a value that the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there',
         },
       ],
     });
@@ -154,7 +154,7 @@ describe('a mapping file', () => {
     [
       'another function',
       only({ function: 'enrol' }),
-      /^messages\[0\]\.function: there is no function enrol: there are content-topic-update, /,
+      /^messages\[0\]\.function: there is no function enrol\. There are content-topic-update, /,
     ],
     [
       'another one to remove by',
@@ -164,22 +164,22 @@ describe('a mapping file', () => {
     [
       'another field of data',
       data({ orgUnitcode: 'C' }),
-      /^messages\[0\]\.data\.orgUnitcode: is no field of enrollment-create: it has .*orgUnitCode/,
+      /^messages\[0\]\.data\.orgUnitcode: is not a field of enrollment-create\. It has .*orgUnitCode/,
     ],
     [
       'a trap',
       '{"messages":[{"function":"enrollment-create","data":{"constructor":"C"}}]}',
-      /constructor: is no field/,
+      /constructor: is not a field/,
     ],
     [
       'a fixed value of another type',
       data({ roleId: { value: 'many' } }),
-      /^messages\[0\]\.data\.roleId: gives "many", and must be integer$/,
+      /^messages\[0\]\.data\.roleId: gives "many", but must be integer$/,
     ],
     [
       'a value of another type',
       data({ roleId: { from: 'R', values: { S: 1.5 } } }),
-      /gives 1.5, and must be integer/,
+      /gives 1.5, but must be integer/,
     ],
     [
       'a default that it may not have',
@@ -195,7 +195,7 @@ describe('a mapping file', () => {
     [
       'operations without a resource',
       only({ operations: ['created'] }),
-      /^messages\[0\]\.operations: is for notices/,
+      /^messages\[0\]\.operations: is only for notices/,
     ],
     ['no column of a key', only({ key: [] }), /^messages\[0\]\.key: names no columns/],
   ])('with %s is refused, by its place', (_, file, problem) => {

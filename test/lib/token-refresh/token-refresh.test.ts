@@ -170,7 +170,9 @@ describe('a request without tokens', () => {
     await world.tokenFault(fault);
     const { run, warnings, errors } = world.container({ tokenTimeoutMs: 1_000 });
     expect(await run()).toEqual({ ...nothing, waiting: 1 });
-    expect(warnings()).toMatchObject([{ message: 'no tokens yet: the last still serve', secret: service }]);
+    expect(warnings()).toMatchObject([
+      { message: 'no new tokens yet; the last are still valid', secret: service },
+    ]);
     expect(errors()).toEqual([]);
     // Not at once: each request is a version of the secret, and the server may need rest.
     expect(await run()).toEqual({ ...nothing, waiting: 1 });
@@ -185,7 +187,9 @@ describe('a request without tokens', () => {
     await world.tokenFault({ status: 503 });
     const { run, errors } = world.container();
     await run();
-    expect(errors()).toMatchObject([{ message: 'no tokens yet, and the last are over: messages wait' }]);
+    expect(errors()).toMatchObject([
+      { message: 'no new tokens yet, and the last have expired: messages wait' },
+    ]);
   });
 
   test('is made ever more seldom while it fails, and soon again after a success', async () => {
@@ -342,7 +346,7 @@ describe('new tokens that cannot be stored', () => {
     release();
     expect(await running).toEqual({ ...nothing, waiting: 1 });
     expect(errors()).toMatchObject([
-      { message: 'new tokens are not stored yet: a refresh token may be lost with this container' },
+      { message: 'new tokens are not stored yet: if this container dies, a refresh token may be lost' },
     ]);
     world.clock.nowMs += 20 * minuteMs;
     expect(await run()).toEqual({ ...nothing, waiting: 1 });

@@ -200,7 +200,7 @@ describe('an address of the next page', () => {
     const { things, requests } = await pages(linked([1], next), []);
     const error = await errorOf(collected(things()));
     expect(error).toMatchObject({
-      message: 'the address of its next page is outside the API, so it was not followed',
+      message: 'the address of its next page is outside the API, so that page was not read',
       sent: false,
     });
     expect(error.message + error.call).not.toContain('evil');
