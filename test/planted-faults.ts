@@ -32,7 +32,7 @@ export const command = async (args: string[]): Promise<void> => {
   const all = plantedKinds.reduce((sum, kind) => sum + found[kind].found, 0);
   const { looked, uncompared } = report.tallies.recent;
   console.log(
-    `\n${all} of ${faults} found, ${problems.length} problems; ${looked} looked at, of ${uncompared} nothing can be said; ${report.calls} calls`,
+    `\n${all} of ${faults} found, ${problems.length} problems; ${looked} checked, ${uncompared} could not be compared; ${report.calls} calls`,
   );
   console.log(`Written in ${seconds.writing.toFixed(0)} s, compared in ${seconds.comparing.toFixed(0)} s`);
   process.exitCode = all === faults && problems.length === 0 ? 0 : 1;

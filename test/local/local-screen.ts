@@ -69,7 +69,7 @@ export function createLocalScreen(stream: NodeJS.WriteStream = process.stdout) {
 
 const next: [string, string][] = [
   ['npx sis-relay publish events/grade-push.json --local --now', 'sends a grade'],
-  ['npx sis-relay status --local', 'shows the state of everything'],
+  ['npx sis-relay status --local', 'shows the state of the stack'],
   ['npx sis-relay letters groups --local', 'shows what failed, and who must do what'],
   ['npx sis-relay console --local', 'shows all of it in a browser'],
 ];

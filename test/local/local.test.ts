@@ -347,7 +347,7 @@ describe('npm start', () => {
     expect(said.out).toMatch(/^ +[\d.]+ s {2}parked +a null grade {2}grade-push · invalid$/m);
     expect(said.out).toMatch(/^1 dead letter, with the parsed error and what to do about it$/m);
     expect(said.out).toMatch(/^ {2}what happened {2}.*the platform cannot clear a grade$/m);
-    expect(said.out).toMatch(/^ {2}what to do {5}Correct the message at its producer/m);
+    expect(said.out).toMatch(/^ {2}what to do {5}Have the producer correct the message/m);
     expect(said.out).toMatch(/^grade-push {13} +· +· +· +1 +·$/m);
     expect(last(said.out)).toMatch(/^✓ 1 of 1 scenario ended as they must, in [\d.]+ s$/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what begins a colour

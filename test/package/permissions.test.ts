@@ -655,7 +655,7 @@ async function decide(command: (line: string, ...reason: string[]) => Promise<st
     return deployed.lambda.invoke(name, event, execution);
   });
   await controlsOf(description).seed({ enrollments: [{ ...ofThem, userId: leaves }] });
-  const [, id = ''] = /Run (\S+) has begun/.exec(await command('reconcile run --no-wait')) ?? [];
+  const [, id = ''] = /Run (\S+) has started/.exec(await command('reconcile run --no-wait')) ?? [];
   const report = await eventually(async () => {
     const told = JSON.parse(await getObject(runReportKey(id))) as Report;
     expect(told.state).toBe('whole');

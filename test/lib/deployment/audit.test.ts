@@ -91,7 +91,7 @@ test('AWS tells whose credentials act', async () => {
 test('without a bucket nothing may begin', async () => {
   const office = await offices.open();
   const audit = createAudit({ ...office.target, bucket: async () => undefined }, () => {});
-  await expect(audit.begin({ command: 'publish' })).rejects.toThrow(/Give --bucket, or set SIS_RELAY_BUCKET/);
+  await expect(audit.begin({ command: 'publish' })).rejects.toThrow(/Pass --bucket, or set SIS_RELAY_BUCKET/);
 });
 
 describe('the letters of a change', () => {

@@ -42,8 +42,8 @@ test('messages about a user or a course are told, ended ones too, the newest fir
 test('about nobody and nothing is refused, and so is a deployment without a table', async () => {
   const { target } = await offices.open();
   const options = { limit: 1, signal: never };
-  await expect(messagesAbout(target, {}, options)).rejects.toThrow(/Give a user, an org unit, or both/);
+  await expect(messagesAbout(target, {}, options)).rejects.toThrow(/Name a user, an org unit, or both/);
   await expect(messagesAbout({ ...target, deskTable: undefined }, { user: '301' }, options)).rejects.toThrow(
-    /has no table of letters/,
+    /table of letters is not known/,
   );
 });

@@ -37,9 +37,9 @@ describe('a change', () => {
     [() => changeFrom('=7'), /must be as in/],
     [() => changeFrom('data..x=7'), /must be as in/],
     [() => changeFrom('data.__proto__.x=7'), /must be as in/],
-    [() => changed(body, [changeFrom('data.nothing.deep=7')]), /has no data.nothing/],
+    [() => changed(body, [changeFrom('data.nothing.deep=7')]), /has no field data.nothing/],
     [() => changed(body, [changeFrom('data.userId.deep=7')]), /that could hold deep/],
-    [() => changed(body, [removalOf('data.nothing')]), /has no data.nothing/],
+    [() => changed(body, [removalOf('data.nothing')]), /has no field data.nothing/],
     [() => changed('not JSON', [changeFrom('a=1')]), /is not JSON/],
   ])('that makes no sense is refused in words', (change, reason) => {
     expect(change).toThrow(reason);

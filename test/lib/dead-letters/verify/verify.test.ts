@@ -143,7 +143,7 @@ test('each letter is told apart, with whom it is about and why, and nothing is c
   );
   expect(whyOf(({ user }) => user === String(refused))).toMatch(/credential|40[13]/);
   expect(whyOf(({ function: name }) => name === 'news-item-create')).toContain(
-    'no call of the platform is known',
+    'no call of the platform shows it',
   );
 
   expect([status, asked]).toEqual([0, []]);

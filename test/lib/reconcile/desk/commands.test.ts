@@ -73,7 +73,7 @@ describe('show', () => {
       status: 1,
       err: expect.stringContaining('was not compared with what was sent yet'),
     });
-    expect((await typed(`status --stack ${office.file}`)).out).not.toContain('was compared');
+    expect((await typed(`status --stack ${office.file}`)).out).not.toContain('Last comparison');
   });
 
   test('tells what is known, the counts, and of each group the remedy and the next command', async () => {
@@ -102,7 +102,7 @@ describe('show', () => {
         .slice(1, 4)
         .map((line) => line.split(' ')[0]),
     ).toEqual(missing.map(({ resource }) => resource));
-    expect((await type('show --findings --limit 2')).out).toContain('2 more: --limit shows more');
+    expect((await type('show --findings --limit 2')).out).toContain('2 more: a higher --limit shows them');
     const { out: document } = await type('show --json');
     expect(documentIn(document)).toMatchObject({
       ...{ id: report.id, state: 'whole', faults: 3, omitted: 0, counts: { missing: 3, changed: 1 } },
@@ -246,7 +246,7 @@ describe('accept', () => {
     });
     const { status, out } = await type('show');
     expect(status).toBe(1);
-    expect(out).toContain('Operators have accepted 2 differences of them.');
+    expect(out).toContain('Operators have accepted 2 differences.');
     expect(out).not.toContain(group);
 
     const { out: rest } = await type(`accept ${resource} --reason "by hand" --yes --json`);
