@@ -157,7 +157,9 @@ describe.each(parts)('$title', (part) => {
         ]);
         if (isKnown) expect([letters, state]).toEqual([[], whole]);
         else
-          expect(letters).toMatchObject([{ failure: { remedy: expect.stringMatching(/If (?:there is none|not), replay/) } }]);
+          expect(letters).toMatchObject([
+            { failure: { remedy: expect.stringMatching(/If (?:there is none|not), replay/) } },
+          ]);
       }
     });
   });

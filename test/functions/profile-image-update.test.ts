@@ -138,23 +138,48 @@ describe('what names no file that can be had is parked, and nothing is sent', ()
       /is not on the list of file hosts/,
       remedy,
     ],
-    ['plain http', 'http://files.example.org/a.png', /scheme is http:/, /Have the producer correct the message/],
-    ['a file of the machine', 'file:///etc/passwd', /scheme is file:/, /Have the producer correct the message/],
-    ['a data URL', 'data:image/png;base64,iVBORw0KGgo=', /scheme is data:/, /Have the producer correct the message/],
+    [
+      'plain http',
+      'http://files.example.org/a.png',
+      /scheme is http:/,
+      /Have the producer correct the message/,
+    ],
+    [
+      'a file of the machine',
+      'file:///etc/passwd',
+      /scheme is file:/,
+      /Have the producer correct the message/,
+    ],
+    [
+      'a data URL',
+      'data:image/png;base64,iVBORw0KGgo=',
+      /scheme is data:/,
+      /Have the producer correct the message/,
+    ],
     [
       'a password',
       'https://user:word@files.example.org/a.png',
       /user name or a password/,
       /Have the producer correct the message/,
     ],
-    ['a bucket alone', 's3://sis-relay-uploads', /no valid S3 bucket/, /Have the producer correct the message/],
+    [
+      'a bucket alone',
+      's3://sis-relay-uploads',
+      /no valid S3 bucket/,
+      /Have the producer correct the message/,
+    ],
     [
       'a climb into another bucket',
       's3://sis-relay-uploads/../other/a.png',
       /only of periods/,
       /Have the producer correct the message/,
     ],
-    ['a path', '/images/a.png', /neither s3:\/\/bucket\/key nor a URL/, /Have the producer correct the message/],
+    [
+      'a path',
+      '/images/a.png',
+      /neither s3:\/\/bucket\/key nor a URL/,
+      /Have the producer correct the message/,
+    ],
   ])('%s', async (_, uri, says, todo) => {
     expect(parked(await relay.deliver(image(uri)))).toMatchObject({
       requests: [],

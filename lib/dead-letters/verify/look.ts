@@ -68,7 +68,7 @@ export const lookAgain = async (
     return isEarly
       ? {
           found: 'unclear',
-          why: `it is too early: the call may still act until ${new Date(quietMs).toISOString()}`,
+          why: `too early: the call may still act until ${new Date(quietMs).toISOString()}`,
         }
       : { found: 'absent' };
   } catch (error) {
