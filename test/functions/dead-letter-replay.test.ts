@@ -211,9 +211,7 @@ describe('for an operator', () => {
   test('it replays every letter only where it is told so', async () => {
     await park([{ userId: 506, kind: 'rejected' }]);
     for (const request of [{}, { filter: {} }, { limit: 5 }, { all: false }])
-      await expect(handler(request, context)).rejects.toThrow(
-        /Which letters\? Give a filter, or "all": true/,
-      );
+      await expect(handler(request, context)).rejects.toThrow(/Which letters\? Give a filter, or all: true/);
     expect(await kindsLeft()).toEqual(['rejected']);
     expect(await handler({ all: true }, context)).toMatchObject({ ended: 'done', counts: { sent: 1 } });
     expect(await graded()).toEqual([506]);

@@ -42,5 +42,5 @@ export const replayEvent = z
   .refine(({ filter, all, dryRun }) => all || dryRun || Object.keys(filter).length > 0, {
     path: ['filter'],
     message:
-      'Which letters? Give a filter, or "all": true for all letters. "dryRun": true only shows the plan',
+      'Which letters? Give a filter, or all: true for all letters. With dryRun: true, only the plan is shown',
   });
