@@ -425,7 +425,7 @@ describe('a node below 24, called directly', () => {
     status: 1,
     out: '',
     err: expect.stringMatching(
-      /^sis-relay needs Node 24 or newer, but this is Node v\d+\.\d+\.\d+\. Run `npm .*`: on Linux, macOS and Windows \(x64\)\.\n$/,
+      /^sis-relay needs Node 24 or newer, but this is Node v\d+\.\d+\.\d+\. Run `npm .*`: on Linux, macOS and Windows \(x64\) they use the Node that the project brings\.\n$/,
     ),
   };
   const none = 'there is no node below 24 on this machine';

@@ -1110,7 +1110,7 @@ describe('other objects and screens than those that are shown', () => {
       for (const each of ids) {
         const { text, status } = await at.get(`/letters/${each}/original`);
         expect(status).toBe(200);
-        expect(text).toContain('The original cannot be read: it does not lie among');
+        expect(text).toContain('The original cannot be read: it is not among');
         expect(text).not.toMatch(/top secret|root:/);
       }
     } finally {
@@ -1387,7 +1387,7 @@ describe('the end', () => {
     await isAsked.promise;
     const live = `${headers.location}/live`;
     const part = () => short.get(`${live}?part=yes`);
-    expect((await part()).text).toContain('is at work');
+    expect((await part()).text).toContain('is running');
     const stream = short.get(live).catch(({ code }) => code);
     const closing = short.close();
     for (const ask of [

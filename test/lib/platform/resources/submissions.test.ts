@@ -70,7 +70,7 @@ describe('a submission that was taken', () => {
     ['is not shown', /answered with a success, but does not show the files$/, { body: '[]' }],
     [
       'cannot be read for want of a scope',
-      /could not be read: GET \S+ answered with 403, it requires dropbox:folders:read$/,
+      /could not be read: GET \S+ answered with 403; reading requires dropbox:folders:read$/,
       {
         status: 403,
         body: JSON.stringify({
